@@ -7,7 +7,7 @@ import orjson
 
 
 def canonical(value: Any) -> bytes:
-    """JSON with sorted keys and no spaces; dataclasses as objects, tuples as arrays.
+    """JSON with sorted keys and no spaces; dataclasses as their fields in order, tuples as arrays.
 
     What JSON cannot say (bytes, sets, lone surrogates, keys that are no strings) is a TypeError,
     never a lossy spelling that two different values could share.

@@ -1,0 +1,35 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.canonical import canonical, content_hash
+from workbench.types import Limits
+
+json_values = st.recursive(
+    st.none() | st.integers(-(2**63), 2**63 - 1) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.text(), json_values))
+def test_the_order_of_keys_does_not_matter(value: dict[str, object]) -> None:
+    assert canonical(value) == canonical(dict(reversed(value.items())))
+
+
+@given(json_values, json_values)
+def test_two_values_share_a_spelling_only_if_they_are_equal(a: object, b: object) -> None:
+    assert (a == b) == (canonical(a) == canonical(b))
+
+
+def test_a_dataclass_is_spelled_as_its_fields_in_their_order() -> None:
+    assert canonical(Limits(1.0, 2, 3)) == b'{"seconds":1.0,"rows":2,"bytes":3}'
+
+
+def test_a_hash_says_what_it_is_of() -> None:
+    assert content_hash("call", {}).startswith("call:44136fa355b3678a")
+
+
+@pytest.mark.parametrize("value", [b"bytes", {1, 2}, "\ud800", {1: "int key"}, 2**64])
+def test_what_json_cannot_say_is_refused(value: object) -> None:
+    with pytest.raises(TypeError):
+        canonical(value)
