@@ -1,19 +1,55 @@
 """The process that runs untrusted SQL, and the one way in which a database file is opened.
 
 `execute.py` starts it as a script, in an interpreter of its own with an empty environment and no
-site-packages, so it imports the standard library alone. One JSON line comes in for each query and
-one goes out. It is built to be killed: some SQLite functions run for minutes inside a single opcode,
-past every progress handler, so the deadline here is only the clean path and the parent's SIGKILL the
-sure one.
+site-packages, so it imports the standard library alone. One JSON line comes in for each query and one
+goes out. It is built to be killed: some SQLite functions run for minutes inside a single opcode, past
+every progress handler, so the deadline here is only the clean path and the parent's SIGKILL the sure one.
 """
 
+import base64
+import hashlib
+import json
+import math
+import os
+import resource
 import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
+
+_MB = 1_000_000
+_HEAP = 512 * _MB  # what SQLite may allocate
+_ADDRESS_SPACE = 1536 * _MB  # the same, the mapped file, and Python
+_FILE_SIZE = 4 * _MB  # zero would keep WAL databases from being read at all
+_MAPPED = 256 * _MB  # reading through mmap is 1.8 times faster
+_CELL = 20 * _MB  # one value; also what one printf() or zeroblob() can make
+SQL_LENGTH = _MB
+_OPCODES = 20_000  # between two looks at the clock: about a millisecond
+
+_ALLOWED = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+_ACTIONS = {
+    value: name.removeprefix("SQLITE_").replace("_", " ")
+    for name, value in vars(sqlite3).items()
+    if name.startswith(("SQLITE_CREATE_", "SQLITE_DROP_", "SQLITE_ALTER_"))
+    or name.removeprefix("SQLITE_")
+    in {"INSERT", "UPDATE", "DELETE", "PRAGMA", "ATTACH", "DETACH", "TRANSACTION", "SAVEPOINT"}
+}
+_FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
+# Virtual tables that show the file itself, or the process, rather than what the database says.
+_FORBIDDEN_TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", "bytecode", "fsdir"}
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a database for reading only, creating and changing nothing; text never raises.
+    """Open a database for reading only, creating and changing nothing.
 
     A WAL database nobody has open is read as immutable: SQLite would otherwise create its -wal and
     -shm beside it, or fail where the folder is read-only. Raises sqlite3.Error or OSError with a text
@@ -28,18 +64,254 @@ def connect(path: Path) -> sqlite3.Connection:
         header = file.read(100)
     if header and not header.startswith(b"SQLite format 3\0"):
         raise sqlite3.DatabaseError(f"{name}: not an SQLite database")
-    wal = path.with_name(name + "-wal")
-    in_wal_mode = header[18:19] == b"\2"
     options = "mode=ro"
-    if in_wal_mode and not (wal.exists() and wal.stat().st_size):
+    if header[18:19] == b"\2" and not _has_content(path.with_name(name + "-wal")):
         options += "&immutable=1"
     connection = sqlite3.connect(
         f"file:{quote(str(path.resolve()))}?{options}", uri=True, timeout=5.0, isolation_level=None
     )
-    connection.text_factory = text
+    connection.text_factory = lenient_text
     return connection
 
 
-def text(raw: bytes) -> str:
-    """TEXT as str; bytes that are no UTF-8 show as backslash escapes, which other bytes cannot equal."""
+def lenient_text(raw: bytes) -> str:
+    r"""TEXT as str; a byte that is no UTF-8 is marked as a backslash escape, such as `\xff`."""
     return raw.decode("utf-8", "backslashreplace")
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+class _Guard:
+    """Everything that stands between one query and the machine, and why it said no."""
+
+    def __init__(self, connection: sqlite3.Connection, deadline: float) -> None:
+        self.denied = ""
+        connection.execute("PRAGMA query_only=ON")
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("PRAGMA temp_store=MEMORY")
+        connection.execute(f"PRAGMA mmap_size={_MAPPED}")
+        connection.execute(f"PRAGMA hard_heap_limit={_HEAP}")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, SQL_LENGTH)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1000)
+        _touch_virtual_tables(connection)
+        connection.text_factory = str  # decoded in C; the lenient way only where it is needed
+        connection.set_authorizer(self._authorize)
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, _OPCODES)
+
+    def _authorize(
+        self, action: int, first: str | None, second: str | None, _: str | None, __: str | None
+    ) -> int:
+        if action not in _ALLOWED:
+            # An INSERT into sqlite_master is how SQLite spells CREATE: the last word says it better.
+            self.denied = f"{_ACTIONS.get(action, 'this statement')} is not allowed"
+        elif action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
+            self.denied = f"the function {second} is not allowed"
+        elif action == sqlite3.SQLITE_READ and (first or "").lower() in _FORBIDDEN_TABLES:
+            self.denied = f"the table {first} is not allowed"
+        else:
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY
+
+
+def _touch_virtual_tables(connection: sqlite3.Connection) -> None:
+    """Let virtual tables set themselves up while they may still prepare statements of their own."""
+    for (name,) in connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage = 0"
+    ).fetchall():
+        quoted = name.replace('"', '""')
+        try:
+            connection.execute(f'SELECT * FROM "{quoted}" LIMIT 1').fetchone()
+        except sqlite3.Error:
+            continue  # an unknown module: a query that names the table will say so
+
+
+def run(path: Path, sql: str, seconds: float, max_rows: int, max_bytes: int) -> dict[str, Any]:
+    """One query on a fresh connection: an `Execution` as JSON can say it."""
+
+    def ask(connection: sqlite3.Connection) -> dict[str, Any]:
+        try:
+            return _fetch(connection, sql, max_rows, max_bytes)
+        except sqlite3.OperationalError as error:
+            if not str(error).startswith("Could not decode"):
+                raise
+        connection.text_factory = lenient_text
+        return _fetch(connection, sql, max_rows, max_bytes)
+
+    return _guarded(path, seconds, ask)
+
+
+def time_runs(path: Path, queries: list[str], repeats: int, seconds: float) -> dict[str, Any]:
+    """How long each query takes, run in turn `repeats` times on one connection, and its SQLite opcodes.
+
+    The opcodes, counted in tens, are the same on every machine and at every load.
+    """
+
+    def measure(connection: sqlite3.Connection) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        opcodes = [_count_opcodes(connection, query, deadline) for query in queries]
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, _OPCODES)
+        times: list[list[float]] = [[] for _ in queries]
+        for _ in range(repeats):
+            for query, series in zip(queries, times, strict=True):
+                started = time.perf_counter()
+                for _row in connection.execute(query):
+                    pass
+                series.append(time.perf_counter() - started)
+        return {"status": "ok", "times": times, "opcodes": opcodes}
+
+    return _guarded(path, seconds, measure)
+
+
+def _count_opcodes(connection: sqlite3.Connection, query: str, deadline: float) -> int:
+    tens = 0
+
+    def tick() -> bool:
+        nonlocal tens
+        tens += 1
+        return time.monotonic() > deadline
+
+    connection.set_progress_handler(tick, 10)
+    for _row in connection.execute(query):
+        pass
+    return 10 * tens
+
+
+def _guarded(
+    path: Path, seconds: float, work: Callable[[sqlite3.Connection], dict[str, Any]]
+) -> dict[str, Any]:
+    """`work` on a guarded connection of its own; its failures are values."""
+    started = time.monotonic()
+    guard = None
+    try:
+        connection = connect(path)
+        try:
+            guard = _Guard(connection, started + seconds)
+            answer = work(connection)
+        finally:
+            connection.close()
+    except MemoryError:
+        answer = {"status": "too_large", "error": "the query needs more memory than it may use"}
+    except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
+        answer = _failure(error, guard.denied if guard else "", seconds)
+    answer["seconds"] = time.monotonic() - started
+    return answer
+
+
+def _fetch(
+    connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: int
+) -> dict[str, Any]:
+    cursor = connection.execute(sql)
+    if cursor.description is None:
+        raise ValueError("no statement in it that returns rows")
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    for row in cursor:  # one at a time: sixty-four rows of 20 MB would be past every cap
+        rows.append(row)
+        for value in row:
+            size += 8 + len(value) if isinstance(value, str | bytes) else 16
+        if size > max_bytes or len(rows) > max_rows:
+            rows.pop()
+            break
+    else:
+        return {
+            "status": "ok" if rows else "empty",
+            "columns": [column[0] for column in cursor.description],
+            "fingerprint": fingerprint(rows),
+            **_tagged(rows),
+        }
+    cap = f"{max_rows:,} rows" if size <= max_bytes else f"{max_bytes:,} bytes"
+    return {
+        "status": "too_large",
+        "error": f"the result is larger than {cap}",
+        "truncated": True,
+        "columns": [column[0] for column in cursor.description],
+        **_tagged(rows),
+    }
+
+
+def fingerprint(rows: list[tuple[Any, ...]]) -> str:
+    """A hash of the set of rows, equal for two results exactly when Python's sets of them are equal.
+
+    So 1 and 1.0 agree, 1 and "1" do not, duplicates and order do not matter: BIRD's comparison.
+    """
+    spelled = sorted(repr(tuple(map(_number, row))) for row in set(rows))
+    return hashlib.sha256("\n".join(spelled).encode()).hexdigest()
+
+
+def _number(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _tagged(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
+    """Rows for JSON, which has no bytes and no infinity: those few become one-entry objects."""
+
+    def tag(value: Any) -> Any:
+        if isinstance(value, bytes):
+            return {"blob": base64.b64encode(value).decode()}
+        if isinstance(value, float) and math.isinf(value):
+            return {"float": repr(value)}
+        return value
+
+    odd = any(
+        isinstance(value, bytes) or (isinstance(value, float) and math.isinf(value))
+        for row in rows
+        for value in row
+    )
+    return {"rows": [[tag(value) for value in row] for row in rows] if odd else rows}
+
+
+def _failure(error: Exception, denied: str, seconds: float) -> dict[str, Any]:
+    message = str(error)
+    if denied and not message.startswith("interrupted"):
+        return {"status": "denied", "error": f"{denied}: only a SELECT runs here"}
+    if message == "interrupted":
+        return {"status": "timeout", "error": f"no answer within {seconds:g} s"}
+    if "too big" in message or "out of memory" in message:
+        return {"status": "too_large", "error": "a value or a step is larger than it may be"}
+    if "locked" in message or "busy" in message:
+        return {"status": "error", "error": "the database is locked by another program", "passing": True}
+    if isinstance(error, OSError) or "disk I/O" in message or "unable to open" in message:
+        return {"status": "error", "error": message, "passing": True}
+    return {"status": "error", "error": message}
+
+
+def _confine() -> None:
+    for kind, size in (
+        (resource.RLIMIT_AS, _ADDRESS_SPACE),
+        (resource.RLIMIT_FSIZE, _FILE_SIZE),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(kind, (size, size))
+
+
+def _die_with_parent() -> None:
+    """A query can hold the main thread past the end of standard input: watch from another one."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main() -> None:
+    _die_with_parent()
+    _confine()
+    answers: dict[str, Callable[..., dict[str, Any]]] = {"run": run, "time_runs": time_runs}
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        answer = answers[request.pop("do")](Path(request.pop("path")), **request)
+        sys.stdout.buffer.write(
+            json.dumps(answer, ensure_ascii=False, check_circular=False).encode() + b"\n"
+        )
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

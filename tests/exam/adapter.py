@@ -1,0 +1,26 @@
+"""The executor as an outside safety suite calls it: a function from SQL to a plain dict."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from workbench.db.execute import Executor
+from workbench.types import Limits
+
+
+def make_executor(db_path: str) -> Callable[[str], dict[str, Any]]:
+    executor = Executor(workers=2)
+    limits = Limits(seconds=2.0)
+
+    def run(sql: str) -> dict[str, Any]:
+        execution = executor.execute(Path(db_path), sql, limits)
+        return {
+            "ok": execution.status in {"ok", "empty"},
+            "kind": execution.status,
+            "rows": [list(row) for row in execution.rows],
+            "columns": list(execution.columns),
+            "truncated": execution.truncated,
+            "message": execution.error,
+        }
+
+    return run

@@ -1,0 +1,234 @@
+"""Run SQL that a model wrote, and keep each execution in the lab book.
+
+A query is cached by the content of its database, its text and its limits: a gold query runs once however
+many predictions are judged against it, and a time-out is remembered with its limit. What may pass by
+itself (a lock, a full disk, a killed worker) is not kept.
+"""
+
+import os
+import time
+import zlib
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import orjson
+
+from workbench.canonical import canonical, content_hash
+from workbench.db.fingerprint import database_fingerprint
+from workbench.db.supervisor import Supervisor
+from workbench.db.worker import SQL_LENGTH
+from workbench.store import Store
+from workbench.types import Execution, Limits, Row
+
+Job = tuple[Path, str]
+_DEFAULT = Limits()
+_COMPRESS = 100_000  # bytes of JSON above which rows are stored compressed
+_BATCH = 1.0  # seconds of finished executions that a kill may lose
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Of each query in turn: its seconds, run by run, and its SQLite opcodes, which do not vary."""
+
+    seconds: tuple[tuple[float, ...], ...] = ()
+    opcodes: tuple[int, ...] = ()
+    error: str = ""
+
+
+class Executor:
+    """The databases as a system may reach them: read-only, bounded, remembered.
+
+    Safe to share between threads. Without a store nothing is remembered.
+    """
+
+    def __init__(self, store: Store | None = None, workers: int | None = None) -> None:
+        self._store = store
+        self._supervisor = Supervisor(workers or os.cpu_count() or 1)
+
+    def execute(self, database: Path, sql: str, limits: Limits = _DEFAULT) -> Execution:
+        """What the database answers; whatever goes wrong with the query is a value."""
+        return self.execute_many([(database, sql)], limits)[0]
+
+    def execute_many(
+        self,
+        jobs: Sequence[Job],
+        limits: Limits = _DEFAULT,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Execution]:
+        """The execution of every job, in order; equal jobs run once.
+
+        `progress` is told how many more jobs are done. A database that is not there is the caller's
+        mistake: `UnreadableDatabaseError`.
+        """
+        contents = {path: database_fingerprint(path, self._store) for path in {p for p, _ in jobs}}
+        known: dict[str, Execution] = {}
+        keys = []
+        for path, sql in jobs:
+            if refusal := _refusal(sql):
+                known[refusal] = Execution("error", error=refusal)
+            keys.append(refusal or _key(contents[path], sql, limits))
+        known |= self._recall(set(keys) - set(known))
+        todo = {key: job for key, job in zip(keys, jobs, strict=True) if key not in known}
+        times = Counter(keys)
+        if progress:
+            progress(sum(times[key] for key in known))
+        order = list(todo)
+        requests = [_request(path, sql, limits) for path, sql in todo.values()]
+        fresh: dict[str, dict[str, Any]] = {}
+
+        def keep() -> None:
+            self._keep([(key, contents[todo[key][0]], todo[key][1], fresh[key]) for key in fresh], limits)
+            fresh.clear()
+
+        kept = time.monotonic()
+        try:
+            for index, answer in self._supervisor.run(requests, limits.seconds):
+                known[order[index]] = _execution(answer)
+                if not answer.get("passing"):
+                    fresh[order[index]] = answer
+                if progress:
+                    progress(times[order[index]])
+                if time.monotonic() - kept > _BATCH:
+                    keep()
+                    kept = time.monotonic()
+        finally:
+            keep()
+        return [known[key] for key in keys]
+
+    def time(self, database: Path, queries: Sequence[str], repeats: int, seconds: float) -> Timing:
+        """Run the queries in turn, `repeats` times, all within so many seconds; never from the cache."""
+        request = {
+            "do": "time_runs",
+            "path": os.path.abspath(database),
+            "queries": list(queries),
+            "repeats": repeats,
+            "seconds": seconds,
+        }
+        ((_, answer),) = self._supervisor.run([request], seconds)
+        return Timing(
+            tuple(map(tuple, answer.get("times", ()))),
+            tuple(answer.get("opcodes", ())),
+            answer.get("error", ""),
+        )
+
+    def _recall(self, keys: Collection[str]) -> dict[str, Execution]:
+        if not self._store:
+            return {}
+        found = self._store.read_keys(
+            "SELECT key, status, fingerprint, row_count, truncated, seconds, error, columns, rows"
+            " FROM executions WHERE key IN",
+            list(keys),
+        )
+        return {
+            key: Execution(
+                status=status,
+                columns=tuple(orjson.loads(columns)),
+                rows=_rows(zlib.decompress(rows) if isinstance(rows, bytes) else rows),
+                row_count=row_count,
+                fingerprint=fingerprint,
+                error=error,
+                seconds=seconds,
+                truncated=bool(truncated),
+            )
+            for key, status, fingerprint, row_count, truncated, seconds, error, columns, rows in found
+        }
+
+    def _keep(self, fresh: list[tuple[str, str, str, dict[str, Any]]], limits: Limits) -> None:
+        if not (self._store and fresh):
+            return
+        with self._store.write() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        key,
+                        content,
+                        sql,
+                        canonical(limits).decode(),
+                        answer["status"],
+                        answer.get("fingerprint", ""),
+                        len(answer.get("rows", ())),
+                        answer.get("truncated", False),
+                        answer["seconds"],
+                        answer.get("error", ""),
+                        orjson.dumps(answer.get("columns", [])).decode(),
+                        _stored(orjson.dumps(answer.get("rows", []))),
+                    )
+                    for key, content, sql, answer in fresh
+                ),
+            )
+
+    def close(self) -> None:
+        """End the workers. The executor can still be used; it starts new ones."""
+        self._supervisor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _key(content: str, sql: str, limits: Limits) -> str:
+    return content_hash("execution", [1, content, sql, limits])
+
+
+def _refusal(sql: str) -> str:
+    """Why this text cannot even be sent to SQLite, or ""."""
+    if "\0" in sql:
+        return "the SQL holds a NUL character"
+    try:
+        size = len(sql.encode())
+    except UnicodeEncodeError:
+        return "the SQL holds half of a surrogate pair, which is no character"
+    return f"the SQL is longer than {SQL_LENGTH:,} bytes" if size > SQL_LENGTH else ""
+
+
+def _request(path: Path, sql: str, limits: Limits) -> dict[str, Any]:
+    return {
+        "do": "run",
+        "path": os.path.abspath(path),
+        "sql": sql,
+        "seconds": limits.seconds,
+        "max_rows": limits.rows,
+        "max_bytes": limits.bytes,
+    }
+
+
+def _execution(answer: dict[str, Any]) -> Execution:
+    rows = _untagged(answer.get("rows", []))
+    return Execution(
+        status=answer["status"],
+        columns=tuple(answer.get("columns", ())),
+        rows=rows,
+        row_count=len(rows),
+        fingerprint=answer.get("fingerprint", ""),
+        error=answer.get("error", ""),
+        seconds=answer["seconds"],
+        truncated=answer.get("truncated", False),
+    )
+
+
+def _stored(rows: bytes) -> str | bytes:
+    return rows.decode() if len(rows) <= _COMPRESS else zlib.compress(rows, 1)
+
+
+def _rows(stored: str | bytes) -> tuple[Row, ...]:
+    return _untagged(orjson.loads(stored))
+
+
+def _untagged(rows: list[list[Any]]) -> tuple[Row, ...]:
+    """Rows from JSON; a one-entry object stands for a value that JSON has no word for."""
+    return tuple(
+        tuple([_value(v) if type(v) is dict else v for v in row]) for row in rows  # noqa: C409
+    )
+
+
+def _value(tagged: dict[str, str]) -> bytes | float:
+    if "blob" in tagged:
+        return b64decode(tagged["blob"])
+    return float(tagged["float"])
