@@ -1,11 +1,19 @@
 """The records that everything else passes around. Frozen, few, and importing nothing of ours."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 Value = None | int | float | str | bytes
 Row = tuple[Value, ...]
+
+
+def fold(name: str) -> str:
+    """A name as SQLite compares it: case counts for nothing in ASCII and for everything elsewhere."""
+    return name.lower() if name.isascii() else name.translate(_LOWER)
+
+
+_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +74,13 @@ class Schema:
 
     def table(self, name: str) -> Table | None:
         """The table of that name, in any case, as SQLite finds it."""
-        return next((t for t in self.tables if t.name.lower() == name.lower()), None)
+        return next((t for t in self.tables if fold(t.name) == fold(name)), None)
 
     def column(self, table: str, name: str) -> Column | None:
         """The column of that name in that table, in any case."""
         found = self.table(table)
         columns = found.columns if found else ()
-        return next((c for c in columns if c.name.lower() == name.lower()), None)
+        return next((c for c in columns if fold(c.name) == fold(name)), None)
 
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Every (table, column), in schema order."""
@@ -85,32 +93,31 @@ class Schema:
         ends of every foreign key between tables that stay, as CHESS (appendix A.3) demands: a pruned
         schema can still be joined. A pair that is not in the schema is the caller's mistake.
         """
-        wanted: dict[str, set[str]] = {}
-        for table_name, column_name in columns:
-            if self.column(table_name, column_name) is None:
-                raise KeyError(f"no column {table_name}.{column_name} in the schema of {self.db_id}")
-            wanted.setdefault(table_name.lower(), set()).add(column_name.lower())
-        keys: dict[str, list[ForeignKey]] = {}
+        known = {(fold(name), fold(column)) for name, column in self.columns()}
+        wanted = set()
+        for name, column in columns:
+            if (fold(name), fold(column)) not in known:
+                raise KeyError(f"no column {name}.{column} in the schema of {self.db_id}")
+            wanted.add((fold(name), fold(column)))
+        names = {name for name, _ in wanted}
+        stay = []
         for table in self.tables:
-            if (name := table.name.lower()) not in wanted:
-                continue
-            wanted[name] |= {column.lower() for column in table.primary_key}
-            keys[name] = [k for k in table.foreign_keys if k.ref_table.lower() in wanted]
-            for key in keys[name]:
-                wanted[name] |= {column.lower() for column in key.columns}
-                wanted[key.ref_table.lower()] |= {column.lower() for column in key.ref_columns}
+            if fold(table.name) in names:
+                keys = tuple(k for k in table.foreign_keys if fold(k.ref_table) in names)
+                stay.append(replace(table, foreign_keys=keys))
+                wanted |= {(fold(table.name), fold(c)) for c in table.primary_key}
+                wanted |= {(fold(table.name), fold(c)) for k in keys for c in k.columns}
+                wanted |= {(fold(k.ref_table), fold(c)) for k in keys for c in k.ref_columns}
         return replace(
             self,
             tables=tuple(
                 replace(
                     table,
                     columns=tuple(
-                        c for c in table.columns if c.name.lower() in wanted[table.name.lower()]
+                        c for c in table.columns if (fold(table.name), fold(c.name)) in wanted
                     ),
-                    foreign_keys=tuple(keys[table.name.lower()]),
                 )
-                for table in self.tables
-                if table.name.lower() in wanted
+                for table in stay
             ),
         )
 
@@ -143,6 +150,59 @@ class Execution:
     error: str = ""
     seconds: float = field(default=0.0, compare=False)
     truncated: bool = False
+
+
+Message = Mapping[str, Any]  # {"role": "user", "content": "..."}, as every provider spells it
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One model call. Sample 0, 1, 2... of the same messages are calls of their own.
+
+    `model` names its provider first, as LiteLLM does: "openai/gpt-4o". `prompt`, `question` and `system`
+    say what the call is for; they are counted by and are no part of its key.
+    """
+
+    prompt: str
+    model: str
+    messages: Sequence[Message]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    sample: int = 0
+    question: str = ""
+    system: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them; `cached` are those of the input that it had at a discount."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+
+
+Fault = Literal[
+    "rate_limit", "server", "connection", "timeout", "malformed", "empty", "filtered", "rejected", ""
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What became of a request: an answer, or a `fault` and an `error` that says it in words.
+
+    `cost` is what the call cost in dollars when it was paid, None where no price is known; `cached` says
+    that nothing was paid now. A `finish_reason` of "length" marks an answer that the limit cut off.
+    """
+
+    text: str
+    model: str
+    finish_reason: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
+    key: str = ""
+    cached: bool = False
+    fault: Fault = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from typing import Any, Self
 import orjson
 
 from workbench.canonical import canonical, content_hash
-from workbench.db.fingerprint import database_fingerprint
+from workbench.db.fingerprint import database_fingerprints
 from workbench.db.supervisor import Supervisor
 from workbench.db.worker import SQL_LENGTH
+from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 from workbench.types import Execution, Limits, Row
 
@@ -64,7 +65,9 @@ class Executor:
         `progress` is told how many more jobs are done. A database that is not there is the caller's
         mistake: `UnreadableDatabaseError`.
         """
-        contents = {path: database_fingerprint(path, self._store) for path in {p for p, _ in jobs}}
+        paths = {path for path, _ in jobs}
+        # Without a store nothing outlives this call, so where a database lies tells it from others.
+        contents = self.fingerprints(paths) if self._store else {p: _place(p) for p in paths}
         known: dict[str, Execution] = {}
         keys = []
         for path, sql in jobs:
@@ -81,7 +84,9 @@ class Executor:
         fresh: dict[str, dict[str, Any]] = {}
 
         def keep() -> None:
-            self._keep([(key, contents[todo[key][0]], todo[key][1], fresh[key]) for key in fresh], limits)
+            self._keep(
+                [(key, contents[todo[key][0]], todo[key][1], fresh[key]) for key in fresh], limits
+            )
             fresh.clear()
 
         kept = time.monotonic()
@@ -99,11 +104,15 @@ class Executor:
             keep()
         return [known[key] for key in keys]
 
+    def fingerprints(self, databases: Collection[Path]) -> dict[Path, str]:
+        """For each database a hash of its content; without a store each is read anew."""
+        return database_fingerprints(databases, self._supervisor, self._store)
+
     def time(self, database: Path, queries: Sequence[str], repeats: int, seconds: float) -> Timing:
         """Run the queries in turn, `repeats` times, all within so many seconds; never from the cache."""
         request = {
             "do": "time_runs",
-            "path": os.path.abspath(database),
+            "path": str(database.absolute()),
             "queries": list(queries),
             "repeats": repeats,
             "seconds": seconds,
@@ -173,6 +182,14 @@ class Executor:
         self.close()
 
 
+def _place(path: Path) -> str:
+    if not path.is_file():
+        raise UnreadableDatabaseError(
+            f"{path.name}: no such file; give the path of an SQLite database"
+        )
+    return str(path.absolute())
+
+
 def _key(content: str, sql: str, limits: Limits) -> str:
     return content_hash("execution", [1, content, sql, limits])
 
@@ -191,7 +208,7 @@ def _refusal(sql: str) -> str:
 def _request(path: Path, sql: str, limits: Limits) -> dict[str, Any]:
     return {
         "do": "run",
-        "path": os.path.abspath(path),
+        "path": str(path.absolute()),
         "sql": sql,
         "seconds": limits.seconds,
         "max_rows": limits.rows,
@@ -223,9 +240,7 @@ def _rows(stored: str | bytes) -> tuple[Row, ...]:
 
 def _untagged(rows: list[list[Any]]) -> tuple[Row, ...]:
     """Rows from JSON; a one-entry object stands for a value that JSON has no word for."""
-    return tuple(
-        tuple([_value(v) if type(v) is dict else v for v in row]) for row in rows  # noqa: C409
-    )
+    return tuple(tuple([_value(v) if type(v) is dict else v for v in row]) for row in rows)
 
 
 def _value(tagged: dict[str, str]) -> bytes | float:

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from workbench.db import worker
+from workbench.db import worker as script
 
 _GRACE = 0.5  # seconds past its deadline that a worker has to stop by itself
 
@@ -62,21 +62,24 @@ class Supervisor:
             finally:
                 for abandoned in busy:
                     abandoned.kill()
-                    idle.append(None)
 
     @contextmanager
     def _borrow(self, most: int) -> Iterator[list["_Worker | None"]]:
-        """Places for workers: at least one, waiting for it if need be, and others that are free."""
+        """Places for workers: at least one, waiting for it if need be, and others that are free.
+
+        As many go back as were taken, wherever an interrupt struck.
+        """
         taken: list[_Worker | None] = [self._idle.get()] if most else []
         try:
             while len(taken) < min(most, self._size):
                 taken.append(self._idle.get_nowait())
         except queue.Empty:
             pass
+        size = len(taken)
         try:
             yield taken
         finally:
-            for place in taken:
+            for place in (taken + [None] * size)[:size]:
                 self._idle.put(place)
 
     def close(self) -> None:
@@ -95,7 +98,7 @@ class Supervisor:
 class _Worker:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", worker.__file__],
+            [sys.executable, "-I", "-S", script.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -122,7 +125,8 @@ class _Worker:
         self._received += chunk
         if not chunk:
             self.kill()
-            return {"status": "error", "error": "the query ended its worker", "passing": True}
+            answer = {"status": "error", "error": "the worker died under the query", "seconds": 0.0}
+            return answer | {"passing": True}
         return orjson.loads(self._received) if chunk.endswith(b"\n") else None
 
     def kill(self) -> None:
@@ -135,16 +139,18 @@ class _Worker:
 
 def _start(place: "_Worker | None", request: dict[str, Any], deadline: float) -> _Worker:
     """Hand the request to that worker, or to a new one where there is none or it died while idle."""
-    if place is not None:
-        try:
-            place.send(request, deadline)
-        except BrokenPipeError:
-            place.kill()
-        else:
-            return place
-    started = _Worker()
-    started.send(request, deadline)
-    return started
+    worker = place or _Worker()
+    try:
+        worker.send(request, deadline)
+    except BrokenPipeError:
+        worker.kill()
+        if place is None:
+            raise
+        return _start(None, request, deadline)
+    except BaseException:
+        worker.kill()
+        raise
+    return worker
 
 
 def _timeout(seconds: float) -> dict[str, Any]:

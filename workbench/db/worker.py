@@ -13,6 +13,7 @@ import math
 import os
 import resource
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -28,6 +29,10 @@ _FILE_SIZE = 4 * _MB  # zero would keep WAL databases from being read at all
 _MAPPED = 256 * _MB  # reading through mmap is 1.8 times faster
 _CELL = 20 * _MB  # one value; also what one printf() or zeroblob() can make
 SQL_LENGTH = _MB
+_PRAGMAS = f"""
+    PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
+    PRAGMA mmap_size={_MAPPED}; PRAGMA hard_heap_limit={_HEAP};
+"""
 _OPCODES = 20_000  # between two looks at the clock: about a millisecond
 
 _ALLOWED = {
@@ -48,30 +53,56 @@ _FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefi
 _FORBIDDEN_TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", "bytecode", "fsdir"}
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, alone: bool = False) -> sqlite3.Connection:
     """Open a database for reading only, creating and changing nothing.
 
     A WAL database nobody has open is read as immutable: SQLite would otherwise create its -wal and
-    -shm beside it, or fail where the folder is read-only. Raises sqlite3.Error or OSError with a text
-    that names the file but not its folder.
+    -shm beside it, or fail where the folder is read-only. `alone` says that no other connection of this
+    process can have the file open. Raises sqlite3.Error or OSError with a text that names the file but
+    not its folder.
     """
     name = path.name
+    if path.is_symlink():
+        path = path.resolve()  # SQLite looks for the -wal where the file really lies
     if not path.exists():
         raise FileNotFoundError(f"{name}: no such file")
     if not path.is_file():
         raise IsADirectoryError(f"{name}: not a file")
-    with path.open("rb") as file:
-        header = file.read(100)
+    header = _header(path, alone)
     if header and not header.startswith(b"SQLite format 3\0"):
         raise sqlite3.DatabaseError(f"{name}: not an SQLite database")
     options = "mode=ro"
-    if header[18:19] == b"\2" and not _has_content(path.with_name(name + "-wal")):
+    if header[18:19] == b"\2" and not _has_content(wal(path)):
         options += "&immutable=1"
     connection = sqlite3.connect(
-        f"file:{quote(str(path.resolve()))}?{options}", uri=True, timeout=5.0, isolation_level=None
+        f"file:{quote(str(path.absolute()))}?{options}", uri=True, timeout=5.0, isolation_level=None
     )
     connection.text_factory = lenient_text
     return connection
+
+
+def _header(path: Path, alone: bool) -> bytes:
+    """The first bytes of a file, read by another process unless this one is alone with it.
+
+    POSIX drops all locks that a process holds on a file when it closes any handle of it, so reading
+    the file here could cut a transaction of the caller's own in two.
+    """
+    if alone:
+        with path.open("rb") as file:
+            return file.read(20)
+    command = ["head", "-c", "20", str(path.absolute())]
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+    ).stdout
+
+
+def wal(path: Path) -> Path:
+    """The write-ahead log of a database."""
+    return path.with_name(path.name + "-wal")
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def lenient_text(raw: bytes) -> str:
@@ -79,20 +110,12 @@ def lenient_text(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
-
-
 class _Guard:
     """Everything that stands between one query and the machine, and why it said no."""
 
     def __init__(self, connection: sqlite3.Connection, deadline: float) -> None:
         self.denied = ""
-        connection.execute("PRAGMA query_only=ON")
-        connection.execute("PRAGMA trusted_schema=OFF")
-        connection.execute("PRAGMA temp_store=MEMORY")
-        connection.execute(f"PRAGMA mmap_size={_MAPPED}")
-        connection.execute(f"PRAGMA hard_heap_limit={_HEAP}")
+        connection.executescript(_PRAGMAS)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL)
         connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, SQL_LENGTH)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -105,6 +128,8 @@ class _Guard:
     def _authorize(
         self, action: int, first: str | None, second: str | None, _: str | None, __: str | None
     ) -> int:
+        if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
+            return sqlite3.SQLITE_OK  # full-text tables ask it before each search
         if action not in _ALLOWED:
             # An INSERT into sqlite_master is how SQLite spells CREATE: the last word says it better.
             self.denied = f"{_ACTIONS.get(action, 'this statement')} is not allowed"
@@ -187,7 +212,7 @@ def _guarded(
     started = time.monotonic()
     guard = None
     try:
-        connection = connect(path)
+        connection = connect(path, alone=True)
         try:
             guard = _Guard(connection, started + seconds)
             answer = work(connection)
@@ -207,61 +232,57 @@ def _fetch(
     cursor = connection.execute(sql)
     if cursor.description is None:
         raise ValueError("no statement in it that returns rows")
+    columns = [column[0] for column in cursor.description]
     rows: list[tuple[Any, ...]] = []
+    kinds: set[type] = set()
     size = 0
     for row in cursor:  # one at a time: sixty-four rows of 20 MB would be past every cap
         rows.append(row)
+        kinds.update(map(type, row))
+        size += 16 * len(row)
         for value in row:
-            size += 8 + len(value) if isinstance(value, str | bytes) else 16
+            if isinstance(value, str | bytes):
+                size += len(value)
         if size > max_bytes or len(rows) > max_rows:
             rows.pop()
+            cap = f"{max_rows:,} rows" if size <= max_bytes else f"{max_bytes:,} bytes"
+            answer = {
+                "status": "too_large",
+                "error": f"the result is larger than {cap}",
+                "truncated": True,
+            }
             break
     else:
-        return {
+        answer = {
             "status": "ok" if rows else "empty",
-            "columns": [column[0] for column in cursor.description],
-            "fingerprint": fingerprint(rows),
-            **_tagged(rows),
+            "fingerprint": fingerprint(rows, float in kinds),
         }
-    cap = f"{max_rows:,} rows" if size <= max_bytes else f"{max_bytes:,} bytes"
-    return {
-        "status": "too_large",
-        "error": f"the result is larger than {cap}",
-        "truncated": True,
-        "columns": [column[0] for column in cursor.description],
-        **_tagged(rows),
-    }
+    if bytes in kinds or float in kinds:
+        return answer | {"columns": columns, "rows": [list(map(_tagged, row)) for row in rows]}
+    return answer | {"columns": columns, "rows": rows}
 
 
-def fingerprint(rows: list[tuple[Any, ...]]) -> str:
+def fingerprint(rows: list[tuple[Any, ...]], with_floats: bool) -> str:
     """A hash of the set of rows, equal for two results exactly when Python's sets of them are equal.
 
     So 1 and 1.0 agree, 1 and "1" do not, duplicates and order do not matter: BIRD's comparison.
     """
-    spelled = sorted(repr(tuple(map(_number, row))) for row in set(rows))
-    return hashlib.sha256("\n".join(spelled).encode()).hexdigest()
+    distinct = set(rows)
+    spelled = [tuple(map(_number, row)) for row in distinct] if with_floats else distinct
+    return hashlib.sha256("\n".join(sorted(map(repr, spelled))).encode()).hexdigest()
 
 
 def _number(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _tagged(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
-    """Rows for JSON, which has no bytes and no infinity: those few become one-entry objects."""
-
-    def tag(value: Any) -> Any:
-        if isinstance(value, bytes):
-            return {"blob": base64.b64encode(value).decode()}
-        if isinstance(value, float) and math.isinf(value):
-            return {"float": repr(value)}
-        return value
-
-    odd = any(
-        isinstance(value, bytes) or (isinstance(value, float) and math.isinf(value))
-        for row in rows
-        for value in row
-    )
-    return {"rows": [[tag(value) for value in row] for row in rows] if odd else rows}
+def _tagged(value: Any) -> Any:
+    """JSON has no bytes and no infinity: a one-entry object stands for them."""
+    if isinstance(value, bytes):
+        return {"blob": base64.b64encode(value).decode()}
+    if isinstance(value, float) and math.isinf(value):
+        return {"float": repr(value)}
+    return value
 
 
 def _failure(error: Exception, denied: str, seconds: float) -> dict[str, Any]:
@@ -273,10 +294,27 @@ def _failure(error: Exception, denied: str, seconds: float) -> dict[str, Any]:
     if "too big" in message or "out of memory" in message:
         return {"status": "too_large", "error": "a value or a step is larger than it may be"}
     if "locked" in message or "busy" in message:
-        return {"status": "error", "error": "the database is locked by another program", "passing": True}
+        return {
+            "status": "error",
+            "error": "the database is locked by another program",
+            "passing": True,
+        }
     if isinstance(error, OSError) or "disk I/O" in message or "unable to open" in message:
         return {"status": "error", "error": message, "passing": True}
     return {"status": "error", "error": message}
+
+
+def digest(path: Path) -> dict[str, Any]:
+    """A hash of the file and of what its write-ahead log adds to it."""
+    content = hashlib.sha256()
+    try:
+        for part in (path, wal(path)):
+            if part.exists():
+                with part.open("rb") as file:
+                    content.update(hashlib.file_digest(file, "sha256").digest())
+    except OSError as error:
+        return {"error": f"{path.name}: {error.strerror}"}
+    return {"digest": content.hexdigest()}
 
 
 def _confine() -> None:
@@ -303,7 +341,11 @@ def _die_with_parent() -> None:
 def main() -> None:
     _die_with_parent()
     _confine()
-    answers: dict[str, Callable[..., dict[str, Any]]] = {"run": run, "time_runs": time_runs}
+    answers: dict[str, Callable[..., dict[str, Any]]] = {
+        "run": run,
+        "time_runs": time_runs,
+        "digest": digest,
+    }
     for line in sys.stdin.buffer:
         request = json.loads(line)
         answer = answers[request.pop("do")](Path(request.pop("path")), **request)

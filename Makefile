@@ -1,0 +1,29 @@
+# Two commands set everything up on a fresh machine: `make reproduce` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: reproduce test lint benchmark clean
+
+reproduce: .venv/installed
+	$(BIN)/workbench reproduce
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmark: .venv/installed
+	@for script in tests/benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Made again when what to install has changed; a half-made one has no stamp.
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "workbench needs Python 3.11 or later; this is %s. Name another: make PYTHON=python3.12" % sys.version.split()[0])'
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

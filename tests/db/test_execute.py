@@ -1,0 +1,435 @@
+import hashlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from workbench.db import fingerprint, supervisor
+from workbench.db.execute import Executor
+from workbench.errors import UnreadableDatabaseError
+from workbench.store import Store
+from workbench.types import Execution, Limits
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+# A single opcode that runs for minutes: no progress handler is ever asked.
+UNINTERRUPTIBLE = (
+    "SELECT length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
+)
+BRIEF = Limits(seconds=0.5)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "data" / "small.sqlite"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT)")
+        connection.executemany(
+            "INSERT INTO t VALUES (?, ?)", [(i, f"n{i}") for i in range(1, 1001)]
+        )
+        connection.commit()
+    return path
+
+
+@pytest.fixture
+def executor() -> Iterator[Executor]:
+    with Executor(workers=2) as executor:
+        yield executor
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr(fingerprint, "_SETTLED", 0)  # as if the database had been there for a while
+    with Store(tmp_path / "lab.sqlite") as store:
+        yield store
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def children() -> set[int]:
+    found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    return {int(pid) for path in found for pid in path.read_text().split()}
+
+
+class TestHostileSQL:
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "DROP TABLE t",
+            "UPDATE t SET name = 'x'",
+            "UPDATE t SET name = 'x' RETURNING id",
+            "WITH d AS (SELECT 1) DELETE FROM t WHERE id = 1 RETURNING id",
+            "INSERT INTO t VALUES (9999, 'x')",
+            "REPLACE INTO t VALUES (1, 'x')",
+            "CREATE TABLE evil(a)",
+            "CREATE TEMP TABLE evil AS SELECT * FROM t",
+            "ALTER TABLE t RENAME TO u",
+            "ATTACH 'new.sqlite' AS new",
+            "VACUUM",
+            "VACUUM INTO 'copy.sqlite'",
+            "PRAGMA user_version = 7",
+            "PRAGMA journal_mode = WAL",
+            "PRAGMA query_only = OFF",
+            "PRAGMA writable_schema = ON",
+            "BEGIN EXCLUSIVE",
+            "SELECT load_extension('libm.so.6')",
+            "SELECT fts3_tokenizer('x', x'0000000000000000')",
+            "SELECT * FROM pragma_database_list",
+            "SELECT * FROM dbstat",
+            "SELECT data FROM sqlite_dbpage",
+        ],
+    )
+    def test_anything_but_a_select_is_denied_and_changes_nothing_on_disk(
+        self, executor: Executor, database: Path, sql: str
+    ) -> None:
+        before = contents(database.parent)
+        execution = executor.execute(database, sql)
+        assert execution.status in {"denied", "error"}
+        assert execution.error
+        assert contents(database.parent) == before
+        assert executor.execute(database, "SELECT count(*) FROM t").rows == ((1000,),)
+
+    def test_a_second_statement_runs_neither(self, executor: Executor, database: Path) -> None:
+        execution = executor.execute(database, "SELECT 1; DROP TABLE t")
+        assert (execution.status, execution.rows) == ("error", ())
+
+    @pytest.mark.parametrize("sql", [ENDLESS, UNINTERRUPTIBLE])
+    def test_what_never_ends_is_stopped_soon_after_its_deadline(
+        self, executor: Executor, database: Path, sql: str
+    ) -> None:
+        started = time.monotonic()
+        assert executor.execute(database, sql, BRIEF).status == "timeout"
+        assert time.monotonic() - started < BRIEF.seconds + 1.5
+        assert executor.execute(database, "SELECT 1").rows == ((1,),)
+
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "SELECT length(zeroblob(999999999))",
+            "SELECT hex(zeroblob(15000000))",
+            "WITH RECURSIVE c(s) AS (SELECT 'a' UNION ALL SELECT s || s FROM c) SELECT max(length(s)) FROM c",
+        ],
+    )
+    def test_a_value_too_large_is_said_to_be(
+        self, executor: Executor, database: Path, sql: str
+    ) -> None:
+        assert executor.execute(database, sql).status == "too_large"
+
+    def test_rows_past_the_cap_are_cut_and_the_result_says_so(
+        self, executor: Executor, database: Path
+    ) -> None:
+        execution = executor.execute(database, "SELECT id FROM t", Limits(rows=10))
+        assert execution.status == "too_large"
+        assert execution.truncated
+        assert len(execution.rows) == 10
+        assert execution.fingerprint == ""
+
+    def test_a_result_of_exactly_the_cap_is_whole(self, executor: Executor, database: Path) -> None:
+        assert executor.execute(database, "SELECT id FROM t", Limits(rows=1000)).status == "ok"
+
+    @pytest.mark.parametrize("sql", ["", "  ", "-- nothing", "/* open", "SELECT ?", "SELECT 'open"])
+    def test_what_is_no_query_is_an_error_with_a_reason(
+        self, executor: Executor, database: Path, sql: str
+    ) -> None:
+        execution = executor.execute(database, sql)
+        assert execution.status == "error"
+        assert execution.error
+
+    @pytest.mark.parametrize(
+        ("sql", "reason"),
+        [
+            ("SELECT '\0'", "NUL"),
+            ("SELECT '\ud800'", "surrogate"),
+            ("SELECT 1 --" + "x" * 10**6, "longer"),
+        ],
+    )
+    def test_what_sqlite_cannot_be_given_is_an_error_with_a_reason(
+        self, executor: Executor, database: Path, sql: str, reason: str
+    ) -> None:
+        assert reason in executor.execute(database, sql).error
+
+    def test_an_error_names_no_folder(self, executor: Executor, database: Path) -> None:
+        for sql in ("SELECT * FROM gone", "ATTACH '/etc/hosts' AS h", "SELECT"):
+            assert str(database.parent) not in executor.execute(database, sql).error
+
+    def test_a_full_text_table_can_still_be_searched(
+        self, executor: Executor, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "texts.sqlite"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(
+                "CREATE VIRTUAL TABLE f USING fts5(body); INSERT INTO f VALUES ('hello world'), ('bye');"
+                "CREATE VIRTUAL TABLE r USING rtree(id, a, b); INSERT INTO r VALUES (1, 2, 3);"
+            )
+        assert executor.execute(path, "SELECT body FROM f WHERE f MATCH 'hello'").rows == (
+            ("hello world",),
+        )
+        assert executor.execute(path, "SELECT id FROM r WHERE a >= 2").rows == ((1,),)
+
+
+class TestValues:
+    def test_every_kind_of_value_comes_back_exactly(
+        self, executor: Executor, database: Path
+    ) -> None:
+        sql = "SELECT NULL, 9223372036854775807, 0.1, 'é😀', x'00ff', 9e999, -9e999, 'a' || char(0) || 'b'"
+        expected = (None, 2**63 - 1, 0.1, "é😀", b"\x00\xff", float("inf"), float("-inf"), "a\0b")
+        assert executor.execute(database, sql).rows == (expected,)
+
+    def test_text_that_is_no_utf8_is_marked(self, executor: Executor, database: Path) -> None:
+        execution = executor.execute(database, "SELECT CAST(x'61ff62' AS TEXT), 'é'")
+        assert execution.rows == (("a\\xffb", "é"),)
+
+    def test_columns_of_the_same_name_are_all_kept(
+        self, executor: Executor, database: Path
+    ) -> None:
+        execution = executor.execute(database, 'SELECT 1 AS a, 2 AS a, 3 AS ""')
+        assert execution.columns == ("a", "a", "")
+        assert execution.rows == ((1, 2, 3),)
+
+    def test_no_rows_is_a_status_of_its_own(self, executor: Executor, database: Path) -> None:
+        assert executor.execute(database, "SELECT id FROM t WHERE 0").status == "empty"
+
+
+class TestFiles:
+    def test_a_missing_database_is_the_callers_mistake_and_is_not_created(
+        self, executor: Executor, tmp_path: Path
+    ) -> None:
+        with pytest.raises(UnreadableDatabaseError, match=r"gone\.sqlite"):
+            executor.execute(tmp_path / "gone.sqlite", "SELECT 1")
+        assert not (tmp_path / "gone.sqlite").exists()
+
+    def test_a_name_full_of_signs_is_opened(self, executor: Executor, tmp_path: Path) -> None:
+        path = tmp_path / "a ?#%;'é😀&mode=rw.sqlite"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE t(a)")
+        assert executor.execute(path, "SELECT count(*) FROM t").rows == ((0,),)
+
+    def test_a_write_ahead_log_nobody_holds_leaves_no_file_behind(
+        self, executor: Executor, database: Path
+    ) -> None:
+        with closing(sqlite3.connect(database)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        before = contents(database.parent)
+        assert executor.execute(database, "SELECT count(*) FROM t").rows == ((1000,),)
+        assert contents(database.parent) == before
+
+    def test_rows_still_in_the_write_ahead_log_are_seen(self, store: Store, database: Path) -> None:
+        with Executor(store) as executor, closing(sqlite3.connect(database)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            assert executor.execute(database, "SELECT max(id) FROM t").rows == ((1000,),)
+            connection.execute("INSERT INTO t VALUES (2000, 'new')")
+            connection.commit()
+            assert executor.execute(database, "SELECT max(id) FROM t").rows == ((2000,),)
+
+    def test_a_locked_database_is_said_to_be_and_not_remembered(
+        self, store: Store, database: Path
+    ) -> None:
+        with Executor(store) as executor, closing(sqlite3.connect(database)) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+            execution = executor.execute(database, "SELECT count(*) FROM t")
+            assert "locked by another program" in execution.error
+            connection.execute("ROLLBACK")
+            assert executor.execute(database, "SELECT count(*) FROM t").rows == ((1000,),)
+
+
+class TestCache:
+    def test_a_second_run_sends_nothing_to_a_worker(
+        self, store: Store, database: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        jobs = [(database, f"SELECT {i}, name, x'ff' FROM t WHERE id < {i}") for i in range(20)]
+        with Executor(store) as executor:
+            first = executor.execute_many(jobs)
+        monkeypatch.setattr(supervisor._Worker, "__init__", _refuse)
+        with Executor(store) as executor:
+            assert executor.execute_many(jobs) == first
+
+    def test_equal_jobs_run_once(self, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        sent: list[object] = []
+        send = supervisor._Worker.send
+
+        def record(worker: supervisor._Worker, request: dict[str, object], deadline: float) -> None:
+            sent.append(request["sql"])
+            send(worker, request, deadline)
+
+        monkeypatch.setattr(supervisor._Worker, "send", record)
+        with Executor() as executor:
+            executions = executor.execute_many([(database, "SELECT 1")] * 50)
+        assert sent == ["SELECT 1"]
+        assert len(executions) == 50
+
+    def test_a_time_out_is_remembered_with_its_limit(
+        self, store: Store, database: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with Executor(store) as executor:
+            assert executor.execute(database, ENDLESS, BRIEF).status == "timeout"
+            monkeypatch.setattr(supervisor._Worker, "send", _refuse)
+            assert executor.execute(database, ENDLESS, BRIEF).status == "timeout"
+            with pytest.raises(AssertionError, match="not from the cache"):
+                executor.execute(database, ENDLESS, Limits(seconds=0.6))
+
+    def test_large_results_come_back_whole(self, store: Store, database: Path) -> None:
+        sql = "SELECT a.id, b.name FROM t a, t b LIMIT 20000"
+        with Executor(store) as executor:
+            first = executor.execute(database, sql)
+            assert executor.execute(database, sql) == first
+        assert store.read("SELECT typeof(rows) FROM executions") == [("blob",)]
+
+    def test_progress_adds_up_to_the_number_of_jobs(self, store: Store, database: Path) -> None:
+        jobs = [(database, f"SELECT {i % 3}") for i in range(10)]
+        with Executor(store) as executor:
+            for _ in range(2):
+                told: list[int] = []
+                executor.execute_many(jobs, progress=told.append)
+                assert sum(told) == 10
+
+
+class TestWorkers:
+    def test_a_worker_killed_while_idle_is_replaced_without_a_word(self, database: Path) -> None:
+        with Executor(workers=1) as executor:
+            executor.execute(database, "SELECT 1")
+            (pid,) = children()
+            os.kill(pid, signal.SIGKILL)
+            time.sleep(0.1)
+            assert executor.execute(database, "SELECT 2").rows == ((2,),)
+
+    def test_a_worker_killed_at_work_is_that_querys_error_and_no_others(
+        self, store: Store, database: Path
+    ) -> None:
+        with Executor(store, workers=1) as executor:
+            executor.execute(database, "SELECT 1")
+            (pid,) = children()
+            killer = threading.Timer(0.3, os.kill, (pid, signal.SIGKILL))
+            killer.start()
+            jobs = [(database, ENDLESS), (database, "SELECT 2")]
+            killed, other = executor.execute_many(jobs, Limits(seconds=5))
+            assert killed.status == "error"
+            assert "worker" in killed.error
+            assert other.rows == ((2,),)
+            assert store.read("SELECT count(*) FROM executions WHERE sql = ?", (ENDLESS,)) == [(0,)]
+
+    def test_a_workers_environment_is_empty(self, executor: Executor, database: Path) -> None:
+        executor.execute(database, "SELECT 1")
+        assert [Path(f"/proc/{pid}/environ").read_bytes() for pid in children()] == [b""]
+
+    def test_closing_leaves_no_process(self, executor: Executor, database: Path) -> None:
+        executor.execute_many([(database, f"SELECT {i}") for i in range(10)])
+        assert len(children()) == 2
+        executor.close()
+        assert children() == set()
+
+    def test_threads_share_the_workers_and_get_their_own_answers(
+        self, executor: Executor, database: Path
+    ) -> None:
+        wrong: list[Execution] = []
+
+        def ask(n: int) -> None:
+            for i in range(25):
+                execution = executor.execute(database, f"SELECT {n}, {i}")
+                if execution.rows != ((n, i),):
+                    wrong.append(execution)
+
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        assert len(children()) <= 2
+
+    def test_ten_thousand_queries_leave_memory_files_and_processes_flat(
+        self, executor: Executor, database: Path
+    ) -> None:
+        def usage() -> tuple[int, int, int]:
+            pids = {os.getpid(), *children()}
+            pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids)
+            files = sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids)
+            return pages * os.sysconf("SC_PAGE_SIZE"), files, len(pids)
+
+        def ask(start: int) -> None:
+            for i in range(start, start + 5):
+                executor.execute_many(
+                    [
+                        (database, f"SELECT *, {j} FROM t LIMIT 5")
+                        for j in range(i * 400, i * 400 + 400)
+                    ]
+                )
+
+        ask(0)
+        before = usage()
+        ask(5), ask(10), ask(15), ask(20)
+        after = usage()
+        assert after[1:] == before[1:]
+        assert after[0] - before[0] < 30_000_000
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from workbench.db.execute import Executor
+from workbench.types import Limits
+try:
+    Executor(workers=2).execute_many([(Path(sys.argv[1]), sys.argv[2])], Limits(seconds=60))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def start_long_query(database: Path) -> tuple[subprocess.Popen[str], int]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(database), UNINTERRUPTIBLE],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    workers: list[str] = []
+    while not workers:
+        time.sleep(0.05)
+        workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    time.sleep(0.5)
+    return process, int(workers[0])
+
+
+def gone(pid: int, within: float) -> bool:
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_ctrl_c_returns_within_two_seconds_from_any_statement_and_leaves_no_worker(
+    database: Path,
+) -> None:
+    process, worker = start_long_query(database)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=2)[0] == "interrupted\n"
+    assert gone(worker, 1)
+
+
+def test_a_killed_parent_takes_its_workers_with_it(database: Path) -> None:
+    process, worker = start_long_query(database)
+    process.kill()
+    process.communicate()
+    assert gone(worker, 3)
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise AssertionError("not from the cache")

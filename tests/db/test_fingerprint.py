@@ -1,0 +1,96 @@
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from workbench.db import fingerprint as module
+from workbench.db.fingerprint import database_fingerprints
+from workbench.db.schema import read_schema
+from workbench.db.supervisor import Supervisor
+from workbench.errors import UnreadableDatabaseError
+from workbench.store import Store
+
+
+def database_fingerprint(path: Path, store: Store | None = None) -> str:
+    with closing(Supervisor(1)) as workers:
+        return database_fingerprints([path], workers, store)[path]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t(a)")
+    return path
+
+
+def test_equal_content_has_one_fingerprint_wherever_it_lies(database: Path, tmp_path: Path) -> None:
+    shutil.copy(database, tmp_path / "b.sqlite")
+    assert database_fingerprint(database) == database_fingerprint(tmp_path / "b.sqlite")
+
+
+def test_rows_in_the_write_ahead_log_change_it(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        before = database_fingerprint(database)
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.commit()
+        assert database_fingerprint(database) != before
+
+
+def test_a_file_is_hashed_once_and_again_when_it_changes_even_with_its_time_set_back(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SETTLED", 0)
+    asked: list[str] = []
+    run = module.Supervisor.run
+
+    def record(workers: Supervisor, requests: list[dict[str, str]], seconds: float) -> object:
+        asked.extend(request["path"] for request in requests)
+        return run(workers, requests, seconds)
+
+    monkeypatch.setattr(module.Supervisor, "run", record)
+    with Store(tmp_path / "lab.sqlite") as store:
+        before = database_fingerprint(database, store)
+        assert database_fingerprint(database, store) == before
+        assert asked == [str(database)]
+        times = database.stat()
+        content = bytearray(database.read_bytes())
+        content[-1] ^= 1
+        database.write_bytes(content)
+        os.utime(database, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert database_fingerprint(database, store) != before
+
+
+def test_a_file_that_just_changed_is_not_remembered(database: Path, tmp_path: Path) -> None:
+    with Store(tmp_path / "lab.sqlite") as store:
+        database_fingerprint(database, store)
+        assert store.read("SELECT * FROM databases") == []
+
+
+def test_hashing_leaves_the_callers_own_lock_in_place(database: Path) -> None:
+    with closing(sqlite3.connect(database, isolation_level=None)) as mine:
+        mine.execute("BEGIN IMMEDIATE")
+        database_fingerprint(database)
+        read_schema(database)
+        with closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as inside:
+            assert inside.execute("SELECT count(*) FROM t").fetchone() == (0,)
+        other = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+        done = subprocess.run(
+            [sys.executable, "-c", other, str(database)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "database is locked" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["missing.sqlite", "."])
+def test_what_is_no_file_is_the_callers_mistake(tmp_path: Path, what: str) -> None:
+    with pytest.raises(UnreadableDatabaseError):
+        database_fingerprint(tmp_path / what)

@@ -1,0 +1,327 @@
+"""What is known of a query from its text, checked by hand, by SQLite itself and by NL2SQL360's labels."""
+
+import csv
+import json
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from workbench.db.sql import (
+    features,
+    may_differ_between_runs,
+    normal_form,
+    used,
+    why_unreadable,
+)
+from workbench.types import Column, Schema, Table
+
+
+def table(name, *columns):
+    return Table(name, tuple(Column(column) for column in columns))
+
+
+SCHEMA = Schema(
+    "concerts",
+    (
+        table("Singer", "id", "Name", "Birth Year"),
+        table("concert", "id", "singer_id", "Year"),
+        table("stadium", "sid", "city"),
+    ),
+)
+
+
+@pytest.fixture(scope="session")
+def spider():
+    if "WORKBENCH_SPIDER" not in os.environ:
+        pytest.skip("WORKBENCH_SPIDER does not name a folder with Spider's development set")
+    return Path(os.environ["WORKBENCH_SPIDER"])
+
+
+@pytest.fixture(scope="session")
+def gold(spider):
+    return json.loads((spider / "dev.json").read_text())
+
+
+# --- reading
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a == b, a <> b, a || b, a IS NOT b, a NOTNULL FROM t",
+        "SELECT a FROM t WHERE a GLOB 'x*' AND b NOT LIKE 'y' ESCAPE '\\'",
+        "SELECT IIF(a, 1, 2), CAST(a AS REAL), strftime('%Y', d), x'0aff', 0x1F FROM t",
+        "SELECT a FROM t LIMIT 1, 2",
+        "SELECT DISTINCT a FROM t WHERE (a, b) = (1, 2)",
+        "SELECT rank() OVER (PARTITION BY a ORDER BY b) FROM t",
+        "SELECT sum(a) FILTER (WHERE b) OVER w FROM t WINDOW w AS (ORDER BY c)",
+        "VALUES (1, 2), (3, 4)",
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c LIMIT 5",
+        "(SELECT a FROM t) UNION SELECT b FROM u",
+        "/* why */ SELECT a FROM t; -- done",
+    ],
+)
+def test_what_sqlite_allows_is_read(sql):
+    assert why_unreadable(sql) == ""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "I do not know",
+        "SELECT",
+        "SELECT a FROM",
+        "SELECT a FROM t WHERE (",
+        "SELECT 'a",
+        "DROP TABLE t",
+        "PRAGMA table_info(t)",
+        "SELECT 1; SELECT 2",
+        "SELECT " + "(" * 20_000,
+        "SELECT a FROM t WHERE " + "a AND " * 20_000 + "a",
+    ],
+)
+def test_what_is_no_single_query_has_a_reason_and_harms_nothing(sql):
+    assert why_unreadable(sql)
+    assert normal_form(sql) == " ".join(sql.split())
+    assert features(sql) is None
+    assert may_differ_between_runs(sql) == ("unreadable",)
+    assert used(sql, SCHEMA).error
+
+
+# --- normal form
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("select  A\nfrom T ;", "SELECT a FROM t"),
+        ("SELECT a FROM t -- why", "SELECT a FROM t"),
+        ("SELECT a b FROM t u", "SELECT a AS B FROM t AS U"),
+        ("SELECT `A` FROM [t]", "SELECT a FROM t"),
+        ('SELECT T."Name" FROM "T"', "SELECT t.name FROM t"),
+        ("SELECT a FROM t WHERE a == 1 AND b != 2", "SELECT a FROM t WHERE a = 1 AND b <> 2"),
+        ("SELECT a FROM t INNER JOIN u ON t.a = u.a", "SELECT a FROM t JOIN u ON t.a = u.a"),
+        ("SELECT a FROM t LEFT OUTER JOIN u USING (a)", "SELECT a FROM t LEFT JOIN u USING (a)"),
+        ("SELECT a FROM t LIMIT 1, 2", "SELECT a FROM t LIMIT 2 OFFSET 1"),
+        ("SELECT Count( * ) FROM t", "SELECT count(*) FROM t"),
+    ],
+)
+def test_equal_queries_have_one_normal_form(one, other):
+    assert normal_form(one) == normal_form(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SELECT a FROM t WHERE b = 'X'", "SELECT a FROM t WHERE b = 'x'"),
+        ("SELECT a FROM t WHERE b = 'x  y'", "SELECT a FROM t WHERE b = 'x y'"),
+        ('SELECT a FROM t WHERE b = "X"', 'SELECT a FROM t WHERE b = "x"'),
+        ('SELECT a FROM t WHERE b = "x"', "SELECT a FROM t WHERE b = x"),
+        ("SELECT a FROM t", "SELECT DISTINCT a FROM t"),
+        ("SELECT a FROM t UNION SELECT a FROM u", "SELECT a FROM t UNION ALL SELECT a FROM u"),
+        ("SELECT a FROM t ORDER BY b", "SELECT a FROM t ORDER BY b DESC"),
+        ("SELECT a - (b - c) FROM t", "SELECT a - b - c FROM t"),
+        ("SELECT 1 / 2", "SELECT 1 / 2.0"),
+        ("SELECT `a b` FROM t", "SELECT a b FROM t"),
+    ],
+)
+def test_different_queries_have_different_normal_forms(one, other):
+    assert normal_form(one) != normal_form(other)
+
+
+def test_normal_form_is_its_own_and_gives_the_same_answer(spider, gold):
+    for item in gold:
+        once = normal_form(item["query"])
+        assert normal_form(once) == once
+        path = spider / "database" / item["db_id"] / f"{item['db_id']}.sqlite"
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            connection.text_factory = bytes
+            answer = connection.execute(item["query"]).fetchall()
+            assert connection.execute(once).fetchall() == answer
+
+
+# --- what a query uses
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [
+        ("SELECT name FROM singer", "Singer.Name"),
+        ("SELECT s.NAME FROM singer s", "Singer.Name"),
+        ("SELECT `Birth Year`, [name] FROM singer", "Singer.Birth Year, Singer.Name"),
+        ('SELECT "birth year" FROM singer', "Singer.Birth Year"),
+        ('SELECT id FROM singer WHERE name = "Bob"', "Singer.id, Singer.Name"),
+        ("SELECT main.singer.name FROM main.singer", "Singer.Name"),
+        ("SELECT * FROM stadium", "stadium.sid, stadium.city"),
+        ("SELECT t.* FROM stadium t, singer", "stadium.sid, stadium.city"),
+        ("SELECT count(*) FROM stadium", ""),
+        ("SELECT city FROM stadium WHERE EXISTS (SELECT * FROM singer WHERE id = sid)",
+         "stadium.city, stadium.sid, Singer.id"),
+        ("SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert WHERE year = 2014)",
+         "Singer.Name, Singer.id, concert.singer_id, concert.Year"),
+        ("SELECT name FROM singer s WHERE 1 < (SELECT count(*) FROM concert WHERE singer_id = s.id)",
+         "Singer.Name, Singer.id, concert.singer_id"),
+        ("SELECT name FROM singer JOIN concert USING (id)", "Singer.Name, Singer.id, concert.id"),
+        ("SELECT name FROM singer NATURAL JOIN concert", "Singer.Name, Singer.id, concert.id"),
+        ("SELECT name FROM (singer JOIN concert USING (id))", "Singer.Name, Singer.id, concert.id"),
+        ("SELECT n FROM (SELECT name AS n, id FROM singer)", "Singer.Name, Singer.id"),
+        ("SELECT city FROM (SELECT * FROM stadium)", "stadium.city"),
+        ("WITH c AS (SELECT * FROM stadium) SELECT x.sid FROM c x", "stadium.sid"),
+        ("WITH c(a, b) AS (SELECT * FROM stadium) SELECT b FROM c", "stadium.city"),
+        ("WITH RECURSIVE c(n) AS (SELECT sid FROM stadium UNION SELECT n + 1 FROM c) SELECT n FROM c",
+         "stadium.sid"),
+        ("SELECT name FROM singer UNION SELECT city FROM stadium ORDER BY name",
+         "Singer.Name, stadium.city"),
+        ("SELECT count(*) AS n FROM singer GROUP BY name HAVING n > 1 ORDER BY n", "Singer.Name"),
+        ("SELECT city AS sid FROM stadium ORDER BY sid", "stadium.city"),
+        ("SELECT rowid FROM singer", ""),
+        ("SELECT (SELECT * FROM (SELECT sid FROM stadium))", "stadium.sid"),
+        ("SELECT j.value FROM singer, json_each(name) j", "Singer.Name"),
+        ("SELECT rank() OVER w FROM stadium WINDOW w AS (ORDER BY city)", "stadium.city"),
+        ("SELECT sid FROM stadium JOIN singer s ON c.id = s.id JOIN concert c ON 1",
+         "stadium.sid, Singer.id, concert.id"),
+    ],
+)  # fmt: skip
+def test_columns_are_found_by_sqlites_rules(sql, columns):
+    found = used(sql, SCHEMA)
+    assert found.error == ""
+    assert found.unknown == ()
+    assert {f"{table}.{column}" for table, column in found.columns} == set(
+        filter(None, columns.split(", "))
+    )
+
+
+def test_tables_count_without_a_column_of_theirs():
+    assert used("SELECT count(*) FROM SINGER, stadium", SCHEMA).tables == {"Singer", "stadium"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "unknown"),
+    [
+        ("SELECT nam FROM singer", ("nam",)),
+        ("SELECT s.nam, s.nam FROM singer s", ("s.nam",)),
+        ("SELECT t.name FROM singer s", ("t.name",)),
+        ("SELECT `nam` FROM singer", ("nam",)),
+        ("SELECT a FROM nowhere", ("nowhere",)),
+        ("SELECT x FROM (SELECT name FROM singer)", ("x",)),
+    ],
+)
+def test_names_that_stand_for_nothing_are_told_apart(sql, unknown):
+    assert used(sql, SCHEMA).unknown == unknown
+
+
+def test_on_real_queries_the_columns_are_those_that_sqlite_reads(spider, gold):
+    for db_id in sorted({item["db_id"] for item in gold}):
+        path = spider / "database" / db_id / f"{db_id}.sqlite"
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            names = [
+                name
+                for (name,) in connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table'"
+                )
+            ]
+            schema = Schema(
+                db_id,
+                tuple(
+                    table(name, *(r[1] for r in connection.execute(f'PRAGMA table_info("{name}")')))
+                    for name in names
+                ),
+            )
+            for item in gold:
+                if item["db_id"] == db_id:
+                    found = used(item["query"], schema)
+                    assert found.columns == read_by_sqlite(connection, item["query"], schema)
+                    assert found.unknown == ()
+
+
+def read_by_sqlite(connection, sql, schema):
+    """What the authorizer is asked to allow while SQLite prepares the query."""
+    reads = set()
+
+    def allow(action, table, column, *_):
+        if action == sqlite3.SQLITE_READ and schema.column(table, column):
+            reads.add((schema.table(table).name, schema.column(table, column).name))
+        return sqlite3.SQLITE_OK
+
+    connection.set_authorizer(allow)
+    connection.execute(f"EXPLAIN {sql}").close()
+    connection.set_authorizer(None)
+    return reads
+
+
+# --- features
+
+
+@pytest.mark.parametrize(
+    ("sql", "counts"),
+    [
+        ("SELECT a, b FROM t", {"query_fields": 2}),
+        ("SELECT * FROM t, u JOIN v", {"query_fields": 1, "join": 2}),
+        ("SELECT a FROM t UNION SELECT b FROM u EXCEPT SELECT c FROM v",
+         {"query_fields": 1, "set_operation": 2}),
+        ("SELECT a FROM t WHERE b IN (SELECT c FROM u)", {"query_fields": 1, "predicate": 1, "nested": 1}),
+        ("SELECT a FROM t WHERE b = (SELECT c FROM u)",
+         {"query_fields": 1, "predicate": 1, "subquery": 1, "nested": 1}),
+        ("SELECT a FROM (SELECT b FROM t UNION SELECT c FROM u)",
+         {"query_fields": 1, "subquery": 1, "nested": 1, "set_operation": 1}),
+        ("SELECT a FROM t WHERE b BETWEEN 1 AND 2 AND NOT c LIKE 'x' OR d",
+         {"query_fields": 1, "predicate": 2, "like": 1, "logical_connecter": 2}),
+        ("SELECT count(DISTINCT a), max(a, b), max(c), CAST(d AS INT) FROM t",
+         {"query_fields": 4, "aggregation": 2, "distinct": 1, "scalar_function": 2}),
+        ("SELECT sum(a) OVER (ORDER BY b), rank() OVER w FROM t WINDOW w AS (ORDER BY c)",
+         {"query_fields": 2, "window": 2}),
+        ("SELECT CASE WHEN a THEN 1 WHEN b THEN 2 END, IIF(a, 1, 2) FROM t",
+         {"query_fields": 2, "control_flow": 2, "case": 1}),
+        ("SELECT a + b * 2 - -c FROM t", {"query_fields": 1, "math_compute": 3}),
+        ("SELECT a FROM t GROUP BY a HAVING count(*) > 1 ORDER BY a LIMIT 1",
+         {"query_fields": 1, "group_by": 1, "having": 1, "aggregation": 1, "predicate": 1,
+          "order_by": 1, "limit": 1}),
+        ("WITH c AS (SELECT 1) SELECT * FROM c", {"query_fields": 1, "cte": 1, "nested": 1}),
+    ],
+)  # fmt: skip
+def test_features_are_counted_as_defined(sql, counts):
+    assert {name: count for name, count in asdict(features(sql)).items() if count} == counts
+
+
+def test_features_agree_with_every_label_of_nl2sql360(spider, gold):
+    with (spider / "c3sql_labels.csv").open(newline="") as file:
+        labels = list(csv.DictReader(file))
+    assert [row["question"] for row in labels] == [item["question"] for item in gold]
+    ours = [asdict(features(item["query"])) for item in gold]
+    for name in (column for column in labels[0] if column.startswith("count_")):
+        agreeing = sum(
+            counts[name.removeprefix("count_")] == int(row[name])
+            for counts, row in zip(ours, labels, strict=True)
+        )
+        assert agreeing == len(labels), name
+
+
+# --- repeatability
+
+
+@pytest.mark.parametrize(
+    ("sql", "reasons"),
+    [
+        ("SELECT a FROM t", ()),
+        ("SELECT a FROM t ORDER BY b LIMIT 1", ()),
+        ("SELECT a FROM t LIMIT 1", ("limit_without_order",)),
+        ("SELECT a FROM t UNION SELECT a FROM u LIMIT 1", ("limit_without_order",)),
+        ("SELECT a FROM t WHERE b = (SELECT c FROM u LIMIT 1)", ("limit_without_order",)),
+        ("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u LIMIT 1)", ()),
+        ("SELECT count(*) FROM t LIMIT 1", ()),
+        ("SELECT a FROM t ORDER BY random() LIMIT 1", ("random",)),
+        ("SELECT randomblob(4)", ("random",)),
+        ("SELECT date('NOW', '-1 day'), a FROM t", ("current_time",)),
+        ("SELECT a FROM t WHERE b = 'now'", ()),
+        ("SELECT date(), CURRENT_TIMESTAMP", ("current_time",)),
+        ("SELECT date(a), strftime('%Y', a) FROM t", ()),
+        ("SELECT random() FROM t LIMIT 2", ("limit_without_order", "random")),
+    ],
+)
+def test_a_query_whose_answer_may_not_repeat_says_why(sql, reasons):
+    assert may_differ_between_runs(sql) == reasons

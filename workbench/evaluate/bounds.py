@@ -1,0 +1,93 @@
+"""What a selector could reach at best and at worst: the bounds of CHASE-SQL's figure 2 and table 6.
+
+The upper bound is an oracle that finds a right candidate wherever there is one; the lower bound an
+adversary that finds a wrong one wherever there is one. Over k of the n candidates of a question, both
+are expectations over all choices of k, computed exactly and not sampled.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import comb, fsum
+
+from workbench.errors import BadInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Both bounds in percent with k candidates a question. At k = 1 they meet in the mean accuracy."""
+
+    k: int
+    lower: float
+    upper: float
+
+
+def oracle(verdicts: Sequence[float]) -> bool:
+    """Whether any candidate of a question is right. A verdict is true (1) or false (0)."""
+    return _right(verdicts) > 0
+
+
+def adversary(verdicts: Sequence[float]) -> bool:
+    """Whether there are candidates and all of them are right."""
+    return 0 < len(verdicts) == _right(verdicts)
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """The chance that k of n candidates, c of them right, hold a right one: an unbiased pass@k."""
+    _check(n, c, k)
+    return (comb(n, k) - comb(n - c, k)) / comb(n, k)
+
+
+def all_at_k(n: int, c: int, k: int) -> float:
+    """The chance that k of n candidates, c of them right, are all right."""
+    _check(n, c, k)
+    return comb(c, k) / comb(n, k)
+
+
+def upper_bound(verdicts: Mapping[str, Sequence[float]], k: int | None = None) -> float:
+    """The oracle's accuracy in percent, over all candidates or over k of each question's."""
+    return _mean_percent(verdicts, k, oracle, pass_at_k)
+
+
+def lower_bound(verdicts: Mapping[str, Sequence[float]], k: int | None = None) -> float:
+    """The adversary's accuracy in percent, over all candidates or over k of each question's."""
+    return _mean_percent(verdicts, k, adversary, all_at_k)
+
+
+def curve(verdicts: Mapping[str, Sequence[float]]) -> tuple[Bounds, ...]:
+    """The bounds for every k that all questions have candidates for: figure 2, ready for a DataFrame."""
+    most = min(map(len, verdicts.values()), default=0)
+    ks = range(1, max(most, 1) + 1)  # without candidates, k = 1 raises the error that says so
+    return tuple(Bounds(k, lower_bound(verdicts, k), upper_bound(verdicts, k)) for k in ks)
+
+
+def _mean_percent(
+    verdicts: Mapping[str, Sequence[float]],
+    k: int | None,
+    of_all: Callable[[Sequence[float]], bool],
+    of_k: Callable[[int, int, int], float],
+) -> float:
+    if not verdicts:
+        raise BadInputError("no questions: a mean needs the verdicts of at least one")
+    if k is None:
+        return 100 * sum(map(of_all, verdicts.values())) / len(verdicts)
+    for question, given in verdicts.items():
+        if len(given) < k:
+            raise BadInputError(
+                f"question {question} has {len(given)} candidates and k is {k}: k may be at most that"
+            )
+    shares = (of_k(len(given), _right(given), k) for given in verdicts.values())
+    return 100 * fsum(shares) / len(verdicts)
+
+
+def _right(verdicts: Sequence[float]) -> int:
+    odd = [verdict for verdict in verdicts if verdict not in {0, 1}]
+    if odd:
+        raise BadInputError(f"a verdict is {odd[0]}: it must be true or false, or 1 or 0")
+    return int(sum(verdicts))
+
+
+def _check(n: int, c: int, k: int) -> None:
+    if not (0 <= c <= n and 1 <= k <= n):
+        raise BadInputError(
+            f"n = {n}, c = {c}, k = {k}: of n candidates between 0 and n are right, and k is 1 to n"
+        )

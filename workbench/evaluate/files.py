@@ -1,0 +1,202 @@
+"""Judge prediction files: what `workbench evaluate` prints, as a table or as JSON."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.predictions import load_predictions
+from workbench.db.execute import Executor
+from workbench.errors import BadInputError
+from workbench.evaluate.efficiency import Efficiency, measure, r_ves, ves
+from workbench.evaluate.judge import judge
+from workbench.evaluate.stats import Comparison
+from workbench.evaluate.summary import by_feature, compare_generators, pool_bounds, summarise
+from workbench.pool import pool_of
+from workbench.types import Limits
+
+Progress = Callable[[int, int], None]
+_HEADINGS = {
+    "generator": "file",
+    "ex_bird": "EX (BIRD)",
+    "interval": "95% interval",
+    "ex_spider": "EX (Spider)",
+    "em": "EM (Spider)",
+    "soft_f1": "Soft-F1",
+    "ves": "VES",
+    "r_ves": "R-VES",
+    "ves_opcodes": "VES, opcodes",
+    "r_ves_opcodes": "R-VES, opcodes",
+    "gold_failed": "gold failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FilesReport:
+    """Every table of one evaluation; `summary` has a row a file, `slices` one a file and slice."""
+
+    benchmark: Benchmark
+    paths: Mapping[str, Path]
+    verdicts: pd.DataFrame
+    summary: pd.DataFrame
+    slices: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    comparisons: Mapping[str, Comparison] = field(default_factory=dict)
+    bounds: pd.DataFrame | None = None
+
+    def as_text(self) -> str:
+        """Tables for a terminal."""
+        questions = len(self.benchmark.questions)
+        databases = len({question.db_id for question in self.benchmark.questions})
+        title = (
+            f"{self.benchmark.name}: {questions} questions, {databases} database{'s' * (databases > 1)}"
+            f" ({self.benchmark.fingerprint()[:22]}); in percent, intervals clustered by database"
+        )
+        parts = [title, _table(self.summary)]
+        parts += [f"by {name}\n{_table(slices)}" for name, slices in self.slices.items()]
+        for other, found in self.comparisons.items():
+            parts.append(
+                f"{other} against {next(iter(self.paths))}, EX (BIRD): {100 * found.difference:+.2f}"
+                f" [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.p_value:.3g}\n"
+                f"  right only here ({len(found.won)}): {' '.join(found.won)}\n"
+                f"  right only there ({len(found.lost)}): {' '.join(found.lost)}"
+            )
+        if self.bounds is not None:
+            shown = self.bounds[self.bounds["k"].isin({1, 2, 3, 5, 10, 21, len(self.bounds)})]
+            parts.append(
+                "bounds of selection among k candidates of the pool, EX (BIRD)\n"
+                + shown.to_string(index=False, float_format="%.2f")
+            )
+        return "\n\n".join(parts)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as one object; `files` in the order given."""
+        return {
+            "benchmark": self.benchmark.name,
+            "questions": len(self.benchmark.questions),
+            "fingerprint": self.benchmark.fingerprint(),
+            "files": [self._file(row) for row in _records(self.summary)],
+            "comparisons": {name: asdict(found) for name, found in self.comparisons.items()},
+            "bounds": None if self.bounds is None else _records(self.bounds),
+        }
+
+    def _file(self, row: dict[str, Any]) -> dict[str, Any]:
+        name = row.pop("generator")
+        by = {
+            column: [
+                {key: value for key, value in slice_.items() if key != "generator"}
+                for slice_ in _records(slices)
+                if slice_["generator"] == name
+            ]
+            for column, slices in self.slices.items()
+        }
+        return {"file": str(self.paths[name])} | {"em": None} | row | ({"by": by} if by else {})
+
+
+def evaluate_files(
+    benchmark: Benchmark,
+    paths: Sequence[Path],
+    executor: Executor,
+    *,
+    by: Sequence[str] = (),
+    compare: bool = False,
+    pool: bool = False,
+    efficiency: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> FilesReport:
+    """Judge every file; `by` names slices (difficulty, database, feature), `efficiency` the timed runs."""
+    names = _names(paths)
+    verdicts = judge(
+        benchmark,
+        pool_of(
+            pair
+            for path, name in names.items()
+            for pair in load_predictions(path, benchmark, name).items()
+        ),
+        executor,
+        limits or Limits(),
+        progress,
+    )
+    order = {name: path for path, name in names.items()}
+    summary = summarise(verdicts).set_index("generator").loc[list(order)].reset_index()
+    if efficiency:
+        scores = _efficiency(benchmark, verdicts, executor, efficiency, progress)
+        summary = summary.join(scores, on="generator")
+    frames = {"difficulty": verdicts, "database": verdicts}
+    if "feature" in by:
+        frames["feature"] = by_feature(verdicts, benchmark)
+    first, *others = order
+    return FilesReport(
+        benchmark,
+        order,
+        verdicts,
+        summary,
+        {name: summarise(frames[name], {"database": "db_id"}.get(name, name)) for name in by},
+        {name: compare_generators(verdicts, name, first) for name in others if compare},
+        pool_bounds(verdicts) if pool else None,
+    )
+
+
+def _names(paths: Sequence[Path]) -> dict[Path, str]:
+    """A short name for each file, longer where two files would share it."""
+    if len(set(paths)) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise BadInputError(f"{twice}: given twice; give each prediction file once")
+    stems = [path.stem for path in paths]
+    return {path: path.stem if stems.count(path.stem) == 1 else str(path) for path in paths}
+
+
+def _efficiency(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame,
+    executor: Executor,
+    repeats: int,
+    progress: Progress | None,
+) -> pd.DataFrame:
+    """VES and R-VES of each generator, over time and over opcodes; only right answers are timed."""
+    ratios: list[tuple[float | None, float | None]] = []
+    for done, verdict in enumerate(_records(verdicts), 1):
+        timed = Efficiency()
+        if verdict["ex_bird"]:
+            gold = benchmark.golds[verdict["question_id"]].sql
+            database = benchmark.database(verdict["db_id"])
+            timed = measure(executor, database, verdict["sql"], gold, repeats=repeats)
+        ratios.append((timed.time_ratio, timed.opcode_ratio))
+        if progress:
+            progress(done, len(verdicts))
+    table = pd.DataFrame(ratios, columns=["seconds", "opcodes"], index=verdicts["generator"])
+    return pd.DataFrame(
+        {
+            "ves": table["seconds"].groupby(level=0).apply(ves),
+            "r_ves": table["seconds"].groupby(level=0).apply(r_ves),
+            "ves_opcodes": table["opcodes"].groupby(level=0).apply(ves),
+            "r_ves_opcodes": table["opcodes"].groupby(level=0).apply(r_ves),
+        }
+    )
+
+
+def _table(frame: pd.DataFrame) -> str:
+    """A frame as a terminal shows it, an interval in one column, counts of nothing left out."""
+    low, high = frame["ex_bird_low"], frame["ex_bird_high"]
+    shown = frame.drop(columns=["ex_bird_low", "ex_bird_high"])
+    shown.insert(
+        list(shown.columns).index("ex_bird") + 1,
+        "interval",
+        [f"{a:.1f} to {b:.1f}" for a, b in zip(low, high, strict=True)],
+    )
+    empty = [name for name in ("failed", "missing", "gold_failed") if not shown[name].any()]
+    shown = shown.drop(columns=empty).rename(columns=_HEADINGS)
+    return shown.to_string(index=False, float_format="%.2f")
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {
+            name: round(value, 4) if isinstance(value, float) else value
+            for name, value in row.items()
+        }
+        for row in frame.to_dict("records")
+    ]

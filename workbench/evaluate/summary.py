@@ -1,0 +1,90 @@
+"""Verdicts summed up: a row for each generator, or for each of its slices, in percent."""
+
+import pandas as pd
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.db.sql import features
+from workbench.evaluate.bounds import curve
+from workbench.evaluate.judge import METRICS
+from workbench.evaluate.stats import Comparison, compare, mean_interval
+
+# The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
+_SLICES = {
+    "join": "JOIN",
+    "group_by": "GROUP BY",
+    "having": "HAVING",
+    "order_by": "ORDER BY",
+    "limit": "LIMIT",
+    "distinct": "DISTINCT",
+    "aggregation": "aggregation",
+    "nested": "nested query",
+    "set_operation": "set operation",
+    "case": "CASE",
+    "window": "window",
+    "math_compute": "arithmetic",
+    "like": "LIKE",
+    "logical_connecter": "AND or OR",
+}
+
+
+def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
+    """Means in percent by generator, and by the column `by` within it if one is given.
+
+    `ex_bird_low` and `ex_bird_high` are the 95% interval clustered by database. `failed` counts answers
+    that did not run to their end, `missing` questions without an answer (both are wrong answers), and
+    `gold_failed` those whose gold query did not run to its end.
+    """
+    rows = []
+    keys = ["generator", by] if by else ["generator"]
+    for names, group in verdicts.groupby(keys, sort=False):
+        interval = mean_interval(group["ex_bird"].tolist(), group["db_id"].tolist())
+        rows.append(
+            dict(zip(keys, names, strict=True))
+            | {
+                "n": len(group),
+                "ex_bird": 100 * interval.mean,
+                "ex_bird_low": 100 * interval.low,
+                "ex_bird_high": 100 * interval.high,
+            }
+            | {name: 100 * group[name].mean() for name in METRICS[1:] if group[name].notna().all()}
+            | {
+                "failed": int((~group["status"].isin(["ok", "empty", "missing"])).sum()),
+                "missing": int((group["status"] == "missing").sum()),
+                "gold_failed": int((~group["gold_status"].isin(["ok", "empty"])).sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
+    """The verdicts once more for every SQL feature of their gold query, in a column `feature`."""
+    names = {}
+    for question_id, gold in benchmark.golds.items():
+        found = features(gold.sql)
+        names[question_id] = (
+            [name for field, name in _SLICES.items() if getattr(found, field)] or ["none of these"]
+            if found
+            else ["unreadable"]
+        )
+    sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode("feature")
+    order = [*_SLICES.values(), "none of these", "unreadable"]
+    return sliced.sort_values("feature", key=lambda column: column.map(order.index), kind="stable")
+
+
+def pool_bounds(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Lower and upper bound of selection among k of all candidates, for every k, in percent."""
+    right = {
+        str(question_id): group["ex_bird"].tolist()
+        for question_id, group in verdicts.groupby("question_id", sort=False)
+    }
+    return pd.DataFrame(curve(right))
+
+
+def compare_generators(
+    verdicts: pd.DataFrame, a: str, b: str, metric: str = "ex_bird"
+) -> Comparison:
+    """Generator a against b on the same questions, by the first sample of each."""
+    first = verdicts.drop_duplicates(["generator", "question_id"])
+    sides = [first[first["generator"] == name] for name in (a, b)]
+    left, right = (dict(zip(side["question_id"], side[metric], strict=True)) for side in sides)
+    return compare(left, right, dict(zip(sides[0]["question_id"], sides[0]["db_id"], strict=True)))

@@ -1,0 +1,86 @@
+"""The trials of many questions by many generators: what selection, bounds and error notebooks work on."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.errors import BadInputError
+from workbench.types import Candidate, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """For each question id its trials, in the order in which they were proposed."""
+
+    trials: Mapping[str, tuple[Trial, ...]]
+
+    def generators(self) -> tuple[str, ...]:
+        """Who proposed, in order of first appearance."""
+        return tuple(dict.fromkeys(t.candidate.generator for _, t in self.items()))
+
+    def items(self) -> Iterator[tuple[str, Trial]]:
+        """Every (question id, trial)."""
+        for question_id, trials in self.trials.items():
+            for trial in trials:
+                yield question_id, trial
+
+    def clusters(self, question_id: str) -> tuple[tuple[Trial, ...], ...]:
+        """The question's trials grouped by equal result in BIRD's sense, the largest group first.
+
+        Trials without a complete result agree with nobody and stand in no group.
+        """
+        groups: dict[str, list[Trial]] = {}
+        for trial in self.trials.get(question_id, ()):
+            if trial.execution and trial.execution.fingerprint:
+                groups.setdefault(trial.execution.fingerprint, []).append(trial)
+        return tuple(tuple(group) for group in sorted(groups.values(), key=len, reverse=True))
+
+    def save(self, path: Path) -> None:
+        """One JSON line a trial. Executions are left out: running the SQL again finds them cached."""
+        with path.open("wb") as file:
+            for question_id, trial in self.items():
+                file.write(orjson.dumps({"question_id": question_id} | _record(trial)) + b"\n")
+
+    @classmethod
+    def load(cls, path: Path) -> "Pool":
+        """What `save` wrote."""
+        pairs = []
+        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+            try:
+                record = orjson.loads(line)
+                pairs.append((record.pop("question_id"), _trial(record)))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise BadInputError(
+                    f"{path.name}, line {number}: {error!r}; expected the JSON lines that Pool.save writes"
+                ) from error
+        return pool_of(pairs)
+
+
+def pool_of(pairs: Iterable[tuple[str, Trial]]) -> Pool:
+    """A pool from (question id, trial) pairs."""
+    trials: dict[str, list[Trial]] = {}
+    for question_id, trial in pairs:
+        trials.setdefault(question_id, []).append(trial)
+    return Pool({question_id: tuple(found) for question_id, found in trials.items()})
+
+
+def _record(trial: Trial) -> dict[str, Any]:
+    before = trial.repaired_from
+    candidate = trial.candidate
+    return {
+        "generator": candidate.generator,
+        "sample": candidate.sample,
+        "sql": candidate.sql,
+        "reasoning": candidate.reasoning,
+        "call_keys": candidate.call_keys,
+        "repaired_from": _record(before) if before else None,
+    }
+
+
+def _trial(record: dict[str, Any]) -> Trial:
+    before = record.pop("repaired_from", None)
+    record["call_keys"] = tuple(record.get("call_keys", ()))
+    return Trial(Candidate(**record), repaired_from=_trial(before) if before else None)
