@@ -18,6 +18,7 @@ FLOORS: list[set[str]] = [
     {"label", "explore"},
     {"experiment"},
     {"cli"},
+    {"__main__"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

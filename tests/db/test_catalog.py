@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from workbench.db import catalog
 from workbench.db.catalog import describe
-from workbench.db.schema import create_table_text
+from workbench.db.schema_text import create_table_text
 from workbench.types import Column, Schema, Table
 
 SCHEMA = Schema(

@@ -10,13 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.db.schema import (
-    create_table_text,
-    mac_sql_text,
-    quote,
-    read_schema,
-    with_examples,
-)
+from workbench.db.quoting import quote
+from workbench.db.schema import read_schema, with_examples
+from workbench.db.schema_text import create_table_text, mac_sql_text
 from workbench.errors import UnreadableDatabaseError
 from workbench.types import Column, ForeignKey, Schema, Table
 

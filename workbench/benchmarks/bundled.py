@@ -15,7 +15,7 @@ from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bird import load_bird
-from workbench.db.schema import quote
+from workbench.db.quoting import quote
 from workbench.store import home
 
 _SOURCE = Path(__file__).with_name("bundled_data")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
-from workbench.db.schema import one_line
+from workbench.db.quoting import one_line
 from workbench.types import Column, Schema, Table
 
 

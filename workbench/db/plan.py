@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from workbench.db.sql import Condition, Outline, outlines
+from workbench.db.sql.outline import Condition, Outline, outlines
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,10 @@
-"""An SQLite file read as a `Schema`, and a `Schema` written as the text a prompt shows.
+"""An SQLite file read as a `Schema`, with example values where a prompt wants them.
 
 Reading asks SQLite for names and declared types, never for rows, so a view without end costs nothing.
 What SQLite itself cannot describe is a line in `Schema.skipped`; only a file that cannot be read at all
-is an error. Anything may stand in a name, a type or a value, so all that is written is quoted or kept
-to one line.
+is an error.
 """
 
-import re
 import sqlite3
 import time
 from collections import Counter
@@ -15,17 +13,15 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from workbench.db.quoting import one_line, quote
 from workbench.db.worker import connect, lenient_text
 from workbench.errors import UnreadableDatabaseError
-from workbench.types import Column, ForeignKey, Schema, Table, Value, fold
+from workbench.types import Column, ForeignKey, Schema, Table, fold
 
 # What a sample of values may cost, for each table.
 _ROWS = 1_000
 _CELLS = 50_000
 _SECONDS = 5.0
-# How much of one text a prompt shows.
-_VALUE_LENGTH = 100
-_DESCRIPTION_LENGTH = 1_000
 
 _REMEDIES = {
     "FileNotFoundError": "; check the path",
@@ -38,28 +34,6 @@ _REMEDIES = {
 }
 
 _REMEDY = "; check the file and its permissions"
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.ASCII)
-_KEYWORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-    ABORT ACTION ADD AFTER ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEFORE BEGIN BETWEEN
-    BY CASCADE CASE CAST CHECK COLLATE COLUMN COMMIT CONFLICT CONSTRAINT CREATE CROSS CURRENT CURRENT_DATE
-    CURRENT_TIME CURRENT_TIMESTAMP DATABASE DEFAULT DEFERRABLE DEFERRED DELETE DESC DETACH DISTINCT DO DROP
-    EACH ELSE END ESCAPE EXCEPT EXCLUDE EXCLUSIVE EXISTS EXPLAIN FAIL FALSE FILTER FIRST FOLLOWING FOR
-    FOREIGN FROM FULL GENERATED GLOB GROUP GROUPS HAVING IF IGNORE IMMEDIATE IN INDEX INDEXED INITIALLY
-    INNER INSERT INSTEAD INTERSECT INTO IS ISNULL JOIN KEY LAST LEFT LIKE LIMIT MATCH MATERIALIZED NATURAL
-    NO NOT NOTHING NOTNULL NULL NULLS OF OFFSET ON OR ORDER OTHERS OUTER OVER PARTITION PLAN PRAGMA
-    PRECEDING PRIMARY QUERY RAISE RANGE RECURSIVE REFERENCES REGEXP REINDEX RELEASE RENAME REPLACE RESTRICT
-    RETURNING RIGHT ROLLBACK ROW ROWS SAVEPOINT SELECT SET STORED TABLE TEMP TEMPORARY THEN TIES TO
-    TRANSACTION TRIGGER TRUE UNBOUNDED UNION UNIQUE UPDATE USING VACUUM VALUES VIEW VIRTUAL WHEN WHERE
-    WINDOW WITH WITHIN WITHOUT
-    """,
-    )
-)
 
 
 def read_schema(path: Path, db_id: str | None = None) -> Schema:
@@ -125,56 +99,6 @@ def union_schema(schema: Schema, used: Iterable[frozenset[tuple[str, str]]]) -> 
     """
     pairs = [pair for pair in frozenset().union(*used) if schema.column(*pair)]
     return schema.only(pairs) if pairs else schema
-
-
-def quote(identifier: str) -> str:
-    """The name as it stands in SQL: plain where it can, else in backticks, as BIRD's queries write it.
-
-    A name with a backtick in it goes into double quotes. The result is valid wherever SQLite expects an
-    identifier, for every name that SQLite lets anyone create.
-    """
-    if _PLAIN.fullmatch(identifier) and identifier.upper() not in _KEYWORDS:
-        return identifier
-    mark = '"' if "`" in identifier else "`"
-    return mark + identifier.replace(mark, mark * 2) + mark
-
-
-def create_table_text(schema: Schema) -> str:
-    """CREATE TABLE statements with comments: how CHESS (figure 15) and CHASE show a schema.
-
-    A column's comment holds its description, what its values mean, and examples; there is none where
-    nothing is known. The text is SQL that SQLite runs, and what it creates reads back as the same
-    tables, columns and keys. A view or a virtual table is written as a table, marked by a comment:
-    for a query they are the same.
-    """
-    return "\n\n".join(_create_table(table) for table in schema.tables)
-
-
-def mac_sql_text(schema: Schema) -> str:
-    """The bracketed lists in which MAC-SQL shows a schema: each table's columns, then the foreign keys."""
-    lines = ["[Schema]"]
-    for table in schema.tables:
-        lines += [f"# Table: {one_line(table.name)}", "["]
-        for column in table.columns:
-            about = [*_descriptions(column)]
-            if column.examples:
-                about.append(f"Value examples: [{_literals(column.examples)}]")
-            told = " ".join(text.rstrip(".") + "." for text in about)
-            lines.append(f"  ({', '.join(filter(None, [one_line(column.name), told]))}),")
-        lines.append("]")
-    keys = [
-        one_line(f"{quote(t.name)}.{quote(column)} = {quote(key.ref_table)}.{quote(ref_column)}")
-        for t in schema.tables
-        for key in t.foreign_keys
-        for column, ref_column in zip(key.columns, key.ref_columns, strict=False)
-    ]
-    return "\n".join([*lines, "[Foreign keys]", *keys] if keys else lines)
-
-
-def one_line(text: str, length: int = _DESCRIPTION_LENGTH) -> str:
-    """The text without control characters and no longer than that: data must not end a comment."""
-    text = _CONTROL.sub(" ", text)
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 @contextmanager
@@ -273,62 +197,3 @@ def _sampled(
         examples = tuple(lenient_text(v) if isinstance(v, bytes) else v for v in values)
         columns.append(replace(column, examples=examples))
     return tuple(columns)
-
-
-def _create_table(table: Table) -> str:
-    definitions = [
-        (
-            f"{quote(column.name)} {_type(column.type)}".rstrip()
-            + (" PRIMARY KEY" if table.primary_key == (column.name,) else ""),
-            _comment(column),
-        )
-        for column in table.columns
-    ]
-    if len(table.primary_key) > 1:
-        definitions.append((f"PRIMARY KEY ({_names(table.primary_key)})", ""))
-    for key in table.foreign_keys:
-        target = quote(key.ref_table) + (f" ({_names(key.ref_columns)})" if key.ref_columns else "")
-        definitions.append((f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {target}", ""))
-    kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[table.kind]
-    lines = [
-        f"    {definition}{'' if i == len(definitions) else ','}{comment and f' -- {comment}'}"
-        for i, (definition, comment) in enumerate(definitions, 1)
-    ]
-    return "\n".join([f"CREATE TABLE {quote(table.name)} ({kind}", *lines, ");"])
-
-
-def _names(columns: tuple[str, ...]) -> str:
-    return ", ".join(map(quote, columns))
-
-
-def _type(declared: str) -> str:
-    """A declared type as SQL; SQLite lets any quoted text be one."""
-    plain = _TYPE.fullmatch(declared)
-    if plain and all(quote(word) == word for word in plain[1].split()):
-        return declared
-    return declared and quote(declared)
-
-
-def _comment(column: Column) -> str:
-    about = [*_descriptions(column)]
-    if column.examples:
-        about.append(f"examples: {_literals(column.examples)}")
-    return "; ".join(about)
-
-
-def _descriptions(column: Column) -> Iterator[str]:
-    for text in (column.description, column.value_description):
-        if shown := one_line(text).strip():
-            yield shown
-
-
-def _literals(values: tuple[Value, ...]) -> str:
-    return ", ".join(map(_literal, values))
-
-
-def _literal(value: Value) -> str:
-    if isinstance(value, str):
-        return "'" + one_line(value, _VALUE_LENGTH).replace("'", "''") + "'"
-    if isinstance(value, bytes):
-        return f"x'{one_line(value.hex(), _VALUE_LENGTH)}'"
-    return "NULL" if value is None else repr(value)

@@ -195,7 +195,7 @@ def _table(frame: pd.DataFrame) -> str:
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [
         {
-            name: round(value, 4) if isinstance(value, float) else value
+            str(name): round(value, 4) if isinstance(value, float) else value
             for name, value in row.items()
         }
         for row in frame.to_dict("records")

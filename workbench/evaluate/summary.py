@@ -3,7 +3,7 @@
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.sql import features
+from workbench.db.sql.features import features
 from workbench.evaluate.bounds import curve
 from workbench.evaluate.judge import METRICS
 from workbench.evaluate.stats import Comparison, compare, mean_interval

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.db.reply import Extracted, extract_sql
+from workbench.db.sql.reply import Extracted, extract_sql
 
 SQL = """SELECT a, `b c`, 'x;''y' FROM t WHERE "n" > 1"""
 AS_JSON = SQL.replace('"', '\\"')
@@ -126,7 +126,7 @@ def test_json_that_is_nearly_json_is_read(reply, sql):
         ("VALUES (1, 2)", "VALUES (1, 2)"),
         ("-- all of them\nSELECT a FROM t", "-- all of them\nSELECT a FROM t"),
         ("SELECT `a` FROM `t`", "SELECT `a` FROM `t`"),
-        ("SELECT a FROM t WHERE b = ‘x’", "SELECT a FROM t WHERE b = ‘x’"),
+        ("SELECT a FROM t WHERE b = \u2018x\u2019", "SELECT a FROM t WHERE b = \u2018x\u2019"),
         ("You can run `SELECT a FROM t` to see.", "SELECT a FROM t"),
         ("The answer is SELECT a FROM t.", "SELECT a FROM t"),
         ("the query:\nselect a from t", "select a from t"),

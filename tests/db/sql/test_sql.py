@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from workbench.db.sql import (
-    features,
-    may_differ_between_runs,
-    normal_form,
-    used,
-    why_unreadable,
-)
+from workbench.db.sql.features import features
+from workbench.db.sql.normal_form import normal_form
+from workbench.db.sql.parse import why_unreadable
+from workbench.db.sql.repeatable import may_differ_between_runs
+from workbench.db.sql.used import used
 from workbench.types import Column, Schema, Table
 
 
@@ -128,6 +126,8 @@ def test_equal_queries_have_one_normal_form(one, other):
         ("SELECT a - (b - c) FROM t", "SELECT a - b - c FROM t"),
         ("SELECT 1 / 2", "SELECT 1 / 2.0"),
         ("SELECT `a b` FROM t", "SELECT a b FROM t"),
+        ("SELECT CAST(a AS DECIMAL) FROM t", "SELECT CAST(a AS REAL) FROM t"),
+        ("SELECT CAST(a AS STRING) FROM t", "SELECT CAST(a AS TEXT) FROM t"),
     ],
 )
 def test_different_queries_have_different_normal_forms(one, other):
@@ -143,6 +143,28 @@ def test_normal_form_is_its_own_and_gives_the_same_answer(spider, gold):
             connection.text_factory = bytes
             answer = connection.execute(item["query"]).fetchall()
             assert connection.execute(once).fetchall() == answer
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "INT",
+        "TEXT",
+        "VARCHAR(9)",
+        "REAL",
+        "DOUBLE",
+        "DECIMAL(9, 2)",
+        "BOOLEAN",
+        "DATE",
+        "STRING",
+        "BLOB",
+    ],
+)
+def test_normal_form_casts_to_what_sqlite_understands_by_a_type(kind):
+    sql = f"SELECT typeof(CAST('2' AS {kind})), CAST('2.5 x' AS {kind})"
+    with closing(sqlite3.connect(":memory:")) as connection:
+        answer = connection.execute(sql).fetchall()
+        assert connection.execute(normal_form(sql)).fetchall() == answer
 
 
 # --- what a query uses

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.db.sql import why_unreadable
+from workbench.db.sql.parse import why_unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +82,16 @@ def extract_sql(reply: str) -> Extracted:
     text = _bare(reply[-_LONGEST:])
     if not text:
         return Extracted("", "the reply is empty")
-    sql = (
-        (_readable(text, 0) if _START.match(text) else "")
-        or _in_places(text, depth=3)
-        or _in_prose(text)
-        or (
-            text[: _end(text, 0)].strip()
-            if _START.match(text) and not _ENGLISH.search(text)
-            else ""
-        )
-    )
-    return (
-        Extracted(sql) if sql else Extracted("", "the reply holds no SELECT, WITH or VALUES query")
-    )
+    starts_as_sql = bool(_START.match(text))
+    sql = (_readable(text, 0) if starts_as_sql else "") or _in_places(text, 3) or _in_prose(text)
+    if not sql and starts_as_sql and not _ENGLISH.search(text):
+        sql = text[: _end(text, 0)].strip()
+    return Extracted(sql, "" if sql else "the reply holds no SELECT, WITH or VALUES query")
 
 
 def _bare(text: str) -> str:
     """The text without a label in front, and without quotes or backticks around the whole."""
-    text = text.replace("\ufeff", "") if text.startswith("\ufeff") else text
+    text = text.removeprefix("\ufeff")
     if label := _LABEL.match(text):
         text = text[label.end() :].strip()
     for _ in range(3):

@@ -1,0 +1,43 @@
+"""Names and texts as SQL and prompts can hold them: anything may stand in one, and nothing may break out."""
+
+import re
+
+DESCRIPTION_LENGTH = 1_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEYWORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    ABORT ACTION ADD AFTER ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEFORE BEGIN BETWEEN
+    BY CASCADE CASE CAST CHECK COLLATE COLUMN COMMIT CONFLICT CONSTRAINT CREATE CROSS CURRENT CURRENT_DATE
+    CURRENT_TIME CURRENT_TIMESTAMP DATABASE DEFAULT DEFERRABLE DEFERRED DELETE DESC DETACH DISTINCT DO DROP
+    EACH ELSE END ESCAPE EXCEPT EXCLUDE EXCLUSIVE EXISTS EXPLAIN FAIL FALSE FILTER FIRST FOLLOWING FOR
+    FOREIGN FROM FULL GENERATED GLOB GROUP GROUPS HAVING IF IGNORE IMMEDIATE IN INDEX INDEXED INITIALLY
+    INNER INSERT INSTEAD INTERSECT INTO IS ISNULL JOIN KEY LAST LEFT LIKE LIMIT MATCH MATERIALIZED NATURAL
+    NO NOT NOTHING NOTNULL NULL NULLS OF OFFSET ON OR ORDER OTHERS OUTER OVER PARTITION PLAN PRAGMA
+    PRECEDING PRIMARY QUERY RAISE RANGE RECURSIVE REFERENCES REGEXP REINDEX RELEASE RENAME REPLACE RESTRICT
+    RETURNING RIGHT ROLLBACK ROW ROWS SAVEPOINT SELECT SET STORED TABLE TEMP TEMPORARY THEN TIES TO
+    TRANSACTION TRIGGER TRUE UNBOUNDED UNION UNIQUE UPDATE USING VACUUM VALUES VIEW VIRTUAL WHEN WHERE
+    WINDOW WITH WITHIN WITHOUT
+    """,
+    )
+)
+
+
+def quote(identifier: str) -> str:
+    """The name as it stands in SQL: plain where it can, else in backticks, as BIRD's queries write it.
+
+    A name with a backtick in it goes into double quotes. The result is valid wherever SQLite expects an
+    identifier, for every name that SQLite lets anyone create.
+    """
+    if _PLAIN.fullmatch(identifier) and identifier.upper() not in _KEYWORDS:
+        return identifier
+    mark = '"' if "`" in identifier else "`"
+    return mark + identifier.replace(mark, mark * 2) + mark
+
+
+def one_line(text: str, length: int = DESCRIPTION_LENGTH) -> str:
+    """The text without control characters and no longer than that: data must not end a comment."""
+    text = _CONTROL.sub(" ", text)
+    return text if len(text) <= length else text[: length - 1] + "…"

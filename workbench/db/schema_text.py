@@ -1,0 +1,104 @@
+"""A `Schema` written as the text a prompt shows, in the styles of the papers.
+
+Anything may stand in a name, a type or a value, so all that is written is quoted or kept to one line.
+"""
+
+import re
+from collections.abc import Iterator
+
+from workbench.db.quoting import one_line, quote
+from workbench.types import Column, Schema, Table, Value
+
+_VALUE_LENGTH = 100  # how much of one value a prompt shows
+_TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.ASCII)
+
+
+def create_table_text(schema: Schema) -> str:
+    """CREATE TABLE statements with comments: how CHESS (figure 15) and CHASE show a schema.
+
+    A column's comment holds its description, what its values mean, and examples; there is none where
+    nothing is known. The text is SQL that SQLite runs, and what it creates reads back as the same
+    tables, columns and keys. A view or a virtual table is written as a table, marked by a comment:
+    for a query they are the same.
+    """
+    return "\n\n".join(_create_table(table) for table in schema.tables)
+
+
+def mac_sql_text(schema: Schema) -> str:
+    """The bracketed lists in which MAC-SQL shows a schema: each table's columns, then the foreign keys."""
+    lines = ["[Schema]"]
+    for table in schema.tables:
+        lines += [f"# Table: {one_line(table.name)}", "["]
+        for column in table.columns:
+            about = [*_descriptions(column)]
+            if column.examples:
+                about.append(f"Value examples: [{_literals(column.examples)}]")
+            told = " ".join(text.rstrip(".") + "." for text in about)
+            lines.append(f"  ({', '.join(filter(None, [one_line(column.name), told]))}),")
+        lines.append("]")
+    keys = [
+        one_line(f"{quote(t.name)}.{quote(column)} = {quote(key.ref_table)}.{quote(ref_column)}")
+        for t in schema.tables
+        for key in t.foreign_keys
+        for column, ref_column in zip(key.columns, key.ref_columns, strict=False)
+    ]
+    return "\n".join([*lines, "[Foreign keys]", *keys] if keys else lines)
+
+
+def _create_table(table: Table) -> str:
+    definitions = [
+        (
+            f"{quote(column.name)} {_type(column.type)}".rstrip()
+            + (" PRIMARY KEY" if table.primary_key == (column.name,) else ""),
+            _comment(column),
+        )
+        for column in table.columns
+    ]
+    if len(table.primary_key) > 1:
+        definitions.append((f"PRIMARY KEY ({_names(table.primary_key)})", ""))
+    for key in table.foreign_keys:
+        target = quote(key.ref_table) + (f" ({_names(key.ref_columns)})" if key.ref_columns else "")
+        definitions.append((f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {target}", ""))
+    kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[table.kind]
+    lines = [
+        f"    {definition}{'' if i == len(definitions) else ','}{comment and f' -- {comment}'}"
+        for i, (definition, comment) in enumerate(definitions, 1)
+    ]
+    return "\n".join([f"CREATE TABLE {quote(table.name)} ({kind}", *lines, ");"])
+
+
+def _names(columns: tuple[str, ...]) -> str:
+    return ", ".join(map(quote, columns))
+
+
+def _type(declared: str) -> str:
+    """A declared type as SQL; SQLite lets any quoted text be one."""
+    plain = _TYPE.fullmatch(declared)
+    if plain and all(quote(word) == word for word in plain[1].split()):
+        return declared
+    return declared and quote(declared)
+
+
+def _comment(column: Column) -> str:
+    about = [*_descriptions(column)]
+    if column.examples:
+        about.append(f"examples: {_literals(column.examples)}")
+    return "; ".join(about)
+
+
+def _descriptions(column: Column) -> Iterator[str]:
+    for text in (column.description, column.value_description):
+        if shown := one_line(text).strip():
+            yield shown
+
+
+def _literals(values: tuple[Value, ...]) -> str:
+    return ", ".join(map(_literal, values))
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, str):
+        return "'" + one_line(value, _VALUE_LENGTH).replace("'", "''") + "'"
+    if isinstance(value, bytes):
+        return f"x'{one_line(value.hex(), _VALUE_LENGTH)}'"
+    return "NULL" if value is None else repr(value)

@@ -1,0 +1,95 @@
+"""What a query is made of, as counts: the slices by which NL2SQL360 tells systems apart.
+
+`count_` before a name gives NL2SQL360's column of the same meaning. Counts are over the whole statement,
+subqueries and common table expressions included, unless said otherwise.
+"""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from workbench.db.sql.parse import has_over, is_aggregate, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Each count in one sentence; the last four are ours, the others agree with NL2SQL360's labels.
+
+    `subquery` follows NL2SQL360: a query after IN or EXISTS is a test there, not a subquery. `nested`
+    is the count without that exception.
+    """
+
+    query_fields: int  # result columns of the outermost (in a compound: the first) SELECT; * is one
+    group_by: int  # GROUP BY clauses
+    order_by: int  # ORDER BY clauses of queries
+    limit: int  # LIMIT clauses
+    join: int  # tables joined to another one, by JOIN or by a comma
+    predicate: int  # comparisons: = <> < > <= >= IS LIKE GLOB MATCH REGEXP BETWEEN IN EXISTS
+    aggregation: int  # aggregate calls without OVER
+    scalar_function: int  # other function calls without OVER, CAST included, IIF not
+    subquery: int  # queries in parentheses that stand for a value or a table
+    set_operation: int  # UNION, UNION ALL, INTERSECT, EXCEPT
+    math_compute: int  # + - * / % between two operands
+    logical_connecter: int  # AND and OR, that of BETWEEN apart
+    distinct: int  # DISTINCT, of a SELECT or inside an aggregate
+    like: int  # LIKE, NOT LIKE included
+    control_flow: int  # CASE and IIF
+    window: int  # calls with OVER
+    having: int  # HAVING clauses
+    cte: int  # common table expressions
+    nested: (
+        int  # every query inside another one: value, table, IN, EXISTS or common table expression
+    )
+    case: int  # CASE expressions
+
+
+def features(sql: str) -> Features | None:
+    """The counts that `Features` defines; None where the query cannot be read."""
+    tree = parse(sql)
+    if isinstance(tree, str):
+        return None
+    nodes = list(tree.walk())
+
+    def count(*kinds: type[exp.Expr]) -> int:
+        return sum(isinstance(node, kinds) for node in nodes)
+
+    first = tree.find(exp.Select)
+    case = count(exp.Case)
+    compounds = count(exp.SetOperation)
+    no_calls = (exp.Connector, exp.Predicate, exp.Case, exp.If, exp.AggFunc)
+    queries = count(exp.Select) - compounds  # a compound is one query
+    return Features(
+        query_fields=len(first.expressions) if first else 0,
+        group_by=count(exp.Group),
+        order_by=sum(isinstance(n, exp.Order) and isinstance(n.parent, exp.Query) for n in nodes),
+        limit=count(exp.Limit),
+        join=count(exp.Join),
+        predicate=count(exp.Predicate),
+        aggregation=sum(is_aggregate(node) for node in nodes),
+        scalar_function=sum(
+            isinstance(node, exp.Func)
+            and not isinstance(node, no_calls)
+            and not is_aggregate(node)
+            and not has_over(node)
+            for node in nodes
+        ),
+        subquery=sum(
+            isinstance(node, exp.Subquery)
+            and isinstance(node.this, exp.Query)
+            and not isinstance(node.parent, exp.In | exp.SetOperation | exp.Exists)
+            and node is not tree
+            for node in nodes
+        ),
+        set_operation=compounds,
+        math_compute=count(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
+        logical_connecter=count(exp.And, exp.Or),
+        distinct=count(exp.Distinct),
+        like=count(exp.Like),
+        control_flow=case
+        + sum(isinstance(n, exp.If) and not isinstance(n.parent, exp.Case) for n in nodes),
+        window=count(exp.Window) - sum(len(n.args.get("windows") or ()) for n in nodes),
+        having=count(exp.Having),
+        cte=count(exp.CTE),
+        nested=max(queries - 1, 0),
+        case=case,
+    )

@@ -1,0 +1,56 @@
+"""One spelling for queries that differ in layout, comments, letter case or optional words only."""
+
+import re
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import TokenType, exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from workbench.db.sql.parse import may_be_string, parse
+
+# In CAST, SQLite takes any type that it does not know for NUMERIC: DECIMAL, DATE and BOOLEAN, too, for
+# which sqlglot would write others. Of these two it does not tell what was written.
+_MISREAD_TYPE = re.compile(r"\bAS\s+(?:STRING|LONG)\b", re.IGNORECASE)
+_PLAIN_TYPES = frozenset(
+    exp.DataType.INTEGER_TYPES
+    | exp.DataType.TEXT_TYPES
+    | {exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.VARBINARY, exp.DType.BLOB}
+)
+
+
+def normal_form(sql: str) -> str:
+    """One spelling for queries that differ in layout, comments, letter case or optional words only.
+
+    Literals stay as they are. So does a bare name in double quotes, for SQLite takes it for a string
+    where no column has that name. Names of tables and columns are not looked up, aliases not renamed:
+    two queries with one normal form give the same answer; the reverse is not promised. Text that
+    cannot be read comes back with single spaces.
+    """
+    tree = parse(sql)
+    if not isinstance(tree, str) and not _MISREAD_TYPE.search(sql):
+        tree = tree.copy()
+        for name in list(tree.find_all(exp.Identifier)):
+            if not may_be_string(name, sql):
+                name.set("this", name.name.lower())
+                name.set("quoted", name.args["quoted"] and not _is_plain_word(name.name))
+        for join in tree.find_all(exp.Join):
+            if join.kind in {"INNER", "OUTER"}:
+                join.set("kind", None)
+        for cast in tree.find_all(exp.Cast):
+            if cast.to.this not in _PLAIN_TYPES:
+                cast.set("to", exp.DataType(this=exp.DType.USERDEFINED, kind="NUMERIC"))
+        try:
+            return tree.sql(
+                dialect="sqlite", comments=False, copy=False, unsupported_level=ErrorLevel.IGNORE
+            )
+        except (SqlglotError, RecursionError):
+            pass
+    return " ".join(sql.split())
+
+
+@lru_cache(maxsize=4096)
+def _is_plain_word(name: str) -> bool:
+    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
+        return False
+    return [t.token_type for t in sqlglot.tokenize(name, read="sqlite")] == [TokenType.VAR]

@@ -1,0 +1,88 @@
+"""A query as sqlglot's tree, and the few questions about a tree that several modules here ask."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+_LONGEST = 50_000  # characters; no person would read a longer query, and parsing it takes seconds
+_OPENING = re.compile(
+    r"(?:\s|\(|--[^\n]*+(?:\n|\Z)|/\*.*?(?:\*/|\Z))*+(?:SELECT|WITH|VALUES)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@lru_cache(maxsize=1024)
+def parse(sql: str) -> exp.Expr | str:
+    """The tree, which nobody may change, or the reason why there is none."""
+    if len(sql) > _LONGEST:
+        return f"longer than {_LONGEST} characters"
+    if not _OPENING.match(sql):  # sqlglot writes warnings to the log about much that is no query
+        return "no query: it starts with neither SELECT nor WITH nor VALUES"
+    try:
+        trees = [
+            tree
+            for tree in sqlglot.parse(sql, read="sqlite")
+            if not isinstance(tree, exp.Semicolon | None)
+        ]
+    except SqlglotError as error:
+        return str(error).partition("\n")[0]
+    except RecursionError:
+        return "nested too deeply"
+    if len(trees) != 1:
+        return f"{len(trees)} statements where one is expected"
+    tree: Any = trees[0]
+    if not isinstance(tree, exp.Query | exp.Values):
+        return f"no query but {tree.key}"
+    if isinstance(tree, exp.Select) and not tree.expressions:
+        return "a SELECT without a result column"
+    return tree
+
+
+def why_unreadable(sql: str) -> str:
+    """Why this text cannot be read as one SQLite query; "" where it can.
+
+    The parser is a little more lenient than SQLite, and does not read everything that SQLite runs.
+    """
+    tree = parse(sql)
+    return tree if isinstance(tree, str) else ""
+
+
+def may_be_string(name: exp.Expr, sql: str) -> bool:
+    """Is this an unqualified column name in double quotes?"""
+    start = name.meta.get("start", -1)
+    column = name.parent
+    return (
+        sql[start : start + 1] == '"'
+        and isinstance(column, exp.Column)
+        and column.args.get("table") is None
+    )
+
+
+_WINDOW_PARTS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Is this an aggregate call without OVER?"""
+    if not (
+        isinstance(node, exp.AggFunc)
+        or (isinstance(node, exp.Anonymous) and node.name.lower() == "total")
+    ):
+        return False
+    return not has_over(node)
+
+
+def has_over(call: exp.Expr) -> bool:
+    parent = call.parent
+    while isinstance(parent, _WINDOW_PARTS):
+        parent = parent.parent
+    return isinstance(parent, exp.Window)
+
+
+def inside(root: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression; a query among them is given, but not what is in the query."""
+    yield from root.walk(prune=lambda node: isinstance(node, exp.Query))
