@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.db.plan import PlanRow, tell
+from workbench.db.execute import Executor
+from workbench.db.plan import PlanRow, narrate, tell
 
 SCRIPT = """
 CREATE TABLE generalinfo (id_restaurant INTEGER PRIMARY KEY, food_type TEXT, city TEXT);
@@ -186,3 +187,15 @@ def test_every_gold_query_is_told_with_all_that_its_plan_says():
         assert [int(step.split(".")[0]) for step in steps] == list(range(1, len(steps) + 1))
         assert len(steps) > len(rows)
         assert not any(re.search(r"\d\. +[A-Z-]{4,}", step) for step in steps), lines
+
+
+def test_a_database_file_tells_the_plan_of_a_query_and_of_a_broken_one_why_it_has_none(tmp_path):
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(SCRIPT)
+    sql = "SELECT b FROM t WHERE a > 1"
+    with Executor(workers=1) as executor:
+        assert "\n".join(narrate(sql, path, executor)) == told(sql)
+        assert narrate("SELECT b FROM gone", path, executor) == (
+            "SQLite cannot plan this query: no such table: gone",
+        )

@@ -512,16 +512,20 @@ def test_names_are_compared_as_sqlite_compares_them():
 
 
 def test_the_union_of_two_queries_holds_the_columns_of_either():
-    used = [
-        frozenset({("customer", "tier")}),
-        frozenset({("recent", "line"), ("recent", "made up")}),
-    ]
-    assert union_schema(SHOP, used) == SHOP.only([("customer", "tier"), ("recent", "line")])
+    queries = ["SELECT tier FROM customer", "SELECT line FROM recent AS r WHERE r.line > 1"]
+    assert union_schema(SHOP, queries) == SHOP.only([("customer", "tier"), ("recent", "line")])
 
 
-@pytest.mark.parametrize("used", [[], [frozenset(), frozenset()], [frozenset({("no", "no")})]])
-def test_the_union_of_queries_that_use_nothing_known_is_the_whole_schema(used):
-    assert union_schema(SHOP, used) == SHOP
+def test_a_table_whose_rows_are_only_counted_stays_in_the_union_with_its_key():
+    assert union_schema(SHOP, ["SELECT COUNT(*) FROM customer"]).tables[0].name == "customer"
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [[], ["SELECT 1"], ["SELECT tier FROM customer", "I do not know."], ["SELECT a FROM no"]],
+)
+def test_the_union_is_the_whole_schema_where_what_is_used_is_not_known(queries):
+    assert union_schema(SHOP, queries) == SHOP
 
 
 # Real databases

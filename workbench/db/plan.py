@@ -4,13 +4,16 @@ CHASE-SQL (section 2.3, figures 19 and 20) has models reason in query plans, put
 SQLite's own are hard to read. As there, the steps come in three parts: find the tables; match, filter
 and count; deliver the result. The plan says how rows are found and in which order; the query says
 which conditions, groups and columns are meant. `tell` brings the two together and touches no
-database: the caller runs EXPLAIN QUERY PLAN.
+database; `narrate` has the executor run EXPLAIN QUERY PLAN first.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from workbench.db.execute import Executor
 from workbench.db.sql.outline import Condition, Outline, outlines
 
 
@@ -21,6 +24,15 @@ class PlanRow:
     id: int
     parent: int
     detail: str
+
+
+def narrate(sql: str, database: Path, executor: Executor) -> tuple[str, ...]:
+    """The query's plan on that database, told in lines; or one line on why SQLite has none."""
+    execution = executor.execute(database, f"EXPLAIN QUERY PLAN {sql}")
+    if execution.error:
+        return (f"SQLite cannot plan this query: {execution.error}",)
+    rows: Any = execution.rows
+    return tell([PlanRow(id_, parent, detail) for id_, parent, _, detail in rows], sql)
 
 
 def tell(plan_rows: Sequence[PlanRow], sql: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.db.quoting import one_line, quote
+from workbench.db.sql.used import used
 from workbench.db.worker import connect, lenient_text
 from workbench.errors import UnreadableDatabaseError
 from workbench.types import Column, ForeignKey, Schema, Table, fold
@@ -92,12 +93,22 @@ def with_examples(schema: Schema, path: Path, per_column: int = 3, max_length: i
     return replace(schema, tables=tuple(tables), skipped=tuple(skipped))
 
 
-def union_schema(schema: Schema, used: Iterable[frozenset[tuple[str, str]]]) -> Schema:
-    """The schema cut to the (table, column) pairs that any of the queries uses: CHASE's algorithm 3.
+def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
+    """The schema cut to what any of the queries uses: CHASE's algorithm 3.
 
-    Pairs that a query made up are passed over; with none left the schema stays whole.
+    A table of which a query names no column, as COUNT(*) does, stays with its key. With a query that
+    cannot be read, or none that uses anything known, the schema stays whole.
     """
-    pairs = [pair for pair in frozenset().union(*used) if schema.column(*pair)]
+    pairs: set[tuple[str, str]] = set()
+    for found in (used(query, schema) for query in queries):
+        if found.error:
+            return schema
+        for name in found.tables - {table for table, _ in found.columns}:
+            if table := schema.table(name):
+                pairs.add(
+                    (name, table.primary_key[0] if table.primary_key else table.columns[0].name)
+                )
+        pairs |= found.columns
     return schema.only(pairs) if pairs else schema
 
 
