@@ -16,10 +16,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from workbench.db import schema as module
+from workbench.db.opening import connect
 from workbench.db.quoting import one_line, quote
 from workbench.db.schema import read_schema, union_schema, with_examples
 from workbench.db.schema_text import create_table_text, mac_sql_text
-from workbench.db.worker import connect
 from workbench.errors import UnreadableDatabaseError
 from workbench.types import Column, ForeignKey, Schema, Table
 

@@ -2,7 +2,7 @@
 
 Hashing gigabytes takes seconds, so the lab book remembers the hash of a file by everything its folder
 says of it: place, inode, sizes, times of last change. The time of status change is among them, which no
-program can set back. A worker reads the file, never this process (see `worker.connect`).
+program can set back. A worker reads the file, never this process (see `opening.connect`).
 """
 
 import time
@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from workbench.canonical import canonical, content_hash
+from workbench.db.opening import wal
 from workbench.db.supervisor import Supervisor
-from workbench.db.worker import wal
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 

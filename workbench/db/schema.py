@@ -13,9 +13,9 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from workbench.db.opening import connect, lenient_text
 from workbench.db.quoting import one_line, quote
 from workbench.db.sql.used import used
-from workbench.db.worker import connect, lenient_text
 from workbench.errors import UnreadableDatabaseError
 from workbench.types import Column, ForeignKey, Schema, Table, fold
 

@@ -13,12 +13,13 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import orjson
 
-from workbench.db import worker as script
-
+_ROOT = Path(__file__).parents[2]
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from workbench.db.worker import main; main()"
 _GRACE = 0.5  # seconds past its deadline that a worker has to stop by itself
 
 
@@ -98,7 +99,7 @@ class Supervisor:
 class _Worker:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", script.__file__],
+            [sys.executable, "-I", "-S", "-c", _PROGRAM, str(_ROOT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,9 +1,8 @@
-"""The process that runs untrusted SQL, and the one way in which a database file is opened.
+"""The process that runs untrusted SQL: one JSON line comes in for each query and one goes out.
 
-`execute.py` starts it as a script, in an interpreter of its own with an empty environment and no
-site-packages, so it imports the standard library alone. One JSON line comes in for each query and one
-goes out. It is built to be killed: some SQLite functions run for minutes inside a single opcode, past
-every progress handler, so the deadline here is only the clean path and the parent's SIGKILL the sure one.
+The supervisor starts it in an interpreter of its own with an empty environment and no site-packages, so
+it imports the standard library and two neighbours that do the same. It is built to be killed: the
+deadline here is only the clean path and the parent's SIGKILL the sure one.
 """
 
 import base64
@@ -13,145 +12,19 @@ import math
 import os
 import resource
 import sqlite3
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+
+from workbench.db.guard import OPCODES, Guard
+from workbench.db.opening import connect, lenient_text, wal
 
 _MB = 1_000_000
-_HEAP = 512 * _MB  # what SQLite may allocate
-_ADDRESS_SPACE = 1536 * _MB  # the same, the mapped file, and Python
+_ADDRESS_SPACE = 1536 * _MB  # what SQLite may allocate and map, and Python
 _FILE_SIZE = 4 * _MB  # zero would keep WAL databases from being read at all
-_MAPPED = 256 * _MB  # reading through mmap is 1.8 times faster
-_CELL = 20 * _MB  # one value; also what one printf() or zeroblob() can make
-SQL_LENGTH = _MB
-_PRAGMAS = f"""
-    PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
-    PRAGMA mmap_size={_MAPPED}; PRAGMA hard_heap_limit={_HEAP};
-"""
-_OPCODES = 20_000  # between two looks at the clock: about a millisecond
-
-_ALLOWED = {
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_READ,
-    sqlite3.SQLITE_FUNCTION,
-    sqlite3.SQLITE_RECURSIVE,
-}
-_ACTIONS = {
-    value: name.removeprefix("SQLITE_").replace("_", " ")
-    for name, value in vars(sqlite3).items()
-    if name.startswith(("SQLITE_CREATE_", "SQLITE_DROP_", "SQLITE_ALTER_"))
-    or name.removeprefix("SQLITE_")
-    in {"INSERT", "UPDATE", "DELETE", "PRAGMA", "ATTACH", "DETACH", "TRANSACTION", "SAVEPOINT"}
-}
-_FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
-# Virtual tables that show the file itself, or the process, rather than what the database says.
-_FORBIDDEN_TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", "bytecode", "fsdir"}
-
-
-def connect(path: Path, alone: bool = False) -> sqlite3.Connection:
-    """Open a database for reading only, creating and changing nothing.
-
-    A WAL database nobody has open is read as immutable: SQLite would otherwise create its -wal and
-    -shm beside it, or fail where the folder is read-only. `alone` says that no other connection of this
-    process can have the file open. Raises sqlite3.Error or OSError with a text that names the file but
-    not its folder.
-    """
-    name = path.name
-    if path.is_symlink():
-        path = path.resolve()  # SQLite looks for the -wal where the file really lies
-    if not path.exists():
-        raise FileNotFoundError(f"{name}: no such file")
-    if not path.is_file():
-        raise IsADirectoryError(f"{name}: not a file")
-    header = _header(path, alone)
-    if header and not header.startswith(b"SQLite format 3\0"):
-        raise sqlite3.DatabaseError(f"{name}: not an SQLite database")
-    options = "mode=ro"
-    if header[18:19] == b"\2" and not _has_content(wal(path)):
-        options += "&immutable=1"
-    connection = sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?{options}", uri=True, timeout=5.0, isolation_level=None
-    )
-    connection.text_factory = lenient_text
-    return connection
-
-
-def _header(path: Path, alone: bool) -> bytes:
-    """The first bytes of a file, read by another process unless this one is alone with it.
-
-    POSIX drops all locks that a process holds on a file when it closes any handle of it, so reading
-    the file here could cut a transaction of the caller's own in two.
-    """
-    if alone:
-        with path.open("rb") as file:
-            return file.read(20)
-    command = ["head", "-c", "20", str(path.absolute())]
-    return subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
-    ).stdout
-
-
-def wal(path: Path) -> Path:
-    """The write-ahead log of a database."""
-    return path.with_name(path.name + "-wal")
-
-
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
-
-
-def lenient_text(raw: bytes) -> str:
-    r"""TEXT as str; a byte that is no UTF-8 is marked as a backslash escape, such as `\xff`."""
-    return raw.decode("utf-8", "backslashreplace")
-
-
-class _Guard:
-    """Everything that stands between one query and the machine, and why it said no."""
-
-    def __init__(self, connection: sqlite3.Connection, deadline: float) -> None:
-        self.denied = ""
-        connection.executescript(_PRAGMAS)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, SQL_LENGTH)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1000)
-        _touch_virtual_tables(connection)
-        connection.text_factory = str  # decoded in C; the lenient way only where it is needed
-        connection.set_authorizer(self._authorize)
-        connection.set_progress_handler(lambda: time.monotonic() > deadline, _OPCODES)
-
-    def _authorize(
-        self, action: int, first: str | None, second: str | None, _: str | None, __: str | None
-    ) -> int:
-        if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
-            return sqlite3.SQLITE_OK  # full-text tables ask it before each search
-        if action not in _ALLOWED:
-            # An INSERT into sqlite_master is how SQLite spells CREATE: the last word says it better.
-            self.denied = f"{_ACTIONS.get(action, 'this statement')} is not allowed"
-        elif action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
-            self.denied = f"the function {second} is not allowed"
-        elif action == sqlite3.SQLITE_READ and (first or "").lower() in _FORBIDDEN_TABLES:
-            self.denied = f"the table {first} is not allowed"
-        else:
-            return sqlite3.SQLITE_OK
-        return sqlite3.SQLITE_DENY
-
-
-def _touch_virtual_tables(connection: sqlite3.Connection) -> None:
-    """Let virtual tables set themselves up while they may still prepare statements of their own."""
-    for (name,) in connection.execute(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage = 0"
-    ).fetchall():
-        quoted = name.replace('"', '""')
-        try:
-            connection.execute(f'SELECT * FROM "{quoted}" LIMIT 1').fetchone()
-        except sqlite3.Error:
-            continue  # an unknown module: a query that names the table will say so
 
 
 def run(path: Path, sql: str, seconds: float, max_rows: int, max_bytes: int) -> dict[str, Any]:
@@ -178,7 +51,7 @@ def time_runs(path: Path, queries: list[str], repeats: int, seconds: float) -> d
     def measure(connection: sqlite3.Connection) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
         opcodes = [_count_opcodes(connection, query, deadline) for query in queries]
-        connection.set_progress_handler(lambda: time.monotonic() > deadline, _OPCODES)
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, OPCODES)
         times: list[list[float]] = [[] for _ in queries]
         for _ in range(repeats):
             for query, series in zip(queries, times, strict=True):
@@ -212,9 +85,10 @@ def _guarded(
     started = time.monotonic()
     guard = None
     try:
-        connection = connect(path, alone=True)
+        connection = connect(path, alone=True, patience=min(5.0, seconds / 2))
         try:
-            guard = _Guard(connection, started + seconds)
+            connection.text_factory = str  # decoded in C; the lenient way only where it is needed
+            guard = Guard(connection, started + seconds)
             answer = work(connection)
         finally:
             connection.close()

@@ -1,0 +1,85 @@
+"""What stands between an untrusted query and the machine it runs on.
+
+An authorizer that allows reading and nothing else, limits on size and depth, a progress handler that
+looks at the clock. It is not enough alone: single opcodes such as printf run for minutes past every
+handler, which is why the worker is killable.
+"""
+
+import sqlite3
+import time
+
+_MB = 1_000_000
+_HEAP = 512 * _MB  # what SQLite may allocate
+_MAPPED = 256 * _MB  # reading through mmap is 1.8 times faster
+_CELL = 20 * _MB  # one value; also what one printf() or zeroblob() can make
+SQL_LENGTH = _MB
+_PRAGMAS = f"""
+    PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
+    PRAGMA mmap_size={_MAPPED}; PRAGMA hard_heap_limit={_HEAP};
+"""
+OPCODES = 20_000  # between two looks at the clock: about a millisecond
+
+_ALLOWED = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+_ACTIONS = {
+    value: name.removeprefix("SQLITE_").replace("_", " ")
+    for name, value in vars(sqlite3).items()
+    if name.startswith(("SQLITE_CREATE_", "SQLITE_DROP_", "SQLITE_ALTER_"))
+    or name.removeprefix("SQLITE_")
+    in {"INSERT", "UPDATE", "DELETE", "PRAGMA", "ATTACH", "DETACH", "TRANSACTION", "SAVEPOINT"}
+}
+_FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
+# Virtual tables that show the file itself, or the process, rather than what the database says.
+_FORBIDDEN_TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", "bytecode", "fsdir"}
+
+
+class Guard:
+    """Everything that stands between one query and the machine, and why it said no."""
+
+    def __init__(self, connection: sqlite3.Connection, deadline: float) -> None:
+        self.denied = ""
+        connection.executescript(_PRAGMAS)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, SQL_LENGTH)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1000)
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, OPCODES)
+        _set_up_virtual_tables(connection)
+        connection.set_authorizer(self._authorize)
+
+    def _authorize(
+        self, action: int, first: str | None, second: str | None, _: str | None, __: str | None
+    ) -> int:
+        if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
+            return sqlite3.SQLITE_OK  # full-text tables ask it before each search
+        if action not in _ALLOWED:
+            what = _ACTIONS.get(action, "this statement")
+            if first in {"sqlite_master", "sqlite_temp_master"}:
+                what = "changing the schema"  # SQLite first asks for the row there
+            self.denied = f"{what} is not allowed"
+        elif action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
+            self.denied = f"the function {second} is not allowed"
+        elif action == sqlite3.SQLITE_READ and (first or "").lower() in _FORBIDDEN_TABLES:
+            self.denied = f"the table {first} is not allowed"
+        else:
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY
+
+
+def _set_up_virtual_tables(connection: sqlite3.Connection) -> None:
+    """Let virtual tables prepare the statements of their own that the authorizer would deny.
+
+    None of their rows is asked for: these may come from anywhere.
+    """
+    for (name,) in connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage = 0"
+    ).fetchall():
+        quoted = name.replace('"', '""')
+        try:
+            connection.execute(f'SELECT * FROM "{quoted}" LIMIT 0')
+        except sqlite3.Error:
+            continue  # an unknown module: a query that names the table will say so
