@@ -166,19 +166,53 @@ class TestHostileSQL:
         for sql in ("SELECT * FROM gone", "ATTACH '/etc/hosts' AS h", "SELECT"):
             assert str(database.parent) not in executor.execute(database, sql).error
 
-    def test_a_full_text_table_can_still_be_searched(
-        self, executor: Executor, tmp_path: Path
-    ) -> None:
+    def test_virtual_tables_can_still_be_read(self, executor: Executor, tmp_path: Path) -> None:
         path = tmp_path / "texts.sqlite"
         with closing(sqlite3.connect(path)) as connection:
             connection.executescript(
                 "CREATE VIRTUAL TABLE f USING fts5(body); INSERT INTO f VALUES ('hello world'), ('bye');"
                 "CREATE VIRTUAL TABLE r USING rtree(id, a, b); INSERT INTO r VALUES (1, 2, 3);"
+                "CREATE VIEW j AS SELECT value FROM JSON_EACH('[1, 2]')"
             )
         assert executor.execute(path, "SELECT body FROM f WHERE f MATCH 'hello'").rows == (
             ("hello world",),
         )
         assert executor.execute(path, "SELECT id FROM r WHERE a >= 2").rows == ((1,),)
+        for sql in ("SELECT value FROM json_each('[1, 2]')", "SELECT * FROM j"):
+            assert executor.execute(path, sql).rows == ((1,), (2,))
+
+    @pytest.mark.parametrize(
+        ("script", "harmless", "trap"),
+        [
+            ("CREATE VIEW v AS SELECT load_extension('x')", "SELECT 1", "SELECT * FROM v"),
+            ("CREATE VIEW v AS SELECT * FROM pragma_database_list", "SELECT 1", "SELECT * FROM v"),
+            (
+                (
+                    "CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+                    " SELECT x FROM c;"
+                    "CREATE VIRTUAL TABLE f USING fts5(x, content='endless', content_rowid='x')"
+                ),
+                "SELECT 1",
+                "SELECT count(*) FROM f",
+            ),
+            (
+                (
+                    "CREATE TABLE g(a, b GENERATED ALWAYS AS (length(printf('%.*c', 900000000, 'x'))));"
+                    "INSERT INTO g(a) VALUES (1)"
+                ),
+                "SELECT a FROM g",
+                "SELECT b FROM g",
+            ),
+        ],
+    )
+    def test_a_database_made_as_a_trap_harms_only_the_query_that_walks_into_it(
+        self, executor: Executor, tmp_path: Path, script: str, harmless: str, trap: str
+    ) -> None:
+        path = tmp_path / "trap.sqlite"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(script)
+        assert executor.execute(path, harmless, BRIEF).rows == ((1,),)
+        assert executor.execute(path, trap, BRIEF).status in {"timeout", "denied", "error"}
 
 
 class TestValues:

@@ -40,7 +40,7 @@ _FORBIDDEN_TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", 
 class Guard:
     """Everything that stands between one query and the machine, and why it said no."""
 
-    def __init__(self, connection: sqlite3.Connection, deadline: float) -> None:
+    def __init__(self, connection: sqlite3.Connection, sql: str, deadline: float) -> None:
         self.denied = ""
         connection.executescript(_PRAGMAS)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL)
@@ -48,7 +48,7 @@ class Guard:
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1000)
         connection.set_progress_handler(lambda: time.monotonic() > deadline, OPCODES)
-        _set_up_virtual_tables(connection)
+        _set_up_virtual_tables(connection, sql)
         connection.set_authorizer(self._authorize)
 
     def _authorize(
@@ -59,7 +59,8 @@ class Guard:
         if action not in _ALLOWED:
             what = _ACTIONS.get(action, "this statement")
             if first in {"sqlite_master", "sqlite_temp_master"}:
-                what = "changing the schema"  # SQLite first asks for the row there
+                # What SQLite first asks for CREATE and DROP, and for its own pragma_ tables.
+                what = "changing the schema or reading SQLite's own state"
             self.denied = f"{what} is not allowed"
         elif action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
             self.denied = f"the function {second} is not allowed"
@@ -70,14 +71,18 @@ class Guard:
         return sqlite3.SQLITE_DENY
 
 
-def _set_up_virtual_tables(connection: sqlite3.Connection) -> None:
+def _set_up_virtual_tables(connection: sqlite3.Connection, sql: str) -> None:
     """Let virtual tables prepare the statements of their own that the authorizer would deny.
 
     None of their rows is asked for: these may come from anywhere.
     """
-    for (name,) in connection.execute(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage = 0"
-    ).fetchall():
+    rootless = connection.execute(
+        "SELECT type, name, sql FROM sqlite_schema WHERE rootpage = 0"  # virtual tables, views, triggers
+    ).fetchall()
+    names = [name for kind, name, _ in rootless if kind == "table"]
+    if any("json_" in text.lower() for text in (sql, *(text for _, _, text in rootless))):
+        names += ["json_each", "json_tree"]
+    for name in names:
         quoted = name.replace('"', '""')
         try:
             connection.execute(f'SELECT * FROM "{quoted}" LIMIT 0')

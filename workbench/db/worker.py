@@ -39,7 +39,7 @@ def run(path: Path, sql: str, seconds: float, max_rows: int, max_bytes: int) -> 
         connection.text_factory = lenient_text
         return _fetch(connection, sql, max_rows, max_bytes)
 
-    return _guarded(path, seconds, ask)
+    return _guarded(path, sql, seconds, ask)
 
 
 def time_runs(path: Path, queries: list[str], repeats: int, seconds: float) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def time_runs(path: Path, queries: list[str], repeats: int, seconds: float) -> d
                 series.append(time.perf_counter() - started)
         return {"status": "ok", "times": times, "opcodes": opcodes}
 
-    return _guarded(path, seconds, measure)
+    return _guarded(path, " ".join(queries), seconds, measure)
 
 
 def _count_opcodes(connection: sqlite3.Connection, query: str, deadline: float) -> int:
@@ -79,7 +79,7 @@ def _count_opcodes(connection: sqlite3.Connection, query: str, deadline: float) 
 
 
 def _guarded(
-    path: Path, seconds: float, work: Callable[[sqlite3.Connection], dict[str, Any]]
+    path: Path, sql: str, seconds: float, work: Callable[[sqlite3.Connection], dict[str, Any]]
 ) -> dict[str, Any]:
     """`work` on a guarded connection of its own; its failures are values."""
     started = time.monotonic()
@@ -88,7 +88,7 @@ def _guarded(
         connection = connect(path, alone=True, patience=min(5.0, seconds / 2))
         try:
             connection.text_factory = str  # decoded in C; the lenient way only where it is needed
-            guard = Guard(connection, started + seconds)
+            guard = Guard(connection, sql, started + seconds)
             answer = work(connection)
         finally:
             connection.close()
