@@ -1,6 +1,7 @@
 """`workbench`: the command line. It reads arguments, calls the package, and prints."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ BENCHMARKS = (
     "spider-train",
     "bundled-dev",
 )
+_DAY = 86_400
 _ALIASES = {
     "bird": "bird-dev",
     "mini-dev": "bird-mini-dev",
@@ -34,9 +36,13 @@ _ALIASES = {
 }
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def cli() -> None:
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.pass_context
+def cli(context: click.Context) -> None:
     """A workbench for text-to-SQL research."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise click.UsageError("give one of these commands")
 
 
 @cli.command()
@@ -67,11 +73,11 @@ def cli() -> None:
     metavar="RUNS",
     help="Add VES and R-VES over so many runs.",
 )
+@click.option("--seconds", default=30.0, show_default=True, help="Limit of one query.")
 @click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), default=30.0, help="Limit of one query."
-)
-@click.option(
-    "--verdicts", type=click.Path(path_type=Path), help="Write a JSON line for every verdict."
+    "--verdicts",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a JSON line for every verdict.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; numbers in percent.")
 def evaluate(
@@ -87,14 +93,19 @@ def evaluate(
     verdicts: Path | None,
     as_json: bool,
 ) -> None:
-    """Judge prediction FILEs on BENCHMARK: bird-dev, bird-mini-dev, bird-train, spider-dev,
-    spider-train or bundled-dev.
+    """Judge files of predictions.
+
+    BENCHMARK is bird-dev, bird-mini-dev, bird-train, spider-dev, spider-train or bundled-dev.
 
     EX comes in two senses, BIRD's (equal sets of rows) and Spider's (equal bags under some order of the
     columns, in order where gold has one). EM is Spider's exact set match, Soft-F1 that of BIRD's mini-dev.
     """
     from workbench.evaluate.files import evaluate_files  # noqa: PLC0415  pandas: half a second
 
+    if not 0 < seconds <= _DAY:  # NaN is not either
+        raise BadInputError(f"--seconds {seconds}: more than 0 and at most {_DAY}")
+    if verdicts:
+        _check_writable(verdicts)
     with Store() as store, Executor(store) as executor, _bar("queries") as progress:
         report = evaluate_files(
             open_benchmark(benchmark, root),
@@ -107,9 +118,9 @@ def evaluate(
             limits=Limits(seconds=seconds),
             progress=progress,
         )
+    print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:
         report.verdicts.to_json(verdicts, orient="records", lines=True)
-    print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
 
 
 @cli.command()
@@ -157,6 +168,14 @@ def _files(names: Sequence[str]) -> list[Path]:
     return found
 
 
+def _check_writable(path: Path) -> None:
+    """Say before the work, not after it, that its result cannot be kept. What the file holds stays."""
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror}") from error
+
+
 @contextmanager
 def _bar(unit: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error once work takes a second, where somebody is there to see it."""
@@ -173,10 +192,14 @@ def main() -> None:
     """Run the command line; whatever the caller got wrong is one line and exit code 2."""
     try:
         cli.main(prog_name="workbench", standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
         sys.exit(_complain(error.format_message()))
     except WorkbenchError as error:
         sys.exit(_complain(str(error)))
+    except BrokenPipeError:  # the reader, say `head`, has seen enough; click ends with 1 then, too
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (KeyboardInterrupt, click.Abort):
         print(
             "workbench: stopped; what was finished is kept, run it again to go on", file=sys.stderr

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from workbench.errors import BadInputError
 from workbench.types import Candidate, Trial
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +42,24 @@ class Pool:
 
     def save(self, path: Path) -> None:
         """One JSON line a trial. Executions are left out: running the SQL again finds them cached."""
-        with path.open("wb") as file:
-            for question_id, trial in self.items():
-                file.write(orjson.dumps({"question_id": question_id} | _record(trial)) + b"\n")
+        lines = [orjson.dumps({"question_id": key} | _record(trial)) for key, trial in self.items()]
+        path.write_bytes(b"".join(line + b"\n" for line in lines))
 
     @classmethod
     def load(cls, path: Path) -> "Pool":
         """What `save` wrote."""
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            raise BadInputError(f"{path}: {error.strerror}") from error
         pairs = []
-        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        for number, line in enumerate(lines, 1):
             try:
                 record = orjson.loads(line)
-                pairs.append((record.pop("question_id"), _trial(record)))
+                pairs.append((_typed(record.pop("question_id"), str), _trial(record)))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise BadInputError(
-                    f"{path.name}, line {number}: {error!r}; expected the JSON lines that Pool.save writes"
+                    f"{path}, line {number}: {error!r}; expected the JSON lines that Pool.save writes"
                 ) from error
         return pool_of(pairs)
 
@@ -81,6 +86,20 @@ def _record(trial: Trial) -> dict[str, Any]:
 
 
 def _trial(record: dict[str, Any]) -> Trial:
-    before = record.pop("repaired_from", None)
-    record["call_keys"] = tuple(record.get("call_keys", ()))
-    return Trial(Candidate(**record), repaired_from=_trial(before) if before else None)
+    before = record["repaired_from"]
+    return Trial(
+        Candidate(
+            sql=_typed(record["sql"], str),
+            generator=_typed(record["generator"], str),
+            sample=_typed(record["sample"], int),
+            reasoning=_typed(record["reasoning"], str),
+            call_keys=tuple(_typed(key, str) for key in _typed(record["call_keys"], list)),
+        ),
+        repaired_from=_trial(before) if before else None,
+    )
+
+
+def _typed(value: Any, kind: type[T]) -> T:
+    if type(value) is not kind:
+        raise TypeError(f"{value!r:.60} where {kind.__name__} belongs")
+    return value

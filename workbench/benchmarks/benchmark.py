@@ -1,7 +1,7 @@
 """What every benchmark comes down to: questions, gold queries kept apart, and a folder of databases."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -41,6 +41,10 @@ class Benchmark:
             raise BadInputError(
                 f"no database {db_id}: expected {db_id}/{db_id}.sqlite in {self.databases}"
             )
+        if not path.resolve().is_relative_to(self.databases.resolve()):
+            raise BadInputError(
+                f"database {db_id}: a link leads out of {self.databases}; put the file itself there"
+            )
         return path
 
     def fingerprint(self) -> str:
@@ -59,25 +63,55 @@ def read_json(path: Path) -> Any:
         raise BadInputError(f"{path}: not JSON ({error})") from error
 
 
-def find(root: Path, names: Iterable[str], what: str) -> Path:
-    """The first of these files or folders in `root` or up to two folders below it."""
+def locate(root: Path, file: str, folder: str, what: str) -> tuple[Path, Path]:
+    """A benchmark's file and, beside it, its folder of databases: in `root` or up to two folders below.
+
+    A file without databases beside it is another benchmark's of the same name.
+    """
     if not root.is_dir():
-        raise BadInputError(
-            f"--root {root}: no such folder; give the one where {what} was unpacked"
-        )
-    names = tuple(names)
+        raise BadInputError(f"{root}: no such folder; give the one where {what} was unpacked")
+    lone: list[Path] = []
     for depth in ("", "*/", "*/*/"):
-        for name in names:
-            for path in sorted(root.glob(depth + name)):
-                return path
+        paths = sorted(root.glob(depth + file))
+        found = [(path, inside) for path in paths if (inside := _databases(path.parent / folder))]
+        if len(found) > 1:
+            places = " and ".join(str(path.parent) for path, _ in found)
+            raise BadInputError(f"{root}: {what} lies there twice; give one of {places}")
+        if found:
+            return found[0]
+        lone += paths
+    if lone:
+        raise BadInputError(
+            f"{what}: {lone[0]} has no folder {folder} with databases beside it; unpack them there"
+        )
     raise BadInputError(
-        f"{what}: none of {', '.join(names)} in {root} or up to two folders below it; unpack {what} there"
+        f"{what}: no {file} in {root} or up to two folders below it; unpack {what} there"
     )
 
 
-def text_field(item: Any, number: int, path: Path, *names: str) -> str:
-    """The first of these fields that the item has, which must be text."""
-    for name in names:
-        if isinstance(item, dict) and isinstance(item.get(name), str):
-            return str(item[name])
-    raise BadInputError(f"{path.name}, item {number}: no text field {' or '.join(names)}")
+def _databases(folder: Path) -> Path | None:
+    """The folder that holds `DB/DB.sqlite`: this one, or its namesake in it, as some tools unpack it."""
+    for place in (folder, folder / folder.name):
+        if next(place.glob("*/*.sqlite"), None):
+            return place
+    return None
+
+
+def read_items(path: Path) -> list[Any]:
+    """The list that each of a benchmark's files is."""
+    items = read_json(path)
+    if not isinstance(items, list) or not items:
+        raise BadInputError(f"{path}: expected a list with an object for each item")
+    return items
+
+
+def text_field(item: Any, number: int, path: Path, name: str, default: str | None = None) -> str:
+    """A field of an item, which must be text; with a default it may be missing or null."""
+    if not isinstance(item, dict):
+        raise BadInputError(f"{path.name}, item {number}: not an object but {item!r:.60}")
+    value = item.get(name)
+    if value is None:
+        value = default
+    if not isinstance(value, str):
+        raise BadInputError(f"{path.name}, item {number}: no text field {name}")
+    return value

@@ -7,7 +7,6 @@ text it was built from, and appears there whole or not at all.
 
 import csv
 import hashlib
-import shutil
 import sqlite3
 import tempfile
 from contextlib import closing
@@ -16,6 +15,7 @@ from pathlib import Path
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bird import load_bird
 from workbench.db.quoting import quote
+from workbench.errors import BadInputError, StoreError
 from workbench.store import home
 
 _SOURCE = Path(__file__).with_name("bundled_data")
@@ -23,25 +23,44 @@ _SOURCE = Path(__file__).with_name("bundled_data")
 
 def load_bundled(split: str = "dev") -> Benchmark:
     """The questions of a split over databases of our own invention, in BIRD's layout."""
-    return load_bird(_built(_SOURCE / split), "bird-dev", name=f"bundled-{split}")
+    splits = sorted(path.name for path in _SOURCE.iterdir() if path.is_dir())
+    if split not in splits:
+        raise BadInputError(f"nothing bundled is called {split!r}; there is {', '.join(splits)}")
+    try:
+        return load_bird(_built(_SOURCE / split), "bird-dev", name=f"bundled-{split}")
+    except (OSError, sqlite3.OperationalError) as error:
+        raise StoreError(
+            f"no bundled databases could be built in {home()}: {error}; set WORKBENCH_HOME to another"
+            " folder"
+        ) from error
 
 
 def _built(source: Path) -> Path:
-    files = sorted(path for path in source.rglob("*") if path.is_file())
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(f"{path.relative_to(source)}\n".encode() + path.read_bytes())
+    """The folder that holds what is built from the source: by these texts and this very code."""
+    texts = {
+        path.relative_to(source).as_posix(): path.read_bytes()
+        for path in sorted(source.rglob("*"))
+        if path.is_file()
+    }
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for name, text in texts.items():
+        digest.update(f"{name}\n{len(text)}\n".encode() + text)
     target = home() / "bundled" / f"{source.name}-{digest.hexdigest()[:16]}"
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         draft = Path(folder) / "draft"
-        shutil.copytree(source, draft)
+        for name, text in texts.items():
+            (draft / name).parent.mkdir(parents=True, exist_ok=True)
+            (draft / name).write_bytes(text)
         for schema in sorted(draft.glob("dev_databases/*/schema.sql")):
             _build(schema.parent)
-        if not target.is_dir():  # another process may have been faster
+        try:
             draft.rename(target)
+        except OSError:
+            if not target.is_dir():  # else another process was faster
+                raise
     return target
 
 

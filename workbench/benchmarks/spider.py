@@ -1,40 +1,57 @@
 """Spider (dev, train) as unpacked from its public archive.
 
-Spider's items have no ids: an item's place in the file is its id. Its exact match is defined on the
-schemas of tables.json, whose foreign keys are not always those that the SQLite files declare.
+Spider's items have no ids: an item's place in the file is its id. The train split is, as in the release,
+the 7,000 items of train_spider.json followed by the 1,659 of train_others.json, which come from six older
+datasets; ids below 7,000 are those of train_spider.json alone.
+
+Spider's exact match is defined on the schemas of tables.json, whose foreign keys are not always those
+that the SQLite files declare.
 """
 
 from pathlib import Path
 from typing import Any
 
-from workbench.benchmarks.benchmark import Benchmark, find, read_json, text_field
+from workbench.benchmarks.benchmark import Benchmark, locate, read_items, text_field
 from workbench.errors import BadInputError
 from workbench.types import Column, ForeignKey, Gold, Question, Schema, Table
 
 _FILES = {
-    "spider-dev": (("dev.json",), ("database",)),
-    "spider-train": (("train_spider.json",), ("database",)),
+    "spider-dev": ("dev.json",),
+    "spider-train": ("train_spider.json", "train_others.json"),
 }
 
 
 def load_spider(root: Path, split: str = "spider-dev") -> Benchmark:
-    """The questions of a split, in the file's order."""
-    names, folders = _FILES[split]
-    path = find(root, names, f"Spider's {split}")
-    databases = find(path.parent, folders, "Spider's databases")
-    tables = read_json(find(path.parent, ("tables.json",), "Spider's tables.json"))
-    items = read_json(path)
-    if not isinstance(items, list) or not items:
-        raise BadInputError(f"{path}: expected a list of questions")
-    questions, golds = [], {}
-    for number, item in enumerate(items):
-        key, db_id = str(number), text_field(item, number, path, "db_id")
-        questions.append(Question(key, db_id, text_field(item, number, path, "question")))
-        golds[key] = Gold(key, text_field(item, number, path, "query"))
-    schemas = {entry["db_id"]: schema_from_tables_json(entry) for entry in tables}
+    """The questions of a split, in the order of its files."""
+    if split not in _FILES:
+        raise BadInputError(f"Spider has no split {split!r}; there are {', '.join(_FILES)}")
+    first, *others = _FILES[split]
+    path, databases = locate(root, first, "database", f"Spider's {split}")
+    questions: list[Question] = []
+    golds: dict[str, Gold] = {}
+    for source in (path, *map(path.with_name, others)):
+        for number, item in enumerate(read_items(source)):
+            key = str(len(questions))
+            db_id = text_field(item, number, source, "db_id")
+            questions.append(Question(key, db_id, text_field(item, number, source, "question")))
+            golds[key] = Gold(key, text_field(item, number, source, "query"))
+    schemas = _schemas(path.with_name("tables.json"))
     if unknown := {question.db_id for question in questions} - set(schemas):
         raise BadInputError(f"tables.json does not describe {', '.join(sorted(unknown))}")
     return Benchmark(split, "spider", databases, tuple(questions), golds, schemas)
+
+
+def _schemas(path: Path) -> dict[str, Schema]:
+    schemas = {}
+    for number, entry in enumerate(read_items(path)):
+        try:
+            schema = schema_from_tables_json(entry)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise BadInputError(
+                f"{path.name}, item {number}: no schema as Spider describes one ({error!r})"
+            ) from error
+        schemas[schema.db_id] = schema
+    return schemas
 
 
 def schema_from_tables_json(entry: dict[str, Any]) -> Schema:

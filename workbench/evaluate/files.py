@@ -142,9 +142,11 @@ def evaluate_files(
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:
     """A short name for each file, longer where two files would share it."""
-    if len(set(paths)) < len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
-        raise BadInputError(f"{twice}: given twice; give each prediction file once")
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise BadInputError(f"{path}: given twice; give each prediction file once")
+        seen.add(path.resolve())
     stems = [path.stem for path in paths]
     return {path: path.stem if stems.count(path.stem) == 1 else str(path) for path in paths}
 

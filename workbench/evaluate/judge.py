@@ -89,6 +89,33 @@ def judge(
     return pd.DataFrame(rows)
 
 
+def bird_verdicts(
+    benchmark: Benchmark,
+    pool: Pool,
+    executor: Executor,
+    limits: Limits = _DEFAULT,
+) -> dict[str, tuple[bool, ...]]:
+    """BIRD's execution accuracy alone: for each question id a verdict for each trial of the pool.
+
+    What `judge` calls ex_bird. From the lab book it takes microseconds a trial, since no rows are read.
+    """
+    paths = {db_id: benchmark.database(db_id) for db_id in {q.db_id for q in benchmark.questions}}
+    jobs: dict[Job, int] = {}  # each distinct query and its number
+    numbers: dict[str, tuple[int, list[int]]] = {}
+    for question in benchmark.questions:
+        if trials := pool.trials.get(question.id):
+            path = paths[question.db_id]
+            numbers[question.id] = (
+                jobs.setdefault((path, benchmark.golds[question.id].sql), len(jobs)),
+                [jobs.setdefault((path, t.candidate.sql), len(jobs)) for t in trials],
+            )
+    found = executor.result_fingerprints(list(jobs), limits)
+    return {
+        question_id: tuple([found[gold] != "" and found[n] == found[gold] for n in predicted])
+        for question_id, (gold, predicted) in numbers.items()
+    }
+
+
 _MISSING = {
     "status": "missing",
     "ex_bird": 0.0,

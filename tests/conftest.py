@@ -1,0 +1,132 @@
+"""What many tests stand on: a home of their own, two tiny benchmarks on disk, and where the real one lies."""
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+DATABASES = {
+    "zoo": """CREATE TABLE animal(id INTEGER PRIMARY KEY, name TEXT, legs INTEGER);
+        INSERT INTO animal VALUES (1, 'ant', 6), (2, 'bat', 2), (3, 'cat', 4), (4, 'dog', 4);""",
+    "shop": """CREATE TABLE item(id INTEGER PRIMARY KEY, label TEXT, price REAL);
+        INSERT INTO item VALUES (1, 'axe', 9.5), (2, 'bag', 9.5), (3, 'cup', 2.0);""",
+    "pond": """CREATE TABLE fish(id INTEGER PRIMARY KEY, kind TEXT, grams INTEGER);
+        INSERT INTO fish VALUES (1, 'carp', 900), (2, 'pike', 700), (3, 'carp', 300);""",
+}
+GOLDS = {
+    "zoo": [
+        "SELECT count(*) FROM animal",
+        "SELECT name FROM animal ORDER BY name",
+        "SELECT name FROM animal WHERE legs = 4",
+        "SELECT max(legs) FROM animal",
+    ],
+    "shop": [
+        "SELECT count(*) FROM item",
+        "SELECT label FROM item ORDER BY price",
+        "SELECT price FROM item",
+        "SELECT label, price FROM item",
+    ],
+    "pond": [
+        "SELECT count(*) FROM fish",
+        "SELECT kind FROM fish ORDER BY grams",
+        "SELECT DISTINCT kind FROM fish",
+        "SELECT kind FROM fish WHERE grams > 1000",
+    ],
+}
+# Twelve questions, so that ids sorted as text ("0", "1", "10", "11", "2", ...) stand in another order.
+ITEMS = [
+    (db_id, f"{db_id}, question {n}?", sql) for db_id in GOLDS for n, sql in enumerate(GOLDS[db_id])
+]
+GOLD_SQL = [sql for _, _, sql in ITEMS]
+SPARSE = [3, 7, 20, 100, 101, 102, 500, 900, 901, 1000, 1200, 1500]
+
+
+def write_databases(folder):
+    for name, script in DATABASES.items():
+        (folder / name).mkdir(parents=True)
+        with closing(sqlite3.connect(folder / name / f"{name}.sqlite")) as database:
+            database.executescript(script)
+
+
+def bird_items(ids=range(12)):
+    return [
+        {
+            "question_id": key,
+            "db_id": db_id,
+            "question": text,
+            "evidence": f"hint {key}",
+            "SQL": sql,
+            "difficulty": "simple" if key % 2 else "challenging",
+        }
+        for key, (db_id, text, sql) in zip(ids, ITEMS, strict=True)
+    ]
+
+
+def write_bird(folder, file="dev.json", databases="dev_databases", items=None):
+    write_databases(folder / databases)
+    (folder / file).write_text(json.dumps(bird_items() if items is None else items))
+    return folder
+
+
+def tables_json():
+    columns = {"zoo": ("animal", "name", "legs"), "shop": ("item", "label", "price")}
+    columns["pond"] = ("fish", "kind", "grams")
+    return [
+        {
+            "db_id": name,
+            "table_names_original": [table],
+            "column_names_original": [[-1, "*"], [0, "id"], *([0, column] for column in others)],
+            "column_types": ["text", "number", "text", "number"],
+            "primary_keys": [1],
+            "foreign_keys": [],
+        }
+        for name, (table, *others) in columns.items()
+    ]
+
+
+def spider_items():
+    return [{"db_id": db_id, "question": text, "query": sql} for db_id, text, sql in ITEMS]
+
+
+def write_spider(folder, file="dev.json"):
+    write_databases(folder / "database")
+    (folder / file).write_text(json.dumps(spider_items()))
+    (folder / "tables.json").write_text(json.dumps(tables_json()))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """Twelve questions over three databases of one table each, written as BIRD or as Spider unpacks."""
+    return SimpleNamespace(
+        gold=GOLD_SQL,
+        items=ITEMS,
+        sparse=SPARSE,
+        bird_items=bird_items,
+        spider_items=spider_items,
+        tables_json=tables_json,
+        write_bird=write_bird,
+        write_spider=write_spider,
+        write_databases=write_databases,
+    )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def home_of_the_tests(tmp_path_factory):
+    """No test touches the lab book of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def real_spider():
+    """The real Spider data, where there is some."""
+    place = os.environ.get("WORKBENCH_SPIDER")
+    if not place:
+        pytest.skip("WORKBENCH_SPIDER does not name a folder with Spider's data")
+    return Path(place)

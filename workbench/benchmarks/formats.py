@@ -1,0 +1,201 @@
+r"""The formats in which predictions are published, each read into the same records.
+
+BIRD's JSON (`{"0": "SQL\t----- bird -----\tdb_id"}`), Spider's lines (`SQL` or `SQL<TAB>db_id`), JSON
+lines, JSON lists and CSV.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.errors import BadInputError
+
+_BIRD = "\t----- bird -----\t"
+# In files that carry gold beside the prediction, `sql` and `query` are gold's names: they come last.
+_SQL_FIELDS = ("predicted_sql", "pred_sql", "predicted", "prediction", "pred", "sql", "query")
+_NAME = re.compile(r"[\w.\-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One entry of a file: `line` for the reader, and whatever says which question it answers.
+
+    `counted` marks a place that the file does not state, only where the entry stands in it.
+    """
+
+    line: str
+    sql: str
+    id: str | None = None
+    place: int | None = None
+    counted: bool = False
+    db_id: str | None = None
+    text: str | None = None
+    sample: int = 0
+
+
+def read_predictions(path: Path, benchmark: Benchmark) -> list[Prediction]:
+    """What the file says, at least one prediction; the benchmark only helps to tell a db_id from SQL."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadInputError(
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start})"
+        ) from error
+    predictions = list(_read(path, text, benchmark)) if text.strip() else []
+    if not predictions:
+        raise BadInputError(
+            f"{path}: empty; expected predictions as JSON, JSON lines, CSV or lines of SQL"
+        )
+    return predictions
+
+
+def _read(path: Path, text: str, benchmark: Benchmark) -> Iterator[Prediction]:
+    if path.suffix.lower() == ".csv":
+        return _from_csv(path, text)
+    if text.lstrip()[0] in "{[":
+        return _from_json(path, text)
+    return _from_lines(text, benchmark)
+
+
+def _from_csv(path: Path, text: str) -> Iterator[Prediction]:
+    try:
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), 1):
+            yield _from_record(path, f"row {number}", row)
+    except csv.Error as error:
+        raise BadInputError(f"{path}: not CSV ({error})") from error
+
+
+def _from_json(path: Path, text: str) -> Iterator[Prediction]:
+    try:
+        whole = _parsed(text)
+    except ValueError as error:
+        yield from _from_json_lines(path, text, error)
+        return
+    if isinstance(whole, list):
+        for number, item in enumerate(whole):
+            yield _from_record(path, f"item {number}", item)
+    elif any(name in whole for name in _SQL_FIELDS):
+        yield _from_record(path, "line 1", whole)
+    else:
+        for key, value in whole.items():
+            yield _from_bird(path, key, value)
+
+
+def _from_json_lines(path: Path, text: str, error: ValueError) -> Iterator[Prediction]:
+    """The records of a file that is, because of this error, no JSON as a whole."""
+    first = True
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = _parsed(line)
+        except ValueError as in_line:
+            # If not even the first line is JSON, the file was meant as one piece.
+            fault = f": not JSON ({error})" if first else f", line {number}: not JSON ({in_line})"
+            raise BadInputError(f"{path}{fault}") from in_line
+        first = False
+        yield _from_record(path, f"line {number}", record)
+
+
+def _parsed(text: str) -> Any:
+    """JSON in which no object has a key twice: of two answers one would go unseen."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise ValueError(f"the key {key!r} stands twice in one object")
+            found[key] = value
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _from_lines(text: str, benchmark: Benchmark) -> Iterator[Prediction]:
+    lines = text.removesuffix("\n").split("\n")
+    while len(lines) > len(benchmark.questions) and not lines[-1].strip():
+        lines.pop()
+    # SQL may hold tabs too: what follows the last one is a db_id if it is one on every line, or is known.
+    parts = [line.rpartition("\t") for line in lines]
+    stated = all(tab and _NAME.fullmatch(tail.strip()) for _, tab, tail in parts if tail.strip())
+    known = {question.db_id for question in benchmark.questions}
+    for place, (sql, tab, tail) in enumerate(parts):
+        db_id = tail.strip() if tab and (stated or tail.strip() in known) else ""
+        yield Prediction(
+            f"line {place + 1}",
+            (sql if db_id else lines[place]).strip(),
+            place=place,
+            counted=True,
+            db_id=db_id or None,
+        )
+
+
+def _from_bird(path: Path, key: str, value: Any) -> Prediction:
+    line = f"entry {key!r}"
+    sql, db_id = _answer(path, line, value)
+    place = int(key) if key.isdecimal() and len(key) < 10 else None
+    return Prediction(line, sql, id=key, place=place, db_id=db_id)
+
+
+def _from_record(path: Path, line: str, record: Any) -> Prediction:
+    if not isinstance(record, dict):
+        raise BadInputError(
+            f"{path}, {line}: expected an object with question_id and sql, not {record!r:.60}"
+        )
+    fields = {
+        str(name).strip().lower(): value for name, value in record.items() if name is not None
+    }
+    name = next((name for name in _SQL_FIELDS if name in fields), None)
+    key = _text(fields.get("question_id")) or _text(fields.get("id"))
+    place = _number(path, line, "index", fields)
+    if name is None or (key is None and place is None):
+        raise BadInputError(
+            f"{path}, {line}: has {', '.join(fields) or 'no fields'}; expected question_id (or index with"
+            f" db_id) and one of {', '.join(_SQL_FIELDS)}"
+        )
+    sql, db_id = _answer(path, line, fields[name])
+    return Prediction(
+        line,
+        sql,
+        id=key,
+        place=place,
+        db_id=_text(fields.get("db_id")) or db_id,
+        text=_text(fields.get("question")),
+        sample=_number(path, line, "sample", fields) or 0,
+    )
+
+
+def _answer(path: Path, line: str, value: Any) -> tuple[str, str | None]:
+    """SQL, and the db_id behind BIRD's separator; no SQL where a baseline wrote a number or nothing."""
+    if isinstance(value, dict | list):
+        raise BadInputError(f"{path}, {line}: expected SQL, not {value!r:.60}")
+    text = value if isinstance(value, str) else ""
+    # JSON can escape half a character; what cannot be written down again is a question mark.
+    sql, _, db_id = text.encode("utf-8", "replace").decode().partition(_BIRD)
+    return sql.strip(), db_id.strip() or None
+
+
+def _text(value: Any) -> str | None:
+    """What a field says, None where it says nothing."""
+    return None if value is None else str(value).strip() or None
+
+
+def _number(path: Path, line: str, name: str, fields: dict[str, Any]) -> int | None:
+    said = _text(fields.get(name))
+    try:
+        return None if said is None else int(said)
+    except ValueError as error:
+        raise BadInputError(
+            f"{path}, {line}: {name} is {said!r:.60}, not a whole number"
+        ) from error
