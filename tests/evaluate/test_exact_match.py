@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.evaluate.exact_match import exact_match, hardness, partial_match
+from workbench.evaluate.exact_match import exact_match, partial_match
+from workbench.evaluate.hardness import hardness
 from workbench.types import Column, ForeignKey, Schema, Table
 
 

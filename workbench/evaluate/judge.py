@@ -12,7 +12,8 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.execute import Executor, Job
-from workbench.evaluate.exact_match import exact_match, hardness
+from workbench.evaluate.exact_match import exact_match
+from workbench.evaluate.hardness import hardness
 from workbench.evaluate.soft_f1 import soft_f1
 from workbench.pool import Pool
 from workbench.types import Execution, Limits
