@@ -27,7 +27,6 @@ BENCHMARKS = (
     "spider-train",
     "bundled-dev",
 )
-_DAY = 86_400
 _ALIASES = {
     "bird": "bird-dev",
     "mini-dev": "bird-mini-dev",
@@ -102,8 +101,10 @@ def evaluate(
     """
     from workbench.evaluate.files import evaluate_files  # noqa: PLC0415  pandas: half a second
 
-    if not 0 < seconds <= _DAY:  # NaN is not either
-        raise BadInputError(f"--seconds {seconds}: more than 0 and at most {_DAY}")
+    try:
+        limits = Limits(seconds=seconds)
+    except ValueError as error:
+        raise BadInputError(f"--seconds: {error}") from error
     if verdicts:
         _check_writable(verdicts)
     with Store() as store, Executor(store) as executor, _bar("queries") as progress:
@@ -115,7 +116,7 @@ def evaluate(
             compare=compare,
             pool=pool,
             efficiency=efficiency,
-            limits=Limits(seconds=seconds),
+            limits=limits,
             progress=progress,
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())

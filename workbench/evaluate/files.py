@@ -19,6 +19,7 @@ from workbench.pool import pool_of
 from workbench.types import Limits
 
 Progress = Callable[[int, int], None]
+_SHOWN = 5  # gold queries that failed, before they are only counted
 _HEADINGS = {
     "generator": "file",
     "ex_bird": "EX (BIRD)",
@@ -56,6 +57,13 @@ class FilesReport:
         )
         parts = [title, _table(self.summary)]
         parts += [f"by {name}\n{_table(slices)}" for name, slices in self.slices.items()]
+        failed = self.verdicts[self.verdicts["gold_error"] != ""].drop_duplicates("question_id")
+        parts += [
+            f"the gold query of question {row['question_id']} failed: {row['gold_error']}"
+            for row in _records(failed.head(_SHOWN))
+        ]
+        if len(failed) > _SHOWN:
+            parts.append(f"and {len(failed) - _SHOWN} more gold queries failed")
         for other, found in self.comparisons.items():
             parts.append(
                 f"{other} against {next(iter(self.paths))}, EX (BIRD): {100 * found.difference:+.2f}"

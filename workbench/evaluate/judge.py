@@ -33,7 +33,7 @@ def judge(
     """A verdict for every trial, and for every question that a generator left out.
 
     Columns: generator, sample, question_id, db_id, difficulty, sql, status (`missing` where there is no
-    answer), gold_status, the METRICS as fractions, error. `em` is None outside Spider, which alone
+    answer), gold_status, gold_error, the METRICS as fractions, error. `em` is None outside Spider, which alone
     defines it. `progress` is told how many queries are done, of how many.
     """
     paths = {db_id: benchmark.database(db_id) for db_id in {q.db_id for q in benchmark.questions}}
@@ -84,6 +84,7 @@ def judge(
                     or (hardness(gold_sql, schema) if schema else ""),
                     "sql": sql,
                     "gold_status": gold.status,
+                    "gold_error": gold.error,
                     **verdicts[sql],
                 }
             )
