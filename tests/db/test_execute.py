@@ -1,4 +1,5 @@
 import hashlib
+import json
 import os
 import signal
 import sqlite3
@@ -295,9 +296,9 @@ class TestCache:
         sent: list[object] = []
         send = supervisor._Worker.send
 
-        def record(worker: supervisor._Worker, request: dict[str, object], deadline: float) -> None:
-            sent.append(request["sql"])
-            send(worker, request, deadline)
+        def record(worker: supervisor._Worker, index: int, request: bytes, seconds: float) -> None:
+            sent.append(json.loads(request)["sql"])
+            send(worker, index, request, seconds)
 
         monkeypatch.setattr(supervisor._Worker, "send", record)
         with Executor() as executor:
@@ -332,6 +333,61 @@ class TestCache:
 
 
 class TestWorkers:
+    def test_one_query_that_never_ends_costs_the_others_nothing(
+        self, executor: Executor, database: Path
+    ) -> None:
+        jobs = [(database, f"SELECT {i}") for i in range(100)]
+        jobs[30] = (database, UNINTERRUPTIBLE)
+        jobs[31] = (database, ENDLESS)
+        executions = executor.execute_many(jobs, BRIEF)
+        late = [i for i, execution in enumerate(executions) if execution.status == "timeout"]
+        assert late == [30, 31]
+        assert all(executions[i].rows == ((i,),) for i in range(100) if i not in late)
+
+    def test_large_queries_and_large_answers_pass_each_other(
+        self, executor: Executor, database: Path
+    ) -> None:
+        text = "x" * 300_000
+        jobs = [(database, f"SELECT '{text}{i}' FROM t LIMIT 10") for i in range(20)]
+        executions = executor.execute_many(jobs)
+        assert [execution.rows[-1] for execution in executions] == [
+            (f"{text}{i}",) for i in range(20)
+        ]
+
+    def test_a_database_that_changes_between_two_queries_is_seen_as_it_is(
+        self, executor: Executor, database: Path
+    ) -> None:
+        def count() -> object:
+            return executor.execute(database, "SELECT count(*) FROM t").rows[0][0]
+
+        assert count() == 1000
+        with closing(sqlite3.connect(database)) as connection:
+            connection.execute("DELETE FROM t WHERE id > 10")
+            connection.commit()
+            assert count() == 10
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("DELETE FROM t WHERE id > 5")
+            connection.commit()
+            assert count() == 5
+        assert count() == 5
+        other = database.with_name("other.sqlite")
+        with closing(sqlite3.connect(other)) as connection:
+            connection.execute("CREATE TABLE t(id)")
+        other.rename(database)
+        assert count() == 0
+
+    def test_what_one_query_leaves_the_next_one_does_not_meet(
+        self, executor: Executor, database: Path
+    ) -> None:
+        for sql in (
+            "SELECT CAST(x'ff' AS TEXT)",
+            "DROP TABLE t",
+            "SELECT value FROM json_each('[1]')",
+        ):
+            executor.execute(database, sql)
+            assert executor.execute(database, "DELETE FROM t").status == "denied"
+            assert executor.execute(database, "SELECT count(*) FROM t").rows == ((1000,),)
+
     def test_a_worker_killed_while_idle_is_replaced_without_a_word(self, database: Path) -> None:
         with Executor(workers=1) as executor:
             executor.execute(database, "SELECT 1")

@@ -7,30 +7,25 @@ itself (a lock, a full disk, a killed worker) is not kept.
 
 import os
 import time
-import zlib
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-import orjson
-
-from workbench.canonical import canonical
+from workbench.db.executions import Answer, Keys, execution, keep, recall, recall_fingerprints
 from workbench.db.fingerprint import database_fingerprints
 from workbench.db.guard import SQL_LENGTH
 from workbench.db.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
-from workbench.types import Execution, Limits, Row
+from workbench.types import Execution, Limits
 
 Job = tuple[Path, str]
 _Told = TypeVar("_Told")  # what a caller wants to know of an execution
 _DEFAULT = Limits()
-_COMPRESS = 100_000  # bytes of JSON above which rows are stored compressed
 _BATCH = 1.0  # seconds of finished executions that a kill may lose
+_HELD = 32_000_000  # bytes of their rows that are held in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,7 @@ class Executor:
         `progress` is told how many more jobs are done. A database that is not there is the caller's
         mistake: `UnreadableDatabaseError`.
         """
-        return self._each(jobs, limits, progress, self._recall, _execution)
+        return self._each(jobs, limits, progress, recall, execution)
 
     def result_fingerprints(
         self,
@@ -79,57 +74,61 @@ class Executor:
 
         What is in the lab book is told without its rows: several times faster, and small in memory.
         """
-        return self._each(jobs, limits, progress, self._recall_fingerprints, _fingerprint)
+        return self._each(jobs, limits, progress, recall_fingerprints, _fingerprint)
 
     def _each(
         self,
         jobs: Sequence[Job],
         limits: Limits,
         progress: Callable[[int], None] | None,
-        recall: Callable[[Collection[str]], dict[str, _Told]],
-        told: Callable[[dict[str, Any]], _Told],
+        recall: Callable[[Store, Collection[str]], dict[str, _Told]],
+        told: Callable[[Answer], _Told],
     ) -> list[_Told]:
         """What is known of every job by `recall` from its key, or is `told` by a worker's answer."""
         paths = {path for path, _ in jobs}
         # Without a store nothing outlives this call, so where a database lies tells it from others.
         contents = self.fingerprints(paths) if self._store else {p: _place(p) for p in paths}
-        # Hashed once for each database, not for each query: this is most of what a cached query costs.
-        begun = {path: sha256(canonical([2, contents[path], limits])) for path in paths}
+        keyed = {path: Keys(contents[path], limits) for path in paths}
         known: dict[str, _Told] = {}
         keys = []
         for path, sql in jobs:
             if refusal := _refusal(sql):
-                known[refusal] = told({"status": "error", "error": refusal, "seconds": 0.0})
-            keys.append(refusal or _key(begun[path], sql))
-        known |= recall(set(keys) - set(known))
+                known[refusal] = told(
+                    {"status": "error", "error": refusal, "seconds": 0, "rows": b"[]"}
+                )
+            keys.append(refusal or keyed[path].key(sql))
+        if self._store:
+            known |= recall(self._store, set(keys) - set(known))
         todo = {key: job for key, job in zip(keys, jobs, strict=True) if key not in known}
         times = Counter(keys)
         if progress:
             progress(sum(times[key] for key in known))
         order = list(todo)
-        requests = [_request(path, sql, limits) for path, sql in todo.values()]
-        fresh: dict[str, dict[str, Any]] = {}
-
-        def keep() -> None:
-            self._keep(
-                [(key, contents[todo[key][0]], todo[key][1], fresh[key]) for key in fresh], limits
-            )
-            fresh.clear()
-
+        places = {path: os.path.realpath(path) for path in paths}
+        requests = [_request(places[path], sql, limits) for path, sql in todo.values()]
+        fresh: list[tuple[str, str, str, Answer]] = []
+        held = 0
         kept = time.monotonic()
         try:
             for index, answer in self._supervisor.run(requests, limits.seconds):
-                known[order[index]] = told(answer)
-                if not answer.get("passing"):
-                    fresh[order[index]] = answer
+                key = order[index]
+                known[key] = told(answer)
+                if self._store and not answer.get("passing"):
+                    path, sql = todo[key]
+                    fresh.append((key, contents[path], sql, answer))
+                    held += len(answer["rows"])
                 if progress:
-                    progress(times[order[index]])
-                if time.monotonic() - kept > _BATCH:
-                    keep()
-                    kept = time.monotonic()
+                    progress(times[key])
+                if held > _HELD or time.monotonic() - kept > _BATCH:
+                    self._keep(fresh, limits)
+                    fresh, held, kept = [], 0, time.monotonic()
         finally:
-            keep()
+            self._keep(fresh, limits)
         return [known[key] for key in keys]
+
+    def _keep(self, fresh: list[tuple[str, str, str, Answer]], limits: Limits) -> None:
+        if self._store and fresh:
+            keep(self._store, fresh, limits)
 
     def fingerprints(self, databases: Collection[Path]) -> dict[Path, str]:
         """For each database a hash of its content; without a store each is read anew."""
@@ -141,7 +140,7 @@ class Executor:
             return Timing(error=refusal)
         request = {
             "do": "time_runs",
-            "path": str(database.absolute()),
+            "path": os.path.realpath(database),
             "queries": list(queries),
             "repeats": repeats,
             "seconds": seconds,
@@ -152,62 +151,6 @@ class Executor:
             tuple(answer.get("opcodes", ())),
             answer.get("error", ""),
         )
-
-    def _recall(self, keys: Collection[str]) -> dict[str, Execution]:
-        if not self._store:
-            return {}
-        found = self._store.read_keys(
-            "SELECT key, status, fingerprint, row_count, truncated, seconds, error, columns, rows"
-            " FROM executions WHERE key IN",
-            list(keys),
-        )
-        return {
-            key: Execution(
-                status=status,
-                columns=tuple(orjson.loads(columns)),
-                rows=_rows(zlib.decompress(rows) if isinstance(rows, bytes) else rows),
-                row_count=row_count,
-                fingerprint=fingerprint,
-                error=error,
-                seconds=seconds,
-                truncated=bool(truncated),
-            )
-            for key, status, fingerprint, row_count, truncated, seconds, error, columns, rows in found
-        }
-
-    def _recall_fingerprints(self, keys: Collection[str]) -> dict[str, str]:
-        if not self._store:
-            return {}
-        return dict(
-            self._store.read_keys(
-                "SELECT key, fingerprint FROM executions WHERE key IN", list(keys)
-            )
-        )
-
-    def _keep(self, fresh: list[tuple[str, str, str, dict[str, Any]]], limits: Limits) -> None:
-        if not (self._store and fresh):
-            return
-        with self._store.write() as connection:
-            connection.executemany(
-                "INSERT OR IGNORE INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    (
-                        key,
-                        content,
-                        sql,
-                        canonical(limits).decode(),
-                        answer["status"],
-                        answer.get("fingerprint", ""),
-                        len(answer.get("rows", ())),
-                        answer.get("truncated", False),
-                        answer["seconds"],
-                        answer.get("error", ""),
-                        orjson.dumps(answer.get("columns", [])).decode(),
-                        _stored(orjson.dumps(answer.get("rows", []))),
-                    )
-                    for key, content, sql, answer in fresh
-                ),
-            )
 
     def close(self) -> None:
         """End the workers. The executor can still be used; it starts new ones."""
@@ -228,12 +171,6 @@ def _place(path: Path) -> str:
     return str(path.absolute())
 
 
-def _key(begun: Any, sql: str) -> str:
-    whole = begun.copy()
-    whole.update(sql.encode())
-    return f"execution:{whole.hexdigest()}"
-
-
 def _refusal(sql: str) -> str:
     """Why this text cannot even be sent to SQLite, or ""."""
     if "\0" in sql:
@@ -245,10 +182,10 @@ def _refusal(sql: str) -> str:
     return f"the SQL is longer than {SQL_LENGTH:,} bytes" if size > SQL_LENGTH else ""
 
 
-def _request(path: Path, sql: str, limits: Limits) -> dict[str, Any]:
+def _request(path: str, sql: str, limits: Limits) -> dict[str, Any]:
     return {
         "do": "run",
-        "path": str(path.absolute()),
+        "path": path,
         "sql": sql,
         "seconds": limits.seconds,
         "max_rows": limits.rows,
@@ -256,38 +193,5 @@ def _request(path: Path, sql: str, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _execution(answer: dict[str, Any]) -> Execution:
-    rows = _untagged(answer.get("rows", []))
-    return Execution(
-        status=answer["status"],
-        columns=tuple(answer.get("columns", ())),
-        rows=rows,
-        row_count=len(rows),
-        fingerprint=answer.get("fingerprint", ""),
-        error=answer.get("error", ""),
-        seconds=answer["seconds"],
-        truncated=answer.get("truncated", False),
-    )
-
-
-def _fingerprint(answer: dict[str, Any]) -> str:
+def _fingerprint(answer: Answer) -> str:
     return str(answer.get("fingerprint", ""))
-
-
-def _stored(rows: bytes) -> str | bytes:
-    return rows.decode() if len(rows) <= _COMPRESS else zlib.compress(rows, 1)
-
-
-def _rows(stored: str | bytes) -> tuple[Row, ...]:
-    return _untagged(orjson.loads(stored))
-
-
-def _untagged(rows: list[list[Any]]) -> tuple[Row, ...]:
-    """Rows from JSON; a one-entry object stands for a value that JSON has no word for."""
-    return tuple(tuple([_value(v) if type(v) is dict else v for v in row]) for row in rows)
-
-
-def _value(tagged: dict[str, str]) -> bytes | float:
-    if "blob" in tagged:
-        return b64decode(tagged["blob"])
-    return float(tagged["float"])

@@ -5,6 +5,7 @@ says of it: place, inode, sizes, times of last change. The time of status change
 program can set back. A worker reads the file, never this process (see `opening.connect`).
 """
 
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -42,7 +43,7 @@ def database_fingerprints(
         else:
             unknown.append(path)
     if unknown:
-        requests = [{"do": "digest", "path": str(path.absolute())} for path in unknown]
+        requests = [{"do": "digest", "path": os.path.realpath(path)} for path in unknown]
         for index, answer in workers.run(requests, _SECONDS):
             if "digest" not in answer:
                 raise UnreadableDatabaseError(answer["error"])

@@ -38,17 +38,23 @@ _FORBIDDEN_TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", 
 
 
 class Guard:
-    """Everything that stands between one query and the machine, and why it said no."""
+    """Everything that stands between a connection's queries and the machine, and why it said no.
 
-    def __init__(self, connection: sqlite3.Connection, sql: str, deadline: float) -> None:
+    `with_json` lets json_each and json_tree be used, which takes a while to set up.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, deadline: float, *, with_json: bool = False
+    ) -> None:
         self.denied = ""
+        self.deadline = deadline
         connection.executescript(_PRAGMAS)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _CELL)
         connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, SQL_LENGTH)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1000)
-        connection.set_progress_handler(lambda: time.monotonic() > deadline, OPCODES)
-        _set_up_virtual_tables(connection, sql)
+        connection.set_progress_handler(lambda: time.monotonic() > self.deadline, OPCODES)
+        _set_up_virtual_tables(connection, with_json)
         connection.set_authorizer(self._authorize)
 
     def _authorize(
@@ -71,7 +77,7 @@ class Guard:
         return sqlite3.SQLITE_DENY
 
 
-def _set_up_virtual_tables(connection: sqlite3.Connection, sql: str) -> None:
+def _set_up_virtual_tables(connection: sqlite3.Connection, with_json: bool) -> None:
     """Let virtual tables prepare the statements of their own that the authorizer would deny.
 
     None of their rows is asked for: these may come from anywhere.
@@ -80,7 +86,7 @@ def _set_up_virtual_tables(connection: sqlite3.Connection, sql: str) -> None:
         "SELECT type, name, sql FROM sqlite_schema WHERE rootpage = 0"  # virtual tables, views, triggers
     ).fetchall()
     names = [name for kind, name, _ in rootless if kind == "table"]
-    if any("json_" in text.lower() for text in (sql, *(text for _, _, text in rootless))):
+    if with_json or any("json_" in text.lower() for _, _, text in rootless):
         names += ["json_each", "json_tree"]
     for name in names:
         quoted = name.replace('"', '""')

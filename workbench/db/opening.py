@@ -35,6 +35,7 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
         uri=True,
         timeout=patience,
         isolation_level=None,
+        cached_statements=0,  # a statement of an untrusted query is not kept
     )
     connection.text_factory = lenient_text
     return connection

@@ -21,6 +21,10 @@ import orjson
 _ROOT = Path(__file__).parents[2]
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from workbench.db.worker import main; main()"
 _GRACE = 0.5  # seconds past its deadline that a worker has to stop by itself
+_AHEAD = 16  # requests a worker may hold, so that it need not wait for the next one
+_AHEAD_BYTES = (
+    8_000  # of those that wait: a pipe takes them without blocking, whatever the worker does
+)
 
 
 class Supervisor:
@@ -35,34 +39,40 @@ class Supervisor:
     def run(
         self, requests: Sequence[dict[str, Any]], seconds: float
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Each request's index and answer, as they come. Abandoning the iterator kills what runs."""
-        todo = deque(enumerate(requests))
+        """Each request's index and answer, as they come, with `rows` as JSON text.
+
+        `seconds` is what each may take. Abandoning the iterator kills what runs.
+        """
+        todo = deque(
+            (index, orjson.dumps(request) + b"\n") for index, request in enumerate(requests)
+        )
         with self._borrow(len(todo)) as idle, selectors.DefaultSelector() as selector:
-            busy: dict[_Worker, int] = {}
+            crew: list[_Worker] = []
             try:
-                while todo or busy:
-                    while todo and idle:
-                        index, request = todo.popleft()
-                        started = _start(idle.pop(), request, time.monotonic() + seconds + _GRACE)
-                        busy[started] = index
-                        selector.register(started.output, selectors.EVENT_READ, started)
-                    wait = min(w.deadline for w in busy) - time.monotonic()
+                while todo or crew:
+                    _feed(todo, idle, crew, selector, seconds)
+                    wait = min(worker.deadline for worker in crew) - time.monotonic()
                     for event, _ in selector.select(max(wait, 0)):
-                        done: _Worker = event.data
-                        answer = done.read()
-                        if answer is not None:
-                            selector.unregister(done.output)
-                            idle.append(done if done.alive else None)
-                            yield busy.pop(done), answer
+                        worker: _Worker = event.data
+                        for answer in worker.read():
+                            yield worker.holds.popleft()[0], answer
+                        worker.deadline = time.monotonic() + seconds + _GRACE
                     now = time.monotonic()
-                    for late in [w for w in busy if now >= w.deadline]:
-                        selector.unregister(late.output)
-                        late.kill()
-                        idle.append(None)
-                        yield busy.pop(late), _timeout(seconds)
+                    for worker in list(crew):
+                        late = worker.holds and now >= worker.deadline
+                        if late or not (worker.alive and worker.holds):
+                            crew.remove(worker)
+                            selector.unregister(worker.output)
+                            if late or not worker.alive:
+                                worker.kill()
+                            idle.append(worker if worker.alive else None)
+                        if worker.holds and not worker.alive:
+                            (index, _), *waiting = worker.holds
+                            todo.extendleft(reversed(waiting))
+                            yield index, _timeout(seconds) if late else _DIED
             finally:
-                for abandoned in busy:
-                    abandoned.kill()
+                for worker in crew:
+                    worker.kill()
 
     @contextmanager
     def _borrow(self, most: int) -> Iterator[list["_Worker | None"]]:
@@ -111,24 +121,40 @@ class _Worker:
         assert self._process.stdin is not None  # noqa: S101  for the type checker: both are pipes
         assert self._process.stdout is not None  # noqa: S101
         self._input, self.output = self._process.stdin, self._process.stdout
-        self._received = bytearray()
-        self.deadline = 0.0
+        self._chunks: list[bytes] = []
+        self._lines: list[bytes] = []
+        self.holds: deque[tuple[int, bytes]] = (
+            deque()
+        )  # requests without an answer, the first at work
+        self.deadline = 0.0  # of the first
         self.alive = True
 
-    def send(self, request: dict[str, Any], deadline: float) -> None:
-        self.deadline = deadline
-        self._received.clear()
-        self._input.write(orjson.dumps(request) + b"\n")
+    def takes(self, request: bytes) -> bool:
+        """Whether it can be given another request without waiting for it to read."""
+        waiting = sum(len(text) for _, text in self.holds) + len(request)
+        return not self.holds or (len(self.holds) < _AHEAD and waiting <= _AHEAD_BYTES)
 
-    def read(self) -> dict[str, Any] | None:
-        """The answer once all of it is there; a worker that died answers that it did."""
+    def send(self, index: int, request: bytes, seconds: float) -> None:
+        if not self.holds:
+            self.deadline = time.monotonic() + seconds + _GRACE
+        self._input.write(request)
+        self.holds.append((index, request))
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """The answers that are complete: two lines each, the second with the rows.
+
+        Whoever has begun to answer is past its query, so the caller sets a new deadline.
+        """
         chunk = os.read(self.output.fileno(), 1 << 20)
-        self._received += chunk
-        if not chunk:
-            self.kill()
-            answer = {"status": "error", "error": "the worker died under the query", "seconds": 0.0}
-            return answer | {"passing": True}
-        return orjson.loads(self._received) if chunk.endswith(b"\n") else None
+        self._chunks.append(chunk)
+        if b"\n" in chunk:
+            *lines, rest = b"".join(self._chunks).split(b"\n")
+            self._chunks = [rest]
+            self._lines += lines
+            while len(self._lines) > 1:
+                told, rows, *self._lines = self._lines
+                yield orjson.loads(told) | {"rows": rows}
+        self.alive = chunk != b""
 
     def kill(self) -> None:
         self.alive = False
@@ -138,21 +164,46 @@ class _Worker:
         self._process.wait()
 
 
-def _start(place: "_Worker | None", request: dict[str, Any], deadline: float) -> _Worker:
-    """Hand the request to that worker, or to a new one where there is none or it died while idle."""
-    worker = place or _Worker()
-    try:
-        worker.send(request, deadline)
-    except BrokenPipeError:
-        worker.kill()
-        if place is None:
+_DIED = {
+    "status": "error",
+    "error": "the worker died under the query",
+    "seconds": 0.0,
+    "rows": b"[]",
+    "passing": True,
+}
+
+
+def _feed(
+    todo: deque[tuple[int, bytes]],
+    idle: "list[_Worker | None]",
+    crew: list[_Worker],
+    selector: selectors.BaseSelector,
+    seconds: float,
+) -> None:
+    """Give one request to every worker in turn, as long as there are requests and room for them."""
+    while todo and idle:
+        worker = idle.pop() or _Worker()
+        try:
+            worker.send(*todo[0], seconds)
+        except BrokenPipeError:  # it died while idle
+            worker.kill()
+            idle.append(None)
+            continue
+        except BaseException:
+            worker.kill()
             raise
-        return _start(None, request, deadline)
-    except BaseException:
-        worker.kill()
-        raise
-    return worker
+        todo.popleft()
+        crew.append(worker)
+        selector.register(worker.output, selectors.EVENT_READ, worker)
+    while todo and (ready := [worker for worker in crew if worker.takes(todo[0][1])]):
+        worker = min(ready, key=lambda w: len(w.holds))
+        try:
+            worker.send(*todo[0], seconds)
+        except BrokenPipeError:  # reading from it will tell
+            break
+        todo.popleft()
 
 
 def _timeout(seconds: float) -> dict[str, Any]:
-    return {"status": "timeout", "error": f"no answer within {seconds:g} s", "seconds": seconds}
+    error = f"no answer within {seconds:g} s"
+    return {"status": "timeout", "error": error, "seconds": seconds, "rows": b"[]"}

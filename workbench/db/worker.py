@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +28,74 @@ _ADDRESS_SPACE = 1536 * _MB  # what SQLite may allocate and map, and Python
 _FILE_SIZE = 4 * _MB  # zero would keep WAL databases from being read at all
 
 
-def run(path: Path, sql: str, seconds: float, max_rows: int, max_bytes: int) -> dict[str, Any]:
-    """One query on a fresh connection: an `Execution` as JSON can say it."""
+@dataclass(frozen=True)
+class _Opened:
+    key: tuple[Any, ...]
+    connection: sqlite3.Connection
+    guard: Guard
 
-    def ask(connection: sqlite3.Connection) -> dict[str, Any]:
+
+class _Door:
+    """Opens a database for a query, and keeps the connection for the next one on the same file.
+
+    It is used again only while the file is the same, has no write-ahead log, and every query on it ended
+    well: nothing that the guard lets a query do lasts beyond its end. Opening takes longer than most queries.
+    """
+
+    def __init__(self) -> None:
+        self._kept: _Opened | None = None
+
+    def open(self, path: Path, sql: str, seconds: float) -> _Opened:
+        deadline = time.monotonic() + seconds
+        with_json = "json_" in sql.lower()
+        key = (path, seconds, with_json, *_state(path))
+        kept, self._kept = self._kept, None
+        if kept and kept.key == key:
+            kept.guard.deadline = deadline
+            kept.connection.text_factory = str
+            return kept
+        if kept:
+            kept.connection.close()
+        connection = connect(path, alone=True, patience=min(5.0, seconds / 2))
         try:
-            return _fetch(connection, sql, max_rows, max_bytes)
+            connection.text_factory = str  # decoded in C; the lenient way only where it is needed
+            return _Opened(key, connection, Guard(connection, deadline, with_json=with_json))
+        except BaseException:
+            connection.close()
+            raise
+
+    def close(self, opened: _Opened, *, keep: bool) -> None:
+        if keep and not wal(opened.key[0]).exists():
+            self._kept = opened
+        else:
+            opened.connection.close()
+
+
+_door = _Door()
+
+
+def _state(path: Path) -> tuple[Any, ...]:
+    """What tells a file from another in its place, and from itself with a write-ahead log."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, wal(path).exists()
+
+
+def run(path: Path, sql: str, seconds: float, max_rows: int, max_bytes: int) -> dict[str, Any]:
+    """One query: an `Execution` as JSON can say it."""
+
+    def ask(opened: _Opened) -> dict[str, Any]:
+        try:
+            return _fetch(opened.connection, sql, max_rows, max_bytes)
         except sqlite3.OperationalError as error:
             if not str(error).startswith("Could not decode"):
                 raise
-        connection.text_factory = lenient_text
-        return _fetch(connection, sql, max_rows, max_bytes)
+        opened.connection.text_factory = lenient_text
+        return _fetch(opened.connection, sql, max_rows, max_bytes)
 
-    return _guarded(path, sql, seconds, ask)
+    return _guarded(path, sql, seconds, ask, keep=True)
 
 
 def time_runs(path: Path, queries: list[str], repeats: int, seconds: float) -> dict[str, Any]:
@@ -48,10 +104,10 @@ def time_runs(path: Path, queries: list[str], repeats: int, seconds: float) -> d
     The opcodes, counted in tens, are the same on every machine and at every load.
     """
 
-    def measure(connection: sqlite3.Connection) -> dict[str, Any]:
+    def measure(opened: _Opened) -> dict[str, Any]:
+        connection = opened.connection
         deadline = time.monotonic() + seconds
-        # Each text once: a statement that runs again goes on counting where it stopped.
-        counts = {q: _count_opcodes(connection, q, deadline) for q in dict.fromkeys(queries)}
+        opcodes = [_count_opcodes(connection, query, deadline) for query in queries]
         connection.set_progress_handler(lambda: time.monotonic() > deadline, OPCODES)
         times: list[list[float]] = [[] for _ in queries]
         for _ in range(repeats):
@@ -60,9 +116,9 @@ def time_runs(path: Path, queries: list[str], repeats: int, seconds: float) -> d
                 for _row in connection.execute(query):
                     pass
                 series.append(time.perf_counter() - started)
-        return {"status": "ok", "times": times, "opcodes": [counts[q] for q in queries]}
+        return {"status": "ok", "times": times, "opcodes": opcodes}
 
-    return _guarded(path, " ".join(queries), seconds, measure)
+    return _guarded(path, " ".join(queries), seconds, measure, keep=False)
 
 
 def _count_opcodes(connection: sqlite3.Connection, query: str, deadline: float) -> int:
@@ -80,23 +136,25 @@ def _count_opcodes(connection: sqlite3.Connection, query: str, deadline: float) 
 
 
 def _guarded(
-    path: Path, sql: str, seconds: float, work: Callable[[sqlite3.Connection], dict[str, Any]]
+    path: Path,
+    sql: str,
+    seconds: float,
+    work: Callable[[_Opened], dict[str, Any]],
+    *,
+    keep: bool,
 ) -> dict[str, Any]:
-    """`work` on a guarded connection of its own; its failures are values."""
+    """`work` on a guarded connection; its failures are values."""
     started = time.monotonic()
-    guard = None
+    opened = None
     try:
-        connection = connect(path, alone=True, patience=min(5.0, seconds / 2))
-        try:
-            connection.text_factory = str  # decoded in C; the lenient way only where it is needed
-            guard = Guard(connection, sql, started + seconds)
-            answer = work(connection)
-        finally:
-            connection.close()
+        opened = _door.open(path, sql, seconds)
+        answer = work(opened)
     except MemoryError:
         answer = {"status": "too_large", "error": "the query needs more memory than it may use"}
     except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
-        answer = _failure(error, guard.denied if guard else "", seconds)
+        answer = _failure(error, opened.guard.denied if opened else "", seconds)
+    if opened:
+        _door.close(opened, keep=keep and answer["status"] in {"ok", "empty"})
     answer["seconds"] = time.monotonic() - started
     return answer
 
@@ -224,10 +282,13 @@ def main() -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         answer = answers[request.pop("do")](Path(request.pop("path")), **request)
-        sys.stdout.buffer.write(
-            json.dumps(answer, ensure_ascii=False, check_circular=False).encode() + b"\n"
-        )
+        rows = answer.pop("rows", [])
+        told = _json(answer | {"row_count": len(rows)})
+        sys.stdout.buffer.write(f"{told}\n{_json(rows)}\n".encode())
         sys.stdout.buffer.flush()
+
+
+_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 if __name__ == "__main__":
