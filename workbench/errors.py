@@ -1,5 +1,7 @@
 """The errors a caller can make or meet, as one small tree. A model's failures are values, not these."""
 
+import re
+
 
 class WorkbenchError(Exception):
     """Anything of ours. The text says what was given, what is allowed, and what to do."""
@@ -17,5 +19,30 @@ class MisalignedError(BadInputError):
     """Predictions that do not fit the questions they are given for."""
 
 
+class CacheMissError(WorkbenchError):
+    """Offline, and a call that is not in the cache was asked for."""
+
+
+class ProviderError(WorkbenchError):
+    """A provider's answer that ends the run: a refused key, an exhausted account."""
+
+
+class BudgetError(WorkbenchError):
+    """The next call could exceed what may be spent."""
+
+
 class StoreError(WorkbenchError):
     """The lab book cannot be opened, read or written."""
+
+
+_SECRETS = re.compile(
+    r"\bsk-[\w*-]{6,}|\b(?:pk|rk|gsk|xai|hf|key|AIza)[\w-]{20,}"  # keys as providers spell them
+    r"|(?<=Bearer )\S+"
+    r"|(?<=://)[^/\s@]+(?=@)"  # the user in a URL
+    r"|(?i:(?<=api[-_]key[=:])\s*\S+)"
+)
+
+
+def redact(text: str) -> str:
+    """The text with everything that looks like a key put out of sight: for whatever a provider said."""
+    return _SECRETS.sub("***", text)

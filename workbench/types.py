@@ -133,6 +133,12 @@ class Limits:
     rows: int = 100_000
     bytes: int = 16_000_000
 
+    def __post_init__(self) -> None:
+        if not (0 < self.seconds <= 86_400 and self.rows >= 0 and self.bytes >= 0):
+            raise ValueError(
+                f"{self}: seconds must be above 0 and at most a day, rows and bytes not below 0"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Execution:
@@ -182,7 +188,15 @@ class Usage:
 
 
 Fault = Literal[
-    "rate_limit", "server", "connection", "timeout", "malformed", "empty", "filtered", "rejected", ""
+    "rate_limit",
+    "server",
+    "connection",
+    "timeout",
+    "malformed",
+    "empty",
+    "filtered",
+    "rejected",
+    "",
 ]
 
 

@@ -47,6 +47,11 @@ class Executor:
         self._store = store
         self._supervisor = Supervisor(workers or os.cpu_count() or 1)
 
+    @property
+    def remembers(self) -> bool:
+        """Whether what ran once is in a lab book, so that asking again costs little."""
+        return self._store is not None
+
     def execute(self, database: Path, sql: str, limits: Limits = _DEFAULT) -> Execution:
         """What the database answers; whatever goes wrong with the query is a value."""
         return self.execute_many([(database, sql)], limits)[0]

@@ -38,25 +38,26 @@ def judge(
     """
     paths = {db_id: benchmark.database(db_id) for db_id in {q.db_id for q in benchmark.questions}}
     answers = _answers(benchmark, pool)
-    jobs: dict[Job, None] = {}
+    jobs: dict[str, dict[Job, None]] = {}  # of each question, each query once
     for question in benchmark.questions:
         path = paths[question.db_id]
-        jobs[path, benchmark.golds[question.id].sql] = None
+        mine = jobs[question.id] = {(path, benchmark.golds[question.id].sql): None}
         for _, _, sql in answers[question.id]:
             if sql is not None:
-                jobs[path, sql] = jobs[path, _joined_operators(sql)] = None
-    done = 0
-
-    def advance(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress:
-            progress(done, len(jobs))
-
-    ran = dict(zip(jobs, executor.execute_many(list(jobs), limits, advance), strict=True))
+                mine[path, sql] = mine[path, _joined_operators(sql)] = None
+    everything = list(dict.fromkeys(job for mine in jobs.values() for job in mine))
+    if (
+        executor.remembers
+    ):  # all at once keeps the workers busy; one question's rows at a time fit in memory
+        told = _counting(progress, len(everything))
+        executor.result_fingerprints(everything, limits, told)
+        progress = None
+    told = _counting(progress, sum(map(len, jobs.values())))
     rows = []
     for question in benchmark.questions:
         path = paths[question.db_id]
+        mine = jobs[question.id]
+        ran = dict(zip(mine, executor.execute_many(list(mine), limits, told), strict=True))
         gold_sql = benchmark.golds[question.id].sql
         gold = ran[path, gold_sql]
         schema = benchmark.schemas.get(question.db_id)
@@ -125,6 +126,22 @@ _MISSING = {
     "soft_f1": 0.0,
     "error": "no prediction for this question",
 }
+
+
+def _counting(
+    progress: Callable[[int, int], None] | None, total: int
+) -> Callable[[int], None] | None:
+    """From telling how many more are done to telling how many are, of how many."""
+    if progress is None:
+        return None
+    done = 0
+
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(done, total)
+
+    return advance
 
 
 def _answers(benchmark: Benchmark, pool: Pool) -> dict[str, list[tuple[str, int, str | None]]]:

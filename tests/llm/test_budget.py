@@ -1,0 +1,119 @@
+import subprocess
+import sys
+
+import pytest
+
+from tests.llm.wire import ROOT, ask
+from workbench.errors import BudgetError
+from workbench.llm.budget import Budget, Ledger, cost, most, price
+from workbench.llm.client import Client
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+from workbench.types import Completion, Request, Usage
+
+MODEL = ask().model
+
+
+def test_prices_are_read_without_importing_litellm() -> None:
+    script = (
+        "import sys; from workbench.llm.budget import price\n"
+        "assert price('openai/gpt-4o-mini').input > 0\n"
+        "print('litellm' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "False\n"
+
+
+def test_a_cost_counts_cached_input_at_its_own_price() -> None:
+    found = price(MODEL)
+    assert found is not None
+    assert found.cached < found.input < found.output
+    fresh, cached = cost(MODEL, Usage(1000, 100)), cost(MODEL, Usage(1000, 100, 1000))
+    assert fresh == pytest.approx(1000 * found.input + 100 * found.output)
+    assert cached == pytest.approx(1000 * found.cached + 100 * found.output)
+
+
+def test_a_model_without_a_price_costs_an_unknown_amount_not_nothing() -> None:
+    assert cost("hosted_vllm/my-own", Usage(1000, 100)) is None
+
+
+def test_another_providers_price_is_not_taken() -> None:
+    assert price("hosted_vllm/gpt-4o-mini") is None
+
+
+def test_sums_say_what_they_leave_out() -> None:
+    ledger = Ledger()
+    ledger.paid(ask(), Completion("x", MODEL, cost=0.5))
+    ledger.paid(ask(), Completion("x", MODEL, cost=None))
+    assert "2 calls paid: $0.5000 and 1 calls of unknown price" in str(ledger)
+
+
+def test_what_was_paid_now_is_apart_from_what_the_cache_held(book: Store) -> None:
+    Client(book, send=Scripted(["one two"])).complete(ask("held"))
+    client = Client(book, send=Scripted(["one two three"]))
+    client.complete(ask("held"))
+    client.complete(ask("new"))
+    total = client.ledger.total()
+    assert (total.calls, total.hits) == (1, 1)
+    assert (total.output_tokens, total.held_output_tokens) == (3, 2)
+    assert total.cost == pytest.approx(cost(MODEL, Usage(1, 3)))
+    assert total.held_cost == pytest.approx(cost(MODEL, Usage(1, 2)))
+
+
+def test_calls_are_counted_by_prompt_question_system_and_model(book: Store) -> None:
+    client = Client(book, send=Scripted(otherwise="x"))
+    messages = ask().messages
+    for number, (prompt, question, system) in enumerate(
+        [("generate", "q1", "CHASE"), ("generate", "q2", "CHASE"), ("fix", "q2", "CHESS")]
+    ):
+        client.complete(Request(prompt, MODEL, messages, {}, number, question, system))
+    ledger = client.ledger
+    assert {name: tally.calls for name, tally in ledger.by("prompt").items()} == {
+        "generate": 2,
+        "fix": 1,
+    }
+    assert {name: tally.calls for name, tally in ledger.by("question").items()} == {
+        "q1": 1,
+        "q2": 2,
+    }
+    assert {name: tally.calls for name, tally in ledger.by("system").items()} == {
+        "CHASE": 2,
+        "CHESS": 1,
+    }
+    assert ledger.by("model")[MODEL] == ledger.total()
+
+
+def test_a_budget_is_never_exceeded_and_the_run_goes_on_when_it_is_raised(book: Store) -> None:
+    requests = [ask(f"question {i}", max_tokens=100) for i in range(40)]
+    each = most(requests[0])
+    assert each is not None
+    budget = Budget(each * 10)
+    client = Client(book, send=Scripted(otherwise="word " * 100), budget=budget)
+    with pytest.raises(BudgetError, match=r"budget of .* is reached.*of 40 answers are here"):
+        client.complete_many(requests)
+    assert 0 < budget.spent <= each * 10
+    kept = book.read("SELECT count(*) FROM calls")[0][0]
+    model = Scripted(otherwise="x")
+    Client(book, send=model, budget=Budget(each * 100)).complete_many(requests)
+    assert len(model.history) == 40 - kept
+
+
+def test_a_budget_may_be_a_number_of_calls(book: Store) -> None:
+    model = Scripted(otherwise="x")
+    client = Client(book, send=model, budget=Budget(calls=7))
+    with pytest.raises(BudgetError, match="budget of 7 calls"):
+        client.complete_many([ask(f"question {i}") for i in range(40)])
+    assert len(model.history) == 7
+
+
+def test_dollars_cannot_be_kept_to_where_no_price_is_known(book: Store) -> None:
+    client = Client(book, send=Scripted(), budget=Budget(1.0))
+    with pytest.raises(BudgetError, match="no price is known for hosted_vllm/x"):
+        client.complete(Request("p", "hosted_vllm/x", ask().messages))
+
+
+def test_hits_cost_no_budget(book: Store) -> None:
+    Client(book, send=Scripted(["x"])).complete(ask())
+    assert Client(book, budget=Budget(calls=0)).complete(ask()).text == "x"

@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from tests.llm.wire import ask
+from workbench.errors import BadInputError
+from workbench.llm.client import Client
+from workbench.llm.commands import cache, preview
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with Store(tmp_path / "lab.sqlite") as book:
+        client = Client(book, send=Scripted(otherwise="one two"))
+        client.complete_many([ask("a"), ask("b"), ask("c", prompt="fix")])
+    return tmp_path / "lab.sqlite"
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(cache, [str(a) for a in arguments], catch_exceptions=False)
+    return done.output
+
+
+def test_stats(path: Path) -> None:
+    output = run("stats", "--book", path)
+    assert "openai/gpt-4o-mini" in output
+    assert "2 calls" in output
+
+
+def test_export_and_import(path: Path, tmp_path: Path) -> None:
+    assert "2 calls" in run("export", tmp_path / "x.jsonl", "--prompt", "p", "--book", path)
+    other = tmp_path / "other.sqlite"
+    assert "2 calls are new, 0 were here" in run("import", tmp_path / "x.jsonl", "--book", other)
+
+
+def test_export_to_sqlite_is_a_copy(path: Path, tmp_path: Path) -> None:
+    run("export", tmp_path / "copy.sqlite", "--book", path)
+    assert "2 calls" in run("stats", "--book", tmp_path / "copy.sqlite")
+
+
+def test_merge(path: Path, tmp_path: Path) -> None:
+    assert "3 rows are new" in run("merge", path, "--book", tmp_path / "other.sqlite")
+
+
+def test_prune_deletes_only_with_yes(path: Path) -> None:
+    assert "1 calls would be deleted: add --yes" in run("prune", "--prompt", "fix", "--book", path)
+    assert "1 calls deleted" in run("prune", "--prompt", "fix", "--yes", "--book", path)
+    assert "0 calls deleted" in run("prune", "--prompt", "fix", "--yes", "--book", path)
+
+
+def test_verify_ends_with_1_where_something_is_wrong(path: Path) -> None:
+    assert "are right" in run("verify", "--book", path)
+    with Store(path) as book, book.write() as connection:
+        connection.execute("UPDATE calls SET sample = 7")
+    done = CliRunner().invoke(cache, ["verify", "--book", str(path)])
+    assert done.exit_code == 1
+    assert "its request was changed" in done.output
+
+
+def test_a_book_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="no lab book"):
+        run("stats", "--book", tmp_path / "none.sqlite")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_preview_reads_requests_as_json_lines(path: Path, tmp_path: Path) -> None:
+    requests = tmp_path / "requests.jsonl"
+    requests.write_bytes(b"\n".join(orjson.dumps(ask(text)) for text in "abxy"))
+    arguments = [str(requests), "--book", str(path)]
+    output = CliRunner().invoke(preview, arguments, catch_exceptions=False).output
+    assert "4 requests: 2 answers held, 2 calls to make" in output

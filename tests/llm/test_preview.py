@@ -1,0 +1,64 @@
+import pytest
+
+from tests.llm.wire import ask
+from workbench.llm.budget import cost
+from workbench.llm.client import Client
+from workbench.llm.preview import Estimate, preview
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+from workbench.types import Request, Usage
+
+MODEL = ask().model
+
+
+def test_it_knows_what_is_held(book: Store) -> None:
+    requests = [ask(f"question {i}") for i in range(10)]
+    Client(book, send=Scripted(otherwise="x")).complete_many(requests[:4])
+    found = preview(Client(book), [*requests, requests[9]])
+    assert (found.requests, found.held, found.new) == (11, 5, 6)
+    assert "11 requests: 5 answers held, 6 calls to make" in str(found)
+
+
+def test_it_asks_nobody_and_changes_nothing(book: Store) -> None:
+    model = Scripted()
+    client = Client(book, send=model)
+    preview(client, [ask()])
+    assert model.history == []
+    assert str(client.ledger).startswith("0 calls paid")
+
+
+def test_what_earlier_calls_took_narrows_the_range(book: Store) -> None:
+    requests = [ask("word " * 100 + str(i), max_tokens=1000) for i in range(20)]
+    before = preview(Client(book), requests)
+    Client(book, send=Scripted(otherwise="one two three")).complete_many(requests[:10])
+    after = preview(Client(book), requests[10:])
+    exact = cost(MODEL, Usage(101, 3))
+    assert exact is not None
+    assert after.dollars[0] == pytest.approx(10 * exact, rel=0.05)
+    assert after.dollars[1] == pytest.approx(10 * exact, rel=0.05)
+    assert before.dollars[1] > 5 * before.dollars[0]
+
+
+def test_a_limit_on_tokens_bounds_the_cost(book: Store) -> None:
+    small = preview(Client(book), [ask("x", max_tokens=10)])
+    large = preview(Client(book), [ask("x", max_tokens=1000)])
+    assert small.dollars[1] < large.dollars[1]
+
+
+def test_a_model_without_a_price_is_left_out_and_said(book: Store) -> None:
+    found = preview(Client(book), [Request("p", "hosted_vllm/x", ask().messages)])
+    assert found.unpriced == 1
+    assert "1 calls of unknown price" in str(found)
+
+
+def test_calls_that_depend_on_replies_come_as_an_estimate_that_says_so(book: Store) -> None:
+    found = preview(Client(book), [ask()], [Estimate("fix", MODEL, 50, 2000)])
+    assert (found.new, found.expected) == (1, 50)
+    assert found.input_tokens[0] > 50 * 1000
+    assert "about 50 more, whose prompts depend on replies: an estimate" in str(found)
+
+
+def test_nothing_to_ask_costs_nothing(book: Store) -> None:
+    found = preview(Client(book), [])
+    assert found.dollars == (0.0, 0.0)
+    assert found.seconds == (0.0, 0.0)

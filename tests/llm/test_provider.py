@@ -1,0 +1,64 @@
+import subprocess
+import sys
+
+from tests.llm.wire import ROOT
+
+OURS = """
+import sys
+from pathlib import Path
+from litellm import Choices, CustomLLM, Message, ModelResponse
+from workbench.llm import provider
+from workbench.llm.budget import price
+from workbench.llm.client import Client
+from workbench.store import Store
+from workbench.types import Request
+
+class Echo(CustomLLM):
+    def completion(self, *args, **kwargs):
+        options = kwargs["optional_params"]
+        text = f"{kwargs['messages'][-1]['content']} {options['temperature']} {options['call_key']}"
+        message = Message(content=text, role="assistant")
+        return ModelResponse(choices=[Choices(message=message, finish_reason="stop")])
+
+provider.register("echo", Echo)
+with Store(Path(sys.argv[1])) as book:
+    client = Client(book)
+    request = Request("p", "echo/one", [{"role": "user", "content": "hello"}], {"temperature": 0.5})
+    answer = client.complete(request)
+    assert answer.text == f"hello 0.5 {client.key(request)}", answer
+    assert answer.cost == 0.0, answer
+    assert price("echo/one").input == 0.0
+    print("ok")
+"""
+
+NOWHERE = """
+import socket, sys
+from pathlib import Path
+
+def deny(host, *_, **__):
+    print("asked for", host)
+    raise OSError("no network")
+
+known = socket.getaddrinfo
+socket.getaddrinfo = lambda host, *a, **k: known(host, *a, **k) if host == "127.0.0.1" else deny(host)
+from tests.llm.server import Server
+from tests.llm.wire import ask
+from workbench.llm.client import Client
+from workbench.store import Store
+
+with Server() as server, Store(Path(sys.argv[1])) as book:
+    print(Client(book, api_base=server.url).complete(ask()).text)
+"""
+
+
+def run(script: str, *arguments: object) -> str:
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def test_a_provider_of_our_own_is_told_the_key_and_costs_nothing(tmp_path: object) -> None:
+    assert run(OURS, f"{tmp_path}/lab.sqlite") == "ok\n"
+
+
+def test_a_call_looks_up_no_other_host_than_its_providers(tmp_path: object) -> None:
+    assert run(NOWHERE, f"{tmp_path}/lab.sqlite") == "answer to: hello\n"

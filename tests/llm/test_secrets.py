@@ -1,0 +1,70 @@
+"""A key comes from the environment and is found nowhere else."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from tests.llm.conftest import CANARY
+from tests.llm.server import Server
+from tests.llm.wire import ask
+from workbench.errors import ProviderError, redact
+from workbench.llm import transfer
+from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+
+
+@pytest.mark.usefixtures("litellm")
+def test_a_key_reaches_the_provider_and_no_file_log_or_error(
+    book: Store,
+    tmp_path: Path,
+    server: Server,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    address = server.url.replace("//", f"//user:{CANARY}@") + f"?api_key={CANARY}"
+    server.plan.extend(["ok", "400", "500", "ok", "401"])
+    client = Client(book, api_base=server.url, retries=1)
+    answers = [client.complete(ask(f"question {i}")) for i in range(3)]
+    with pytest.raises(ProviderError) as raised:
+        client.complete(ask("the last"))
+    Client(book, send=Scripted(["x"]), api_base=address).complete(ask())
+    transfer.export(book, tmp_path / "bundle.jsonl")
+    book.backup(tmp_path / "copy.sqlite")
+    assert server.headers[0]["Authorization"] == f"Bearer {CANARY}"
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert {"lab.sqlite", "lab.sqlite-wal", "bundle.jsonl"} <= {file.name for file in files}
+    assert [file.name for file in files if CANARY.encode() in file.read_bytes()] == []
+    assert CANARY not in f"{answers} {raised.value!r} {client.ledger}"
+    captured = capfd.readouterr()
+    assert CANARY not in captured.out + captured.err
+
+
+def test_what_a_provider_says_of_a_key_is_put_out_of_sight(book: Store) -> None:
+    said = f"Incorrect API key provided: {CANARY}"
+    answer = Client(book, send=Scripted([Refusal("rejected", said)])).complete(ask())
+    assert answer.error == "Incorrect API key provided: ***"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"key {CANARY}.",
+        "Authorization: Bearer abcdef.ghijkl",
+        "http://user:pa55word@example.org/v1",
+        "https://example.org/v1?api_key=abcdefgh123",
+        "x-api-key: abcdefgh123",
+    ],
+)
+def test_keys_are_recognised_in_any_text(text: str) -> None:
+    for secret in (CANARY, "abcdef.ghijkl", "pa55word", "abcdefgh123"):
+        assert secret not in redact(text)
+    assert "***" in redact(text)
+
+
+def test_other_text_stays_as_it_is() -> None:
+    text = "no such column: task_key-value; SELECT sk FROM t WHERE a = 'sk-1'"
+    assert redact(text) == text

@@ -1,0 +1,175 @@
+import time
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.llm.wire import ask
+from workbench.errors import BadInputError
+from workbench.llm import transfer
+from workbench.llm.cache import Cache
+from workbench.llm.client import Client
+from workbench.llm.scripted import Scripted
+from workbench.llm.transfer import Select
+from workbench.store import Store
+
+SCHEMA = "CREATE TABLE t (a, b)\n\n" * 200
+REQUESTS = [ask(f"{SCHEMA}Question {i}\n— ü 😀 '\"", temperature=0.5) for i in range(30)]
+
+
+@pytest.fixture
+def filled(book: Store) -> Store:
+    Client(book, send=Scripted(otherwise="SELECT 1\n-- é")).complete_many(REQUESTS)
+    return book
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Store:
+    with Store(tmp_path / "other" / "lab.sqlite") as store:
+        yield store
+
+
+def test_export_and_import_lose_nothing(filled: Store, other: Store, tmp_path: Path) -> None:
+    assert transfer.export(filled, tmp_path / "one.jsonl") == 30
+    assert transfer.load(other, tmp_path / "one.jsonl") == (30, 0)
+    transfer.export(other, tmp_path / "two.jsonl")
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    assert list(transfer.calls(other)) == list(transfer.calls(filled))
+
+
+def test_an_export_shows_the_request_as_sent(filled: Store, tmp_path: Path) -> None:
+    transfer.export(filled, tmp_path / "one.jsonl")
+    first = orjson.loads((tmp_path / "one.jsonl").read_bytes().split(b"\n")[0])
+    assert first["messages"][0]["content"].startswith(SCHEMA)
+    assert first["parameters"] == {"temperature": 0.5}
+
+
+def test_somebody_else_replays_a_bundle_offline(
+    filled: Store, other: Store, tmp_path: Path
+) -> None:
+    keys = [Client(filled).key(request) for request in REQUESTS[:10]]
+    assert transfer.export(filled, tmp_path / "bundle.jsonl", Select(keys=keys)) == 10
+    transfer.load(other, tmp_path / "bundle.jsonl")
+    answers = Client(other, offline=True).complete_many(REQUESTS[:10])
+    assert {answer.text for answer in answers} == {"SELECT 1\n-- é"}
+
+
+def test_importing_twice_adds_nothing(filled: Store, tmp_path: Path) -> None:
+    transfer.export(filled, tmp_path / "one.jsonl")
+    assert transfer.load(filled, tmp_path / "one.jsonl") == (0, 30)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda line: line.replace(b"Question", b"Frage"), "its key does not fit"),
+        (lambda line: line[:100], "no exported call"),
+        (lambda _: b"{}\n", "no exported call"),
+    ],
+)
+def test_a_changed_line_is_named_and_nothing_is_imported(
+    filled: Store, other: Store, tmp_path: Path, change: object, said: str
+) -> None:
+    transfer.export(filled, tmp_path / "one.jsonl")
+    lines = (tmp_path / "one.jsonl").read_bytes().splitlines(keepends=True)
+    lines[4] = change(lines[4])
+    (tmp_path / "bad.jsonl").write_bytes(b"".join(lines))
+    with pytest.raises(BadInputError, match=rf"bad.jsonl, line 5: .*{said}"):
+        transfer.load(other, tmp_path / "bad.jsonl")
+    assert other.read("SELECT count(*) FROM calls") == [(0,)]
+
+
+def test_an_export_that_fails_leaves_no_file(filled: Store, tmp_path: Path) -> None:
+    with filled.write() as connection:
+        connection.execute("DELETE FROM texts")
+    with pytest.raises(KeyError):
+        transfer.export(filled, tmp_path / "one.jsonl")
+    assert list(tmp_path.glob("one.jsonl*")) == []
+
+
+def test_merging_adds_what_is_missing_and_keeps_ours(filled: Store, other: Store) -> None:
+    Client(other, send=Scripted(otherwise="other")).complete_many([*REQUESTS[:5], ask("new")])
+    merged = transfer.merge(filled, other.path)
+    assert (merged.new, merged.known, merged.different) == (1, 5, 5)
+    assert Client(filled).complete(ask("new")).text == "other"
+    assert Client(filled).complete(REQUESTS[0]).text == "SELECT 1\n-- é"
+
+
+def test_a_book_in_use_is_merged_with_what_its_log_holds(filled: Store, other: Store) -> None:
+    assert filled.path.with_name("lab.sqlite-wal").stat().st_size > 0
+    assert transfer.merge(other, filled.path).new == 30
+    assert transfer.verify(other) == []
+
+
+def test_a_copy_of_a_book_in_use_is_complete(filled: Store, tmp_path: Path) -> None:
+    filled.backup(tmp_path / "copy.sqlite")
+    with Store(tmp_path / "copy.sqlite") as copy:
+        assert list(transfer.calls(copy)) == list(transfer.calls(filled))
+
+
+def test_stats_count_by_prompt_and_model(book: Store) -> None:
+    client = Client(book, send=Scripted(otherwise="one two"))
+    client.complete_many([ask("a"), ask("b"), ask("c", prompt="fix")])
+    records = {record["prompt"]: record for record in transfer.stats(book)}
+    assert {name: record["calls"] for name, record in records.items()} == {"p": 2, "fix": 1}
+    assert records["p"]["output_tokens"] == 4
+
+
+@pytest.mark.parametrize(
+    ("select", "left"),
+    [
+        (Select(prompt="fix"), {"p"}),
+        (Select(model="openai/gpt-4o-mini"), set()),
+        (Select(finish_reason="length"), {"p", "fix"}),
+        (Select(before=time.time() + 60), set()),
+        (Select(before=0.0), {"p", "fix"}),
+    ],
+)
+def test_pruning_deletes_what_was_chosen(book: Store, select: Select, left: set[str]) -> None:
+    client = Client(book, send=Scripted(otherwise="x"))
+    client.complete_many([ask(SCHEMA + "a"), ask(SCHEMA + "b", prompt="fix")])
+    transfer.prune(book, select)
+    assert {name for (name,) in book.read("SELECT prompt FROM calls")} == left
+    assert transfer.verify(book) == []
+    assert bool(book.read("SELECT * FROM texts")) == bool(left)
+
+
+def test_pruning_dry_only_counts(filled: Store) -> None:
+    assert transfer.prune(filled, Select(prompt="p"), dry=True) == 30
+    assert filled.read("SELECT count(*) FROM calls") == [(30,)]
+
+
+def test_pruning_everything_by_leaving_the_choice_out_is_refused(filled: Store) -> None:
+    with pytest.raises(BadInputError, match="needs a choice"):
+        transfer.prune(filled, Select())
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE texts SET text = text || ' '", "was changed"),
+        ("DELETE FROM texts", "is missing"),
+        ("UPDATE calls SET parameters = '{}'", "its request was changed"),
+        ("UPDATE calls SET reply = '{'", "is no JSON"),
+    ],
+)
+def test_verify_names_what_is_wrong(filled: Store, damage: str, said: str) -> None:
+    assert transfer.verify(filled) == []
+    with filled.write() as connection:
+        connection.execute(damage)
+    assert any(said in line for line in transfer.verify(filled))
+
+
+def test_calls_are_read_by_the_thousand(book: Store) -> None:
+    cache = Cache(book)
+    Client(book, send=Scripted(["x"])).complete(ask())
+    (one,) = transfer.calls(book)
+    with book.write() as connection:
+        for i in range(1200):
+            transfer.insert(connection, type(one)(f"call:{i:04d}", *astuple(one)[1:]))
+    assert cache.get("call:0007") is not None
+    assert len(list(transfer.calls(book))) == 1201
+
+
+def astuple(call: object) -> tuple[object, ...]:
+    return tuple(getattr(call, name) for name in call.__slots__)

@@ -1,0 +1,154 @@
+"""`workbench cache ...` and `workbench preview`: the functions of `transfer` and `preview` as commands."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import orjson
+
+from workbench.errors import BadInputError
+from workbench.llm import preview as previews
+from workbench.llm import transfer
+from workbench.llm.client import Client
+from workbench.store import Store, home
+from workbench.types import Request
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_book = click.option(
+    "--book", type=_FILE, help="The lab book; otherwise the one in WORKBENCH_HOME."
+)
+_prompt = click.option("--prompt", default="", help="Only calls of this prompt.")
+_model = click.option("--model", default="", help="Only calls of this model.")
+
+
+def _open(book: Path | None) -> Store:
+    path = book or home() / "lab.sqlite"
+    if not path.exists():
+        raise BadInputError(f"there is no lab book at {path}: name one with --book")
+    return Store(path)
+
+
+@click.group()
+def cache() -> None:
+    """The cache of model calls."""
+
+
+@cache.command()
+@_book
+def stats(book: Path | None) -> None:
+    """Count calls, tokens and dollars by prompt and model."""
+    with _open(book) as store:
+        for record in transfer.stats(store):
+            print(
+                f"{record['prompt'] or '-':30} {record['model']:30} {record['calls']:>9,} calls "
+                f"{record['input_tokens']:>13,} in {record['output_tokens']:>11,} out "
+                f"${record['cost']:,.4f}"
+                + "".join(
+                    f", {record[name]:,} {name.replace('_', ' ')}"
+                    for name in ("unpriced", "cut_off", "filtered")
+                    if record[name]
+                )
+            )
+        size = store.path.stat().st_size
+        print(f"{store.path}: {size / 1e6:,.1f} MB")
+
+
+@cache.command()
+@click.argument("file", type=_FILE)
+@_prompt
+@_model
+@click.option("--keys", type=_FILE, help="Only the calls whose keys this file lists, one a line.")
+@_book
+def export(file: Path, prompt: str, model: str, keys: Path | None, book: Path | None) -> None:
+    """Write calls to FILE as JSON lines, a bundle to replay offline; or all of the book to FILE.sqlite."""
+    with _open(book) as store:
+        if file.suffix == ".sqlite":
+            if prompt or model or keys:
+                raise BadInputError(
+                    f"{file.name} would be a copy of the whole book: name a .jsonl file"
+                )
+            store.backup(file)
+            print(f"{file}: a copy of the book")
+            return
+        chosen = keys.read_text().split() if keys else None
+        select = transfer.Select(prompt=prompt, model=model, keys=chosen)
+        print(f"{file}: {transfer.export(store, file, select):,} calls")
+
+
+@cache.command("import")
+@click.argument("file", type=_FILE)
+@_book
+def load(file: Path, book: Path | None) -> None:
+    """Take in a FILE of JSON lines that export wrote."""
+    if not file.is_file():
+        raise BadInputError(f"there is no file {file}")
+    with Store(book) as store:
+        new, known = transfer.load(store, file)
+    print(f"{new:,} calls are new, {known:,} were here")
+
+
+@cache.command()
+@click.argument("other", type=_FILE)
+@_book
+def merge(other: Path, book: Path | None) -> None:
+    """Take in the calls and executions of the lab book OTHER."""
+    with Store(book) as store:
+        merged = transfer.merge(store, other)
+    print(
+        f"{merged.new:,} rows are new, {merged.known:,} were here; {merged.different:,} calls have "
+        "another reply there, ours stay"
+    )
+
+
+@cache.command()
+@_prompt
+@_model
+@click.option(
+    "--finish-reason", default="", help="Only replies that ended so: length, content_filter."
+)
+@click.option(
+    "--before", type=click.DateTime(["%Y-%m-%d"]), help="Only calls made before this day."
+)
+@click.option("--yes", is_flag=True, help="Delete; otherwise only say how many.")
+@_book
+def prune(
+    prompt: str,
+    model: str,
+    finish_reason: str,
+    before: datetime | None,
+    yes: bool,
+    book: Path | None,
+) -> None:
+    """Delete calls. Each would have to be paid again."""
+    day = before.replace(tzinfo=UTC).timestamp() if before else None
+    select = transfer.Select(prompt, model, finish_reason, day)
+    with _open(book) as store:
+        number = transfer.prune(store, select, dry=not yes)
+    print(f"{number:,} calls deleted" if yes else f"{number:,} calls would be deleted: add --yes")
+
+
+@cache.command()
+@_book
+def verify(book: Path | None) -> None:
+    """Check every page, text and key. Exits with 1 where something is wrong."""
+    with _open(book) as store:
+        wrong = transfer.verify(store)
+    print("\n".join(wrong) or "all pages, texts and keys are right")
+    if wrong:
+        raise SystemExit(1)
+
+
+@click.command()
+@click.argument("file", type=_FILE)
+@click.option("--api-base", default="", help="The server's address, if not the environment's.")
+@_book
+def preview(file: Path, api_base: str, book: Path | None) -> None:
+    """Say what the requests in FILE would cost: JSON lines with prompt, model, messages, parameters."""
+    requests = []
+    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+        try:
+            requests.append(Request(**orjson.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise BadInputError(f"{file}, line {number}: no request ({error})") from error
+    with Store(book) as store:
+        print(previews.preview(Client(store, api_base=api_base), requests))

@@ -1,0 +1,204 @@
+"""A call over the wire: the one place that knows LiteLLM, and what its errors mean for a run.
+
+LiteLLM is imported with the first call that must be made: it takes seconds and 170 MB. It is told to read
+its price list from its own package, to repeat nothing (we do) and to report to nobody. What it raises is
+sorted by status and by cause, since it files a torn body and an HTML page under "internal server error".
+"""
+
+import importlib
+import json
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from workbench.errors import BadInputError, redact
+from workbench.types import Fault, Request
+
+RESERVED = {
+    "api_base", "api_key", "api_version", "base_url", "cache", "caching", "client", "extra_headers",
+    "fallbacks", "headers", "max_retries", "messages", "mock_response", "model", "model_list", "n",
+    "num_retries", "request_timeout", "stream", "timeout",
+}  # fmt: skip
+_FATAL = {
+    "insufficient_quota",
+    "exceeded your current quota",
+    "Missing credentials",
+    "api_key client",
+}
+_SECRET = ("_key", "_token", "secret", "password", "credentials")
+
+Reply = dict[str, Any]
+Send = Callable[[Request, str, str, float], Reply]
+
+
+class Refusal(Exception):  # noqa: N818  a provider's no is no error of ours
+    """Why there is no reply. `fatal` ends the run; otherwise `again` says whether to ask once more."""
+
+    def __init__(
+        self,
+        fault: Fault,
+        text: str,
+        *,
+        fatal: bool = False,
+        again: bool = False,
+        wait: float = 0.0,
+    ) -> None:
+        super().__init__(redact(text))
+        self.fault = fault
+        self.fatal = fatal
+        self.again = again
+        self.wait = wait
+
+
+def check(request: Request) -> None:
+    """A parameter that is ours to set, or that would put a secret on disk, is the caller's mistake."""
+    if "/" not in request.model:
+        raise BadInputError(
+            f"model {request.model!r} names no provider: write PROVIDER/MODEL, like openai/gpt-4o"
+        )
+    for name in _names(request.parameters):
+        if name in RESERVED or name.endswith(_SECRET):
+            raise BadInputError(
+                f"parameter {name!r} is no generation parameter: keys come from the environment, "
+                "samples from Request.sample, addresses and time-outs from the client"
+            )
+
+
+def _names(parameters: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in parameters.items():
+        yield name
+        if isinstance(value, Mapping) and name != "response_format":  # its names are a schema's
+            yield from _names(value)
+
+
+def address(model: str, given: str = "") -> str:
+    """The URL a model is reached at: as given, or from PROVIDER_API_BASE or PROVIDER_BASE_URL; or ""."""
+    provider = model.split("/", maxsplit=1)[0].upper().replace("-", "_")
+    names = (f"{provider}_API_BASE", f"{provider}_BASE_URL")
+    return given or next((os.environ[name] for name in names if os.environ.get(name)), "")
+
+
+def public(url: str) -> str:
+    """A URL without user, query and fragment, which may hold secrets."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+    return urlunsplit((parts.scheme.lower(), host, parts.path.rstrip("/"), "", ""))
+
+
+_ours: dict[str, Callable[[], Any]] = {}
+_known: set[str] = set()
+_loaded: list[Any] = []
+_loading = threading.Lock()
+
+
+def register(provider: str, make: Callable[[], Any]) -> None:
+    """Make a provider of our own known to LiteLLM: `make` gives its `CustomLLM`, at the first call."""
+    _ours[provider] = make
+
+
+def is_ours(model: str) -> bool:
+    """Whether a model is one of our own, which runs in this process and costs nothing."""
+    return model.split("/", maxsplit=1)[0] in _ours
+
+
+def load() -> Any:
+    """LiteLLM, set up. The first time takes seconds; what its dependencies warn of meanwhile is not ours."""
+    with _loading:
+        if not _loaded:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _loaded.append(_import())
+        for provider in set(_ours) - _known:
+            handler = {"provider": provider, "custom_handler": _ours[provider]()}
+            _loaded[0].custom_provider_map.append(handler)
+            _known.add(provider)
+        return _loaded[0]
+
+
+def _import() -> Any:
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    litellm: Any = importlib.import_module("litellm")
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    hello = [{"role": "user", "content": "hello"}]  # answered by itself, it imports the rest
+    litellm.completion(model="openai/none", messages=hello, api_key="-", mock_response="hello")
+    return litellm
+
+
+def send(request: Request, key: str, url: str, seconds: float) -> Reply:
+    """The provider's reply as a dict, or a `Refusal`. Our own providers are told the call's key."""
+    litellm = load()
+    extra: dict[str, Any] = {"api_base": url} if url else {}
+    if is_ours(request.model):
+        extra["call_key"] = key
+    try:
+        reply = litellm.completion(
+            model=request.model,
+            messages=[dict(message) for message in request.messages],
+            **request.parameters,
+            **extra,
+            timeout=seconds,
+            num_retries=0,
+            max_retries=0,
+        )
+    except Exception as error:
+        raise refusal(error) from error
+    tidy: Reply = _tidy(reply.model_dump())
+    return tidy
+
+
+def _tidy(value: Any) -> Any:
+    """The reply without the fields that LiteLLM adds and leaves empty."""
+    if isinstance(value, Mapping):
+        pairs = ((key, _tidy(item)) for key, item in value.items())
+        return {key: item for key, item in pairs if item is not None and item != {}}
+    return [_tidy(item) for item in value] if isinstance(value, list) else value
+
+
+def refusal(error: Exception) -> Refusal:
+    """What an exception of LiteLLM's means, from its status and from what caused it."""
+    chain = list(_chain(error))
+    names = " ".join(type(e).__name__ for e in chain)
+    text = str(error).removeprefix("litellm.")
+    status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), 0)
+    codes = {str(getattr(e, "code", "")) for e in chain}
+    if status in {401, 402, 403} or codes & _FATAL or any(sign in text for sign in _FATAL):
+        return Refusal("rejected", text, fatal=True)
+    if status == 429:
+        return Refusal("rate_limit", text, again=True, wait=_retry_after(chain))
+    torn = any(isinstance(e, json.JSONDecodeError) for e in chain)
+    if torn or "invalid response from LLM" in text:
+        return Refusal("malformed", f"the reply is no JSON: {text}", again=True)
+    if "Timeout" in names or status == 408:
+        return Refusal("timeout", text, again=True)
+    if "HTTPStatusError" not in names and any(map(_on_the_wire, chain)):
+        return Refusal("connection", text, again=True)
+    if status >= 500:
+        return Refusal("server", text, again=True, wait=_retry_after(chain))
+    if status:
+        return Refusal("rejected", text)
+    raise error
+
+
+def _on_the_wire(error: BaseException) -> bool:
+    return isinstance(error, OSError) or type(error).__module__.startswith(("httpx", "httpcore"))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _retry_after(chain: list[BaseException]) -> float:
+    """The seconds a provider asks to wait. Dates are not read: its clock and ours may differ."""
+    for error in chain:
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        with suppress(ValueError):
+            if (seconds := float(headers.get("retry-after", 0))) > 0:
+                return seconds
+    return 0.0
