@@ -200,9 +200,15 @@ def test_the_help_of_evaluate_says_what_there_is(run):
         (["evaluate", "bundled", "--predictions", "x", "--efficiency", "0"], "0 is not in"),
         (["evaluate", "bundled", "--predictions", "x", "--efficiency", "x"], "not a valid integer"),
         (["evaluate", "bundled", "--predictions", "x", "--seconds", "x"], "not a valid float"),
-        (["evaluate", "bundled", "--predictions", "x", "--seconds", "0"], "more than 0 and at"),
-        (["evaluate", "bundled", "--predictions", "x", "--seconds", "-1"], "more than 0 and at"),
-        (["evaluate", "bundled", "--predictions", "x", "--seconds", "nan"], "more than 0 and at"),
+        (["evaluate", "bundled", "--predictions", "x", "--seconds", "0"], "must be above 0 and at"),
+        (
+            ["evaluate", "bundled", "--predictions", "x", "--seconds", "-1"],
+            "must be above 0 and at",
+        ),
+        (
+            ["evaluate", "bundled", "--predictions", "x", "--seconds", "nan"],
+            "must be above 0 and at",
+        ),
         (["evaluate", "bundled", "--predictions", "x", "--seconds", "1e9"], "at most 86400"),
         (["evaluate", "bundled", "--predictions", "x", "--verdicts", "/no/x"], "/no/x: No such"),
         (["evaluate", "bundled", "--predictions", "x", "--verdicts", "/"], "is a directory"),

@@ -122,6 +122,7 @@ class Schema:
         )
 
 
+_DAY = 86_400
 Status = Literal["ok", "empty", "error", "denied", "timeout", "too_large"]
 
 
@@ -134,10 +135,10 @@ class Limits:
     bytes: int = 16_000_000
 
     def __post_init__(self) -> None:
-        if not (0 < self.seconds <= 86_400 and self.rows >= 0 and self.bytes >= 0):
-            raise ValueError(
-                f"{self}: seconds must be above 0 and at most a day, rows and bytes not below 0"
-            )
+        if not 0 < self.seconds <= _DAY:  # NaN is not, either
+            raise ValueError(f"seconds is {self.seconds:g}: it must be above 0 and at most {_DAY}")
+        if self.rows < 0 or self.bytes < 0:
+            raise ValueError(f"rows is {self.rows} and bytes {self.bytes}: neither can be below 0")
 
 
 @dataclass(frozen=True, slots=True)

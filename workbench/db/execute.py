@@ -8,7 +8,7 @@ itself (a lock, a full disk, a killed worker) is not kept.
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -90,37 +90,48 @@ class Executor:
         told: Callable[[Answer], _Told],
     ) -> list[_Told]:
         """What is known of every job by `recall` from its key, or is `told` by a worker's answer."""
-        paths = {path for path, _ in jobs}
+        paths = {str(path): path for path, _ in jobs}  # texts are looked up faster than paths
         # Without a store nothing outlives this call, so where a database lies tells it from others.
-        contents = self.fingerprints(paths) if self._store else {p: _place(p) for p in paths}
-        keyed = {path: Keys(contents[path], limits) for path in paths}
+        contents = (
+            {str(path): content for path, content in self.fingerprints(paths.values()).items()}
+            if self._store
+            else {place: _existing(path) for place, path in paths.items()}
+        )
+        keyed = {place: Keys(content, limits) for place, content in contents.items()}
         known: dict[str, _Told] = {}
+        places: dict[str, tuple[str, str]] = {}  # of each key the database and the query
         keys = []
         for path, sql in jobs:
             if refusal := _refusal(sql):
                 known[refusal] = told(
                     {"status": "error", "error": refusal, "seconds": 0, "rows": b"[]"}
                 )
-            keys.append(refusal or keyed[path].key(sql))
+                keys.append(refusal)
+            else:
+                place = str(path)
+                key = keyed[place].key(sql)
+                places[key] = (place, sql)
+                keys.append(key)
         if self._store:
-            known |= recall(self._store, set(keys) - set(known))
-        todo = {key: job for key, job in zip(keys, jobs, strict=True) if key not in known}
+            known |= recall(self._store, places)
+        todo = [key for key in places if key not in known]
         times = Counter(keys)
         if progress:
             progress(sum(times[key] for key in known))
-        order = list(todo)
-        places = {path: os.path.realpath(path) for path in paths}
-        requests = [_request(places[path], sql, limits) for path, sql in todo.values()]
+        real = {place: os.path.realpath(place) for place in paths}
+        requests = [
+            _request(real[place], sql, limits) for place, sql in map(places.__getitem__, todo)
+        ]
         fresh: list[tuple[str, str, str, Answer]] = []
         held = 0
         kept = time.monotonic()
         try:
             for index, answer in self._supervisor.run(requests, limits.seconds):
-                key = order[index]
+                key = todo[index]
                 known[key] = told(answer)
                 if self._store and not answer.get("passing"):
-                    path, sql = todo[key]
-                    fresh.append((key, contents[path], sql, answer))
+                    place, sql = places[key]
+                    fresh.append((key, contents[place], sql, answer))
                     held += len(answer["rows"])
                 if progress:
                     progress(times[key])
@@ -135,7 +146,7 @@ class Executor:
         if self._store and fresh:
             keep(self._store, fresh, limits)
 
-    def fingerprints(self, databases: Collection[Path]) -> dict[Path, str]:
+    def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """For each database a hash of its content; without a store each is read anew."""
         return database_fingerprints(databases, self._supervisor, self._store)
 
@@ -168,7 +179,7 @@ class Executor:
         self.close()
 
 
-def _place(path: Path) -> str:
+def _existing(path: Path) -> str:
     if not path.is_file():
         raise UnreadableDatabaseError(
             f"{path.name}: no such file; give the path of an SQLite database"

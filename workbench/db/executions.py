@@ -57,6 +57,7 @@ def recall_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
 
 def keep(store: Store, fresh: Iterable[tuple[str, str, str, Answer]], limits: Limits) -> None:
     """Write (key, database content, SQL, answer) rows, all in one transaction."""
+    bounds = canonical(limits).decode()
     with store.write() as book:
         book.executemany(
             "INSERT OR IGNORE INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -65,7 +66,7 @@ def keep(store: Store, fresh: Iterable[tuple[str, str, str, Answer]], limits: Li
                     key,
                     content,
                     sql,
-                    canonical(limits).decode(),
+                    bounds,
                     answer["status"],
                     answer.get("fingerprint", ""),
                     answer.get("row_count", 0),

@@ -57,6 +57,11 @@ class Guard:
         _set_up_virtual_tables(connection, with_json)
         connection.set_authorizer(self._authorize)
 
+    def renew(self, deadline: float) -> None:
+        """For the next query on the same connection."""
+        self.denied = ""
+        self.deadline = deadline
+
     def _authorize(
         self, action: int, first: str | None, second: str | None, _: str | None, __: str | None
     ) -> int:

@@ -4,7 +4,6 @@ Imports the standard library alone, since the worker that runs untrusted SQL has
 """
 
 import sqlite3
-import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
@@ -50,6 +49,8 @@ def _header(path: Path, alone: bool) -> bytes:
     if alone:
         with path.open("rb") as file:
             return file.read(20)
+    import subprocess  # noqa: PLC0415  not for the worker, which is to start fast
+
     command = ["head", "-c", "20", str(path.absolute())]
     return subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False

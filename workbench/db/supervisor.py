@@ -21,7 +21,8 @@ import orjson
 _ROOT = Path(__file__).parents[2]
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from workbench.db.worker import main; main()"
 _GRACE = 0.5  # seconds past its deadline that a worker has to stop by itself
-_AHEAD = 16  # requests a worker may hold, so that it need not wait for the next one
+_STUCK = 0.1  # seconds after which what waits behind a query goes to a worker that is free
+_AHEAD = 4  # requests a worker may hold, so that it need not wait for the next one
 _AHEAD_BYTES = (
     8_000  # of those that wait: a pipe takes them without blocking, whatever the worker does
 )
@@ -52,18 +53,22 @@ class Supervisor:
                 while todo or crew:
                     _feed(todo, idle, crew, selector, seconds)
                     wait = min(worker.deadline for worker in crew) - time.monotonic()
+                    if idle and not todo and any(len(worker.holds) > 1 for worker in crew):
+                        wait = min(wait, _STUCK)
                     for event, _ in selector.select(max(wait, 0)):
                         worker: _Worker = event.data
                         for answer in worker.read():
-                            yield worker.holds.popleft()[0], answer
-                        worker.deadline = time.monotonic() + seconds + _GRACE
+                            yield worker.answered(), answer
+                        worker.begins(seconds)
                     now = time.monotonic()
                     for worker in list(crew):
                         late = worker.holds and now >= worker.deadline
+                        if idle and not todo and now - worker.since > _STUCK:
+                            todo.extend(worker.hand_back())
                         if late or not (worker.alive and worker.holds):
                             crew.remove(worker)
                             selector.unregister(worker.output)
-                            if late or not worker.alive:
+                            if late or worker.handed_back or not worker.alive:
                                 worker.kill()
                             idle.append(worker if worker.alive else None)
                         if worker.holds and not worker.alive:
@@ -126,19 +131,38 @@ class _Worker:
         self.holds: deque[tuple[int, bytes]] = (
             deque()
         )  # requests without an answer, the first at work
-        self.deadline = 0.0  # of the first
+        self._held = 0
+        self.since = 0.0  # when the first began, and when it must have ended
+        self.deadline = 0.0
         self.alive = True
+        self.handed_back = False  # it still has requests that were given to others
 
     def takes(self, request: bytes) -> bool:
         """Whether it can be given another request without waiting for it to read."""
-        waiting = sum(len(text) for _, text in self.holds) + len(request)
-        return not self.holds or (len(self.holds) < _AHEAD and waiting <= _AHEAD_BYTES)
+        return not self.handed_back and (
+            not self.holds
+            or (len(self.holds) < _AHEAD and self._held + len(request) <= _AHEAD_BYTES)
+        )
 
     def send(self, index: int, request: bytes, seconds: float) -> None:
         if not self.holds:
-            self.deadline = time.monotonic() + seconds + _GRACE
+            self.begins(seconds)
+        self._held += len(request)
         self._input.write(request)
         self.holds.append((index, request))
+
+    def begins(self, seconds: float) -> None:
+        """The first of its requests is at work from now on."""
+        self.since = time.monotonic()
+        self.deadline = self.since + seconds + _GRACE
+
+    def hand_back(self) -> list[tuple[int, bytes]]:
+        """The requests behind a slow one, for workers that are free; this one is to end after it."""
+        waiting = list(self.holds)[1:]
+        if waiting:
+            self.holds = deque([self.holds[0]])
+            self.handed_back = True
+        return waiting
 
     def read(self) -> Iterator[dict[str, Any]]:
         """The answers that are complete: two lines each, the second with the rows.
@@ -155,6 +179,12 @@ class _Worker:
                 told, rows, *self._lines = self._lines
                 yield orjson.loads(told) | {"rows": rows}
         self.alive = chunk != b""
+
+    def answered(self) -> int:
+        """The index of the request that was at work; the next one is now."""
+        index, request = self.holds.popleft()
+        self._held -= len(request)
+        return index
 
     def kill(self) -> None:
         self.alive = False
@@ -195,13 +225,19 @@ def _feed(
         todo.popleft()
         crew.append(worker)
         selector.register(worker.output, selectors.EVENT_READ, worker)
-    while todo and (ready := [worker for worker in crew if worker.takes(todo[0][1])]):
-        worker = min(ready, key=lambda w: len(w.holds))
+    while todo:
+        worker = min(crew, key=_load)
+        if not worker.takes(todo[0][1]):
+            break
         try:
             worker.send(*todo[0], seconds)
         except BrokenPipeError:  # reading from it will tell
             break
         todo.popleft()
+
+
+def _load(worker: _Worker) -> int:
+    return len(worker.holds)
 
 
 def _timeout(seconds: float) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Judge the trials of a pool against gold: one row a trial, every verdict beside the other.
 
-Each distinct query runs once, gold as well, and each distinct pair of answers is compared once. A gold
-query that fails is counted apart (`gold_status`), never dropped: nothing can equal it.
+Each distinct query runs once, gold as well, whatever its layout and letter case, and each distinct pair of
+answers is compared once. A gold query that fails is counted apart (`gold_status`), never dropped: nothing can equal it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,11 +12,12 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.execute import Executor, Job
+from workbench.db.spelling import one_spelling
 from workbench.evaluate.exact_match import exact_match
 from workbench.evaluate.hardness import hardness
 from workbench.evaluate.soft_f1 import soft_f1
 from workbench.pool import Pool
-from workbench.types import Execution, Limits
+from workbench.types import Execution, Gold, Limits, Schema
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")
 _DEFAULT = Limits()
@@ -38,58 +39,73 @@ def judge(
     """
     paths = {db_id: benchmark.database(db_id) for db_id in {q.db_id for q in benchmark.questions}}
     answers = _answers(benchmark, pool)
-    jobs: dict[str, dict[Job, None]] = {}  # of each question, each query once
-    for question in benchmark.questions:
-        path = paths[question.db_id]
-        mine = jobs[question.id] = {(path, benchmark.golds[question.id].sql): None}
-        for _, _, sql in answers[question.id]:
-            if sql is not None:
-                mine[path, sql] = mine[path, _joined_operators(sql)] = None
-    everything = list(dict.fromkeys(job for mine in jobs.values() for job in mine))
-    if (
-        executor.remembers
-    ):  # all at once keeps the workers busy; one question's rows at a time fit in memory
-        told = _counting(progress, len(everything))
-        executor.result_fingerprints(everything, limits, told)
-        progress = None
-    told = _counting(progress, sum(map(len, jobs.values())))
+    queries = {
+        question.id: _queries(benchmark.golds[question.id].sql, answers[question.id])
+        for question in benchmark.questions
+    }
+    jobs = list(
+        dict.fromkeys((paths[q.db_id], sql) for q in benchmark.questions for sql in queries[q.id])
+    )
+    told = _counting(progress, len(jobs))
+    ran: dict[Job, Execution] = {}
+    if executor.remembers:  # then the rows of one question at a time are enough to hold in memory
+        executor.result_fingerprints(jobs, limits, told)
+    else:
+        ran = dict(zip(jobs, executor.execute_many(jobs, limits, told), strict=True))
     rows = []
     for question in benchmark.questions:
-        path = paths[question.db_id]
-        mine = jobs[question.id]
-        ran = dict(zip(mine, executor.execute_many(list(mine), limits, told), strict=True))
-        gold_sql = benchmark.golds[question.id].sql
-        gold = ran[path, gold_sql]
+        mine = [(paths[question.db_id], sql) for sql in queries[question.id]]
+        if executor.remembers:
+            ran = dict(zip(mine, executor.execute_many(mine, limits), strict=True))
+        by_text = {sql: ran[path, sql] for path, sql in mine}
+        gold = benchmark.golds[question.id]
         schema = benchmark.schemas.get(question.db_id)
         verdicts: dict[str | None, dict[str, Any]] = {
             None: _MISSING | {"em": 0.0 if schema else None}
         }
         for generator, sample, sql in answers[question.id]:
-            if sql is not None and sql not in verdicts:
-                execution, spider = ran[path, sql], ran[path, _joined_operators(sql)]
-                verdicts[sql] = {
-                    "status": execution.status,
-                    "ex_bird": float(bird_equal(execution, gold)),
-                    "ex_spider": float(spider_equal(spider, gold, gold_sql)),
-                    "em": float(exact_match(sql, gold_sql, schema)) if schema else None,
-                    "soft_f1": _soft_f1(execution, gold),
-                    "error": execution.error,
-                }
+            if sql not in verdicts:
+                verdicts[sql] = _verdict(str(sql), gold, schema, by_text)
+            gold_execution = by_text[one_spelling(gold.sql)]
             rows.append(
                 {
                     "generator": generator,
                     "sample": sample,
                     "question_id": question.id,
                     "db_id": question.db_id,
-                    "difficulty": benchmark.golds[question.id].difficulty
-                    or (hardness(gold_sql, schema) if schema else ""),
+                    "difficulty": gold.difficulty or (hardness(gold.sql, schema) if schema else ""),
                     "sql": sql,
-                    "gold_status": gold.status,
-                    "gold_error": gold.error,
+                    "gold_status": gold_execution.status,
+                    "gold_error": gold_execution.error,
                     **verdicts[sql],
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _verdict(
+    sql: str, gold: Gold, schema: Schema | None, ran: Mapping[str, Execution]
+) -> dict[str, Any]:
+    expected = ran[one_spelling(gold.sql)]
+    execution = ran[one_spelling(sql)]
+    as_spider = ran[one_spelling(_joined_operators(sql))]
+    return {
+        "status": execution.status,
+        "ex_bird": float(bird_equal(execution, expected)),
+        "ex_spider": float(spider_equal(as_spider, expected, gold.sql)),
+        "em": float(exact_match(sql, gold.sql, schema)) if schema else None,
+        "soft_f1": _soft_f1(execution, expected),
+        "error": execution.error,
+    }
+
+
+def _queries(gold: str, answers: Sequence[tuple[str, int, str | None]]) -> list[str]:
+    """All that has to run for one question, in one spelling and each once."""
+    texts = [gold]
+    for _, _, sql in answers:
+        if sql is not None:
+            texts += [sql, _joined_operators(sql)]
+    return list(dict.fromkeys(map(one_spelling, texts)))
 
 
 def bird_verdicts(
@@ -103,19 +119,21 @@ def bird_verdicts(
     What `judge` calls ex_bird. From the lab book it takes microseconds a trial, since no rows are read.
     """
     paths = {db_id: benchmark.database(db_id) for db_id in {q.db_id for q in benchmark.questions}}
-    jobs: dict[Job, int] = {}  # each distinct query and its number
-    numbers: dict[str, tuple[int, list[int]]] = {}
+    numbers: dict[tuple[str, str], int] = {}  # of each distinct query on a database
+    asked: dict[str, tuple[int, list[int]]] = {}
     for question in benchmark.questions:
         if trials := pool.trials.get(question.id):
-            path = paths[question.db_id]
-            numbers[question.id] = (
-                jobs.setdefault((path, benchmark.golds[question.id].sql), len(jobs)),
-                [jobs.setdefault((path, t.candidate.sql), len(jobs)) for t in trials],
+            queries = (benchmark.golds[question.id].sql, *(t.candidate.sql for t in trials))
+            gold, *predicted = (
+                numbers.setdefault((question.db_id, one_spelling(sql)), len(numbers))
+                for sql in queries
             )
-    found = executor.result_fingerprints(list(jobs), limits)
+            asked[question.id] = (gold, predicted)
+    jobs = [(paths[db_id], sql) for db_id, sql in numbers]
+    found = executor.result_fingerprints(jobs, limits)
     return {
         question_id: tuple([found[gold] != "" and found[n] == found[gold] for n in predicted])
-        for question_id, (gold, predicted) in numbers.items()
+        for question_id, (gold, predicted) in asked.items()
     }
 
 
