@@ -9,6 +9,19 @@ from types import SimpleNamespace
 
 import pytest
 
+pytest_plugins = ["pytester"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """In continuous integration a browser test that is skipped has failed: nobody looked at the page."""
+    report = yield
+    if report.skipped and os.environ.get("CI") == "true" and item.get_closest_marker("browser"):
+        report.outcome = "failed"
+        report.longrepr = f"a browser test was skipped where CI=true: {report.longrepr[-1]}"
+    return report
+
+
 DATABASES = {
     "zoo": """CREATE TABLE animal(id INTEGER PRIMARY KEY, name TEXT, legs INTEGER);
         INSERT INTO animal VALUES (1, 'ant', 6), (2, 'bat', 2), (3, 'cat', 4), (4, 'dog', 4);""",
