@@ -4,6 +4,7 @@ A pool holds the same query many times over in other layouts and letter cases. S
 """
 
 import re
+from functools import lru_cache
 
 from workbench.types import fold
 
@@ -11,6 +12,7 @@ _QUOTED = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\])""")
 _SPACE = re.compile(r"[ \t\n\f\r]+")  # SQLite's; it takes other white space for letters
 
 
+@lru_cache(maxsize=4096)  # the candidates of one question are often the same text
 def one_spelling(sql: str) -> str:
     """The query in lower case with single spaces and no final semicolon, what is quoted left as it is.
 
@@ -19,6 +21,15 @@ def one_spelling(sql: str) -> str:
     """
     if "--" in sql or "/*" in sql:
         return sql
-    parts = _QUOTED.split(sql)
-    parts[::2] = [fold(_SPACE.sub(" ", part)) for part in parts[::2]]
-    return "".join(parts).strip(" ").removesuffix(";").rstrip(" ")
+    if "'" in sql or '"' in sql or "`" in sql or "[" in sql:
+        parts = _QUOTED.split(sql)
+        parts[::2] = map(_unquoted, parts[::2])
+        spelled = "".join(parts)
+    else:
+        spelled = _unquoted(sql)
+    return spelled.strip(" ").removesuffix(";").rstrip(" ")
+
+
+def _unquoted(text: str) -> str:
+    text = fold(text)
+    return _SPACE.sub(" ", text) if "  " in text or not text.isprintable() else text
