@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "workbench"
 VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
 FLOORS: list[set[str]] = [
-    {"types", "errors", "canonical", "salvage"},
+    {"types", "errors", "canonical", "migrations", "salvage"},
     {"store", "prompts", "pool"},
     {"llm", "db"},
     {"benchmarks", "embedded"},

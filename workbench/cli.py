@@ -16,6 +16,7 @@ from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.spider import load_spider
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError, WorkbenchError
+from workbench.llm.commands import cache, preview
 from workbench.store import Store
 from workbench.types import Limits
 
@@ -137,6 +138,10 @@ def reproduce() -> None:
         ["bundled-dev", "--by", "difficulty", "--compare", "--predictions", str(folder)],
         standalone_mode=False,
     )
+
+
+cli.add_command(cache)
+cli.add_command(preview)
 
 
 def open_benchmark(name: str, root: Path | None) -> Benchmark:

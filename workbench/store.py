@@ -21,73 +21,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from workbench.canonical import canonical
 from workbench.errors import StoreError
+from workbench.migrations import MIGRATIONS
 from workbench.salvage import salvage, set_aside
 
 if TYPE_CHECKING:
     import sqlite_utils
-
-# Entry n turns a book of version n into one of version n + 1; a published entry never changes.
-MIGRATIONS: tuple[str, ...] = (
-    """
-    CREATE TABLE databases(
-        place TEXT PRIMARY KEY,       -- hash of where the file lies
-        state TEXT NOT NULL,          -- what its folder said when it was read: sizes, times
-        fingerprint TEXT NOT NULL     -- hash of its content
-    );
-    CREATE TABLE executions(
-        key TEXT PRIMARY KEY,         -- hash of database, sql and limits
-        database TEXT NOT NULL,
-        sql TEXT NOT NULL,
-        limits TEXT NOT NULL,
-        status TEXT NOT NULL,
-        fingerprint TEXT NOT NULL,
-        row_count INTEGER NOT NULL,
-        truncated INTEGER NOT NULL,
-        seconds REAL NOT NULL,
-        error TEXT NOT NULL,
-        columns TEXT NOT NULL,        -- JSON
-        rows NOT NULL                 -- JSON, or a BLOB: JSON compressed by zlib
-    );
-    """,
-    """
-    CREATE TABLE texts(
-        id INTEGER PRIMARY KEY,       -- the first 63 bits of its sha256
-        text TEXT NOT NULL            -- a part that prompts share, stored once
-    );
-    CREATE TABLE calls(
-        key TEXT PRIMARY KEY,         -- hash of endpoint, model, messages, parameters and sample
-        text TEXT NOT NULL,           -- the answer
-        finish_reason TEXT NOT NULL,
-        input_tokens INTEGER NOT NULL,
-        output_tokens INTEGER NOT NULL,
-        cached_tokens INTEGER NOT NULL, -- those of the input that the provider had cached
-        cost REAL,                    -- dollars when it was paid, NULL where the price is unknown
-        endpoint TEXT NOT NULL,
-        model TEXT NOT NULL,
-        messages TEXT NOT NULL,       -- JSON, text as lists of ids and pieces: see the view messages
-        parameters TEXT NOT NULL,     -- JSON
-        sample INTEGER NOT NULL,
-        prompt TEXT NOT NULL,         -- the prompt's name
-        reply TEXT NOT NULL,          -- JSON as received, less the answer
-        seconds REAL NOT NULL,
-        created REAL NOT NULL         -- seconds since 1970
-    );
-    CREATE VIEW messages AS
-        SELECT calls.key, message.key AS number, message.value ->> '$.role' AS role,
-            (SELECT group_concat(piece, '') FROM (
-                SELECT CASE part.type WHEN 'integer'
-                    THEN (SELECT text FROM texts WHERE id = part.value) ELSE part.value END AS piece
-                FROM json_each(message.value, '$.content') AS part ORDER BY part.key
-            )) AS content
-        FROM calls, json_each(calls.messages) AS message;
-    CREATE TABLE claims(
-        key TEXT PRIMARY KEY,         -- the call that is being made
-        owner TEXT NOT NULL,          -- host, process and a number of its own
-        seconds REAL NOT NULL,        -- how long it may take at most
-        created REAL NOT NULL
-    );
-    """,
-)
 
 WAIT = 60.0  # seconds that a write waits for another program's
 CHECKED = 32_000_000  # bytes up to which a book is checked whenever it is opened: 20 ms at most
@@ -161,7 +99,9 @@ class Store:
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA wal_autocheckpoint=250")
-            connection.execute("PRAGMA cache_size=-64000")  # KB; what is read once is not read again
+            connection.execute(
+                "PRAGMA cache_size=-64000"
+            )  # KB; what is read once is not read again
         except sqlite3.Error:
             connection.close()
             raise

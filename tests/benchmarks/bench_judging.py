@@ -137,7 +137,7 @@ def measure(folder: Path, spider: Path | None, quick: bool) -> Iterator[Row]:
         for what in ("wall", "cpu"):
             value = ratio(bird, cold, what)
             # A small pool cannot make up for reading the database once and starting two workers.
-            least = 1 if name == "1 spider" else 5 if quick else 10
+            least = 5 if quick else 10
             yield f"{name}, cold: {what}", value, "x", f">= {least}x", value >= least
         for what in ("wall", "cpu"):
             value = ratio(bird, warm, what)

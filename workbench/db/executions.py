@@ -52,7 +52,12 @@ def recall(store: Store, keys: Collection[str]) -> dict[str, Execution]:
 
 def recall_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
     """Their fingerprints alone: rows are not even read from the disk."""
-    return dict(store.read_keys("SELECT key, fingerprint FROM executions WHERE key IN", list(keys)))
+    return dict(
+        store.read_keys(
+            "SELECT key, fingerprint FROM executions INDEXED BY executions_fingerprints WHERE key IN",
+            list(keys),
+        )
+    )
 
 
 def keep(store: Store, fresh: Iterable[tuple[str, str, str, Answer]], limits: Limits) -> None:

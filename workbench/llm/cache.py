@@ -158,18 +158,22 @@ def pack(call: Call) -> _Packed:
         messages.append(packed)
     usage = call.usage
     return texts, (
-        *(
-            call.key,
-            call.text,
-            call.finish_reason,
-            usage.input,
-            usage.output,
-            usage.cached,
-            call.cost,
-        ),
-        *(call.endpoint, call.model, orjson.dumps(messages).decode()),
-        *(canonical(call.parameters).decode(), call.sample, call.prompt),
-        *(orjson.dumps(call.reply).decode(), call.seconds, call.created),
+        call.key,
+        call.text,
+        call.finish_reason,
+        usage.input,
+        usage.output,
+        usage.cached,
+        call.cost,
+        call.endpoint,
+        call.model,
+        orjson.dumps(messages).decode(),
+        canonical(call.parameters).decode(),
+        call.sample,
+        call.prompt,
+        orjson.dumps(call.reply).decode(),
+        call.seconds,
+        call.created,
     )
 
 
@@ -185,8 +189,20 @@ def unpack(row: Sequence[Any], texts: Mapping[int, str]) -> Call:
             message["content"] = content["json"]
         whole.append(message)
     return Call(
-        *(key, text, reason, Usage(read, written, cached), cost, endpoint, model, tuple(whole)),
-        *(orjson.loads(parameters), sample, prompt, orjson.loads(reply), seconds, created),
+        key=key,
+        text=text,
+        finish_reason=reason,
+        usage=Usage(read, written, cached),
+        cost=cost,
+        endpoint=endpoint,
+        model=model,
+        messages=tuple(whole),
+        parameters=orjson.loads(parameters),
+        sample=sample,
+        prompt=prompt,
+        reply=orjson.loads(reply),
+        seconds=seconds,
+        created=created,
     )
 
 

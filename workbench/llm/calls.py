@@ -108,9 +108,20 @@ class Desk:
         self.ledger.paid(request, answer)
         self.cache.put(
             Call(
-                *(ask.key, text, reason, usage, price, ask.endpoint, request.model),
-                *(request.messages, request.parameters, request.sample, request.prompt),
-                *(reply, seconds, time.time()),
+                key=ask.key,
+                text=text,
+                finish_reason=reason,
+                usage=usage,
+                cost=price,
+                endpoint=ask.endpoint,
+                model=request.model,
+                messages=request.messages,
+                parameters=request.parameters,
+                sample=request.sample,
+                prompt=request.prompt,
+                reply=reply,
+                seconds=seconds,
+                created=time.time(),
             ),
             again=self.refresh,
         )

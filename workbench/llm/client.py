@@ -47,8 +47,15 @@ class Client:
         self.offline = offline
         self.at_once = at_once
         self._desk = Desk(
-            *(Cache(store), Claims(store), self.ledger, budget or Budget(), send, refresh),
-            *(timeout, deadline, retries),
+            Cache(store),
+            Claims(store),
+            self.ledger,
+            budget or Budget(),
+            send,
+            refresh=refresh,
+            timeout=timeout,
+            deadline=deadline,
+            retries=retries,
         )
         self._api_base = api_base
         self._models: dict[str, tuple[str, str, Limiter]] = {}

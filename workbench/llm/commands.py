@@ -139,16 +139,33 @@ def verify(book: Path | None) -> None:
 
 
 @click.command()
-@click.argument("file", type=_FILE)
+@click.argument("experiment", type=_FILE)
 @click.option("--api-base", default="", help="The server's address, if not the environment's.")
 @_book
-def preview(file: Path, api_base: str, book: Path | None) -> None:
-    """Say what the requests in FILE would cost: JSON lines with prompt, model, messages, parameters."""
-    requests = []
-    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+def preview(experiment: Path, api_base: str, book: Path | None) -> None:
+    """Say what EXPERIMENT would ask, cost and take before it is run.
+
+    EXPERIMENT is a file of JSON lines. A line with `messages` is a call as it will be sent: prompt, model,
+    messages, parameters, sample. A line with `calls` stands for calls whose prompts depend on earlier
+    replies: prompt, model, calls (how many), input_tokens (of each); what follows from it is an estimate.
+    """
+    requests: list[Request] = []
+    estimates: list[previews.Estimate] = []
+    try:
+        lines = experiment.read_bytes().splitlines()
+    except OSError as error:
+        raise BadInputError(f"{experiment}: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
         try:
-            requests.append(Request(**orjson.loads(line)))
+            fields = orjson.loads(line)
+            if "calls" in fields:
+                estimates.append(previews.Estimate(**fields))
+            else:
+                requests.append(Request(**fields))
         except (ValueError, TypeError) as error:
-            raise BadInputError(f"{file}, line {number}: no request ({error})") from error
+            raise BadInputError(
+                f"{experiment}, line {number}: {error}; expected a call (prompt, model, messages, parameters,"
+                " sample) or an estimate (prompt, model, calls, input_tokens)"
+            ) from error
     with Store(book) as store:
-        print(previews.preview(Client(store, api_base=api_base), requests))
+        print(previews.preview(Client(store, api_base=api_base), requests, estimates))

@@ -98,9 +98,14 @@ def preview(
         else:
             money = _add(money, (costs[0], costs[1]), lot.calls)
     return Preview(
-        *(total, held, len(keys), sum(lot.calls for lot in expected)),
-        *(tokens, money, unpriced),
-        (seconds[0] / client.at_once, seconds[1] / min(START, client.at_once)),
+        requests=total,
+        held=held,
+        new=len(keys),
+        expected=sum(lot.calls for lot in expected),
+        input_tokens=tokens,
+        dollars=money,
+        unpriced=unpriced,
+        seconds=(seconds[0] / client.at_once, seconds[1] / min(START, client.at_once)),
     )
 
 
