@@ -1,0 +1,61 @@
+"""What the README shows runs as it stands there."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from workbench.cli import cli
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+OFFLINE = (
+    "from workbench.llm.scripted import Scripted\nimport workbench.llm.client as module\n"
+    "module.Client = lambda store, made=module.Client: made(store, send=Scripted(otherwise='SELECT 1'))\n"
+)
+
+
+def run(program: str, folder: Path) -> list[str]:
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+def test_the_database_program_shows_schema_answer_and_plan(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "my.sqlite")) as database:
+        database.executescript(
+            "CREATE TABLE customer(id INTEGER); INSERT INTO customer VALUES (7), (8)"
+        )
+    lines = run(PROGRAMS[0], tmp_path)
+    assert lines[0] == "CREATE TABLE customer ("
+    assert "ok ((2,),)" in lines
+    assert lines[-1].endswith("Return the number of rows.")
+
+
+def test_the_model_program_asks_for_three_samples(tmp_path: Path) -> None:
+    lines = run(OFFLINE + PROGRAMS[1], tmp_path)
+    assert lines[:4] == ["SELECT 1", "SELECT 1", "SELECT 1", "3 calls paid: $0.0000"]
+
+
+@pytest.mark.parametrize(
+    "words", sorted(set(re.findall(r"workbench ([a-z]+(?: [a-z]+)?)", README)))
+)
+def test_every_command_it_names_is_there(words: str) -> None:
+    first, *rest = words.split()
+    if first in cli.commands:
+        command = cli.commands[first]
+        assert not rest or rest[0] in getattr(command, "commands", rest)
+    else:
+        assert first not in {"train", "label", "ask", "index", "lab"}, f"no command {first} yet"
