@@ -99,9 +99,7 @@ class Store:
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA wal_autocheckpoint=250")
-            connection.execute(
-                "PRAGMA cache_size=-64000"
-            )  # KB; what is read once is not read again
+            connection.execute("PRAGMA cache_size=-64000")  # KB: what was read is not read again
         except sqlite3.Error:
             connection.close()
             raise

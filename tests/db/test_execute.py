@@ -292,6 +292,17 @@ class TestCache:
         with Executor(store) as executor:
             assert executor.execute_many(jobs) == first
 
+    def test_a_book_that_cannot_be_written_still_answers_and_stops_nothing(
+        self, store: Store, database: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with Executor(store) as executor:
+            executor.execute(database, "SELECT 1")
+            monkeypatch.setattr(store, "read_only", True)
+            monkeypatch.setattr(store, "write", _refuse)
+            assert executor.execute(database, "SELECT 2").rows == ((2,),)
+            monkeypatch.setattr(supervisor._Worker, "send", _refuse)
+            assert executor.execute(database, "SELECT 1").rows == ((1,),)
+
     def test_equal_jobs_run_once(self, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         sent: list[object] = []
         send = supervisor._Worker.send

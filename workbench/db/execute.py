@@ -40,7 +40,8 @@ class Timing:
 class Executor:
     """The databases as a system may reach them: read-only, bounded, remembered.
 
-    Safe to share between threads. Without a store nothing is remembered.
+    Safe to share between threads. Without a store, or with one that cannot be written, nothing new is
+    remembered.
     """
 
     def __init__(self, store: Store | None = None, workers: int | None = None) -> None:
@@ -50,7 +51,7 @@ class Executor:
     @property
     def remembers(self) -> bool:
         """Whether what ran once is in a lab book, so that asking again costs little."""
-        return self._store is not None
+        return self._store is not None and not self._store.read_only
 
     def execute(self, database: Path, sql: str, limits: Limits = _DEFAULT) -> Execution:
         """What the database answers; whatever goes wrong with the query is a value."""
@@ -143,7 +144,7 @@ class Executor:
         return [known[key] for key in keys]
 
     def _keep(self, fresh: list[tuple[str, str, str, Answer]], limits: Limits) -> None:
-        if self._store and fresh:
+        if self._store and fresh and self.remembers:
             keep(self._store, fresh, limits)
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:

@@ -48,7 +48,7 @@ def database_fingerprints(
             if "digest" not in answer:
                 raise UnreadableDatabaseError(answer["error"])
             known[unknown[index]] = f"db:{answer['digest']}"
-        if store:
+        if store and not store.read_only:
             settled = time.time_ns() - _SETTLED
             with store.write() as connection:
                 connection.executemany(
