@@ -1,15 +1,13 @@
 """The process that runs untrusted SQL: one JSON line comes in for each query and one goes out.
 
 The supervisor starts it in an interpreter of its own with an empty environment and no site-packages, so
-it imports the standard library and two neighbours that do the same. It is built to be killed: the
+it imports the standard library and neighbours that do the same. It is built to be killed: the
 deadline here is only the clean path and the parent's SIGKILL the sure one.
 """
 
-import base64
 import gc
 import hashlib
 import json
-import math
 import os
 import resource
 import sqlite3
@@ -18,92 +16,32 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from workbench.db.guard import OPCODES, Guard
-from workbench.db.opening import connect, lenient_text, wal
+from workbench.db.door import Door, Opened
+from workbench.db.fetch import fetch
+from workbench.db.guard import OPCODES
+from workbench.db.opening import lenient_text, wal
 
 _MB = 1_000_000
 _ADDRESS_SPACE = 1536 * _MB  # what SQLite may allocate and map, and Python
 _FILE_SIZE = 4 * _MB  # zero would keep WAL databases from being read at all
 
 
-class _Opened(NamedTuple):
-    key: tuple[str, float, bool]
-    state: tuple[int, ...]
-    connection: sqlite3.Connection
-    guard: Guard
-
-
-class _Door:
-    """Opens a database for a query, and keeps the connection for the next one on the same file.
-
-    It is used again only while the file is the same and has no write-ahead log, and never after a query
-    that was stopped: nothing that the guard lets a query do lasts beyond its end. Opening takes longer than
-    most queries.
-    """
-
-    def __init__(self) -> None:
-        self._kept: _Opened | None = None
-
-    def open(self, path: str, sql: str, seconds: float) -> _Opened:
-        deadline = time.monotonic() + seconds
-        with_json = "json_" in sql.lower()
-        state = _state(path)
-        key = (path, seconds, with_json)
-        kept, self._kept = self._kept, None
-        if kept and kept.key == key and kept.state == state:
-            kept.guard.renew(deadline)
-            kept.connection.text_factory = str
-            return kept
-        if kept:
-            kept.connection.close()
-        connection = connect(Path(path), alone=True, patience=min(5.0, seconds / 2))
-        try:
-            connection.text_factory = str  # decoded in C; the lenient way only where it is needed
-            return _Opened(key, state, connection, Guard(connection, deadline, with_json=with_json))
-        except BaseException:
-            connection.close()
-            raise
-
-    def close(self, opened: _Opened, *, keep: bool) -> None:
-        if (
-            keep and opened.state
-        ):  # open on a write-ahead log, it would keep others from clearing it
-            self._kept = opened
-        else:
-            opened.connection.close()
-
-
-_door = _Door()
-
-
-def _state(path: str) -> tuple[int, ...]:
-    """What tells a file from another in its place; () for one that has a write-ahead log, or is not there."""
-    try:
-        os.stat(f"{path}-wal")  # noqa: PTH116  twice as fast as a Path's
-    except FileNotFoundError:
-        pass
-    else:
-        return ()
-    try:
-        found = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+_door = Door()
 
 
 def run(path: str, sql: str, seconds: float, max_rows: int, max_bytes: int) -> dict[str, Any]:
     """One query: an `Execution` as JSON can say it."""
 
-    def ask(opened: _Opened) -> dict[str, Any]:
+    def ask(opened: Opened) -> dict[str, Any]:
         try:
-            return _fetch(opened.connection, sql, max_rows, max_bytes)
+            return fetch(opened.connection, sql, max_rows, max_bytes)
         except sqlite3.OperationalError as error:
             if not str(error).startswith("Could not decode"):
                 raise
         opened.connection.text_factory = lenient_text
-        return _fetch(opened.connection, sql, max_rows, max_bytes)
+        return fetch(opened.connection, sql, max_rows, max_bytes)
 
     return _guarded(path, sql, seconds, ask, keep=True)
 
@@ -114,7 +52,7 @@ def time_runs(path: str, queries: list[str], repeats: int, seconds: float) -> di
     The opcodes, counted in tens, are the same on every machine and at every load.
     """
 
-    def measure(opened: _Opened) -> dict[str, Any]:
+    def measure(opened: Opened) -> dict[str, Any]:
         connection = opened.connection
         deadline = time.monotonic() + seconds
         opcodes = [_count_opcodes(connection, query, deadline) for query in queries]
@@ -149,7 +87,7 @@ def _guarded(
     path: str,
     sql: str,
     seconds: float,
-    work: Callable[[_Opened], dict[str, Any]],
+    work: Callable[[Opened], dict[str, Any]],
     *,
     keep: bool,
 ) -> dict[str, Any]:
@@ -168,66 +106,6 @@ def _guarded(
         _door.close(opened, keep=keep and ended)
     answer["seconds"] = time.monotonic() - started
     return answer
-
-
-def _fetch(
-    connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: int
-) -> dict[str, Any]:
-    cursor = connection.execute(sql)
-    if cursor.description is None:
-        raise ValueError("no statement in it that returns rows")
-    columns = [column[0] for column in cursor.description]
-    rows: list[tuple[Any, ...]] = []
-    kinds: set[type] = set()
-    size = 0
-    for row in cursor:  # one at a time: sixty-four rows of 20 MB would be past every cap
-        rows.append(row)
-        size += 16 * len(row)
-        for value in row:
-            kind = type(value)
-            kinds.add(kind)
-            if kind is str or kind is bytes:
-                size += len(value)
-        if size > max_bytes or len(rows) > max_rows:
-            rows.pop()
-            cap = f"{max_rows:,} rows" if size <= max_bytes else f"{max_bytes:,} bytes"
-            answer = {
-                "status": "too_large",
-                "error": f"the result is larger than {cap}",
-                "truncated": True,
-            }
-            break
-    else:
-        answer = {
-            "status": "ok" if rows else "empty",
-            "fingerprint": fingerprint(rows, float in kinds),
-        }
-    if bytes in kinds or float in kinds:
-        return answer | {"columns": columns, "rows": [list(map(_tagged, row)) for row in rows]}
-    return answer | {"columns": columns, "rows": rows}
-
-
-def fingerprint(rows: list[tuple[Any, ...]], with_floats: bool) -> str:
-    """A hash of the set of rows, equal for two results exactly when Python's sets of them are equal.
-
-    So 1 and 1.0 agree, 1 and "1" do not, duplicates and order do not matter: BIRD's comparison.
-    """
-    distinct = set(rows)
-    spelled = [tuple(map(_number, row)) for row in distinct] if with_floats else distinct
-    return hashlib.sha256("\n".join(sorted(map(repr, spelled))).encode()).hexdigest()
-
-
-def _number(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _tagged(value: Any) -> Any:
-    """JSON has no bytes and no infinity: a one-entry object stands for them."""
-    if isinstance(value, bytes):
-        return {"blob": base64.b64encode(value).decode()}
-    if isinstance(value, float) and math.isinf(value):
-        return {"float": repr(value)}
-    return value
 
 
 def _failure(error: Exception, denied: str, seconds: float) -> dict[str, Any]:
