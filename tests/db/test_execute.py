@@ -163,6 +163,31 @@ class TestHostileSQL:
     ) -> None:
         assert reason in executor.execute(database, sql).error
 
+    @pytest.mark.parametrize("name", ["is_locked", "busy", "too big", "out of memory", "disk I/O"])
+    def test_a_columns_name_does_not_make_its_absence_something_else(
+        self, store: Store, database: Path, name: str
+    ) -> None:
+        with Executor(store) as executor:
+            assert (
+                executor.execute(database, f"SELECT t.`{name}` FROM t").error
+                == f"no such column: t.{name}"
+            )
+            assert store.read("SELECT count(*) FROM executions") == [(1,)]
+
+    def test_a_view_that_is_no_utf8_stops_no_other_query(
+        self, executor: Executor, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "odd.sqlite"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1)")
+            connection.execute("PRAGMA writable_schema=ON")
+            view = b"CREATE VIEW v AS SELECT '\xff'"
+            connection.execute(
+                "INSERT INTO sqlite_master VALUES ('view', 'v', 'v', 0, CAST(? AS TEXT))", (view,)
+            )
+            connection.commit()
+        assert executor.execute(path, "SELECT a FROM t").rows == ((1,),)
+
     def test_an_error_names_no_folder(self, executor: Executor, database: Path) -> None:
         for sql in ("SELECT * FROM gone", "ATTACH '/etc/hosts' AS h", "SELECT"):
             assert str(database.parent) not in executor.execute(database, sql).error
@@ -354,6 +379,46 @@ class TestWorkers:
         late = [i for i, execution in enumerate(executions) if execution.status == "timeout"]
         assert late == [30, 31]
         assert all(executions[i].rows == ((i,),) for i in range(100) if i not in late)
+
+    def test_what_waits_behind_a_slow_query_is_answered_once_and_rightly(
+        self, executor: Executor, database: Path
+    ) -> None:
+        slow = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT {}) SELECT count(*) FROM c"
+        for n in range(
+            400_000, 1_600_000, 60_000
+        ):  # about the time after which work is handed over
+            jobs = [(database, slow.format(n)), *((database, f"SELECT {i}, {n}") for i in range(7))]
+            first, *others = executor.execute_many(jobs)
+            assert first.rows == ((n,),)
+            assert [other.rows for other in others] == [((i, n),) for i in range(7)]
+
+    def test_whoever_takes_the_answers_slowly_makes_no_query_late(
+        self, executor: Executor, database: Path
+    ) -> None:
+        pauses = iter([1.5, 1.5])
+        executions = executor.execute_many(
+            [(database, f"SELECT {i}") for i in range(40)],
+            BRIEF,
+            progress=lambda more: time.sleep(next(pauses, 0)) if more else None,
+        )
+        assert [execution.rows for execution in executions] == [((i,),) for i in range(40)]
+
+    def test_after_a_fork_parent_and_child_have_workers_of_their_own(self, database: Path) -> None:
+        program = (
+            "import os, sys; from pathlib import Path; from workbench.db.execute import Executor\n"
+            "executor = Executor(workers=2); path = Path(sys.argv[1]); executor.execute(path, 'SELECT 0')\n"
+            "me = 'parent' if os.fork() else 'child'\n"
+            "found = [executor.execute(path, f\"SELECT '{me}', {i}\").rows for i in range(100)]\n"
+            "assert found == [((me, i),) for i in range(100)], found\n"
+            "if me == 'parent': sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(database)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
 
     def test_large_queries_and_large_answers_pass_each_other(
         self, executor: Executor, database: Path

@@ -8,6 +8,8 @@ handler, which is why the worker is killable.
 import sqlite3
 import time
 
+from workbench.db.opening import lenient_text
+
 _MB = 1_000_000
 _HEAP = 512 * _MB  # what SQLite may allocate
 _MAPPED = 256 * _MB  # reading through mmap is 1.8 times faster
@@ -88,10 +90,11 @@ def _set_up_virtual_tables(connection: sqlite3.Connection, with_json: bool) -> N
     None of their rows is asked for: these may come from anywhere.
     """
     rootless = connection.execute(
-        "SELECT type, name, sql FROM sqlite_schema WHERE rootpage = 0"  # virtual tables, views, triggers
+        # Virtual tables, views and triggers; as bytes, for what is no UTF-8 must not stop every query.
+        "SELECT type, CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema WHERE rootpage = 0"
     ).fetchall()
-    names = [name for kind, name, _ in rootless if kind == "table"]
-    if with_json or any("json_" in text.lower() for _, _, text in rootless):
+    names = [lenient_text(name) for kind, name, _ in rootless if kind == "table" and name]
+    if with_json or any(b"json_" in (text or b"").lower() for _, _, text in rootless):
         names += ["json_each", "json_tree"]
     for name in names:
         quoted = name.replace('"', '""')

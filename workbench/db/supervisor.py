@@ -33,9 +33,8 @@ class Supervisor:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._idle: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
-        for _ in range(size):
-            self._idle.put(None)
+        self._process = os.getpid()
+        self._idle = _places(size)
 
     def run(
         self, requests: Sequence[dict[str, Any]], seconds: float
@@ -58,11 +57,14 @@ class Supervisor:
                     for event, _ in selector.select(max(wait, 0)):
                         worker: _Worker = event.data
                         for answer in worker.read():
-                            yield worker.answered(), answer
+                            if worker.holds:  # else it is of a request that was handed back
+                                yield worker.answered(), answer
                         worker.begins(seconds)
                     now = time.monotonic()
+                    # Whoever takes the answers may take long: one that waits to be read is not late.
+                    answering = {event.data for event, _ in selector.select(0)}
                     for worker in list(crew):
-                        late = worker.holds and now >= worker.deadline
+                        late = worker.holds and now >= worker.deadline and worker not in answering
                         if idle and not todo and now - worker.since > _STUCK:
                             todo.extend(worker.hand_back())
                         if late or not (worker.alive and worker.holds):
@@ -85,6 +87,8 @@ class Supervisor:
 
         As many go back as were taken, wherever an interrupt struck.
         """
+        if self._process != os.getpid():  # forked: the workers are the parent's
+            self._process, self._idle = os.getpid(), _places(self._size)
         taken: list[_Worker | None] = [self._idle.get()] if most else []
         try:
             while len(taken) < min(most, self._size):
@@ -109,6 +113,14 @@ class Supervisor:
                 place.kill()
         for _ in range(self._size - self._idle.qsize()):
             self._idle.put(None)
+
+
+def _places(size: int) -> "queue.SimpleQueue[_Worker | None]":
+    """Room for so many workers. A SimpleQueue, unlike others, cannot be left locked by an interrupt."""
+    places: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
+    for _ in range(size):
+        places.put(None)
+    return places
 
 
 class _Worker:
@@ -148,7 +160,9 @@ class _Worker:
         if not self.holds:
             self.begins(seconds)
         self._held += len(request)
-        self._input.write(request)
+        rest = memoryview(request)
+        while rest:  # a signal can cut a write short
+            rest = rest[self._input.write(rest) or 0 :]
         self.holds.append((index, request))
 
     def begins(self, seconds: float) -> None:

@@ -109,22 +109,29 @@ def _guarded(
 
 
 def _failure(error: Exception, denied: str, seconds: float) -> dict[str, Any]:
-    message = str(error)
-    if denied and not message.startswith("interrupted"):
-        return {"status": "denied", "error": f"{denied}: only a SELECT runs here"}
-    if message == "interrupted":
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary one
+    if code == sqlite3.SQLITE_INTERRUPT:
         return {"status": "timeout", "error": f"no answer within {seconds:g} s"}
-    if "too big" in message or "out of memory" in message:
+    if denied:
+        return {"status": "denied", "error": f"{denied}: only a SELECT runs here"}
+    if code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
         return {"status": "too_large", "error": "a value or a step is larger than it may be"}
-    if "locked" in message or "busy" in message:
-        return {
-            "status": "error",
-            "error": "the database is locked by another program",
-            "passing": True,
-        }
-    if isinstance(error, OSError) or "disk I/O" in message or "unable to open" in message:
-        return {"status": "error", "error": message, "passing": True}
-    return {"status": "error", "error": message}
+    answer: dict[str, Any] = {"status": "error", "error": _PASSING.get(code, str(error))}
+    if isinstance(error, OSError) and error.strerror:
+        answer["error"] = error.strerror  # the whole text would name the folder
+    if code in _PASSING or isinstance(error, OSError):
+        answer["passing"] = True
+    return answer
+
+
+_PASSING = {
+    sqlite3.SQLITE_BUSY: "the database is locked by another program",
+    sqlite3.SQLITE_LOCKED: "the database is locked by another program",
+    sqlite3.SQLITE_IOERR: "the disk gave an error",
+    sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
+    sqlite3.SQLITE_READONLY: "a program that ended while it wrote left a journal: open the database once"
+    " with a program that may write, which recovers it",
+}
 
 
 def digest(path: str) -> dict[str, Any]:
@@ -133,7 +140,7 @@ def digest(path: str) -> dict[str, Any]:
     file = Path(path)
     try:
         for part in (file, wal(file)):
-            if part.exists():
+            if part.is_file():
                 with part.open("rb") as opened:
                     content.update(hashlib.file_digest(opened, "sha256").digest())
     except OSError as error:
