@@ -61,8 +61,10 @@ class Supervisor:
                                 yield worker.answered(), answer
                         worker.begins(seconds)
                     now = time.monotonic()
-                    # Whoever takes the answers may take long: one that waits to be read is not late.
-                    answering = {event.data for event, _ in selector.select(0)}
+                    answering: set[_Worker] = set()
+                    if any(now >= worker.deadline for worker in crew):
+                        # Whoever takes the answers may be slow: one that waits to be read is not late.
+                        answering = {event.data for event, _ in selector.select(0)}
                     for worker in list(crew):
                         late = worker.holds and now >= worker.deadline and worker not in answering
                         if idle and not todo and now - worker.since > _STUCK:
@@ -160,9 +162,9 @@ class _Worker:
         if not self.holds:
             self.begins(seconds)
         self._held += len(request)
-        rest = memoryview(request)
-        while rest:  # a signal can cut a write short
-            rest = rest[self._input.write(rest) or 0 :]
+        written = self._input.write(request) or 0
+        while written < len(request):  # a signal cut it short
+            written += self._input.write(request[written:]) or 0
         self.holds.append((index, request))
 
     def begins(self, seconds: float) -> None:
