@@ -130,7 +130,7 @@ class Executor:
             for index, answer in self._supervisor.run(requests, limits.seconds):
                 key = todo[index]
                 known[key] = told(answer)
-                if self._store and not answer.get("passing"):
+                if self.remembers and not answer.get("passing"):
                     place, sql = places[key]
                     fresh.append((key, contents[place], sql, answer))
                     held += len(answer["rows"])
@@ -144,7 +144,7 @@ class Executor:
         return [known[key] for key in keys]
 
     def _keep(self, fresh: list[tuple[str, str, str, Answer]], limits: Limits) -> None:
-        if self._store and fresh and self.remembers:
+        if self._store and fresh:
             keep(self._store, fresh, limits)
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:

@@ -89,8 +89,7 @@ class Supervisor:
 
         As many go back as were taken, wherever an interrupt struck.
         """
-        if self._process != os.getpid():  # forked: the workers are the parent's
-            self._process, self._idle = os.getpid(), _places(self._size)
+        self._leave_to_the_parent()
         taken: list[_Worker | None] = [self._idle.get()] if most else []
         try:
             while len(taken) < min(most, self._size):
@@ -104,8 +103,14 @@ class Supervisor:
             for place in (taken + [None] * size)[:size]:
                 self._idle.put(place)
 
+    def _leave_to_the_parent(self) -> None:
+        """In a forked process the workers there are belong to the parent: begin with none."""
+        if self._process != os.getpid():
+            self._process, self._idle = os.getpid(), _places(self._size)
+
     def close(self) -> None:
         """End the idle workers; the supervisor can be used again."""
+        self._leave_to_the_parent()
         for _ in range(self._size):
             try:
                 place = self._idle.get_nowait()
