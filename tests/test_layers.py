@@ -11,7 +11,7 @@ FLOORS: list[set[str]] = [
     {"types", "errors", "canonical", "migrations", "salvage"},
     {"store", "prompts", "pool"},
     {"llm", "db"},
-    {"benchmarks", "embedded"},
+    {"benchmarks", "embedded", "lab"},
     VERBS,
     {"systems", "parallel"},
     {"train", "report"},

@@ -10,30 +10,17 @@ from pathlib import Path
 import click
 from tqdm import tqdm
 
-from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.bird import load_bird
-from workbench.benchmarks.bundled import load_bundled
-from workbench.benchmarks.spider import load_spider
+from workbench.benchmarks.check import check
+from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError, WorkbenchError
 from workbench.llm.commands import cache, preview
 from workbench.store import Store
 from workbench.types import Limits
 
-BENCHMARKS = (
-    "bird-dev",
-    "bird-mini-dev",
-    "bird-train",
-    "spider-dev",
-    "spider-train",
-    "bundled-dev",
+_root = click.option(
+    "--root", type=click.Path(path_type=Path), help="Folder where the benchmark was unpacked."
 )
-_ALIASES = {
-    "bird": "bird-dev",
-    "mini-dev": "bird-mini-dev",
-    "spider": "spider-dev",
-    "bundled": "bundled-dev",
-}
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -47,9 +34,7 @@ def cli(context: click.Context) -> None:
 
 @cli.command()
 @click.argument("benchmark")
-@click.option(
-    "--root", type=click.Path(path_type=Path), help="Folder where the benchmark was unpacked."
-)
+@_root
 @click.option(
     "--predictions",
     "first",
@@ -95,7 +80,8 @@ def evaluate(
 ) -> None:
     """Judge files of predictions.
 
-    BENCHMARK is bird-dev, bird-mini-dev, bird-train, spider-dev, spider-train or bundled-dev.
+    BENCHMARK is bird-dev, bird-mini-dev, bird-train, spider-dev, spider-train, bundled-dev or
+    bundled-train.
 
     EX comes in two senses, BIRD's (equal sets of rows) and Spider's (equal bags under some order of the
     columns, in order where gold has one). EM is Spider's exact set match, Soft-F1 that of BIRD's mini-dev.
@@ -126,6 +112,38 @@ def evaluate(
 
 
 @cli.command()
+@click.argument("benchmark", required=False)
+@_root
+def data(benchmark: str | None, root: Path | None) -> None:
+    """Check a benchmark: whether every gold query runs, and what it is made of.
+
+    Without BENCHMARK, list the names and where to get what is not bundled.
+    """
+    if benchmark is None:
+        print("\n".join(f"{name:14} {_source(name)}" for name in BENCHMARKS))
+        return
+    with Store() as store, Executor(store) as executor:
+        report = check(open_benchmark(benchmark, root), executor)
+    questions = sum(count for _, count in report.difficulties)
+    print(f"{questions} questions, {report.hints} with a hint")
+    for title, counts in (("difficulty", report.difficulties), ("gold with", report.features)):
+        shown = ", ".join(f"{name or 'none'} {count / questions:.0%}" for name, count in counts)
+        print(f"{title}: {shown}")
+    for name, tables, columns, rows in report.databases:
+        print(f"{name}: {tables} tables, {columns} columns, {rows:,} rows")
+    for complaint in report.complaints:
+        print(complaint)
+    sys.exit(bool(report.complaints))
+
+
+def _source(name: str) -> str:
+    if name.startswith("bundled"):
+        return "comes with the workbench"
+    place = "bird-bench.github.io" if name.startswith("bird") else "yale-lily.github.io/spider"
+    return f"unpack it from https://{place} and name its folder with --root"
+
+
+@cli.command()
 def reproduce() -> None:
     """Run the default experiment. The notebooks do not exist yet: the bundled predictions are judged."""
     print(
@@ -142,18 +160,6 @@ def reproduce() -> None:
 
 cli.add_command(cache)
 cli.add_command(preview)
-
-
-def open_benchmark(name: str, root: Path | None) -> Benchmark:
-    """The benchmark of that name, its files in `root`."""
-    full = _ALIASES.get(name, name)
-    if full not in BENCHMARKS:
-        raise BadInputError(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-    if full.startswith("bundled"):
-        return load_bundled(full.removeprefix("bundled-"))
-    if root is None:
-        raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
-    return (load_bird if full.startswith("bird") else load_spider)(root, full)
 
 
 def _files(names: Sequence[str]) -> list[Path]:

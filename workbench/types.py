@@ -1,4 +1,7 @@
-"""The records that everything else passes around. Frozen, few, and importing nothing of ours."""
+"""The records that everything else passes around. Frozen, few, and importing nothing of ours.
+
+They stand in the order in which a question meets them: what is asked, what is known, what came of it.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -120,6 +123,51 @@ class Schema:
                 for table in stay
             ),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ValueMatch:
+    """A value of a database that looks like a keyword of the question, and how much.
+
+    `edit` and `semantic` are similarities from 0 to 1, by spelling and by meaning.
+    """
+
+    table: str
+    column: str
+    value: str
+    keyword: str
+    edit: float
+    semantic: float
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionMatch:
+    """What the catalog says of a column, found because it resembles the question."""
+
+    table: str
+    column: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question answered in SQL, to learn from: never one about a database that is evaluated."""
+
+    question: str
+    sql: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """All that a prompt may see of a question: retrieval and pruning make it, generation reads it."""
+
+    question: Question
+    schema: Schema
+    values: tuple[ValueMatch, ...] = ()
+    descriptions: tuple[DescriptionMatch, ...] = ()
+    examples: tuple[Example, ...] = ()
 
 
 _DAY = 86_400

@@ -2,7 +2,8 @@
 
 `bundled_data/SPLIT` mirrors BIRD's layout, with `schema.sql` and one CSV a table in place of each SQLite
 file. An empty field is NULL. What is built lies under the workbench's home in a folder named after the
-text it was built from, and appears there whole or not at all.
+text it was built from, and appears there whole or not at all. The questions on train's databases are for
+learning from, those on dev's for judging; the few that are flawed on purpose stand in `flaws.json`.
 """
 
 import csv
@@ -10,9 +11,10 @@ import hashlib
 import sqlite3
 import tempfile
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.benchmark import Benchmark, read_items, text_field
 from workbench.benchmarks.bird import load_bird
 from workbench.db.quoting import quote
 from workbench.errors import BadInputError, StoreError
@@ -23,16 +25,41 @@ _SOURCE = Path(__file__).with_name("bundled_data")
 
 def load_bundled(split: str = "dev") -> Benchmark:
     """The questions of a split over databases of our own invention, in BIRD's layout."""
-    splits = sorted(path.name for path in _SOURCE.iterdir() if path.is_dir())
-    if split not in splits:
-        raise BadInputError(f"nothing bundled is called {split!r}; there is {', '.join(splits)}")
+    source = _source(split)
     try:
-        return load_bird(_built(_SOURCE / split), "bird-dev", name=f"bundled-{split}")
+        return load_bird(_built(source), f"bird-{split}", name=f"bundled-{split}")
     except (OSError, sqlite3.OperationalError) as error:
         raise StoreError(
             f"no bundled databases could be built in {home()}: {error}; set WORKBENCH_HOME to another"
             " folder"
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """What is wrong with a question on purpose, and the query that would be right, if one would."""
+
+    question_id: str
+    kind: str
+    note: str
+    sql: str = ""
+
+
+def load_flaws(split: str = "dev") -> tuple[Flaw, ...]:
+    """The questions of a split that are flawed as those of real benchmarks are: for labelling errors."""
+    path = _source(split) / "flaws.json"
+    fields = ("question_id", "flaw", "note", "SQL")
+    return tuple(
+        Flaw(*(text_field(item, number, path, field) for field in fields))
+        for number, item in enumerate(read_items(path))
+    )
+
+
+def _source(split: str) -> Path:
+    splits = sorted(path.name for path in _SOURCE.iterdir() if path.is_dir())
+    if split not in splits:
+        raise BadInputError(f"nothing bundled is called {split!r}; there are {', '.join(splits)}")
+    return _SOURCE / split
 
 
 def _built(source: Path) -> Path:
@@ -54,7 +81,7 @@ def _built(source: Path) -> Path:
         for name, text in texts.items():
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
             (draft / name).write_bytes(text)
-        for schema in sorted(draft.glob("dev_databases/*/schema.sql")):
+        for schema in sorted(draft.glob("*/*/schema.sql")):
             _build(schema.parent)
         try:
             draft.rename(target)

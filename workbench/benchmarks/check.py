@@ -1,0 +1,73 @@
+"""Is a benchmark sound, and what is it made of? Asked of ours in the tests, and of anybody's by `workbench data`."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.db.catalog import describe
+from workbench.db.execute import Executor
+from workbench.db.quoting import quote
+from workbench.db.schema import read_schema
+from workbench.db.sql.features import features
+
+_SLICES = {
+    "join": "join", "aggregate": "aggregation", "order and limit": "limit", "group by": "group_by",
+    "having": "having", "distinct": "distinct", "nested query": "nested", "case": "control_flow",
+    "arithmetic": "math_compute", "function": "scalar_function",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a benchmark is made of, in numbers, and a line for everything that is wrong with it."""
+
+    databases: tuple[tuple[str, int, int, int], ...]  # name, tables, columns, rows
+    difficulties: tuple[tuple[str, int], ...]
+    hints: int
+    features: tuple[tuple[str, int], ...]  # how many gold queries have each
+    complaints: tuple[str, ...]
+
+
+def check(benchmark: Benchmark, executor: Executor) -> Report:
+    """Run every gold query, read every database and its descriptions, compare all questions."""
+    complaints = []
+    golds = [benchmark.golds[question.id] for question in benchmark.questions]
+    jobs = [
+        (benchmark.database(q.db_id), g.sql)
+        for q, g in zip(benchmark.questions, golds, strict=True)
+    ]
+    made_of: Counter[str] = Counter()
+    asked: dict[tuple[str, str], str] = {}
+    for question, gold, execution in zip(
+        benchmark.questions, golds, executor.execute_many(jobs), strict=True
+    ):
+        if execution.status != "ok":
+            said = execution.error or "no rows"
+            complaints.append(f"question {question.id}: the gold query gives {said}")
+        text = " ".join(question.text.casefold().split())
+        if first := asked.get((question.db_id, text)):
+            complaints.append(f"question {question.id}: the same as {first}")
+        asked.setdefault((question.db_id, text), question.id)
+        if found := features(gold.sql):
+            made_of.update(name for name, field in _SLICES.items() if getattr(found, field))
+        else:
+            complaints.append(f"question {question.id}: the gold query cannot be read")
+    databases = []
+    for db_id in dict.fromkeys(question.db_id for question in benchmark.questions):
+        path = benchmark.database(db_id)
+        schema = read_schema(path)
+        if (folder := path.parent / "database_description").is_dir():
+            schema = describe(schema, folder)
+        complaints += [f"database {db_id}: {line}" for line in schema.skipped]
+        counts = executor.execute_many(
+            [(path, f"SELECT COUNT(*) FROM {quote(table.name)}") for table in schema.tables]
+        )
+        rows = [int(str(count.rows[0][0])) if count.rows else 0 for count in counts]
+        databases.append((db_id, len(schema.tables), len(schema.columns()), sum(rows)))
+    return Report(
+        tuple(databases),
+        tuple(Counter(gold.difficulty for gold in golds).most_common()),
+        sum(bool(question.evidence) for question in benchmark.questions),
+        tuple((name, made_of[name]) for name in _SLICES),
+        tuple(complaints),
+    )
