@@ -1,17 +1,19 @@
 """The bundled benchmark: built once, whole or not at all, and sound."""
 
+import hashlib
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
 from workbench.benchmarks import bundled
-from workbench.benchmarks.bundled import load_bundled
-from workbench.db.catalog import describe
+from workbench.benchmarks.bundled import load_bundled, load_flaws
+from workbench.benchmarks.check import check
 from workbench.db.execute import Executor
 from workbench.db.schema import read_schema
 from workbench.errors import BadInputError, StoreError
@@ -128,32 +130,81 @@ def test_a_home_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("split", ["test", "", "..", "dev/dev_databases"])
 def test_another_split_is_refused(split):
-    with pytest.raises(BadInputError, match=r"nothing bundled is called .*; there is dev"):
+    with pytest.raises(BadInputError, match=r"nothing bundled is called .*; there are dev, train"):
         load_bundled(split)
 
 
-def test_every_gold_query_returns_rows():
-    benchmark = load_bundled()
-    jobs = [(benchmark.database(q.db_id), benchmark.golds[q.id].sql) for q in benchmark.questions]
+both_splits = pytest.mark.parametrize("split", ["dev", "train"])
+
+
+@both_splits
+def test_it_is_sound(split):
     with Executor() as executor:
-        executions = executor.execute_many(jobs)
-    assert {
-        question.id: execution.error or execution.status
-        for question, execution in zip(benchmark.questions, executions, strict=True)
-        if execution.status != "ok"
-    } == {}
+        report = check(load_bundled(split), executor)
+    assert report.complaints == ()
 
 
-def test_every_description_is_read_and_none_is_missing():
-    benchmark = load_bundled()
-    for db_id in {question.db_id for question in benchmark.questions}:
-        database = benchmark.database(db_id)
-        schema = describe(read_schema(database), database.parent / "database_description")
-        assert schema.skipped == ()
-        assert any(schema.column(*column).description for column in schema.columns())
+@both_splits
+def test_it_is_as_large_and_as_hard_as_it_says(split):
+    with Executor() as executor:
+        report = check(load_bundled(split), executor)
+    questions = sum(count for _, count in report.difficulties)
+    assert questions >= 160
+    assert len(report.databases) == 4
+    for _, tables, columns, rows in report.databases:
+        assert 4 <= tables <= 10
+        assert 30 <= columns <= 120
+        assert 300 <= rows <= 90_000
+    shares = {name: count / questions for name, count in report.difficulties}
+    assert set(shares) == {"simple", "moderate", "challenging"}
+    assert 0.5 < shares["simple"] < 0.7  # BIRD's dev has 60, 30 and 9%
+    assert 0.05 < shares["challenging"] < 0.15
+    assert all(count for _, count in report.features)
 
 
-def test_every_database_is_asked_about():
-    benchmark = load_bundled()
+def test_train_and_dev_share_no_database_and_no_question():
+    dev, train = load_bundled("dev"), load_bundled("train")
+    assert not {q.db_id for q in dev.questions} & {q.db_id for q in train.questions}
+    assert not {q.text.lower() for q in dev.questions} & {q.text.lower() for q in train.questions}
+
+
+@both_splits
+def test_every_database_is_asked_about(split):
+    benchmark = load_bundled(split)
     there = {path.name for path in benchmark.databases.iterdir()}
     assert there == {question.db_id for question in benchmark.questions}
+
+
+@both_splits
+def test_the_flaws_are_of_questions_and_what_would_be_right_differs_from_gold(split):
+    benchmark, flaws = load_bundled(split), load_flaws(split)
+    questions = {question.id: question for question in benchmark.questions}
+    assert len({flaw.kind for flaw in flaws}) == 3
+    with Executor() as executor:
+        for flaw in flaws:
+            path = benchmark.database(questions[flaw.question_id].db_id)
+            gold = executor.execute(path, benchmark.golds[flaw.question_id].sql)
+            assert flaw.note
+            if flaw.sql:
+                right = executor.execute(path, flaw.sql)
+                assert right.status == "ok"
+                assert right.fingerprint != gold.fingerprint
+
+
+CONTENT = {  # what every machine must have built, whatever its SQLite writes into a file's header
+    "dev": "97e85a5a2c7e8b49",
+    "train": "06c4a570ef77defc",
+}
+
+
+@both_splits
+def test_what_is_built_is_the_same_everywhere(split):
+    benchmark = load_bundled(split)
+    digest = hashlib.sha256()
+    for db_id in sorted({question.db_id for question in benchmark.questions}):
+        with closing(sqlite3.connect(benchmark.database(db_id))) as database:
+            tables = database.execute("SELECT name, sql FROM sqlite_schema ORDER BY name").fetchall()
+            for name, sql in tables:
+                rows = database.execute(f'SELECT * FROM "{name}" ORDER BY rowid') if sql else []
+                digest.update(repr([name, sql, *rows]).encode())
+    assert digest.hexdigest()[:16] == CONTENT[split]

@@ -112,7 +112,7 @@ def test_a_change_while_reading_is_not_seen(path):
     create(path, "PRAGMA journal_mode = WAL; CREATE TABLE t (a)")
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("INSERT INTO t VALUES (1)")
-        with module._reading(path) as reader:
+        with module.reading(path) as reader:
             writer.execute("INSERT INTO t VALUES (2)")
             assert reader.execute("SELECT a FROM t").fetchall() == [(1,)]
 

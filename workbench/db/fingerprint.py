@@ -27,7 +27,7 @@ def database_fingerprints(
 
     A path that is no readable file is an UnreadableDatabaseError.
     """
-    states = {path: _state(path) for path in paths}
+    states = {path: file_state(path) for path in paths}
     places = {path: content_hash("place", str(path.resolve())) for path in states}
     remembered: dict[str, tuple[str, str]] = {}
     if store:
@@ -62,7 +62,7 @@ def database_fingerprints(
     return known
 
 
-def _state(path: Path) -> tuple[str, int]:
+def file_state(path: Path) -> tuple[str, int]:
     """What the folder says of the file and its log, as text; and when either last changed."""
     try:
         found = [path.stat()]

@@ -2,7 +2,10 @@
 
 import re
 
+from workbench.types import Value
+
 DESCRIPTION_LENGTH = 1_000
+VALUE_LENGTH = 100  # how much of one value a prompt shows
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEYWORDS = frozenset(
@@ -41,3 +44,12 @@ def one_line(text: str, length: int = DESCRIPTION_LENGTH) -> str:
     """The text without control characters and no longer than that: data must not end a comment."""
     text = _CONTROL.sub(" ", text)
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def literal(value: Value, length: int = VALUE_LENGTH) -> str:
+    """The value as SQL writes it, on one line; of a text or a blob no more than that length."""
+    if isinstance(value, str):
+        return "'" + one_line(value, length).replace("'", "''") + "'"
+    if isinstance(value, bytes):
+        return f"x'{one_line(value.hex(), length)}'"
+    return "NULL" if value is None else repr(value)

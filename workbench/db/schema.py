@@ -45,7 +45,7 @@ def read_schema(path: Path, db_id: str | None = None) -> Schema:
     stays as declared, with no `ref_columns` where it declared none and the target has no key to match.
     Raises `UnreadableDatabaseError`.
     """
-    with _reading(path) as connection:
+    with reading(path) as connection:
         kinds = {row[1]: row[2] for row in connection.execute("PRAGMA main.table_list")}
         names = [
             name
@@ -81,7 +81,7 @@ def with_examples(schema: Schema, path: Path, per_column: int = 3, max_length: i
     """
     tables: list[Table] = []
     skipped = list(schema.skipped)
-    with _reading(path) as connection:
+    with reading(path) as connection:
         connection.text_factory = bytes  # only the chosen values are worth decoding
         for table in schema.tables:
             try:
@@ -113,7 +113,7 @@ def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that sees one state of the database throughout, with errors told as ours."""
     try:
         with closing(connect(path)) as connection:

@@ -6,10 +6,9 @@ Anything may stand in a name, a type or a value, so all that is written is quote
 import re
 from collections.abc import Iterator
 
-from workbench.db.quoting import one_line, quote
+from workbench.db.quoting import literal, one_line, quote
 from workbench.types import Column, Schema, Table, Value
 
-_VALUE_LENGTH = 100  # how much of one value a prompt shows
 _TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.ASCII)
 
 
@@ -93,12 +92,4 @@ def _descriptions(column: Column) -> Iterator[str]:
 
 
 def _literals(values: tuple[Value, ...]) -> str:
-    return ", ".join(map(_literal, values))
-
-
-def _literal(value: Value) -> str:
-    if isinstance(value, str):
-        return "'" + one_line(value, _VALUE_LENGTH).replace("'", "''") + "'"
-    if isinstance(value, bytes):
-        return f"x'{one_line(value.hex(), _VALUE_LENGTH)}'"
-    return "NULL" if value is None else repr(value)
+    return ", ".join(map(literal, values))

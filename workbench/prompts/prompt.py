@@ -1,0 +1,114 @@
+"""Prompts by name. One Markdown file a call, `VERB/METHOD.md`, split into roles before any data is seen.
+
+A source is a comment, a line `# System` and what follows, a line `# User` and what follows. The user's
+part is made of sections that open with `## Title`; see README.md beside this file.
+"""
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.canonical import content_hash
+from workbench.errors import BadInputError
+from workbench.types import Message
+
+if TYPE_CHECKING:
+    from workbench.prompts.template import Template
+
+_OURS = Path(__file__).parent
+_NAME = re.compile(r"\w+/\w+", re.ASCII)
+_SECTION = re.compile(r"^## (.*)\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt as it was read. The fingerprint is of its source: an edit makes another."""
+
+    name: str
+    path: Path
+    fingerprint: str
+    variables: tuple[str, ...]
+    _template: "Template" = field(repr=False, compare=False)
+
+    def messages(self, **data: Any) -> tuple[Message, ...]:
+        """The system's and the user's message; data must be exactly the prompt's variables."""
+        system, user = self._rendered(data)
+        return ({"role": "system", "content": system}, {"role": "user", "content": user})
+
+    def sections(self, **data: Any) -> tuple[tuple[str, str], ...]:
+        """The rendered text as pairs of title and text, the system's part first, for whoever counts."""
+        system, user = self._rendered(data)
+        return (("System", system), *split_sections(user))
+
+    def _rendered(self, data: dict[str, Any]) -> tuple[str, str]:
+        if data.keys() != set(self.variables):
+            missing = ", ".join(sorted(set(self.variables) - data.keys()))
+            unknown = ", ".join(sorted(data.keys() - set(self.variables)))
+            faults = [missing and f"{missing} missing", unknown and f"{unknown} unknown"]
+            raise BadInputError(
+                f"prompt {self.name}: {' and '.join(filter(None, faults))}; it takes "
+                f"{', '.join(self.variables) or 'no data'}"
+            )
+        return self._template.render(data)
+
+
+def load(name: str, folder: Path | None = None) -> Prompt:
+    """The prompt of that name: from the user's own folder where it has one, else ours.
+
+    One that replaces ours is given the data that ours is given, and need not use all of it.
+    """
+    if folder is not None and not folder.is_dir():
+        raise BadInputError(
+            f"{folder} is no folder; a folder of prompts holds VERB/METHOD.md files"
+        )
+    found = [base / f"{name}.md" for base in (folder, _OURS) if base is not None]
+    found = [path for path in found if path.is_file()] if _NAME.fullmatch(name) else []
+    if not found:
+        known = ", ".join(names(folder))
+        raise BadInputError(f"no prompt is called {name!r}; there are {known}")
+    variables = None if found[-1] is found[0] else _read(name, found[-1]).variables
+    return _read(name, found[0], variables)
+
+
+def names(folder: Path | None = None) -> tuple[str, ...]:
+    """The names of all prompts, a user's among them."""
+    files = {
+        path.relative_to(base).with_suffix("").as_posix()
+        for base in (folder, _OURS)
+        if base is not None
+        for path in base.glob("*/*.md")
+    }
+    return tuple(sorted(filter(_NAME.fullmatch, files)))
+
+
+def split_sections(text: str) -> tuple[tuple[str, str], ...]:
+    """A rendered user's part as pairs of title and text. What stands before the first has no title."""
+    before, *rest = _SECTION.split(text)
+    pairs = zip(rest[::2], rest[1::2], strict=True)
+    found = tuple((title.strip(), body.strip("\n")) for title, body in pairs)
+    return (("", before.strip("\n")), *found) if before.strip() else found
+
+
+def _read(name: str, path: Path, variables: tuple[str, ...] | None = None) -> Prompt:
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise BadInputError(f"{path} cannot be read: {said}") from None
+    return _parsed(name, path, source, variables)
+
+
+@lru_cache(maxsize=256)
+def _parsed(name: str, path: Path, source: str, variables: tuple[str, ...] | None) -> Prompt:
+    from workbench.prompts.template import parse  # noqa: PLC0415  Jinja takes 40 ms to import
+
+    template = parse(source, path)
+    if variables is None:
+        variables = template.variables
+    elif unknown := set(template.variables) - set(variables):
+        raise BadInputError(
+            f"{path}: {', '.join(sorted(unknown))} unknown; {name} is given {', '.join(variables)}"
+        )
+    return Prompt(name, path, content_hash("prompt", source), variables, template)
