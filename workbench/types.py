@@ -289,6 +289,41 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """A judge saw two trials, by their places, in this order, and preferred one."""
+
+    first: int
+    second: int
+    winner: int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which trial a selector picked and why. `chosen` is its place among the trials, None among none.
+
+    `scores` has the selector's measure for each trial, in their order; `comparisons` what it asked.
+    """
+
+    question_id: str
+    trials: tuple[Trial, ...]
+    chosen: int | None
+    selector: str
+    scores: tuple[float, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    call_keys: tuple[str, ...] = ()
+
+    @property
+    def trial(self) -> Trial | None:
+        """The trial that was picked."""
+        return None if self.chosen is None else self.trials[self.chosen]
+
+    @property
+    def sql(self) -> str:
+        """The query that was picked; "" where there is none."""
+        return self.trial.candidate.sql if self.trial else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """One verdict: what a metric said of one answer to one question, and why."""
 

@@ -1,0 +1,87 @@
+"""Algorithm 4: failures and empty results are asked for again, with all that was tried before."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from workbench.db.execute import Executor
+from workbench.fix.fixer import Fixer, earlier
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+from workbench.types import Candidate, Context, Question, Trial
+
+QUESTION = Question("q1", "zoo", "Which animals have four legs?")
+RIGHT = "SELECT name FROM animal WHERE legs = 4"
+EMPTY = "SELECT name FROM animal WHERE legs = 'four'"
+BROKEN = "SELECT nome FROM animal"
+
+
+@pytest.fixture
+def zoo(tmp_path):
+    path = tmp_path / "zoo.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(
+            "CREATE TABLE animal(name TEXT, legs INTEGER); INSERT INTO animal VALUES ('cat', 4);"
+        )
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+
+        def fixed(sql, replies, **parameters):
+            script = Scripted(replies)
+            lab = Lab(Client(store, send=script), executor, lambda _: path)
+            context = Context(QUESTION, lab.schema("zoo"))
+            trial = Trial(Candidate(sql, "direct", 2), executor.execute(path, sql))
+            return Fixer("test/model", **parameters)(lab, context, trial), script
+
+        yield fixed
+
+
+def answer(sql):
+    return f"It was wrong.\n\nFinal answer: {sql}"
+
+
+def test_what_gives_rows_is_not_asked_about(zoo):
+    trial, script = zoo(RIGHT, [])
+    assert trial.candidate.sql == RIGHT
+    assert script.history == []
+
+
+@pytest.mark.parametrize("sql", [BROKEN, EMPTY])
+def test_an_error_and_an_empty_result_are_repaired(zoo, sql):
+    trial, _ = zoo(sql, [answer(RIGHT)])
+    assert (trial.candidate.sql, trial.execution.status) == (RIGHT, "ok")
+    assert trial.repaired_from.candidate.sql == sql
+
+
+def test_the_repaired_candidate_keeps_generator_sample_and_calls(zoo):
+    trial, _ = zoo(BROKEN, [answer(RIGHT)])
+    assert (trial.candidate.generator, trial.candidate.sample) == ("direct", 2)
+    assert len(trial.candidate.call_keys) == 1
+
+
+def test_it_stops_after_so_many_attempts_and_keeps_them_all(zoo):
+    tries = [EMPTY, "SELECT name FROM animal WHERE legs = 5", "SELECT nom FROM animal"]
+    trial, script = zoo(BROKEN, map(answer, [*tries, RIGHT]))
+    assert [t.candidate.sql for t in earlier(trial)] == [BROKEN, *tries[:2]]
+    assert trial.candidate.sql == tries[2]
+    assert len(script.history) == 3
+
+
+def test_it_shows_the_model_what_was_tried_before(zoo):
+    _, script = zoo(BROKEN, [answer(EMPTY), answer(RIGHT)])
+    second = script.history[1].messages[-1]["content"]
+    assert second.index(BROKEN) < second.index("no such column: nome") < second.index(EMPTY)
+
+
+def test_a_reply_without_sql_ends_it(zoo):
+    trial, script = zoo(BROKEN, ["I cannot help with that."])
+    assert trial.candidate.sql == BROKEN
+    assert len(script.history) == 1
+
+
+def test_no_attempts_change_nothing(zoo):
+    trial, script = zoo(BROKEN, [], attempts=0)
+    assert trial.candidate.sql == BROKEN
+    assert script.history == []

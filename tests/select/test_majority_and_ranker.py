@@ -1,0 +1,61 @@
+"""The other selectors: what most agree on, and what a model ranks first."""
+
+import itertools
+
+import pytest
+
+from workbench.llm.scripted import Scripted
+from workbench.select.groups import groups
+from workbench.select.majority import Majority
+from workbench.select.ranker import Ranker
+
+MODEL = "test/judge"
+
+
+def test_the_largest_group_wins(zoo):
+    selection = Majority()(
+        zoo.lab(None), zoo.context, zoo.trials("wrong", "right", "right, spelled otherwise")
+    )
+    assert selection.trial.execution.rows == (("cat",), ("dog",))
+    assert selection.scores == (1, 2, 2)
+
+
+def test_empty_results_do_not_outvote_an_answer(zoo):
+    selection = Majority()(
+        zoo.lab(None), zoo.context, zoo.trials("empty", "empty, too", "empty", "right")
+    )
+    assert selection.chosen == 3
+
+
+def test_a_group_speaks_through_the_query_that_most_of_it_wrote(zoo):
+    trials = zoo.trials("right, spelled otherwise", "right", "right")
+    assert groups(trials, "")[0].speaker == 1
+
+
+def test_a_majority_does_not_depend_on_the_order_of_arrival(zoo):
+    names = ("wrong", "right", "wrong, too")
+    picked = {
+        Majority()(zoo.lab(None), zoo.context, zoo.trials(*order)).sql
+        for order in itertools.permutations(names)
+    }
+    assert len(picked) == 1
+
+
+@pytest.mark.parametrize("reply", ["[2, 1]", "The best is [2,1].", '["2", "1"]', '["Candidate 2"]'])
+def test_the_ranker_picks_what_stands_first(zoo, reply):
+    trials = zoo.trials("wrong", "right")
+    order = groups(trials, f"0{zoo.context.question.id}")
+    selection = Ranker(MODEL)(zoo.lab(Scripted([reply])), zoo.context, trials)
+    assert selection.chosen == order[1].speaker
+
+
+@pytest.mark.parametrize("reply", ["", "none", "[]", "[9]", "[0]", '{"best": null}'])
+def test_a_reply_without_a_candidate_leaves_the_largest_group_on_top(zoo, reply):
+    trials = zoo.trials("wrong", "right", "right, spelled otherwise")
+    selection = Ranker(MODEL)(zoo.lab(Scripted([reply])), zoo.context, trials)
+    assert selection.trial.execution.rows == (("cat",), ("dog",))
+
+
+def test_one_result_needs_no_ranking(zoo):
+    trials = zoo.trials("right", "right, spelled otherwise")
+    assert Ranker(MODEL)(zoo.lab(Scripted([])), zoo.context, trials).chosen in {0, 1}
