@@ -1,6 +1,7 @@
 """The command line: tables and JSON for good input, one line and exit code 2 for any other."""
 
 import json
+import re
 import os
 import signal
 import sqlite3
@@ -12,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from workbench.benchmarks.bundled import load_bundled
 from workbench.cli import main
 from workbench.db.execute import Executor
-
-BUNDLED = Path(__file__).parents[1] / "experiments" / "ground_floor"
 
 
 @pytest.fixture
@@ -142,21 +142,46 @@ def test_verdicts_are_json_lines(run, bird, right, wrong, tmp_path):
     assert rows[0]["ex_bird"] == 1.0
 
 
-def test_the_bundled_predictions_with_efficiency(run):
-    command = ["evaluate", "bundled", "--predictions", BUNDLED, "--efficiency", 3, "--json"]
+def test_gold_as_a_prediction_on_the_bundled_questions_with_efficiency(run, tmp_path):
+    benchmark = load_bundled("train")
+    lines = [
+        json.dumps({"question_id": question.id, "sql": benchmark.golds[question.id].sql})
+        for question in benchmark.questions
+    ]
+    path = tmp_path / "gold.jsonl"
+    path.write_text("\n".join(lines))
+    command = ["evaluate", "bundled-train", "--predictions", path, "--efficiency", 2, "--json"]
     code, out, err = run(*command)
     assert (code, err) == (0, "")
-    for file in json.loads(out)["files"]:
-        assert file["n"] == json.loads(out)["questions"]
-        assert file["ves"] > 0
-        assert file["r_ves_opcodes"] > 0
+    (file,) = json.loads(out)["files"]
+    assert file["n"] == len(lines)
+    assert file["ex_bird"] == 100
+    assert file["ves"] > 0
+    assert file["r_ves_opcodes"] > 0
 
 
-def test_reproduce_says_what_it_is_and_judges_the_bundled_predictions(run):
-    code, out, err = run("reproduce")
+def test_reproduce_runs_every_system_and_says_whose_numbers_these_are(run):
+    code, out, err = run("reproduce", "--limit", "2")
     assert (code, err) == (0, "")
-    assert out.startswith("There are no notebooks yet.")
-    assert "with_descriptions against names_only" in out
+    assert out.startswith("Every number is that of embedded/parser")
+    assert re.findall(r"(?m)^ *(chase|chess|mac|direct)\b", out) == ["chase", "chess", "mac", "direct"]
+
+
+def test_ask_answers_a_question_about_any_file(run, bird):
+    database = bird / "dev_databases/zoo/zoo.sqlite"
+    code, out, err = run("ask", database, "How many animals are there?", "--system", "direct")
+    assert (code, err) == (0, "")
+    assert out.startswith("1 row:\n`COUNT(*)`\n4\n")
+    assert "Chosen by majority: 1 of 1 candidates" in out
+
+
+def test_data_says_what_a_benchmark_is_made_of(run, bird):
+    code, out, err = run("data", "bundled-train")
+    assert (code, err) == (0, "")
+    assert "translation_bureau: 10 tables" in out
+    code, out, _ = run("data", "bird-dev", "--root", bird)
+    assert "the gold query gives no rows" in out
+    assert code == 1
 
 
 def test_without_a_command_the_help_is_shown(run):
@@ -265,7 +290,7 @@ def test_a_damaged_database_shows_as_gold_that_failed(run, tmp_path, tiny, right
 
 def test_a_home_that_cannot_be_used_is_one_line(complaint, monkeypatch, right):
     monkeypatch.setenv("WORKBENCH_HOME", str(right))
-    said = complaint("evaluate", "bundled", "--predictions", BUNDLED)
+    said = complaint("evaluate", "bundled", "--predictions", right)
     assert "set WORKBENCH_HOME to another folder" in said
 
 
@@ -295,7 +320,7 @@ def start(tmp_path, *arguments):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=BUNDLED.parents[1],
+        cwd=Path(__file__).parents[1],
         env=os.environ | {"WORKBENCH_HOME": str(tmp_path / "home")},
     )
 

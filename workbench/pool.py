@@ -1,14 +1,14 @@
 """The trials of many questions by many generators: what selection, bounds and error notebooks work on."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
 
 from workbench.errors import BadInputError
-from workbench.types import Candidate, Trial
+from workbench.types import Candidate, Selection, Trial
 
 T = TypeVar("T")
 
@@ -70,6 +70,18 @@ def pool_of(pairs: Iterable[tuple[str, Trial]]) -> Pool:
     for question_id, trial in pairs:
         trials.setdefault(question_id, []).append(trial)
     return Pool({question_id: tuple(found) for question_id, found in trials.items()})
+
+
+def chosen(name: str, selections: Iterable[Selection]) -> Pool:
+    """What selectors picked, as a pool of one generator of that name; nothing where nothing was picked."""
+    return pool_of(
+        (
+            selection.question_id,
+            replace(trial, candidate=replace(trial.candidate, generator=name, sample=0)),
+        )
+        for selection in selections
+        if (trial := selection.trial)
+    )
 
 
 def _record(trial: Trial) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""What the embedded model reaches: one direct call per question, with and without what the prompt tells it.
+
+    python tests/benchmarks/measure_embedded.py                     the bundled dev split
+    python tests/benchmarks/measure_embedded.py --spider FOLDER     and Spider's questions, zero shot, no hints
+
+EX is BIRD's. Nothing here is a language model's result.
+"""
+
+import argparse
+import tempfile
+import time
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.named import open_benchmark
+from workbench.db.context_text import context_data
+from workbench.db.execute import Executor
+from workbench.embedded.answer import answer
+from workbench.evaluate.hardness import hardness
+from workbench.evaluate.stats import mean_interval
+from workbench.generate.direct import Direct
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.retrieve.keywords import Keywords
+from workbench.retrieve.retrieval import Retrieval
+from workbench.store import Store
+from workbench.types import Question
+
+MODEL = "embedded/parser"
+FULL = Retrieval(Keywords(MODEL))
+NO_VALUES = replace(FULL, index=None)
+
+
+def right(
+    lab: Lab, benchmark: Benchmark, retrieve: Retrieval, generate: Direct, *, hints: bool = True
+) -> list[list[bool]]:
+    """For each question, whether each sample's answer equals gold's."""
+    verdicts = []
+    for question in benchmark.questions:
+        asked = question if hints else Question(question.id, question.db_id, question.text)
+        context = retrieve(lab, asked, lab.schema(asked.db_id))
+        path = benchmark.database(question.db_id)
+        sqls = [candidate.sql for candidate in generate(lab, context)]
+        gold = lab.executor.execute(path, benchmark.golds[question.id].sql)
+        runs = lab.executor.execute_many([(path, sql) for sql in sqls])
+        verdicts.append([bool(r.fingerprint) and r.fingerprint == gold.fingerprint for r in runs])
+    return verdicts
+
+
+def shown(name: str, benchmark: Benchmark, verdicts: list[bool]) -> None:
+    """A line: the mean in percent and its interval, clustered by database."""
+    groups = [question.db_id for question in benchmark.questions]
+    found = mean_interval([float(verdict) for verdict in verdicts], groups)
+    interval = f"({100 * found.low:.1f} to {100 * found.high:.1f})"
+    print(f"{name:46} {100 * found.mean:6.2f}  {interval}  n={found.n}")
+
+
+def bundled(lab: Lab, benchmark: Benchmark) -> None:
+    """The figures of the bundled dev split."""
+    greedy = Direct(MODEL)
+    full = [v[0] for v in right(lab, benchmark, FULL, greedy)]
+    shown("hint, values, full schema", benchmark, full)
+    for level in ("simple", "moderate", "challenging"):
+        of_level = [
+            v
+            for q, v in zip(benchmark.questions, full, strict=True)
+            if benchmark.golds[q.id].difficulty == level
+        ]
+        print(f"  {level:44} {100 * sum(of_level) / len(of_level):6.2f}  n={len(of_level)}")
+    shown("without values", benchmark, [v[0] for v in right(lab, benchmark, NO_VALUES, greedy)])
+    without_hints = right(lab, benchmark, FULL, greedy, hints=False)
+    shown("without hints", benchmark, [v[0] for v in without_hints])
+    ten = right(lab, benchmark, FULL, replace(greedy, samples=10, temperature=1.0))
+    one = sum(sum(v) for v in ten) / sum(map(len, ten))
+    print(f"{'one sample at temperature 1 (mean of ten)':46} {100 * one:6.2f}")
+    shown("best of ten samples at temperature 1", benchmark, [any(v) for v in ten])
+
+
+def spider(lab: Lab, benchmark: Benchmark) -> None:
+    """EX per hardness, zero shot."""
+    verdicts = [v[0] for v in right(lab, benchmark, FULL, Direct(MODEL))]
+    shown("Spider, zero shot", benchmark, verdicts)
+    by_level: dict[str, list[bool]] = defaultdict(list)
+    for question, verdict in zip(benchmark.questions, verdicts, strict=True):
+        gold = benchmark.golds[question.id].sql
+        by_level[hardness(gold, benchmark.schemas[question.db_id])].append(verdict)
+    for level in ("easy", "medium", "hard", "extra"):
+        found = by_level[level]
+        print(f"  {level:44} {100 * sum(found) / len(found):6.2f}  n={len(found)}")
+
+
+def speed(lab: Lab, benchmark: Benchmark) -> None:
+    """Milliseconds of an answer to a direct prompt that was never seen, outside client and cache."""
+    took = []
+    for question in benchmark.questions[::3]:
+        context = FULL(lab, question, lab.schema(question.db_id))
+        data = context_data(context) | {"think": True}
+        request = lab.request("generate/direct", MODEL, question, {}, **data)
+        started = time.perf_counter()
+        answer(request.messages, temperature=0.0, seed="")
+        took.append(1000 * (time.perf_counter() - started))
+    took.sort()
+    print(
+        f"milliseconds an answer: median {took[len(took) // 2]:.1f}, "
+        f"95th percentile {took[int(0.95 * len(took))]:.1f}, longest {took[-1]:.1f}"
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--spider", type=Path, help="folder where Spider was unpacked")
+    arguments = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder) / "lab.sqlite") as store,
+        Executor(store) as executor,
+    ):
+        dev = open_benchmark("bundled-dev")
+        lab = Lab(Client(store), executor, dev.database)
+        bundled(lab, dev)
+        speed(lab, dev)
+        if arguments.spider:
+            real = open_benchmark("spider-dev", arguments.spider)
+            spider(replace(lab, database=real.database), real)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""A reply to every kind of call, in the form that the steps read."""
+
+import json
+import re
+
+import pytest
+
+from tests.prompts.cases import CASES, LIFTS
+from workbench.db.sql.reply import extract_sql
+from workbench.embedded.answer import answer
+from workbench.prompts.prompt import load
+
+SQL = [
+    case
+    for case in CASES
+    if case.split("/")[0] in {"generate", "fix"} and "examples_by" not in case
+]
+
+
+def said(case, temperature=0.0, seed="s", **changed):
+    data = CASES[case] | changed
+    return answer(load(case.split()[0]).messages(**data), temperature=temperature, seed=seed)
+
+
+@pytest.mark.parametrize("case", SQL)
+def test_where_a_query_is_asked_for_there_is_one_about_the_schema(case):
+    sql = extract_sql(said(case)).sql
+    assert re.search(r"\b(lift|visit)\b", sql)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("temperature", [0.0, 1.0, 1.8])
+def test_the_same_call_says_the_same_again(case, temperature):
+    assert said(case, temperature) == said(case, temperature)
+
+
+def test_samples_at_a_temperature_differ():
+    assert len({said("generate/direct", 1.5, str(seed)) for seed in range(10)}) > 1
+
+
+def test_at_temperature_zero_the_seed_means_nothing():
+    assert len({said("generate/direct", 0.0, str(seed)) for seed in range(5)}) == 1
+
+
+@pytest.mark.parametrize("case", ["generate/chess_candidate", "fix/reviser"])
+def test_a_json_object_is_one(case):
+    assert set(json.loads(said(case))) == {"reasoning", "sql"}
+
+
+def test_the_fixer_s_answer_stands_on_one_line():
+    assert re.search(r"^Final answer: SELECT .+$", said("fix/fixer"), re.MULTILINE)
+
+
+def test_what_was_tried_is_not_proposed_again():
+    tried = CASES["fix/fixer"]["query"]
+    assert extract_sql(said("fix/fixer")).sql != " ".join(tried.split())
+
+
+def test_an_answer_with_rows_is_left_as_it_is():
+    query = CASES["select/evaluate_one_candidate"]["query"]
+    result = CASES["select/evaluate_one_candidate"]["result"]
+    assert json.loads(said("fix/reviser", query=query, result=result))["sql"] == query
+
+
+def test_keywords_hold_names_and_the_hint_s_literals():
+    words = json.loads(said("retrieve/keywords", question="Was the lift in Bad Ems mended?"))
+    assert {"Bad Ems", "D"} <= set(words)
+
+
+def test_one_column_is_judged_by_what_the_question_says():
+    assert json.loads(said("prune/filter_column"))["relevant"] in {"yes", "no"}
+    column = "Column: visit.fault\nType: TEXT\nDescription: what was broken\nExamples: 'D', 'M'"
+    assert json.loads(said("prune/filter_column", column=column))["relevant"] == "yes"
+    column = "Column: lift.paint\nType: TEXT\nDescription: colour of the cabin"
+    assert json.loads(said("prune/filter_column", column=column))["relevant"] == "no"
+
+
+def test_tables_and_columns_are_those_of_the_schema():
+    tables = json.loads(said("prune/select_tables"))["tables"]
+    assert tables
+    assert set(tables) <= {table.name for table in LIFTS.tables}
+    columns = json.loads(said("prune/select_columns"))["columns"]
+    pairs = {(table, column) for table in columns for column in columns[table]}
+    assert ("visit", "fault") in pairs
+    assert pairs <= set(LIFTS.columns())
+
+
+def test_the_selector_of_mac_sql_speaks_of_every_table():
+    decided = json.loads(said("prune/mac_selector"))
+    assert set(decided) == {table.name for table in LIFTS.tables}
+    assert all(d in {"keep_all", "drop_all"} or isinstance(d, list) for d in decided.values())
+
+
+@pytest.mark.parametrize("case", ["generate/examples_by_feature", "generate/examples_by_column"])
+def test_examples_are_as_many_as_asked_for_and_all_different(case):
+    lines = [json.loads(line) for line in said(case).splitlines()]
+    assert len(lines) == 10
+    assert len({line["sql"] for line in lines}) == 10
+    assert all(line["question"] and line["sql"].startswith("SELECT") for line in lines)
+
+
+def test_the_better_query_is_preferred_in_either_place():
+    right = "SELECT SUM(T1.`time spent`) FROM visit AS T1 INNER JOIN lift AS T2 ON T1.lift_id = T2.lift_id WHERE T1.fault = 'D' AND T2.place = 'Town hall'"
+    good = {"query": right, "result": "1 row:\nSUM(T1.`time spent`)\n55"}
+    bad = {"query": "SELECT maker FROM lift", "result": "2 rows:\nmaker\n'Orlo'\n'Haus & Sohn'"}
+    for first, second, letter in ((good, bad, "A"), (bad, good, "B")):
+        pair = {f"{k}_a": v for k, v in first.items()} | {f"{k}_b": v for k, v in second.items()}
+        assert said("select/pairwise", **pair) == letter
+
+
+def test_the_ranker_ranks_every_candidate_and_an_error_last():
+    ranked = json.loads(said("select/ranker"))
+    assert sorted(ranked) == [1, 2, 3]
+    assert ranked[-1] == 3
+
+
+def test_unit_tests_tell_the_candidates_apart():
+    tests = json.loads(said("select/unit_tests"))
+    assert tests
+    verdicts = [said("select/evaluate_one_test", test=test).splitlines() for test in tests]
+    assert all(
+        {line.split(": ")[1] for line in lines} == {"passed", "failed"} for lines in verdicts
+    )
+
+
+def test_both_ways_of_judging_tests_agree():
+    tests = json.loads(said("select/unit_tests"))
+    candidate = CASES["select/evaluate_one_test"]["candidates"][0]
+    alone = said("select/evaluate_one_candidate", tests=tests, **candidate).splitlines()
+    together = [said("select/evaluate_one_test", test=test).splitlines()[0] for test in tests]
+    assert [line.split(": ")[1] for line in alone] == [line.split(": ")[1] for line in together]
+
+
+def test_a_test_by_somebody_else_is_judged_by_what_it_names():
+    told = said("select/evaluate_one_candidate").splitlines()
+    assert told[0] == "Unit test 1: passed"
+
+
+def test_without_a_schema_it_says_so():
+    assert "no schema" in answer([{"role": "user", "content": "Tell me a joke."}])

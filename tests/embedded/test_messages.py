@@ -1,0 +1,113 @@
+"""The model reads what a prompt tells, and tells the kind of a call by what it asks for."""
+
+import pytest
+
+from tests.prompts.cases import CASES, CONTEXT, LIFTS
+from workbench.embedded.messages import read
+from workbench.prompts.prompt import load
+
+KINDS = {
+    "retrieve/keywords": "keywords",
+    "prune/filter_column": "filter_column",
+    "prune/select_tables": "select_tables",
+    "prune/select_columns": "select_columns",
+    "prune/mac_selector": "mac_selector",
+    "generate/examples_by_feature": "examples",
+    "generate/examples_by_column": "examples",
+    "fix/fixer": "mend",
+    "fix/reviser": "mend",
+    "fix/refiner": "mend",
+    "select/pairwise": "pairwise",
+    "select/ranker": "ranker",
+    "select/unit_tests": "unit_tests",
+    "select/evaluate_one_test": "evaluate_candidates",
+    "select/evaluate_one_candidate": "evaluate_tests",
+}
+TELLING_A_SCHEMA = [case for case in CASES if "schema" in CASES[case]]
+
+
+def asked(case):
+    return read(load(case.split()[0]).messages(**CASES[case]))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_knows_what_is_asked_for(case):
+    assert asked(case).call == KINDS.get(case.split()[0], "generate")
+
+
+@pytest.mark.parametrize("case", TELLING_A_SCHEMA)
+def test_it_reads_the_schema_and_no_worked_example_s(case):
+    schema = asked(case).context.schema
+    told = {(t.name, c.name): c.examples for t in schema.tables for c in t.columns}
+    assert set(told) == set(LIFTS.columns())
+    assert ("lift", "lift_id") in {
+        (k.ref_table, *k.ref_columns) for k in schema.table("visit").foreign_keys
+    }
+    assert "Town hall" in told["lift", "place"]
+
+
+def test_it_reads_question_hint_values_descriptions_and_examples():
+    context = asked("generate/online_examples").context
+    assert context.question.text == CONTEXT.question.text
+    assert context.question.evidence == CONTEXT.question.evidence
+    assert [(v.table, v.column, v.value) for v in context.values] == [
+        ("lift", "place", "Town hall"),
+        ("visit", "fault", "D"),
+    ]
+    assert context.descriptions[0].column == "time spent"
+    assert [example.question for example in context.examples] == [
+        "How many lifts are there?",
+        "Which makers?",
+    ]
+    assert context.examples[1].hint == "makers refers to maker"
+
+
+def test_the_order_in_which_a_schema_is_shown_means_nothing():
+    shown = load("generate/direct").messages(**CASES["generate/direct"])
+    first, second = shown[1]["content"].split("CREATE TABLE ")[1:]
+    fence = second.index("```")
+    turned = shown[1]["content"].replace(
+        f"{first}CREATE TABLE {second[:fence]}",
+        f"{second[:fence]}\nCREATE TABLE {first.rstrip()}\n",
+    )
+    assert turned != shown[1]["content"]
+    assert read([{"role": "user", "content": turned}]).context == read(shown).context
+
+
+def test_it_reads_candidates_with_their_results():
+    one, two = asked("select/pairwise").candidates
+    assert one[0].startswith("SELECT `time spent`")
+    assert one[1].startswith("2 rows:")
+    assert two[1].startswith("No rows:")
+
+
+def test_it_reads_what_was_tried_and_the_query_at_hand_last():
+    attempts = asked("fix/fixer").attempts
+    assert [said.split(":")[0] for _, said in attempts] == ["Error", "No rows"]
+
+
+def test_it_reads_unit_tests():
+    assert len(asked("select/evaluate_one_candidate").tests) == 2
+
+
+def test_a_fence_that_data_made_longer_is_read_whole():
+    text = "## Query\n````sql\nSELECT '```'\n````\n\n## Result\nNo rows:\n\n## Answer\nFinal answer: SELECT ..."
+    assert read([{"role": "user", "content": text}]).attempts == (("SELECT '```'", "No rows:"),)
+
+
+def test_a_prompt_by_somebody_else_is_read_for_what_it_says():
+    text = """Here is my database.
+    CREATE TABLE frog (name TEXT, size REAL);
+    Question: How many frogs are there?
+    Evidence: frogs refers to name
+    Answer in SQL."""
+    told = read([{"role": "user", "content": text}])
+    assert told.call == "generate"
+    assert told.context.schema.columns() == (("frog", "name"), ("frog", "size"))
+    assert told.context.question.text == "How many frogs are there?"
+    assert told.context.question.evidence == "frogs refers to name"
+
+
+@pytest.mark.parametrize("text", ["", "hello", "## Question", "## Answer\n", "{" * 50, "\x00"])
+def test_whatever_is_said_something_is_understood(text):
+    assert read([{"role": "user", "content": text}]).call

@@ -1,0 +1,92 @@
+"""Reached like any model, answering from the messages alone."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench.embedded import provider
+from workbench.llm.client import Client
+from workbench.store import Store
+from workbench.types import Request
+
+ROOT = Path(__file__).parents[2]
+
+# Whatever touches the world outside the process raises an audit event.
+ALONE = """
+import sys
+from tests.prompts.cases import CASES
+from workbench.embedded.answer import answer
+from workbench.prompts.prompt import load
+
+prompts = {case: load(case.split()[0]).messages(**data) for case, data in CASES.items()}
+asked = [[dict(m, content=m["content"].replace("door", "motor")) for m in p] for p in prompts.values()]
+for messages in prompts.values():
+    answer(messages, temperature=1.0, seed="first")  # modules and weights are loaded with the first answers
+seen = []
+sys.addaudithook(lambda event, args: seen.append((event, args)) if watching else None)
+watching = True
+for messages in asked:
+    assert answer(messages, temperature=1.0, seed="second")
+watching = False
+world = ("open", "os.", "sqlite3.", "socket.", "subprocess.", "urllib.", "shutil.", "import", "ctypes.")
+outside = [(event, args) for event, args in seen if event.startswith(world)]
+assert not outside, outside
+open("/dev/null").close()
+watching = True
+open("/dev/null").close()
+watching = False
+assert any(event == "open" for event, _ in seen), "the hook hears nothing"
+print("alone")
+"""
+
+
+def run(script):
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_opens_no_file_no_database_and_no_network_to_answer():
+    assert run(ALONE) == "alone\n"
+
+
+@pytest.fixture
+def book(tmp_path):
+    with Store(tmp_path / "lab.sqlite") as store:
+        yield store
+
+
+def ask(text="## Answer\nGive only a JSON list of strings:\n", **parameters):
+    messages = [{"role": "user", "content": f"## Question\nWho is Ada Lovelace?\n\n{text}"}]
+    return Request("retrieve/keywords", "embedded/parser", messages, parameters)
+
+
+def test_it_is_reached_through_the_client_and_costs_nothing(book):
+    client = Client(book)
+    answer = client.complete(ask(temperature=0.0))
+    assert "Ada Lovelace" in answer.text
+    assert (answer.cost, answer.cached) == (0.0, False)
+    assert answer.usage.input > 0
+    assert Client(book, offline=True).complete(ask(temperature=0.0)).cached
+
+
+def test_another_version_of_it_does_not_answer_from_what_this_one_said(book, monkeypatch):
+    key = Client(book).key(ask())
+    from workbench.llm import provider as providers
+
+    make, version = providers._ours["embedded"]
+    monkeypatch.setitem(providers._ours, "embedded", (make, version + "changed"))
+    assert Client(book).key(ask()) != key
+
+
+def test_its_version_is_a_hash_of_its_code_and_weights():
+    assert re.fullmatch(r"embedded/parser@[0-9a-f]{16}", provider.version())
+
+
+def test_a_model_that_does_not_exist_is_one_clear_error(book):
+    request = Request("p", "embedded/oracle", [{"role": "user", "content": "hello"}])
+    answer = Client(book).complete(request)
+    assert "there is no model embedded/oracle; there is embedded/parser" in answer.error
