@@ -33,19 +33,30 @@ def run(program: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+def program(word: str) -> str:
+    (found,) = [text for text in PROGRAMS if word in text]
+    return found
+
+
+def test_the_system_program_answers_twice(tmp_path: Path) -> None:
+    lines = run(program("chase_sql"), tmp_path)
+    assert len(lines) == 2
+    assert all(line.startswith("SELECT ") for line in lines)
+
+
 def test_the_database_program_shows_schema_answer_and_plan(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "my.sqlite")) as database:
         database.executescript(
             "CREATE TABLE customer(id INTEGER); INSERT INTO customer VALUES (7), (8)"
         )
-    lines = run(PROGRAMS[0], tmp_path)
+    lines = run(program("narrate"), tmp_path)
     assert lines[0] == "CREATE TABLE customer ("
     assert "ok ((2,),)" in lines
     assert lines[-1].endswith("Return the number of rows.")
 
 
 def test_the_model_program_asks_for_three_samples(tmp_path: Path) -> None:
-    lines = run(OFFLINE + PROGRAMS[1], tmp_path)
+    lines = run(OFFLINE + program("range(3)"), tmp_path)
     assert lines[:4] == ["SELECT 1", "SELECT 1", "SELECT 1", "3 calls paid: $0.0000"]
 
 

@@ -19,7 +19,7 @@ class Lab:
     """The client and the executor share a lab book; `database` tells where a db_id's file lies.
 
     A prompt that `prompts`, a folder of the user's own, holds under its name replaces ours. `system`
-    names in the lab book on whose behalf calls are made.
+    names in the lab book on whose behalf calls are made; `watch` is told every request that is made.
     """
 
     client: Client
@@ -27,6 +27,7 @@ class Lab:
     database: Callable[[str], Path]
     prompts: Path | None = None
     system: str = ""
+    watch: Callable[[Request], object] | None = None
 
     def request(
         self,
@@ -40,7 +41,10 @@ class Lab:
     ) -> Request:
         """A call of the prompt named VERB/METHOD, rendered with the data."""
         messages = load(prompt, self.prompts).messages(**data)
-        return Request(prompt, model, messages, parameters, sample, question.id, self.system)
+        request = Request(prompt, model, messages, parameters, sample, question.id, self.system)
+        if self.watch:
+            self.watch(request)
+        return request
 
     def schema(self, db_id: str) -> Schema:
         """The database as prompts show it: with its catalog's descriptions and example values."""

@@ -18,13 +18,14 @@ class Group:
     speaker: int
 
 
-def groups(trials: Sequence[Trial], seed: str) -> tuple[Group, ...]:
+def groups(trials: Sequence[Trial], seed: str, *, empty_apart: bool = True) -> tuple[Group, ...]:
     """The groups that a selector may choose among, in an order drawn from the seed and their results.
 
-    Trials with rows come first: one without rows counts only where none has any, one that failed only
-    where all did. A group speaks through the query that most of its members wrote.
+    Trials with rows come first: one without rows counts only where none has any (unless `empty_apart` is
+    false), one that failed only where all did. A group speaks through the query that most of its members
+    wrote.
     """
-    for statuses in ({"ok"}, {"empty"}, None):
+    for statuses in ({"ok"}, {"empty"}, None) if empty_apart else ({"ok", "empty"}, None):
         places = [
             place
             for place, trial in enumerate(trials)

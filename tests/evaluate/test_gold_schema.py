@@ -1,0 +1,103 @@
+"""Schemas made around what gold uses: alone, and among thousands of columns."""
+
+from itertools import pairwise
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.evaluate.gold_schema import around_gold, linking_by_stage
+from workbench.types import Column, Context, ForeignKey, Gold, Question, Schema, Table, fold
+
+
+def table(name, *columns, key=(), links=()):
+    return Table(name, tuple(map(Column, columns)), key, tuple(links))
+
+
+ZOO = Schema(
+    "zoo",
+    (
+        table("animal", "id", "name", "legs", "home", key=("id",)),
+        table("cage", "number", "animal_id", "size", links=[ForeignKey(("animal_id",), "animal", ("id",))]),
+        table("keeper", "id", "name", key=("id",)),
+    ),
+)  # fmt: skip
+POND = Schema(
+    "pond",
+    (
+        table("Animal", "id", "kind", key=("id",)),
+        table("catch", "animal_id", "day", links=[ForeignKey(("animal_id",), "Animal", ("id",))]),
+    ),
+)
+GOLD = Gold("q1", "SELECT name FROM animal WHERE legs = 4")
+CORE = {("animal", "id"), ("animal", "name"), ("animal", "legs")}
+
+
+def columns(schema):
+    return set(schema.columns())
+
+
+def test_alone_it_is_what_gold_uses_and_the_keys():
+    assert columns(around_gold(ZOO, GOLD)) == CORE
+
+
+@pytest.mark.parametrize("size", [3, 4, 7, 9, 13, 14, 50, 500])
+def test_there_are_exactly_as_many_columns_as_asked_for_and_golds_are_among_them(size):
+    large = around_gold(ZOO, GOLD, size, (POND,))
+    assert len(large.columns()) == len(columns(large)) == size
+    assert columns(large) >= CORE
+
+
+def test_names_of_tables_differ_as_sqlite_compares_them():
+    names = [fold(t.name) for t in around_gold(ZOO, GOLD, 100, (POND, POND)).tables]
+    assert len(names) == len(set(names))
+    assert {"animal", "pond_animal", "pond_2_animal"} <= set(names)
+
+
+def test_a_larger_schema_has_the_columns_of_a_smaller_one():
+    sizes = [columns(around_gold(ZOO, GOLD, size, (POND,))) for size in range(3, 60, 7)]
+    assert all(small < large for small, large in pairwise(sizes))
+
+
+def test_another_question_and_another_seed_draw_other_columns():
+    drawn = {
+        frozenset(columns(around_gold(ZOO, gold, 6, (POND,), seed)))
+        for gold in (GOLD, Gold("q2", GOLD.sql))
+        for seed in (0, 1)
+    }
+    assert len(drawn) > 1
+    assert around_gold(ZOO, GOLD, 6, (POND,)) == around_gold(ZOO, GOLD, 6, (POND,))
+
+
+def test_keys_point_only_at_columns_that_are_there():
+    for size in range(3, 40):
+        large = around_gold(ZOO, GOLD, size, (POND,))
+        for one in large.tables:
+            there = {column.name for column in one.columns}
+            assert set(one.primary_key) <= there
+            for key in one.foreign_keys:
+                assert set(key.columns) <= there
+                assert all(large.column(key.ref_table, name) for name in key.ref_columns)
+
+
+def test_a_copied_key_points_at_its_copy():
+    large = around_gold(ZOO, GOLD, 17, (POND,))
+    keys = {one.name: one.foreign_keys for one in large.tables}
+    assert keys["catch"][0].ref_table == "pond_Animal"
+    assert keys["pond_2_catch"][0].ref_table == "pond_2_Animal"
+
+
+def test_the_questions_own_database_is_no_other():
+    with pytest.raises(BadInputError, match="50 columns were asked for and 9 are there"):
+        around_gold(ZOO, GOLD, 50, (ZOO,))
+
+
+def test_of_gold_that_cannot_be_read_the_whole_schema_is_kept():
+    assert columns(around_gold(ZOO, Gold("q1", "SELEC name"))) == columns(ZOO)
+
+
+def test_linking_after_each_stage_leaves_out_what_cannot_be_read():
+    question = Question("q1", "zoo", "?")
+    contexts = [Context(question, ZOO), Context(question, ZOO.only(CORE))]
+    whole, cut = linking_by_stage([(contexts, GOLD), (contexts, Gold("q2", "SELEC"))])
+    assert (whole.table_precision, whole.column_precision) == (1 / 3, 2 / 9)
+    assert (cut.table_precision, cut.column_precision, cut.column_recall) == (1, 2 / 3, 1)

@@ -1,0 +1,153 @@
+"""CHESS's revise and MAC-SQL's Refiner: when they ask, what they show, when they stop, what they keep."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from workbench.db.execute import Executor
+from workbench.fix.refiner import Refiner, told
+from workbench.fix.reviser import Reviser
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+from workbench.types import Candidate, Context, Execution, Question, Trial
+
+QUESTION = Question("q1", "zoo", "Which animals have four legs?")
+RIGHT = "SELECT name FROM animal WHERE legs = 4"
+OTHER = "SELECT name, legs FROM animal WHERE legs = 4"
+EMPTY = "SELECT name FROM animal WHERE legs = 'four'"
+BROKEN = "SELECT nome FROM animal"
+BOTH = [Reviser("test/model"), Refiner("test/model")]
+
+
+@pytest.fixture
+def mend(tmp_path):
+    """`mend(step, sql, replies)`: the trial that comes of it, and what was asked."""
+    path = tmp_path / "zoo.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(
+            "CREATE TABLE animal(name TEXT, legs INTEGER); INSERT INTO animal VALUES ('cat', 4);"
+        )
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+
+        def mend(step, sql, replies, sample=2):
+            script = Scripted(replies)
+            lab = Lab(Client(store, send=script), executor, lambda _: path)
+            context = Context(QUESTION, lab.schema("zoo"))
+            trial = Trial(Candidate(sql, "g", sample), executor.execute(path, sql))
+            return step(lab, context, trial), script.history
+
+        yield mend
+
+
+def chain(trial):
+    found = []
+    while trial:
+        found.append(trial.candidate.sql)
+        trial = trial.repaired_from
+    return found[::-1]
+
+
+@pytest.mark.parametrize("step", BOTH)
+def test_a_query_with_rows_is_left_alone(mend, step):
+    trial, asked = mend(step, RIGHT, [])
+    assert chain(trial) == [RIGHT]
+    assert asked == []
+
+
+@pytest.mark.parametrize("step", BOTH)
+@pytest.mark.parametrize("sql", [BROKEN, EMPTY, ""])
+def test_what_fails_or_finds_nothing_is_mended(mend, step, sql):
+    trial, asked = mend(step, sql, [f"```sql\n{RIGHT}\n```"])
+    assert chain(trial) == [sql, RIGHT]
+    assert trial.execution.status == "ok"
+    assert len(asked) == 1
+    assert (trial.candidate.generator, trial.candidate.sample) == ("g", 2)
+
+
+@pytest.mark.parametrize("step", BOTH)
+def test_the_model_sees_the_query_and_what_the_database_said(mend, step):
+    _, asked = mend(step, BROKEN, [RIGHT])
+    text = asked[0].messages[1]["content"]
+    assert f"## Query\n```sql\n{BROKEN}\n```" in text
+    assert "Error: no such column: nome" in text
+
+
+def test_the_refiner_is_told_the_exceptions_class(mend):
+    _, asked = mend(Refiner("test/model"), BROKEN, [RIGHT])
+    assert "Exception class: sqlite3.OperationalError" in asked[0].messages[1]["content"]
+    assert "Exception" not in told(Execution("empty", ("name",)))
+
+
+def test_the_word_error_in_a_query_does_not_hide_its_error(mend):
+    trial, _ = mend(Refiner("test/model"), "SELECT error FROM animal", [RIGHT])
+    assert trial.candidate.sql == RIGHT
+
+
+@pytest.mark.parametrize("step", BOTH)
+def test_three_tries_and_no_more_and_the_last_is_run(mend, step):
+    tries = [f"SELECT name FROM animal WHERE legs = {n}" for n in (5, 6, 7, 8)]
+    trial, asked = mend(step, BROKEN, tries)
+    assert chain(trial) == [BROKEN, *tries[:3]]
+    assert trial.execution.status == "empty"
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("step", BOTH)
+def test_where_all_tries_do_worse_the_first_query_comes_back_and_all_are_remembered(mend, step):
+    tries = ["SELECT a FROM animal", "SELECT b FROM animal", "SELECT c FROM animal"]
+    trial, _ = mend(step, EMPTY, tries)
+    assert chain(trial) == [EMPTY, *tries, EMPTY]
+    assert trial.execution.status == "empty"
+    assert len(trial.candidate.call_keys) == 3
+
+
+@pytest.mark.parametrize("step", BOTH)
+@pytest.mark.parametrize(
+    "reply", ["", "I cannot.", "{}", '{"sql": null}', BROKEN, "select  NOME from animal"]
+)
+def test_a_reply_without_another_query_ends_it_and_loses_nothing(mend, step, reply):
+    trial, asked = mend(step, BROKEN, [reply or Refusal("rejected", "no")])
+    assert chain(trial) == [BROKEN]
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f'{{"reasoning": "legs is a number", "sql": "{RIGHT}"}}',
+        f'```json\n{{"reasoning": "the "legs"", "sql": "{RIGHT}"}}\n```',
+        f"{{'sql': '{RIGHT}'}}",
+        f"```sql\n{RIGHT};\n```",
+        RIGHT,
+    ],
+)
+def test_a_revision_in_any_dress(mend, reply):
+    trial, _ = mend(Reviser("test/model"), EMPTY, [reply])
+    assert trial.candidate.sql == RIGHT
+
+
+def test_a_sound_query_is_looked_at_where_that_is_asked_for(mend):
+    trial, asked = mend(Reviser("test/model", sound=True), OTHER, [RIGHT, RIGHT])
+    assert chain(trial) == [OTHER, RIGHT]
+    assert len(asked) == 2  # the second says that nothing is to be changed
+    assert "'cat' | 4" in asked[0].messages[1]["content"]
+
+
+def test_a_revision_that_loses_the_rows_is_not_kept(mend):
+    trial, _ = mend(Reviser("test/model", revisions=1, sound=True), RIGHT, [EMPTY])
+    assert chain(trial) == [RIGHT, EMPTY, RIGHT]
+    assert trial.execution.rows == (("cat",),)
+
+
+@pytest.mark.parametrize("step", [Reviser, Refiner])
+@pytest.mark.parametrize(("temperature", "sample"), [(0.0, 0), (0.7, 2)])
+def test_the_temperature_asked_for_is_sent_and_at_0_samples_share_their_calls(
+    mend, step, temperature, sample
+):
+    _, asked = mend(step("test/model", temperature=temperature), BROKEN, [RIGHT])
+    assert asked[0].parameters == {"temperature": temperature}
+    assert asked[0].sample == sample

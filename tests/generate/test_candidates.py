@@ -1,0 +1,127 @@
+"""What all generators share, and the two that CHESS and MAC-SQL add."""
+
+import pytest
+
+from workbench.db.schema_text import mac_sql_text
+from workbench.errors import BadInputError
+from workbench.generate.candidates import propose, shuffled
+from workbench.generate.chess_candidate import ChessCandidate
+from workbench.generate.decomposer import Decomposer
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+from workbench.types import Column, Context, Question, Schema, Table
+
+SCHEMA = Schema(
+    "zoo",
+    (
+        Table("animal", (Column("id"), Column("name"), Column("legs")), ("id",)),
+        Table("keeper", (Column("id"), Column("name")), ("id",)),
+        Table("cage", (Column("number"), Column("size"))),
+    ),
+)
+CONTEXT = Context(Question("q1", "zoo", "Which animals have four legs?"), SCHEMA)
+SQL = "SELECT name FROM animal WHERE legs = 4"
+
+
+@pytest.fixture
+def ask(tmp_path):
+    """`ask(step, replies)`: the candidates, and what was asked for them."""
+    with Store(tmp_path / "lab.sqlite") as store:
+
+        def ask(step, *replies, otherwise=None, context=CONTEXT):
+            script = Scripted(replies, otherwise=otherwise)
+            lab = Lab(Client(store, send=script), None, None)
+            return step(lab, context), script.history
+
+        yield ask
+
+
+CHESS_REPLIES = [
+    '{"reasoning": "count the legs", "sql": "SELECT name FROM animal WHERE legs = 4"}',
+    '```json\n{"reasoning": "...", "sql": "SELECT name FROM animal WHERE legs = 4"}\n```',
+    '{"SQL": "SELECT name FROM animal WHERE legs = 4;",}',
+    "{'reasoning': 'x', 'sql': 'SELECT name FROM animal WHERE legs = 4'}",
+    '{"reasoning": "the "legs"", "sql": "SELECT name\\nFROM animal\\nWHERE legs = 4"}',
+    "I would say:\n```sql\nSELECT name FROM animal WHERE legs = 4\n```",
+    "SELECT name FROM animal WHERE legs = 4",
+    '{"reasoning": "...", "sql": "SELECT name FROM animal WHERE legs = 4"',
+]
+
+
+@pytest.mark.parametrize("reply", CHESS_REPLIES)
+def test_the_query_of_chess_in_any_dress(ask, reply):
+    (candidate,), _ = ask(ChessCandidate("test/model"), reply)
+    assert candidate.sql.split() == SQL.split()
+    assert candidate.reasoning == reply
+    assert (candidate.generator, candidate.sample) == ("chess_candidate", 0)
+
+
+def test_the_last_sub_question_answers(ask):
+    reply = (
+        "Sub question 1: How many legs has a cat?\nSQL\n```sql\nSELECT legs FROM animal\n```\n"
+        f"Sub question 2: Which animals have four legs?\nSQL\n```sql\n{SQL}\n```\nQuestion Solved."
+    )
+    (candidate,), asked = ask(Decomposer("test/model"), reply)
+    assert candidate.sql == SQL
+    assert "Sub question 1" in candidate.reasoning
+    assert mac_sql_text(SCHEMA) in asked[0].messages[1]["content"]
+
+
+@pytest.mark.parametrize("shots", [0, 1, 2])
+def test_so_many_worked_examples_are_shown(ask, shots):
+    _, asked = ask(Decomposer("test/model", shots=shots), otherwise="")
+    assert asked[0].messages[1]["content"].count("## Worked example\n") == shots
+
+
+def test_there_are_no_three_worked_examples():
+    with pytest.raises(BadInputError, match="shots is 3"):
+        Decomposer("test/model", shots=3)
+
+
+@pytest.mark.parametrize("reply", ["", "I cannot.", "{}", '{"sql": ""}', '{"sql": null}', "[]"])
+@pytest.mark.parametrize("step", [ChessCandidate("test/model"), Decomposer("test/model")])
+def test_a_reply_without_a_query_is_a_candidate_without_one(ask, step, reply):
+    (candidate,), _ = ask(step, reply or Refusal("empty", "nothing"))
+    assert candidate.sql == ""
+
+
+def test_a_call_that_failed_says_why(ask):
+    (candidate,), _ = ask(ChessCandidate("test/model"), Refusal("rejected", "too long a prompt"))
+    assert (candidate.sql, candidate.reasoning) == ("", "too long a prompt")
+
+
+@pytest.mark.parametrize("step", [ChessCandidate, Decomposer])
+@pytest.mark.parametrize("temperature", [0.0, 0.5])
+def test_temperature_and_samples_asked_for_are_those_sent(ask, step, temperature):
+    found, asked = ask(step("test/model", temperature, 3), otherwise=SQL)
+    assert [request.parameters for request in asked] == [{"temperature": temperature}] * 3
+    assert sorted(request.sample for request in asked) == [0, 1, 2]
+    assert [candidate.sample for candidate in found] == [0, 1, 2]
+
+
+def test_what_was_pruned_is_not_in_the_prompt(ask):
+    narrow = Context(CONTEXT.question, SCHEMA.only([("animal", "name")]))
+    _, asked = ask(ChessCandidate("test/model"), SQL, context=narrow)
+    text = asked[0].messages[1]["content"].split("## Database schema")[1]
+    assert "name" in text
+    assert "legs" not in text.split("## Question")[0]
+    assert "keeper" not in text
+
+
+def test_shuffling_changes_the_order_and_nothing_else():
+    other = shuffled(SCHEMA, "seed")
+    assert other != SCHEMA
+    assert set(other.columns()) == set(SCHEMA.columns())
+    assert other == shuffled(SCHEMA, "seed")
+    assert other != shuffled(SCHEMA, "another seed")
+
+
+def test_each_sample_sees_an_order_of_its_own_where_that_is_asked_for(ask):
+    def step(lab, context):
+        return propose(lab, context, "generate/chess_candidate", "test/model", 0.0, 4, shuffle=True)
+
+    _, asked = ask(step, otherwise=SQL)
+    assert len({request.messages[1]["content"] for request in asked}) == 4

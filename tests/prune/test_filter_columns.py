@@ -1,0 +1,86 @@
+"""CHESS's filter_column: each column by itself, all but the keys."""
+
+from dataclasses import replace
+
+import pytest
+
+from workbench.llm.provider import Refusal
+from workbench.prune.filter_columns import FilterColumns, relevant
+from workbench.types import ValueMatch
+
+STEP = FilterColumns("test/model")
+YES, NO = '{"reasoning": "...", "relevant": "yes"}', '{"reasoning": "...", "relevant": "no"}'
+
+
+def columns(bank):
+    return [
+        request.messages[1]["content"].split("\n## Column\nColumn: ")[1].splitlines()[0]
+        for request in bank.asked
+    ]
+
+
+def test_every_column_is_asked_about_but_the_keys(bank):
+    bank.cut(STEP, otherwise=YES)
+    asked = columns(bank)
+    assert {"client.sex", "client.born", "`Account Book`.`opened on`", "note.text"} <= set(asked)
+    assert not [name for name in asked if name.endswith("_id")]
+    assert len(asked) == 15
+
+
+def test_what_is_relevant_stays_and_all_keys_with_their_tables(bank):
+    left = bank.cut(STEP, YES, otherwise=NO)
+    assert left == {
+        "client": ["client_id", "sex", "district_id"],
+        "district": ["district_id"],
+        "Account Book": ["account_id", "district_id"],
+    }
+
+
+def test_a_value_that_was_found_is_shown(bank):
+    found = replace(bank.context, values=(ValueMatch("client", "sex", "F", "women", 0.2, 0.7),))
+    bank.cut(STEP, otherwise=YES, context=found)
+    assert "Column: client.sex\nExamples: 'F'\n" in bank.asked[0].messages[1]["content"]
+
+
+def test_calls_that_fail_keep_their_columns(bank):
+    assert bank.cut(STEP, *[Refusal("rejected", "no")] * 15) == bank.whole
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        NO,
+        '{"relevant": "No"}',
+        '{"relevant": "NO."}',
+        '{"relevant": false}',
+        "{'relevant': 'no',}",
+        '{"reasoning": "the "name" of it", "relevant": "no"}',
+        '{"reasoning": "cut", "relevant": "no"',
+        "Relevant: no, it is not.",
+        "No.",
+        '"irrelevant"',
+        "Not relevant",
+    ],
+)
+def test_a_no_in_any_dress(reply):
+    assert not relevant(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        YES,
+        '{"relevant": "Yes"}',
+        '{"relevant": true}',
+        "Yes, no doubt.",
+        '{"relevant": "maybe"}',
+        '{"relevant": null}',
+        '{"reasoning": "no idea"}',
+        "",
+        "Nothing can be said.",
+        "{}",
+        "[]",
+    ],
+)
+def test_whatever_else_keeps_the_column(reply):
+    assert relevant(reply)

@@ -1,0 +1,239 @@
+"""The papers' systems run end to end on scripted models, and each ablation is the one it says it is."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from workbench.db.execute import Executor
+from workbench.evaluate.gold_schema import AroundGold, linking_by_stage
+from workbench.fix.reviser import Reviser
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.store import Store
+from workbench.systems import chess, mac_sql
+from workbench.systems.baselines import direct
+from workbench.systems.chess import Models, chess_ir_cg_ut, chess_ir_ss_cg
+from workbench.systems.mac_sql import mac_sql as mac
+from workbench.systems.system import prepare, solve, stages
+from workbench.types import Gold, Question
+
+QUESTION = Question(
+    "q1", "zoo", "Which animals of the Gobi have four legs?", "four legs refers to legs = 4"
+)
+RIGHT = "SELECT name FROM animal WHERE legs = 4"
+EMPTY = "SELECT name FROM animal WHERE legs = 'four'"
+GOLD = {"q1": Gold("q1", RIGHT)}
+SELECTED = {"animal": "keep_all", "cage": "drop_all"}
+
+# What the agents say, by the name of what they are asked; a list is taken from the front.
+SAID = {
+    "retrieve/keywords": '["Gobi", "four legs"]',
+    "prune/filter_column": '{"relevant": "yes"}',
+    "prune/select_tables": '{"tables": ["animal"]}',
+    "prune/select_columns": '{"columns": {"animal": ["name", "legs"]}}',
+    "prune/mac_selector": json.dumps(SELECTED),
+    "generate/chess_candidate": json.dumps({"reasoning": "", "sql": RIGHT}),
+    "generate/decomposer": f"Sub question 1: ...\n```sql\n{RIGHT}\n```",
+    "generate/direct": RIGHT,
+    "fix/reviser": json.dumps({"sql": RIGHT}),
+    "fix/refiner": RIGHT,
+    "select/unit_tests": '["The query should x."]',
+    "select/evaluate_one_test": "Candidate 1: passed\nCandidate 2: failed",
+}
+
+
+@pytest.fixture
+def zoo(tmp_path):
+    """`run(system)`: its selection; `asked`: the requests it made, by prompt."""
+    path = tmp_path / "zoo.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(
+            """CREATE TABLE animal(id INTEGER PRIMARY KEY, name TEXT, legs INTEGER, home TEXT);
+            INSERT INTO animal VALUES (1, 'bat', 2, 'Gobi desert'), (2, 'cat', 4, 'Delhi');
+            CREATE TABLE cage(number INTEGER PRIMARY KEY, size INTEGER, animal_id INTEGER REFERENCES animal(id));"""
+        )
+    (tmp_path / "database_description").mkdir()
+    (tmp_path / "database_description" / "animal.csv").write_text(
+        "original_column_name,column_name,column_description,data_format,value_description\n"
+        "home,,the place where it was caught,text,\nlegs,,how many legs it has,integer,\n"
+    )
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+        made = SimpleNamespace(asked={}, said=dict(SAID))
+
+        def send(request, key, url, seconds):
+            del key, url, seconds
+            made.asked.setdefault(request.prompt, []).append(request)
+            said = made.said[request.prompt]
+            text = said.pop(0) if isinstance(said, list) else said
+            choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+            return {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+
+        made.lab = Lab(Client(store, send=send), executor, lambda _: path)
+        made.run = lambda system: solve(system, QUESTION, made.lab)
+        yield made
+
+
+ALL = {
+    "baseline": direct("m/x"),
+    "baseline at once": direct("m/x", think=False),
+    "CHESS (IR, CG, UT)": chess_ir_cg_ut("m/x"),
+    "by candidate": chess_ir_cg_ut("m/x", by="candidate"),
+    **{f"CHESS {name}": system for name, system in chess.table_4("m/x").items()},
+    **{f"MAC-SQL {name}": system for name, system in mac_sql.table_3("m/x").items()},
+    **{f"MAC-SQL {name}": system for name, system in mac_sql.table_4("m/x").items()},
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_system_answers(zoo, name):
+    assert zoo.run(ALL[name]).sql == RIGHT
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_system_loses_a_question_to_models_that_say_nothing_of_use(zoo, name):
+    zoo.said = dict.fromkeys(SAID, "I am sorry.")
+    selection = zoo.run(ALL[name])
+    assert selection.chosen is not None
+    assert selection.sql == ""
+
+
+def sections(request):
+    return request.messages[1]["content"]
+
+
+class TestChess:
+    def test_a_high_budget_asks_for_20_candidates_and_10_tests(self, zoo):
+        zoo.said["generate/chess_candidate"] = [RIGHT, "SELECT name FROM animal"] * 10
+        zoo.run(chess_ir_cg_ut("m/x"))
+        assert len(zoo.asked["generate/chess_candidate"]) == 20
+        assert "Write 10 unit tests" in sections(zoo.asked["select/unit_tests"][0])
+        assert {r.parameters["temperature"] for r in zoo.asked["generate/chess_candidate"]} == {0.5}
+
+    def test_a_low_budget_asks_for_one_candidate_and_at_most_three_revisions(self, zoo):
+        others = [f"SELECT name FROM animal WHERE legs = {n} - 0" for n in (4, 5, 6, 7)]
+        zoo.said["fix/reviser"] = list(others)
+        selection = zoo.run(chess_ir_ss_cg("m/x"))
+        assert len(zoo.asked["generate/chess_candidate"]) == 1
+        assert len(zoo.asked["fix/reviser"]) == 3
+        assert selection.sql == others[0]  # the last with rows
+
+    def test_every_agent_after_the_schema_selector_sees_the_pruned_schema(self, zoo):
+        zoo.run(chess_ir_ss_cg("m/x"))
+        for prompt in ("generate/chess_candidate", "fix/reviser"):
+            text = sections(zoo.asked[prompt][0])
+            assert "CREATE TABLE animal" in text
+            assert "legs" in text
+            assert "home" not in text
+            assert "cage" not in text
+
+    def test_what_was_retrieved_stands_in_the_schema(self, zoo):
+        system = chess_ir_cg_ut("m/x")
+        context = prepare(system, QUESTION, zoo.lab)
+        home, legs = (
+            context.schema.column("animal", "home"),
+            context.schema.column("animal", "legs"),
+        )
+        assert home.examples[0] == "Gobi desert"
+        assert (legs.description, context.values, context.descriptions) == (
+            "how many legs it has",
+            (),
+            (),
+        )
+
+    def test_without_retrieval_every_column_is_described_and_nothing_asked(self, zoo):
+        system = chess.table_4("m/x")["w/o retrieve_entity & _context"]
+        context = next(stages(system, QUESTION, zoo.lab))
+        assert (
+            context.schema.column("animal", "home").description == "the place where it was caught"
+        )
+        assert zoo.asked == {}
+
+    @pytest.mark.parametrize(
+        ("row", "left_out"),
+        [
+            ("w/o retrieve_entity & _context", "retrieve/keywords"),
+            ("w/o filter_column", "prune/filter_column"),
+            ("w/o select_tables", "prune/select_tables"),
+            ("w/o select_columns", "prune/select_columns"),
+            ("w/o revise", "fix/reviser"),
+        ],
+    )
+    def test_an_ablation_leaves_out_what_it_says_and_nothing_else(self, zoo, row, left_out):
+        tools = {prompt for prompt in SAID if prompt.startswith(("retrieve", "prune", "fix"))}
+        zoo.run(chess.table_4("m/x")[row])
+        expected = tools - {left_out, "prune/mac_selector", "fix/refiner"}
+        assert set(zoo.asked) - {"generate/chess_candidate"} == expected
+
+    def test_one_revision_where_one_is_asked_for(self):
+        (reviser,) = chess.table_4("m/x")["with 1-time revise"].fix
+        assert reviser == Reviser("m/x", 1, sound=True)
+
+    def test_a_model_for_each_agent(self, zoo):
+        zoo.run(chess_ir_ss_cg(Models("m/cheap", "m/tuned", "m/best")))
+        speakers = {prompt: {r.model for r in asked} for prompt, asked in zoo.asked.items()}
+        assert speakers.pop("prune/filter_column") == {"m/cheap"}
+        assert speakers.pop("generate/chess_candidate") == {"m/tuned"}
+        assert set().union(*speakers.values()) == {"m/best"}
+
+    def test_the_stages_of_pruning_and_how_well_they_fit_gold(self, zoo):
+        found = list(stages(chess_ir_ss_cg("m/x"), QUESTION, zoo.lab))
+        assert [len(context.schema.columns()) for context in found] == [7, 7, 4, 3]
+        whole, filtered, tables, columns = linking_by_stage([(found, GOLD["q1"])])
+        assert whole == filtered
+        assert (whole.table_recall, whole.table_precision) == (1, 0.5)
+        assert (tables.table_precision, tables.column_precision) == (1, 0.5)
+        assert (columns.column_recall, columns.column_precision) == (1, 2 / 3)
+
+
+class TestMacSql:
+    def test_a_small_database_is_not_simplified(self, zoo):
+        zoo.run(mac("m/x"))
+        assert set(zoo.asked) == {"generate/decomposer"}
+
+    def test_a_query_without_rows_is_refined(self, zoo):
+        zoo.said["generate/decomposer"] = f"```sql\n{EMPTY}\n```"
+        assert zoo.run(mac("m/x")).sql == RIGHT
+        assert zoo.run(mac_sql.table_3("m/x")["w/o Refiner"]).sql == EMPTY
+
+    def test_the_decomposer_sees_what_the_selector_left(self, zoo):
+        system = mac("m/x")
+        (selector,) = system.prune
+        needy = replace(selector, mean_columns=1, least_tables=1)
+        zoo.run(replace(system, prune=(needy,)))
+        schema = sections(zoo.asked["generate/decomposer"][0]).split("\n## Database schema\n")[1]
+        assert "# Table: animal" in schema
+        assert "cage" not in schema
+
+    def test_without_the_decomposer_one_call_answers(self, zoo):
+        zoo.run(mac_sql.table_3("m/x")["w/o Decomposer"])
+        assert set(zoo.asked) == {"generate/direct"}
+
+    @pytest.mark.parametrize("shots", [0, 1, 2])
+    def test_so_many_shots(self, zoo, shots):
+        zoo.run(mac_sql.table_4("m/x")[f"{shots}-shot"])
+        (request,) = zoo.asked["generate/decomposer"]
+        assert sections(request).count("## Worked example\n") == shots
+
+    def test_temperature_0_arrives_as_0(self, zoo):
+        zoo.said["generate/decomposer"] = EMPTY
+        zoo.run(mac("m/x", temperature=0.0))
+        assert {r.parameters["temperature"] for asked in zoo.asked.values() for r in asked} == {0.0}
+
+
+@pytest.mark.parametrize("system", [mac("m/x"), chess_ir_ss_cg("m/x")], ids=["MAC-SQL", "CHESS"])
+def test_with_the_oracle_schema_the_generator_sees_golds_columns_and_keys_alone(zoo, system):
+    oracle = replace(system, retrieve=AroundGold(system.retrieve, GOLD), prune=())
+    assert prepare(oracle, QUESTION, zoo.lab).schema.columns() == (
+        ("animal", "id"), ("animal", "name"), ("animal", "legs"),
+    )  # fmt: skip
+    assert zoo.run(oracle).sql == RIGHT
+    assert RIGHT not in repr(oracle)
+
+
+def test_the_name_and_the_repr_of_a_system_say_what_it_is():
+    assert "Reviser(model='m/x', revisions=3, sound=True" in repr(chess_ir_ss_cg("m/x"))
+    assert len({system.name for system in ALL.values()}) >= len(ALL) - 2
