@@ -107,7 +107,7 @@ class Client:
         url = provider.address(model, given)
         with self._lock:
             return self._models.setdefault(
-                model, (provider.public(url), url, Limiter(most=self.at_once))
+                model, (provider.endpoint(model, url), url, Limiter(most=self.at_once))
             )
 
     def _open(self, key: str, request: Request, place: int) -> Ask:

@@ -5,17 +5,20 @@ its price list from its own package, to repeat nothing (we do) and to report to 
 sorted by status and by cause, since it files a torn body and an HTML page under "internal server error".
 """
 
+import base64
 import importlib
 import json
 import os
+import struct
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from workbench.errors import BadInputError, redact
+from workbench.errors import BadInputError, WorkbenchError, redact
 from workbench.types import Fault, Request
 
 RESERVED = {
@@ -30,6 +33,8 @@ _FATAL = {
     "api_key client",
 }
 _SECRET = ("_key", "_token", "secret", "password", "credentials")
+
+EMBEDDING = "embedding"  # the parameter that asks a model for its vector of a text
 
 Reply = dict[str, Any]
 Send = Callable[[Request, str, str, float], Reply]
@@ -89,20 +94,32 @@ def public(url: str) -> str:
     return urlunsplit((parts.scheme.lower(), host, parts.path.rstrip("/"), "", ""))
 
 
-_ours: dict[str, Callable[[], Any]] = {}
+_BUNDLED = {"embedded": "workbench.embedded.provider"}  # modules that register when imported
+_ours: dict[str, tuple[Callable[[], Any], str]] = {}
 _known: set[str] = set()
 _loaded: list[Any] = []
 _loading = threading.Lock()
 
 
-def register(provider: str, make: Callable[[], Any]) -> None:
-    """Make a provider of our own known to LiteLLM: `make` gives its `CustomLLM`, at the first call."""
-    _ours[provider] = make
+def register(provider: str, make: Callable[[], Any], version: str = "") -> None:
+    """Make a provider of our own known to LiteLLM: `make` gives its `CustomLLM`, at the first call.
+
+    `version` stands in the keys of its calls where others have their endpoint.
+    """
+    _ours[provider] = (make, version)
 
 
 def is_ours(model: str) -> bool:
     """Whether a model is one of our own, which runs in this process and costs nothing."""
-    return model.split("/", maxsplit=1)[0] in _ours
+    provider = model.split("/", maxsplit=1)[0]
+    if provider in _BUNDLED and provider not in _ours:
+        importlib.import_module(_BUNDLED[provider])
+    return provider in _ours
+
+
+def endpoint(model: str, url: str) -> str:
+    """What tells servers of one model apart in the keys of calls: the address, or our model's version."""
+    return _ours[model.split("/", maxsplit=1)[0]][1] if is_ours(model) else public(url)
 
 
 def load() -> Any:
@@ -113,7 +130,7 @@ def load() -> Any:
                 warnings.simplefilter("ignore")
                 _loaded.append(_import())
         for provider in set(_ours) - _known:
-            handler = {"provider": provider, "custom_handler": _ours[provider]()}
+            handler = {"provider": provider, "custom_handler": _ours[provider][0]()}
             _loaded[0].custom_provider_map.append(handler)
             _known.add(provider)
         return _loaded[0]
@@ -130,25 +147,43 @@ def _import() -> Any:
 
 
 def send(request: Request, key: str, url: str, seconds: float) -> Reply:
-    """The provider's reply as a dict, or a `Refusal`. Our own providers are told the call's key."""
+    """The provider's reply as a dict, or a `Refusal`. Our own providers are told the call's key.
+
+    What one of ours says that its caller got wrong is raised as it is: asking again would not help.
+    """
     litellm = load()
     extra: dict[str, Any] = {"api_base": url} if url else {}
     if is_ours(request.model):
         extra["call_key"] = key
+    parameters = dict(request.parameters)
+    messages = [dict(message) for message in request.messages]
+    if embeds := parameters.pop(EMBEDDING, False):
+        ask = partial(litellm.embedding, input=[message["content"] for message in messages])
+    else:
+        ask = partial(litellm.completion, messages=messages)
     try:
-        reply = litellm.completion(
+        reply = ask(
             model=request.model,
-            messages=[dict(message) for message in request.messages],
-            **request.parameters,
+            **parameters,
             **extra,
             timeout=seconds,
             num_retries=0,
             max_retries=0,
         )
     except Exception as error:
-        raise refusal(error) from error
+        mistake = next((e for e in _chain(error) if isinstance(e, WorkbenchError)), None)
+        raise mistake or refusal(error) from error
     tidy: Reply = _tidy(reply.model_dump())
-    return tidy
+    return _with_vector(tidy) if embeds else tidy
+
+
+def _with_vector(reply: Reply) -> Reply:
+    """A reply to a text to embed, with its vector as the answer: float32 in base64, as providers send it."""
+    if data := reply.pop("data", None):
+        floats = struct.pack(f"<{len(data[0]['embedding'])}f", *data[0]["embedding"])
+        message = {"content": base64.b64encode(floats).decode()}
+        reply["choices"] = [{"message": message, "finish_reason": "stop"}]
+    return reply
 
 
 def _tidy(value: Any) -> Any:
