@@ -3,8 +3,9 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -12,12 +13,20 @@ from tqdm import tqdm
 
 from workbench.benchmarks.check import check
 from workbench.benchmarks.named import BENCHMARKS, open_benchmark
+from workbench.benchmarks.predictions import prediction_files
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError, WorkbenchError
+from workbench.lab import Lab
+from workbench.llm.client import Client
 from workbench.llm.commands import cache, preview
 from workbench.retrieve.commands import index
+from workbench.select.majority import Majority
+from workbench.select.trained import Trained
 from workbench.store import Store
 from workbench.systems.commands import SYSTEMS, ask
+from workbench.systems.replay import picks
+from workbench.systems.system import Select
+from workbench.train.commands import train
 from workbench.types import Limits
 
 _root = click.option(
@@ -55,6 +64,11 @@ def cli(context: click.Context) -> None:
 @click.option("--compare", is_flag=True, help="Compare each file with the first one, paired.")
 @click.option("--pool", is_flag=True, help="Take the files as one pool of candidates: its bounds.")
 @click.option(
+    "--selector",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --pool: judge what the majority and this selector (see `train selector`) pick from it.",
+)
+@click.option(
     "--efficiency",
     type=click.IntRange(1),
     metavar="RUNS",
@@ -75,6 +89,7 @@ def evaluate(
     by: tuple[str, ...],
     compare: bool,
     pool: bool,
+    selector: Path | None,
     efficiency: int | None,
     seconds: float,
     verdicts: Path | None,
@@ -96,15 +111,26 @@ def evaluate(
         raise BadInputError(f"--seconds: {error}") from error
     if verdicts:
         _check_writable(verdicts)
+    if selector and not pool:
+        raise BadInputError("--selector picks from a pool of candidates: add --pool")
+    steps: dict[str, Select] = {"picked by majority": Majority()} if selector else {}
+    if selector:
+        steps[f"picked by {selector.name}"] = Trained.load(selector)
+    judged = open_benchmark(benchmark, root)
     with Store() as store, Executor(store) as executor, _bar("queries") as progress:
+        lab = Lab(Client(store), executor, judged.database)
         report = evaluate_files(
-            open_benchmark(benchmark, root),
-            _files([*first, *more]),
+            judged,
+            prediction_files([*first, *more]),
             executor,
             by=by,
             compare=compare,
             pool=pool,
             efficiency=efficiency,
+            selectors={
+                name: partial(picks, name, step, lab, judged.questions)
+                for name, step in steps.items()
+            },
             limits=limits,
             progress=progress,
         )
@@ -175,26 +201,9 @@ def reproduce(limit: int | None) -> None:
 
 cli.add_command(cache)
 cli.add_command(preview)
+cli.add_command(train)
 cli.add_command(index)
 cli.add_command(ask)
-
-
-def _files(names: Sequence[str]) -> list[Path]:
-    """The files named, and for a folder the prediction files in it."""
-    found: list[Path] = []
-    for path in map(Path, names):
-        if path.is_dir():
-            inside = sorted(
-                p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".sql", ".txt", ".csv"}
-            )
-            if not inside:
-                raise BadInputError(
-                    f"{path}: no .json, .jsonl, .sql, .txt or .csv file in this folder"
-                )
-            found += inside
-        else:
-            found.append(path)
-    return found
 
 
 def _check_writable(path: Path) -> None:

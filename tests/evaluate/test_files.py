@@ -3,6 +3,7 @@
 import csv
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from workbench.benchmarks.spider import load_spider
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.evaluate.files import evaluate_files
+from workbench.pool import pool_of
 from workbench.store import Store
 
 
@@ -110,6 +112,23 @@ def test_bounds_on_request(bird, files, executor):
     assert report.bounds.iloc[-1].tolist() == pytest.approx([2, 66.667, 100], abs=0.01)
     assert "bounds of selection among k candidates" in report.as_text()
     assert json.dumps(report.as_json(), allow_nan=False)
+
+
+def test_what_a_selector_picks_has_a_row_of_its_own_and_no_part_in_the_bounds(
+    bird, files, executor
+):
+    def first(pool):
+        return pool_of(
+            (key, replace(trials[0], candidate=replace(trials[0].candidate, generator="first")))
+            for key, trials in pool.trials.items()
+        )
+
+    paths = [files / "wrong.json", files / "right.json"]
+    report = evaluate_files(bird, paths, executor, pool=True, selectors={"first": first})
+    assert list(report.summary["generator"]) == ["wrong", "right", "first"]
+    assert list(report.summary["ex_bird"]) == pytest.approx([66.667, 100, 66.667], abs=0.01)
+    assert report.bounds["k"].tolist() == [1, 2]
+    assert report.as_json()["files"][2]["file"] == "first"
 
 
 def test_efficiency_times_right_answers_only(bird, files, executor):

@@ -6,17 +6,54 @@ the tables they name. A file that does not fit is refused with the first line th
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.formats import Prediction, read_predictions
 from workbench.db.schema import read_schema
-from workbench.errors import MisalignedError
+from workbench.errors import BadInputError, MisalignedError
 from workbench.pool import Pool, pool_of
 from workbench.types import Candidate, Question, Trial, fold
 
 _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
+_SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
+
+
+def prediction_files(names: Sequence[str]) -> list[Path]:
+    """The files named, and for a folder the prediction files in it."""
+    found: list[Path] = []
+    for path in map(Path, names):
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
+            if not inside:
+                raise BadInputError(
+                    f"{path}: no .json, .jsonl, .sql, .txt or .csv file in this folder"
+                )
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+def file_names(paths: Sequence[Path]) -> dict[Path, str]:
+    """A short name for each file, longer where two files would share it."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise BadInputError(f"{path}: given twice; give each prediction file once")
+        seen.add(path.resolve())
+    stems = [path.stem for path in paths]
+    return {path: path.stem if stems.count(path.stem) == 1 else str(path) for path in paths}
+
+
+def load_pool(names: Mapping[Path, str], benchmark: Benchmark) -> Pool:
+    """The predictions of several files as one pool, each file a generator of the name given."""
+    return pool_of(
+        pair
+        for path, name in names.items()
+        for pair in load_predictions(path, benchmark, name).items()
+    )
 
 
 def load_predictions(path: Path, benchmark: Benchmark, generator: str = "") -> Pool:

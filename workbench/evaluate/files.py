@@ -8,17 +8,17 @@ from typing import Any
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.predictions import load_predictions
+from workbench.benchmarks.predictions import file_names, load_pool
 from workbench.db.execute import Executor
-from workbench.errors import BadInputError
 from workbench.evaluate.efficiency import Efficiency, measure, r_ves, ves
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import Comparison
 from workbench.evaluate.summary import by_feature, compare_generators, pool_bounds, summarise
-from workbench.pool import pool_of
+from workbench.pool import Pool, pool_of
 from workbench.types import Limits
 
 Progress = Callable[[int, int], None]
+Selector = Callable[[Pool], Pool]  # from all candidates to those that it picks
 _SHOWN = 5  # gold queries that failed, before they are only counted
 _HEADINGS = {
     "generator": "file",
@@ -112,23 +112,25 @@ def evaluate_files(
     compare: bool = False,
     pool: bool = False,
     efficiency: int | None = None,
+    selectors: Mapping[str, Selector] | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> FilesReport:
-    """Judge every file; `by` names slices (difficulty, database, feature), `efficiency` the timed runs."""
-    names = _names(paths)
+    """Judge every file; `by` names slices (difficulty, database, feature), `efficiency` the timed runs.
+
+    What each of the `selectors` picks from all files has a row of its own below theirs.
+    """
+    names = file_names(paths)
+    candidates = load_pool(names, benchmark)
+    picked = {name: select(candidates) for name, select in (selectors or {}).items()}
     verdicts = judge(
         benchmark,
-        pool_of(
-            pair
-            for path, name in names.items()
-            for pair in load_predictions(path, benchmark, name).items()
-        ),
+        pool_of(pair for one in (candidates, *picked.values()) for pair in one.items()),
         executor,
         limits or Limits(),
         progress,
     )
-    order = {name: path for path, name in names.items()}
+    order = {name: path for path, name in names.items()} | {name: Path(name) for name in picked}
     summary = summarise(verdicts).set_index("generator").loc[list(order)].reset_index()
     if efficiency:
         scores = _efficiency(benchmark, verdicts, executor, efficiency, progress)
@@ -144,19 +146,8 @@ def evaluate_files(
         summary,
         {name: summarise(frames[name], {"database": "db_id"}.get(name, name)) for name in by},
         {name: compare_generators(verdicts, name, first) for name in others if compare},
-        pool_bounds(verdicts) if pool else None,
+        pool_bounds(verdicts[~verdicts["generator"].isin(picked)]) if pool else None,
     )
-
-
-def _names(paths: Sequence[Path]) -> dict[Path, str]:
-    """A short name for each file, longer where two files would share it."""
-    seen: set[Path] = set()
-    for path in paths:
-        if path.resolve() in seen:
-            raise BadInputError(f"{path}: given twice; give each prediction file once")
-        seen.add(path.resolve())
-    stems = [path.stem for path in paths]
-    return {path: path.stem if stems.count(path.stem) == 1 else str(path) for path in paths}
 
 
 def _efficiency(

@@ -28,20 +28,17 @@ DOUBTS: Mapping[str, str] = {
     "uncalled": "how many operations the query has that no word of the question calls for",
 }
 
-# What a cue of the question (see `embedded.lexicon`) calls for: one of these operations.
-_ANSWERS = {
-    "count": {"gives count", "gives sum"},
-    "avg": {"avg"},
-    "distinct": {"distinct"},
-    "max": {"limit", "max", "min", "order"},
-    "min": {"limit", "max", "min", "order"},
-    "most": {"limit", "max", "min", "order"},
-    "fewest": {"limit", "max", "min", "order"},
-    "each": {"group"},
-    "not": {"not", "except"},
-}
-# What calls for an operation: one of these cues or words.
 _SUPERLATIVES = {"max", "min", "most", "fewest"}
+# What cues of the question (see `embedded.lexicon`) call for: one of these operations.
+_ANSWERS = (
+    ({"count"}, {"gives count", "gives sum"}),
+    ({"avg"}, {"avg"}),
+    ({"distinct"}, {"distinct"}),
+    (_SUPERLATIVES, {"limit", "max", "min", "order"}),
+    ({"each"}, {"group"}),
+    ({"not"}, {"not", "except"}),
+)
+# What calls for an operation: one of these cues or words.
 _CALLS = {
     "gives count": {"count", "number"},
     "sum": {"sum"},
@@ -107,7 +104,7 @@ class Doubter:
             return dict.fromkeys(DOUBTS, 0.0) | {"hollow": float(hollow)}
         astray = not missing.isdisjoint(self.wanted(sql))
         does = found.marks | {f"gives {output.function}" for output in found.outputs}
-        undone = sum(cue in self.called and not does & ops for cue, ops in _ANSWERS.items())
+        undone = sum(bool(self.called & by) and not does & ops for by, ops in _ANSWERS)
         uncalled = sum(op in does and not self.called & by for op, by in _CALLS.items())
         return {
             "lost": float(hollow and astray),

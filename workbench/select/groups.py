@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.canonical import content_hash
+from workbench.db.spelling import one_spelling
 from workbench.db.sql.normal_form import normal_form
 from workbench.types import Trial
 
@@ -38,7 +39,9 @@ def groups(trials: Sequence[Trial], seed: str, *, empty_apart: bool = True) -> t
         by_result.setdefault(_result(trials[place]), []).append(place)
     found = []
     for result, members in by_result.items():
-        spelled = {place: normal_form(trials[place].candidate.sql) for place in members}
+        spelled = {
+            place: normal_form(one_spelling(trials[place].candidate.sql)) for place in members
+        }
         counts = Counter(spelled.values())
         speaker = min(members, key=lambda place: (-counts[spelled[place]], spelled[place], place))
         found.append(Group(result, tuple(members), speaker))

@@ -106,7 +106,8 @@ def evidence(
 ) -> tuple[Evidence, ...]:
     """The groups that the trials form, those without rows among them, and what is known of each."""
     found = groups(trials, f"{seed}{question.id}", empty_apart=False)
-    doubter = Doubter(question, lab.schema(question.db_id))
+    schema = lab.schema(question.db_id)  # the whole one: a query may use what was pruned
+    doubter = Doubter(question, schema)
     queries = {trials[place].candidate.sql for group in found for place in group.members}
     values = {value for sql in queries for value in doubter.wanted(sql)}
     absent = missing(lab.executor, lab.database(question.db_id), values)

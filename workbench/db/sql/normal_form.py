@@ -19,6 +19,7 @@ _PLAIN_TYPES = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)  # selectors ask for the same candidates' again and again
 def normal_form(sql: str) -> str:
     """One spelling for queries that differ in layout, comments, letter case or optional words only.
 

@@ -1,0 +1,139 @@
+"""Pairs to learn from, and the three forms in which they are written."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from tests.train.pools import answers
+from workbench.benchmarks.bird import load_bird
+from workbench.db.execute import Executor
+from workbench.errors import BadInputError
+from workbench.lab import Lab
+from workbench.pool import pool_of
+from workbench.train.conversations import read_conversations
+from workbench.train.export import conversations, write
+from workbench.train.pairs import Pairs, guided
+from workbench.types import Candidate, Context, Trial
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory, tiny):
+    benchmark = load_bird(tiny.write_bird(tmp_path_factory.mktemp("bird")))
+    with Executor(workers=1) as executor:
+
+        def pool(*generators):
+            return pool_of(
+                (question_id, Trial(Candidate(sql, generator)))
+                for generator in generators
+                for question_id, sql in answers(benchmark)[generator].items()
+            )
+
+        yield SimpleNamespace(
+            lab=Lab(None, executor, benchmark.database), benchmark=benchmark, pool=pool
+        )
+
+
+def made(small, *generators, **settings):
+    return list(Pairs(**settings)(small.lab, small.benchmark, small.pool(*generators)))
+
+
+def right_of(pair):
+    return pair.first if pair.right == "A" else pair.second
+
+
+def test_the_right_group_meets_each_wrong_one_once(small):
+    pairs = made(small, "poor", "good", "poorer")
+    assert len(pairs) == 12
+    assert {right_of(pair).candidate.generator for pair in pairs} == {"good"}
+    assert all(pair.first.execution != pair.second.execution for pair in pairs)
+
+
+def test_which_stands_first_is_drawn_from_the_seed(small):
+    letters = "".join(pair.right for pair in made(small, "poor", "good"))
+    assert letters == "".join(pair.right for pair in made(small, "poor", "good"))
+    assert letters != "".join(pair.right for pair in made(small, "poor", "good", seed=1))
+    assert min(Counter(letters)["A"], Counter(letters)["B"]) > 1
+
+
+def test_gold_stands_in_where_no_candidate_is_right(small):
+    pairs = made(small, "poor")
+    assert len(pairs) == 12
+    assert {right_of(pair).candidate.generator for pair in pairs} == {"gold"}
+    assert made(small, "poor", from_gold=False) == []
+
+
+def test_a_generator_with_gold_as_its_hint_writes_the_right_candidate_instead(small):
+    def generate(lab, context):
+        hinted = re.search(r"A query that answers the question: (.*)", context.question.evidence)
+        return (Candidate(hinted[1], "guided"), Candidate("SELECT 'no'", "guided"))
+
+    pairs = made(small, "poor", generate=generate)
+    assert {right_of(pair).candidate.generator for pair in pairs} == {"guided"}
+    assert all("A query that answers" not in pair.context.question.evidence for pair in pairs)
+
+
+def test_a_generator_that_fails_in_spite_of_the_hint_leaves_gold_in_its_place(small):
+    pairs = made(small, "poor", generate=lambda *_: ())
+    assert {right_of(pair).candidate.generator for pair in pairs} == {"gold"}
+
+
+def test_the_hint_comes_after_the_questions_own(small):
+    question = replace(small.benchmark.questions[0], evidence="own hint")
+    seen = []
+    gold = small.benchmark.golds[question.id]
+    context = Context(question, small.lab.schema(question.db_id))
+    guided(small.lab, context, gold, lambda *given: seen.append(given[1]) or ())
+    assert seen[0].question.evidence.startswith("own hint A query")
+    assert seen[0].question.evidence.endswith(gold.sql)
+
+
+def test_a_conversation_is_the_judges_prompt_and_its_answer(small):
+    pairs = made(small, "poor", "good")
+    talks = list(conversations(small.lab, pairs))
+    assert [[said["role"] for said in talk] for talk in talks] == [
+        ["system", "user", "assistant"]
+    ] * len(pairs)
+    for pair, (_, asked, answer) in zip(pairs, talks, strict=True):
+        assert answer["content"] == pair.right
+        shown = re.findall(r"Query:\n```sql\n(.*?)\n```", asked["content"], re.DOTALL)
+        assert shown == [pair.first.candidate.sql, pair.second.candidate.sql]
+
+
+def test_a_prompt_shows_the_union_of_the_schemas_that_the_two_queries_use(small):
+    pair = next(p for p in made(small, "poor", "good") if p.context.question.id == "5")
+    ((_, asked, _),) = conversations(small.lab, [pair])
+    schema = re.search(r"```sql\n(CREATE.*?)```", asked["content"], re.DOTALL)[1]
+    assert "label" in schema
+    assert "price" in schema
+
+
+@pytest.mark.parametrize("form", ["openai", "huggingface"])
+def test_openai_and_hugging_face_read_messages(small, tmp_path, form):
+    path = tmp_path / "pairs.jsonl"
+    pairs = made(small, "poor", "good")
+    talks = list(conversations(small.lab, pairs))
+    assert write(talks, path, form) == len(pairs)
+    assert read_conversations(path) == talks
+
+
+def test_gemini_reads_contents_with_the_system_apart(small, tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    talks = list(conversations(small.lab, made(small, "poor", "good")))
+    write(talks, path, "gemini")
+    for (system, asked, answer), line in zip(talks, path.read_text().splitlines(), strict=True):
+        assert json.loads(line) == {
+            "systemInstruction": {"role": "system", "parts": [{"text": system["content"]}]},
+            "contents": [
+                {"role": "user", "parts": [{"text": asked["content"]}]},
+                {"role": "model", "parts": [{"text": answer["content"]}]},
+            ],
+        }
+
+
+def test_a_file_that_cannot_be_written_is_refused(tmp_path):
+    with pytest.raises(BadInputError, match="No such file"):
+        write([], tmp_path / "nowhere" / "pairs.jsonl", "openai")

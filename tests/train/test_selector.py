@@ -1,0 +1,150 @@
+"""A selector learned from a pool: what it learns, that it is repeatable, and what it is worth elsewhere."""
+
+import importlib
+import json
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from tests.train.pools import answers
+from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
+from workbench.benchmarks.spider import load_spider
+from workbench.db.execute import Executor
+from workbench.errors import BadInputError
+from workbench.lab import Lab
+from workbench.pool import pool_of
+from workbench.select.features import DOUBTS
+from workbench.select.trained import Trained, beliefs
+from workbench.store import Store
+from workbench.systems.replay import picks
+from workbench.train.cross_validate import as_text, cross_validate
+from workbench.train.selector import Learner, cases
+from workbench.types import Candidate, Trial
+
+
+@pytest.fixture(scope="module")
+def sklearn():
+    pytest.importorskip("sklearn", reason="the extra train is not installed")
+
+
+@pytest.fixture(scope="module")
+def small(sklearn, tmp_path_factory, tiny):
+    """The tiny benchmark, a pool in which two of three agree on 0, and its cases."""
+    benchmark = load_bird(tiny.write_bird(tmp_path_factory.mktemp("bird")))
+    pool = pool_of(
+        (question_id, Trial(Candidate(sql, generator)))
+        for generator, queries in answers(benchmark).items()
+        for question_id, sql in queries.items()
+    )
+    with (
+        Store(tmp_path_factory.mktemp("book") / "lab.sqlite") as store,
+        Executor(store, workers=1) as executor,
+    ):
+        lab = Lab(None, executor, benchmark.database)
+        yield SimpleNamespace(
+            lab=lab, benchmark=benchmark, pool=pool, cases=cases(lab, benchmark, pool)
+        )
+
+
+def test_a_case_tells_which_groups_are_right(small):
+    case = next(case for case in small.cases if case.question_id == "1")
+    by_generators = dict(zip((e.generators for e in case.evidence), case.right, strict=True))
+    assert by_generators == {("good",): True, ("poor", "poorer"): False}
+
+
+def test_what_is_learned_finds_the_right_answer_against_the_majority(small):
+    weights = Learner(reliability=False)(small.cases)
+    picked = picks("p", Trained(weights), small.lab, small.benchmark.questions, small.pool)
+    for question in small.benchmark.questions:
+        gold = small.benchmark.golds[question.id].sql
+        assert picked.trials[question.id][0].candidate.sql == gold
+    assert weights.doubts["hollow"] + weights.doubts["lost"] < 0 < weights.votes
+
+
+def test_doubts_never_speak_for_a_candidate(small):
+    assert max(Learner()(small.cases).doubts.values()) <= 0
+
+
+def test_a_generators_vote_is_what_it_proved_and_one_on_average(small):
+    votes = Learner()(small.cases).generators
+    assert votes["good"] > 1 > votes["poor"] == votes["poorer"]
+    assert sum(votes.values()) == pytest.approx(3)
+
+
+def test_learning_twice_gives_the_same_weights(small):
+    assert Learner()(small.cases) == Learner()(tuple(small.cases))
+
+
+def test_chances_are_calibrated_on_databases_left_out(small):
+    weights = Learner()(small.cases)
+    assert weights.slope > 0
+    for case in small.cases:
+        for chance, right in zip(weights.chances(case.evidence), case.right, strict=True):
+            assert (chance > 0.5) == right
+
+
+def test_weights_say_what_they_were_learned_from(small, tmp_path):
+    Learner()(small.cases).save(tmp_path / "selector.json")
+    facts = json.loads((tmp_path / "selector.json").read_text())["learned_from"]
+    assert facts["questions"] == 12
+    assert facts["databases"] == ["pond", "shop", "zoo"]
+    assert facts["learner"].startswith("Learner(penalty=")
+
+
+def test_a_pool_that_is_all_right_teaches_nothing(small):
+    right = [replace(case, right=(True,) * len(case.right)) for case in small.cases]
+    with pytest.raises(BadInputError, match="nothing to learn from"):
+        Learner()(right)
+
+
+def test_without_scikit_learn_the_error_says_what_to_install(small, monkeypatch):
+    real = importlib.import_module
+
+    def missing(name):
+        if name.startswith("sklearn"):
+            raise ImportError(name)
+        return real(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(BadInputError, match=r"pip install 'workbench\[train\]'"):
+        Learner()(small.cases)
+
+
+def test_cross_validation_is_by_database_and_tells_what_each_part_adds(small):
+    rows = {row.name: row for row in cross_validate(small.cases, halvings=2, parts=True)}
+    assert rows["oracle"].accuracy.mean == 1
+    assert rows["majority"].accuracy.mean == 0
+    assert rows["trained, leaving one database out"].closed == pytest.approx(1)
+    assert rows["trained on one half of the databases"].accuracy.clusters == 3
+    assert {f"  without {name}" for name in DOUBTS} < rows.keys()
+    text = as_text(list(rows.values()))
+    assert re.search(r"^oracle +100\.00", text, re.MULTILINE)
+    assert len(text.splitlines()) == len(rows) + 1
+
+
+def test_one_database_cannot_be_cross_validated(small):
+    with pytest.raises(BadInputError, match="one only"):
+        cross_validate([case for case in small.cases if case.db_id == "zoo"])
+
+
+def test_belief_is_shared_out_and_never_certain():
+    assert beliefs([]) == []
+    assert beliefs([3.0]) == pytest.approx(beliefs([900.0, 0.0])[:1])
+    assert beliefs([1.0, 1.0]) == pytest.approx([0, 0])
+
+
+def test_thirty_real_systems_gap_closed_on_databases_not_seen(sklearn, real_spider, tmp_path):
+    """CHASE-SQL's tuned selection model closed 30% of its gap between self-consistency and oracle."""
+    benchmark = load_spider(real_spider, "spider-dev")
+    files = file_names(prediction_files([str(real_spider / "predictions")]))
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store) as executor:
+        found = cases(
+            Lab(None, executor, benchmark.database), benchmark, load_pool(files, benchmark)
+        )
+    rows = {row.name: row for row in cross_validate(found, halvings=3)}
+    assert rows["oracle"].accuracy.mean == pytest.approx(0.981, abs=0.001)
+    assert rows["trained, leaving one database out"].closed > 0.3
+    assert rows["trained on one half of the databases"].closed > 0.3
