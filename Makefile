@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce test lint benchmark clean
+.PHONY: reproduce test test-train lint benchmark clean
 
 reproduce: .venv/installed
 	$(BIN)/workbench reproduce
 
 test: lint
 	$(BIN)/python -m pytest
+
+# What needs torch: tuning a judge. It is a gigabyte that nothing else wants.
+test-train: .venv/trainable
+	$(BIN)/python -m pytest tests/train
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -23,6 +27,12 @@ benchmark: .venv/installed
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "workbench needs Python 3.11 or later; this is %s. Name another: make PYTHON=python3.12" % sys.version.split()[0])'
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+# torch first and by itself, or a plain install may bring gigabytes for graphics cards.
+.venv/trainable: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train]'
 	touch $@
 
 clean:

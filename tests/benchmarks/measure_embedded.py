@@ -9,7 +9,7 @@ EX is BIRD's. Nothing here is a language model's result.
 import argparse
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.db.context_text import context_data
 from workbench.db.execute import Executor
+from workbench.db.sql.features import features
+from workbench.db.sql.outline import outlines
+from workbench.db.sql.used import used
 from workbench.embedded.answer import answer
 from workbench.evaluate.hardness import hardness
 from workbench.evaluate.stats import mean_interval
@@ -26,7 +29,7 @@ from workbench.llm.client import Client
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
 from workbench.store import Store
-from workbench.types import Question
+from workbench.types import Question, Schema
 
 MODEL = "embedded/parser"
 FULL = Retrieval(Keywords(MODEL))
@@ -80,7 +83,8 @@ def bundled(lab: Lab, benchmark: Benchmark) -> None:
 
 def spider(lab: Lab, benchmark: Benchmark) -> None:
     """EX per hardness, zero shot."""
-    verdicts = [v[0] for v in right(lab, benchmark, FULL, Direct(MODEL))]
+    generate = Direct(MODEL)
+    verdicts = [v[0] for v in right(lab, benchmark, FULL, generate)]
     shown("Spider, zero shot", benchmark, verdicts)
     by_level: dict[str, list[bool]] = defaultdict(list)
     for question, verdict in zip(benchmark.questions, verdicts, strict=True):
@@ -89,6 +93,44 @@ def spider(lab: Lab, benchmark: Benchmark) -> None:
     for level in ("easy", "medium", "hard", "extra"):
         found = by_level[level]
         print(f"  {level:44} {100 * sum(found) / len(found):6.2f}  n={len(found)}")
+    why: Counter[str] = Counter()
+    for question, verdict in zip(benchmark.questions, verdicts, strict=True):
+        if not verdict:
+            context = FULL(lab, question, lab.schema(question.db_id))
+            said = generate(lab, context)[0].sql
+            why.update(reasons(context.schema, said, benchmark.golds[question.id].sql))
+    print(f"of {verdicts.count(False)} wrong answers, so many differ from gold's query in")
+    for reason, count in why.most_common(10):
+        print(f"  {reason:44} {count:6}")
+
+
+def reasons(schema: Schema, said: str, gold: str) -> set[str]:
+    """In what a wrong query differs from gold's: several things at once, as a rule."""
+    mine, theirs = used(said, schema), used(gold, schema)
+    ours, wanted = features(said), features(gold)
+    one, two = outlines(said), outlines(gold)
+    if mine.error or not ours or not wanted or not one or not two:
+        return {"unreadable"}
+    found = {
+        "a table too few": theirs.tables - mine.tables,
+        "a table too many": mine.tables - theirs.tables,
+        "other columns": mine.columns != theirs.columns and mine.tables == theirs.tables,
+        "another number of result columns": ours.query_fields != wanted.query_fields,
+        "no set operation where gold has one": wanted.set_operation > ours.set_operation,
+        "no nested query where gold has one": wanted.nested > ours.nested,
+        "a nested query where gold has none": ours.nested > wanted.nested,
+        "no grouping where gold has one": wanted.group_by > ours.group_by,
+        "a grouping where gold has none": ours.group_by > wanted.group_by,
+        "other aggregates": ours.aggregation != wanted.aggregation,
+        "no order or limit where gold has one": wanted.limit + wanted.order_by
+        > ours.limit + ours.order_by,
+        "an order or limit where gold has none": ours.limit + ours.order_by
+        > wanted.limit + wanted.order_by,
+        "DISTINCT differs": bool(ours.distinct) != bool(wanted.distinct),
+        "a condition too few": wanted.predicate > ours.predicate,
+        "a condition too many": ours.predicate > wanted.predicate,
+    }
+    return {reason for reason, holds in found.items() if holds} or {"something else"}
 
 
 def speed(lab: Lab, benchmark: Benchmark) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from workbench.embedded import provider
+from workbench.errors import BadInputError
 from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Request
@@ -44,7 +45,9 @@ print("alone")
 
 
 def run(script):
-    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -88,5 +91,5 @@ def test_its_version_is_a_hash_of_its_code_and_weights():
 
 def test_a_model_that_does_not_exist_is_one_clear_error(book):
     request = Request("p", "embedded/oracle", [{"role": "user", "content": "hello"}])
-    answer = Client(book).complete(request)
-    assert "there is no model embedded/oracle; there is embedded/parser" in answer.error
+    with pytest.raises(BadInputError, match="no model embedded/oracle; there is embedded/parser"):
+        Client(book).complete(request)

@@ -1,0 +1,158 @@
+"""What is kept of the candidates, in which order, and why the rest fell out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.retrieve.fakes import Shelf, schema_of
+from workbench.retrieve.lexical import Lexical
+from workbench.retrieve.matches import CHESS, Matching, explain_matches, find_matches, parts
+
+SCHOOLS = {
+    ("schools", "County"): ["Alameda", "Fresno", "Los Angeles"],
+    ("schools", "School"): ["Alameda High", "Alameda County Community", "Fresno High", "Preschool"],
+    ("satscores", "cname"): ["Alameda", "Fresno"],
+}
+LEXICAL, MATCHING = Lexical(), Matching()
+
+
+class Told:
+    """A similarity that is what the test says, for texts that it names, and 1 for others."""
+
+    alike = 0.5
+
+    def __init__(self, scores=()):
+        self.scores = dict(scores)
+
+    def __call__(self, lab, queries, texts, *, collection=False):
+        del lab, collection
+        return np.array(
+            [[self.scores.get(text, 1.0) for text in texts] for _ in queries], np.float32
+        )
+
+
+def found(keywords, values=SCHOOLS, similarity=LEXICAL, matching=MATCHING):
+    matches = find_matches(None, Shelf(values), schema_of(values), keywords, similarity, matching)
+    return [(m.table, m.column, m.value) for m in matches]
+
+
+def outcomes(keywords, values=SCHOOLS, similarity=LEXICAL, matching=MATCHING):
+    judged = explain_matches(None, Shelf(values), schema_of(values), keywords, similarity, matching)
+    return {(c.keyword, c.value): c.outcome for c in judged}
+
+
+def test_values_stand_in_the_order_of_the_schema_the_closest_first():
+    assert found(["Alameda", "Alameda High"]) == [
+        ("schools", "County", "Alameda"),
+        ("schools", "School", "Alameda High"),
+        ("satscores", "cname", "Alameda"),
+    ]
+
+
+def test_a_typo_still_finds_its_value():
+    assert ("schools", "County", "Los Angeles") in found(["Los Angelse"])
+
+
+def test_case_and_accents_count_for_nothing():
+    assert found(["MALAGA"], {("t", "city"): ["Málaga"]}) == [("t", "city", "Málaga")]
+
+
+def test_a_word_of_a_phrase_finds_its_value_by_itself():
+    assert ("schools", "County", "Fresno") in found(["schools near Fresno"])
+
+
+def test_a_part_of_a_phrase_must_be_closer_than_a_whole_one():
+    values = {("t", "name"): ["Holme Grove"]}
+    assert outcomes(["Holme"], values) == {("Holme", "Holme Grove"): "kept"}
+    assert outcomes(["Tall Holme"], values)["Holme", "Holme Grove"] == "edit 0.62 < 0.7"
+
+
+def test_the_parts_of_a_phrase_are_its_words_and_its_beginnings_and_ends():
+    assert parts("county of Los Angeles") == [
+        "county of Los",
+        "county",
+        "Los Angeles",
+        "Angeles",
+        "Los",
+    ]
+    assert parts("Fresno") == []
+
+
+def test_each_stage_says_why_a_candidate_fell_out():
+    values = {("t", "a"): ["abcdef", "abcdxy", "zzzzaz"], ("t", "b"): ["abcdgh"]}
+    assert outcomes(["abcdef"], values, Told({"abcdgh": 0.2})) == {
+        ("abcdef", "abcdef"): "kept",
+        ("abcdef", "abcdxy"): "edit 0.67 < 0.9 of the column's best 1.00",
+        ("abcdef", "abcdgh"): "semantic 0.20 < 0.5",
+        ("abcdef", "zzzzaz"): "edit 0.17 < 0.3",
+    }
+
+
+def test_a_column_has_no_more_values_than_it_may():
+    values = {("t", "a"): ["ward 12a", "ward 12b", "ward 12c"]}
+    told = outcomes(["ward 12"], values, matching=Matching(per_column=2))
+    assert list(told.values()).count("kept") == 2
+    assert told["ward 12", "ward 12c"] == "the column has 2 closer values"
+
+
+def test_a_value_found_twice_is_kept_for_the_closer_keyword():
+    told = outcomes(["Fresno", "Fresna"], {("t", "a"): ["Fresno"]})
+    assert told["Fresno", "Fresno"] == "kept"
+    assert told["Fresna", "Fresno"] == "found by a closer keyword"
+
+
+def test_two_keywords_may_each_have_their_value_in_one_column():
+    both = ["Alameda", "Fresmo"]
+    assert ("schools", "County", "Fresno") in found(both)
+    assert ("schools", "County", "Fresno") not in found(both, matching=CHESS)
+
+
+def test_the_semantic_threshold_is_the_similaritys_own_unless_one_is_given():
+    values, similarity = {("t", "a"): ["Fresno High"]}, Told({"Fresno High": 0.55})
+    assert found(["Fresno"], values, similarity)
+    assert not found(["Fresno"], values, similarity, Matching(semantic=0.6))
+
+
+def test_what_is_spelled_almost_alike_needs_no_likeness_in_meaning():
+    values, similarity = {("t", "a"): ["Fresno"]}, Told({"Fresno": 0.1})
+    assert found(["Frenso"], values, similarity)
+    assert not found(["Frenso"], values, similarity, Matching(sure=0.9))
+
+
+def test_without_an_answer_about_meaning_spelling_alone_decides():
+    values = {("t", "a"): ["Fresno"]}
+    (match,) = find_matches(
+        None, Shelf(values), schema_of(values), ["Fresno"], Told({"Fresno": np.nan})
+    )
+    assert (match.edit, match.semantic) == (1.0, 0.0)
+
+
+def test_an_explanation_is_a_table_of_every_candidate():
+    judged = explain_matches(None, Shelf(SCHOOLS), schema_of(SCHOOLS), ["Fresno"], Lexical())
+    frame = pd.DataFrame(judged)
+    assert list(frame) == [
+        "keyword", "table", "column", "value", "score", "edit", "semantic", "outcome",
+    ]  # fmt: skip
+    assert len(frame) == len(Shelf(SCHOOLS).search("Fresno", 100))
+
+
+@pytest.mark.parametrize("keywords", [[], ["?"], ["of the"]])
+def test_nothing_to_look_up_finds_nothing(keywords):
+    assert found(keywords) == []
+
+
+def test_the_order_of_keywords_and_of_the_index_changes_nothing():
+    turned = {place: values[::-1] for place, values in reversed(SCHOOLS.items())}
+    keywords = ["Alameda", "Fresno High", "County"]
+    one = find_matches(None, Shelf(SCHOOLS), schema_of(SCHOOLS), keywords, Lexical())
+    two = find_matches(None, Shelf(turned), schema_of(SCHOOLS), keywords[::-1], Lexical())
+    assert one == two
+
+
+def test_chess_keeps_to_the_thresholds_of_its_code():
+    assert (CHESS.candidates, CHESS.edit, CHESS.semantic, CHESS.keep) == (10, 0.3, 0.6, 0.9)
+
+
+def test_an_abbreviation_is_found_with_points_and_words_in_another_order():
+    values = {("t", "a"): ["U.K.", "Exhibition (touring)"]}
+    assert [value for *_, value in found(["UK", "touring exhibitions"], values)] == values["t", "a"]

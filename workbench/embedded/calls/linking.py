@@ -1,0 +1,112 @@
+"""Which tables and columns a question needs: those that likely hypotheses use, and those it speaks of.
+
+A column by itself is judged by what question and hint say of it alone. At any temperature the answers are
+the same: what is kept is what is likely enough, and nothing is drawn.
+"""
+
+import json
+import re
+from dataclasses import replace
+
+from workbench.embedded.chance import shares
+from workbench.embedded.memory import hypotheses, links
+from workbench.embedded.messages import Asked
+from workbench.embedded.schema_reading import read_create_tables
+from workbench.types import Context, Schema
+
+_SPOKEN = 0.6  # how strong a link makes a column by itself relevant
+_LIKELY = 0.04  # the share of the hypotheses' probability that makes a column or table needed
+_LINKED = 0.15  # what the strongest link is worth, as such a share
+_TOP = 6  # columns of a large table that MAC-SQL's selector keeps
+_WHOLE = 10  # columns up to which it keeps a table whole
+_LEAST = 3  # tables that it keeps
+
+
+def filter_column(asked: Asked, temperature: float, seed: str) -> str:
+    """Whether question or hint speak of this one column."""
+    del temperature, seed
+    context = replace(asked.context, schema=_one_column(asked.column))
+    found = links(context)
+    best = found[0] if found else None
+    relevant = best is not None and best.score >= _SPOKEN
+    words = f"'{best.words}' speaks of it" if best and relevant else "nothing speaks of it"
+    return json.dumps({"reasoning": words, "relevant": "yes" if relevant else "no"})
+
+
+def _one_column(told: str) -> Schema:
+    """The schema of a `## Column` section: one table with one column."""
+    lines = dict(re.findall(r"^([\w ]+): (.*)$", told, re.MULTILINE))
+    table, _, column = lines.get("Column", "t.c").partition(".")
+    about = [lines.get("Description", ""), lines.get("Values mean", "")]
+    if "Examples" in lines:
+        about.append(f"examples: {lines['Examples']}")
+    comment = "; ".join(filter(None, about))
+    return read_create_tables(
+        f"CREATE TABLE {table} (\n    {column} {lines.get('Type', '')} -- {comment}\n);"
+    )
+
+
+def select_tables(asked: Asked, temperature: float, seed: str) -> str:
+    """The tables that likely hypotheses read."""
+    del temperature, seed
+    worth = _tables(asked.context)
+    kept = [table for table, share in worth.items() if share >= _LIKELY]
+    kept = kept or sorted(worth, key=lambda table: -worth[table])[:1]
+    return json.dumps(
+        {"reasoning": "Likely queries read these.", "tables": kept}, ensure_ascii=False
+    )
+
+
+def select_columns(asked: Asked, temperature: float, seed: str) -> str:
+    """The columns that likely hypotheses use or the question speaks of."""
+    del temperature, seed
+    columns: dict[str, list[str]] = {}
+    for (table, column), share in _columns(asked.context).items():
+        if share >= _LIKELY:
+            columns.setdefault(table, []).append(column)
+    reasoning = "Likely queries use these, or the question speaks of them."
+    return json.dumps({"reasoning": reasoning, "columns": columns}, ensure_ascii=False)
+
+
+def mac_selector(asked: Asked, temperature: float, seed: str) -> str:
+    """For each table keep_all, drop_all, or its columns in the order of their worth."""
+    del temperature, seed
+    tables, columns = _tables(asked.context), _columns(asked.context)
+    order = sorted(tables, key=lambda table: -tables[table])
+    said: dict[str, str | list[str]] = {}
+    for table in asked.context.schema.tables:
+        if tables[table.name] < _LIKELY and table.name not in order[:_LEAST]:
+            said[table.name] = "drop_all"
+        elif len(table.columns) <= _WHOLE:
+            said[table.name] = "keep_all"
+        else:
+            keys = {*table.primary_key, *(c for key in table.foreign_keys for c in key.columns)}
+            names = [column.name for column in table.columns]
+            names.sort(key=lambda c: -columns[table.name, c] - _LIKELY / 2 * (c in keys))
+            said[table.name] = names[:_TOP]
+    return json.dumps(said, ensure_ascii=False)
+
+
+def _columns(context: Context) -> dict[tuple[str, str], float]:
+    """What part of the probability uses each column; being spoken of counts, too."""
+    worth = dict.fromkeys(context.schema.columns(), 0.0)
+    found = hypotheses(context)
+    for hypothesis, share in zip(found, shares([h.score for h in found]), strict=True):
+        for column in hypothesis.columns:
+            worth[column] += share
+    spoken = [link for link in links(context) if link.column]
+    best = max((link.score for link in spoken), default=1.0)
+    for link in spoken:
+        place = (link.table, link.column)
+        worth[place] = max(worth[place], _LINKED * link.score / best)
+    return worth
+
+
+def _tables(context: Context) -> dict[str, float]:
+    """What part of the probability reads each table."""
+    worth = {table.name: 0.0 for table in context.schema.tables}
+    found = hypotheses(context)
+    for hypothesis, share in zip(found, shares([h.score for h in found]), strict=True):
+        for table in hypothesis.tables:
+            worth[table] += share
+    return worth

@@ -1,0 +1,70 @@
+"""What the catalog says of columns, found by its likeness to the question: CHESS's retrieve_context.
+
+CHESS (appendix A.2) keeps the descriptions in a vector database. A catalog of thousands of columns fits
+into memory, and what is prepared of it is kept while the process lives.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from workbench.lab import Lab
+from workbench.retrieve.embed import Similarity
+from workbench.types import Column, DescriptionMatch, Question, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """The `top` columns whose descriptions are most like the question with its hint, or a keyword."""
+
+    top: int = 10
+
+    def __call__(
+        self,
+        lab: Lab,
+        question: Question,
+        schema: Schema,
+        keywords: Sequence[str],
+        similarity: Similarity,
+    ) -> tuple[DescriptionMatch, ...]:
+        """Best first; equals in the order of the schema. A column without a description is never one."""
+        columns, texts, about = _catalog(schema)
+        if not texts:
+            return ()
+        queries = [f"{question.text} {question.evidence}".strip(), *keywords]
+        scores = similarity(lab, queries, about, collection=True)
+        whole = scores[0] + scores[1:].max(axis=0, initial=0.0)
+        best = np.argsort(-whole, kind="stable")[: self.top]
+        return tuple(
+            DescriptionMatch(columns[n][0], columns[n][1], texts[n], float(whole[n]) / 2)
+            for n in best.tolist()
+            if whole[n] > 0
+        )
+
+
+@lru_cache(maxsize=16)
+def _catalog(
+    schema: Schema,
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]]:
+    """The columns that have descriptions, these, and the texts to compare: with the names beside them."""
+    found = [
+        ((table.name, column.name), text, f"{_spaced(table.name)} {_spaced(column.name)} {text}")
+        for table in schema.tables
+        for column in table.columns
+        if (text := description(column))
+    ]
+    columns, texts, about = zip(*found, strict=True) if found else ((), (), ())
+    return columns, texts, about
+
+
+def description(column: Column) -> str:
+    """All that the catalog says of a column."""
+    return "; ".join(filter(None, (column.description.rstrip(". "), column.value_description)))
+
+
+def _spaced(name: str) -> str:
+    """A name as words: with spaces for underscores and between the words of CamelCase."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name)
