@@ -1,8 +1,8 @@
 """The command line: tables and JSON for good input, one line and exit code 2 for any other."""
 
 import json
-import re
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -164,7 +164,12 @@ def test_reproduce_runs_every_system_and_says_whose_numbers_these_are(run):
     code, out, err = run("reproduce", "--limit", "2")
     assert (code, err) == (0, "")
     assert out.startswith("Every number is that of embedded/parser")
-    assert re.findall(r"(?m)^ *(chase|chess|mac|direct)\b", out) == ["chase", "chess", "mac", "direct"]
+    assert re.findall(r"(?m)^ *(chase|chess|mac|direct)\b", out) == [
+        "chase",
+        "chess",
+        "mac",
+        "direct",
+    ]
 
 
 def test_ask_answers_a_question_about_any_file(run, bird):

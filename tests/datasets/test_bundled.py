@@ -203,7 +203,9 @@ def test_what_is_built_is_the_same_everywhere(split):
     digest = hashlib.sha256()
     for db_id in sorted({question.db_id for question in benchmark.questions}):
         with closing(sqlite3.connect(benchmark.database(db_id))) as database:
-            tables = database.execute("SELECT name, sql FROM sqlite_schema ORDER BY name").fetchall()
+            tables = database.execute(
+                "SELECT name, sql FROM sqlite_schema ORDER BY name"
+            ).fetchall()
             for name, sql in tables:
                 rows = database.execute(f'SELECT * FROM "{name}" ORDER BY rowid') if sql else []
                 digest.update(repr([name, sql, *rows]).encode())

@@ -10,6 +10,7 @@ In reading order:
     words            tokens and stems of English and of names, and how alike two are
     lexicon          the English that asks for operations, as one table
     schema_reading   a prompt's CREATE TABLE statements or bracketed lists -> Schema
+    descriptions     names and codes that descriptions explain
     index            a schema prepared for linking: words, kinds of columns, codes, formats of dates
     linking          which words speak of which columns and tables
     dates            times in questions, and SQL for them in each format of dates

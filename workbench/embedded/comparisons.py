@@ -3,97 +3,77 @@
 from collections.abc import Iterator
 
 from workbench.db.quoting import quote
-from workbench.embedded.dates import conditions
+from workbench.embedded.dates import When, conditions
+from workbench.embedded.index import Field
 from workbench.embedded.lexicon import Cue
 from workbench.embedded.linking import Mention
-from workbench.embedded.reading import Part, Reading, span
+from workbench.embedded.reading import Features, Part, Reading, span
 
 _SIGNS = {"more": ">", "less": "<", "atleast": ">=", "atmost": "<=", "after": ">", "before": "<"}
-
-
-_BEFORE = tuple(_SIGNS)
+_THOUSANDS = {"thousand": 1_000, "million": 1_000_000}
+_TRAILING = {"more", "less", "higher", "above", "over", "fewer", "below", "greater"}  # "5 or more"
+_ADVERBS = {"later", "onwards", "earlier", "after", "before"}
 
 
 def numbers(reading: Reading) -> Iterator[Part]:
     """Comparisons of a column with a number."""
     text = reading.text
-    dated = {i for when in reading.times for i in range(when.first, when.end)}
     for i, token in enumerate(text):
-        if token.number is None or (token.low in {"one", "once", "hundred", "thousand"}):
+        if token.number is None or token.low in {"one", "once", "hundred", "thousand"}:
             continue
-        number = token.low.replace(",", "") if token.low[0].isdigit() else str(int(token.number))
-        if text[i + 1 : i + 2] and text[i + 1].low in {"thousand", "million"}:
-            number = str(
-                int(float(number) * (1_000 if text[i + 1].low == "thousand" else 1_000_000))
-            )
-        before = reading.cue_before(i, _BEFORE, 1)
+        number = _written(reading, i)
         after = reading.cue_after(i, ("atleast", "atmost"), 2)
+        trailing = after if after and after.word in _TRAILING else None
+        cue = trailing or reading.cue_before(i, tuple(_SIGNS), 1)
         between = reading.cue_before(i, ("between",), 1)
-        mask = 1 << i
-        high = ""
-        if between:
-            other = next(
-                (j for j in range(i + 2, min(i + 6, len(text))) if text[j].number is not None), 0
-            )
-            if other and any(text[j].low in {"and", "to"} for j in range(i, other)):
-                high = text[other].low.replace(",", "")
-                mask |= 1 << other | span(between.first, between.end)
-        cue = (
-            after
-            if after
-            and after.word
-            in {"more", "less", "higher", "above", "over", "fewer", "below", "greater"}
-            else before
-        )
-        if cue and not high:
-            mask |= span(cue.first, cue.end)
-        sign = _SIGNS[cue.kind] if cue else "="
+        to = [j for j in range(i + 2, min(i + 6, len(text))) if text[j].number is not None]
+        if between and to and any(t.low in {"and", "to"} for t in text[i : to[0]]):
+            test = f" BETWEEN {number} AND {_written(reading, to[0])}"
+            mask = 1 << i | 1 << to[0] | between.mask
+        else:
+            test = f" {_SIGNS[cue.kind] if cue else '='} {number}"
+            mask = 1 << i | (cue.mask if cue else 0)
         for field in reading.made.fields:
-            if field.kind not in {"number", "flag"} and not (
-                field.kind == "text" and number in field.examples
-            ):
-                continue
+            seen = number in field.examples
             mention, gap = reading.nearest(field.id, i, i + 1)
-            if (mention is None or gap > 8) and not (field.examples and number in field.examples):
+            numeric = field.kind in {"number", "flag"}
+            if not (seen or (numeric and mention and gap <= 8)):
                 continue
+            equal = test.startswith(" = ")
             strength = mention.strength if mention else 0.0
-            features = {
+            features: Features = {
                 "number": 1.0,
                 "number.near": max(0.0, 1 - gap / 8) * min(1.2, strength),
                 "number.next": gap == 0 and strength > 0.4,
-                "number.cued": bool(cue) or bool(high),
-                "number.dated": i in dated,
-                "number.key": float(bool(field.key)) * (0.0 if sign == "=" else 1.0),
+                "number.cued": not equal,
+                "number.dated": any(w.first <= i < w.end for w in reading.times),
+                "number.key": bool(field.key) and not equal,
                 "number.foreign": field.key == "foreign",
-                "number.text": field.kind == "text",
+                "number.text": not numeric,
                 "number.beside": reading.beside(field.table, i),
-                "number.seen": float(number in field.examples) if sign == "=" else 0.0,
+                "number.seen": seen and equal,
                 "number.hinted": reading.hinted.get(field.id, 0.0),
                 "number.table": reading.said.get(field.table, 0.0),
-                "number.measured": bool(mention and mention.measured),
             }
-            if high:
-                yield reading.part(
-                    (field.id, f" BETWEEN {number} AND {high}"), _with(mask, mention), features
-                )
-                continue
-            if field.kind == "text":
-                yield reading.part(
-                    (field.id, f" {sign} '{number}'"), mask, features, column=field.id, value=number
-                )
-                continue
-            equal = sign == "="
-            yield reading.part(
-                (field.id, f" {sign} {number}"), _with(mask, mention), features,
-                column=field.id if equal else -1, value=number if equal else "",
-            )  # fmt: skip
+            pieces = (field.id, test if numeric else test.replace(number, f"'{number}'"))
+            column = field.id if equal else -1
+            covered = _with(mask, mention) if numeric else mask
+            yield reading.part(pieces, covered, features, column=column, value=number * equal)
+
+
+def _written(reading: Reading, place: int) -> str:
+    """The number at a place, as SQL writes it."""
+    token = reading.text[place]
+    number = token.low.replace(",", "") if token.low[0].isdigit() else f"{token.number:g}"
+    following = reading.text[place + 1].low if place + 1 < len(reading.text) else ""
+    times = _THOUSANDS.get(following)
+    return str(int(float(number) * times)) if times else number
 
 
 def _with(mask: int, mention: Mention | None) -> int:
     """The mask with the mention's tokens, where they speak of nothing else."""
-    return (
-        mask | mention.mask if mention and mention.strength > 0.5 and not mention.measured else mask
-    )
+    clear = mention is not None and mention.strength > 0.5 and not mention.measured
+    return mask | mention.mask if mention and clear else mask
 
 
 def times(reading: Reading) -> Iterator[Part]:
@@ -101,39 +81,40 @@ def times(reading: Reading) -> Iterator[Part]:
     for n, when in enumerate(reading.times):
         cue = reading.cue_before(when.first, ("after", "before", "atleast", "more", "less"), 1)
         later = reading.cue_after(when.end, ("after", "atleast", "before"), 1)
-        cue = cue or (
-            later
-            if later
-            and later.word in {"later", "onwards", "earlier", "after", "before"}
-            and later.end - later.first <= 2
-            else None
-        )
+        if not cue and later and later.word in _ADVERBS and later.end - later.first <= 2:
+            cue = later
         between = reading.cue_before(when.first, ("between",), 1)
-        until = None
-        if between and n + 1 < len(reading.times) and reading.times[n + 1].first - when.end <= 2:
-            until = reading.times[n + 1]
+        following = reading.times[n + 1 : n + 2] if between else []
+        until = next((w for w in following if w.first - when.end <= 2), None)
         mask = span(when.first, when.end)
         if until and between:
-            mask |= span(until.first, until.end) | span(between.first, between.end)
+            mask |= span(until.first, until.end) | between.mask
         elif cue:
-            mask |= span(cue.first, cue.end)
+            mask |= cue.mask
         for field in reading.made.fields:
-            yearly = field.kind == "number" and when.year and not when.month
-            if field.kind != "date" and not field.dates and not (yearly and _yearly(field.words)):
+            if not _dated(field, when):
                 continue
-            dates = field.dates or "year"
             mention, gap = reading.nearest(field.id, when.first, when.end)
-            strength = mention.strength if mention else 0.0
-            features = {
+            near = max(0.0, 1 - gap / 10) * min(1.2, mention.strength) if mention else 0.0
+            features: Features = {
                 "time": 1.0,
-                "time.near": max(0.0, 1 - gap / 10) * min(1.2, strength) if mention else 0.0,
+                "time.near": near,
                 "time.table": reading.said.get(field.table, 0.0),
                 "time.hinted": reading.hinted.get(field.id, 0.0),
                 "time.beside": reading.beside(field.table, when.first),
             }
             sign = _time_sign(cue, reading)
-            for form, pieces in conditions(field.id, dates, when, sign, until):
+            for form, pieces in conditions(field.id, field.dates or "year", when, sign, until):
                 yield reading.part(pieces, mask, {**features, f"time.{form}": 1.0})
+
+
+def _dated(field: Field, when: When) -> bool:
+    yearly = field.kind == "number" and when.year and not when.month
+    return bool(
+        field.kind == "date"
+        or field.dates
+        or (yearly and any(word in {"year", "yr"} for word in field.words))
+    )
 
 
 def _time_sign(cue: Cue | None, reading: Reading) -> str:
@@ -145,57 +126,35 @@ def _time_sign(cue: Cue | None, reading: Reading) -> str:
     return "<=" if cue.word in {"until", "till", "by"} or word in {"or", "and"} else "<"
 
 
-def _yearly(words: tuple[str, ...]) -> bool:
-    return any(word in {"year", "yr"} for word in words)
-
-
 def compared(reading: Reading) -> Iterator[Part]:
     """Comparisons with an average, and of two columns with one another."""
-    numbers = [
-        f
-        for f in reading.made.fields
-        if f.kind in {"number", "date"} and f.id in reading.linked.fields
-    ]
-    for kind in ("more", "less", "after", "before"):
-        for cue in reading.cues.get(kind, ()):
-            than = "than" in {t.low for t in reading.text[cue.end : cue.end + 4]}
-            average = reading.cue_after(cue.end, ("avg",), 5 if than else 2)
-            if average and any(t.number is not None for t in reading.text[cue.end : average.first]):
-                average = None
-            for field in numbers:
-                mention, gap = reading.nearest(
-                    field.id, cue.first, average.end if average else cue.end
-                )
-                if mention is None or gap > 5 or (mention.measured and mention.first > cue.end):
-                    continue
-                table = quote(reading.made.sheets[field.table].name)
-                name = quote(field.name)
-                sign = _SIGNS[kind]
-                if average:
-                    features = {"than_avg": 1.0, "than_avg.near": mention.strength * (1 - gap / 6)}
-                    mask = mention.mask | span(cue.first, average.end)
-                    yield reading.part(
-                        (field.id, f" {sign} (SELECT AVG({name}) FROM {table})"), mask, features
-                    )
-                    continue
-                for other in numbers:
-                    second = next(
-                        (m for m in reading.mentions(other.id) if 0 <= m.first - cue.end <= 4), None
-                    )
-                    if (
-                        other.id == field.id
-                        or second is None
-                        or mention.end > cue.first
-                        or (other.table, other.kind) != (field.table, field.kind)
-                        or field.key
-                        or other.key
-                        or mention.measured
-                        or second.measured
-                    ):
-                        continue
-                    features = {
-                        "columns": 1.0,
-                        "columns.strength": min(mention.strength, second.strength),
-                    }
-                    mask = mention.mask | second.mask | span(cue.first, cue.end)
-                    yield reading.part((field.id, f" {sign} ", other.id), mask, features)
+    fields = [reading.made.fields[i] for i in reading.linked.fields]
+    fields = [f for f in fields if f.kind in {"number", "date"} and not f.key]
+    for cue in reading.all_cues("more", "less", "after", "before"):
+        than = "than" in {t.low for t in reading.text[cue.end : cue.end + 4]}
+        average = reading.cue_after(cue.end, ("avg",), 5 if than else 2)
+        if average and any(t.number is not None for t in reading.text[cue.end : average.first]):
+            average = None
+        for field in fields:
+            end = average.end if average else cue.end
+            mention, gap = reading.nearest(field.id, cue.first, end)
+            if mention is None or gap > 5 or (mention.measured and mention.first > cue.end):
+                continue
+            sign = _SIGNS[cue.kind]
+            if average:
+                table, name = map(quote, reading.made.where(field.id))
+                features: Features = {"than_avg": 1.0}
+                features["than_avg.near"] = mention.strength * (1 - gap / 6)
+                test = f" {sign} (SELECT AVG({name}) FROM {table})"
+                yield reading.part((field.id, test), mention.mask | span(cue.first, end), features)
+            elif mention.end <= cue.first and not mention.measured:
+                for other in fields:
+                    alike = (other.table, other.kind) == (field.table, field.kind)
+                    places = reading.mentions(other.id) if alike and other is not field else ()
+                    for second in places:
+                        if 0 <= second.first - cue.end <= 4 and not second.measured:
+                            weaker = min(mention.strength, second.strength)
+                            features = {"columns": 1.0, "columns.strength": weaker}
+                            mask = mention.mask | second.mask | cue.mask
+                            pieces = (field.id, f" {sign} ", other.id)
+                            yield reading.part(pieces, mask, features)

@@ -10,7 +10,20 @@ from workbench.embedded.words import Token
 _MONTHS = {
     name: number
     for number, names in enumerate(
-        ["january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug", "september sep sept", "october oct", "november nov", "december dec"],
+        [
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sep sept",
+            "october oct",
+            "november nov",
+            "december dec",
+        ],
         1,
     )
     for name in names.split()
@@ -25,7 +38,7 @@ _PLACES = {
 }
 _WRITTEN = {
     "iso": "{y:04}-{m:02}-{d:02}", "slashes": "{y:04}/{m:02}/{d:02}", "ymd": "{y:04}{m:02}{d:02}",
-    "dmy": "{d:02}/{m:02}/{y:04}", "dots": "{d:02}.{m:02}.{y:04}", "month": "{y:04}-{m:02}", "year": "{y:04}",
+    "dmy": "{d:02}/{m:02}/{y:04}", "dots": "{d:02}.{m:02}.{y:04}", "month": "{y:04}-{m:02}", "year": "{y:04}"
 }  # fmt: skip
 Pieces = tuple[str | int, ...]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workbench.embedded.codes import code_tests, flag_tests, quoted_tests
 from workbench.embedded.comparisons import compared, numbers, times
-from workbench.embedded.reading import Part, Reading, span
+from workbench.embedded.reading import Part, Reading
 from workbench.embedded.subqueries import of_others, without_any
 from workbench.embedded.values import value_tests
 
@@ -126,7 +126,7 @@ def _nulls(reading: Reading) -> Iterator[Part]:
                     in {"missing", "unknown", "null", "blank", "empty", "recorded", "known"},
                     "null.gap": gap,
                 }
-                mask = mention.mask | span(cue.first, cue.end)
+                mask = mention.mask | cue.mask
                 yield reading.part((field.id, test), mask, features)
 
 
@@ -170,7 +170,7 @@ def _negated(reading: Reading, found: list[Part]) -> Iterator[Part]:
                 "negated.near": near,
                 "negated.hint": part.hints > 0,
             }
-            mask = part.mask | span(cue.first, cue.end)
+            mask = part.mask | cue.mask
             yield reading.part(
                 (*part.pieces[:-1], f" <> {end[3:]}"), mask, features, hints=part.hints
             )

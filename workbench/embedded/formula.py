@@ -1,10 +1,20 @@
 """What an expression comes to: SQL with columns by number, so that a query can put its own names to them."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from workbench.embedded.index import Index
+from workbench.types import fold
+
 Pieces = tuple[str | int, ...]  # SQL with the ids of columns in it
 Kind = Literal["literal", "row", "columns", "test", "total", "group_test", "best"]
+
+
+_LEX = re.compile(
+    r"""'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\d+(?:,\d{3})*(?:\.\d+)?%?|[^\W\d]\w*|<=|>=|<>|!=|==|\|\||[^\s]"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +31,13 @@ class Formula:
     @property
     def fields(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(p for p in self.pieces if isinstance(p, int)))
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    text: str
+    start: int
+    end: int
 
 
 class NoFormulaError(Exception):
@@ -100,3 +117,23 @@ def totalled(name: str, first: Formula, test: Formula | None, distinct: bool) ->
         inner = ("CASE WHEN ", *where, " THEN ", *thing, rest)
         return Formula((f"{name}({'DISTINCT ' * distinct}", *inner, ")"), "total", tests=(where,))
     return Formula((f"{name}({'DISTINCT ' * distinct}", *inner, ")"), "total")
+
+
+def lexemes(text: str) -> list[Lexeme]:
+    return [Lexeme(m[0], m.start(), m.end()) for m in _LEX.finditer(text)]
+
+
+def column_at(text: str, words: Sequence[Lexeme], place: int, made: Index) -> tuple[list[int], int]:
+    """The columns that may be named at this place, and where their name ends."""
+    for end in range(min(len(words), place + 8), place, -1):
+        name = text[words[place].start : words[end - 1].end]
+        if name[0] in '`"' and name[-1] == name[0] and len(name) > 2:
+            name = name[1:-1]
+        found = made.named.get(fold(name))
+        if found and (end - place > 1 or not words[place].text.isdigit()):
+            return found, end
+        table, _, rest = name.partition(".")
+        key = (fold(table.strip('`" ')), fold(rest.strip('`" ')))
+        if rest and key in made.by_name:
+            return [made.by_name[key]], end
+    return [], place

@@ -4,7 +4,6 @@
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench.db.quoting import quote
@@ -12,8 +11,10 @@ from workbench.embedded.dates import part_of_date
 from workbench.embedded.formula import (
     Formula,
     Kind,
+    Lexeme,
     NoFormulaError,
     Pieces,
+    column_at,
     compared,
     fitted,
     logic,
@@ -24,69 +25,24 @@ from workbench.embedded.formula import (
 from workbench.embedded.index import Index
 from workbench.types import fold
 
+_PLAIN = frozenset(
+    re.findall(
+        r"\w+",
+        """SUBSTR SUBSTRING STRFTIME JULIANDAY LENGTH ROUND ABS INSTR LOWER UPPER REPLACE TRIM DATE COALESCE
+        IFNULL IIF NULLIF DATETIME TIME""",
+    )
+)
 _TOTALS = {"COUNT", "SUM", "AVG", "TOTAL", "AVERAGE"}
-
-
 _WORKS = {"DIVIDE": "/", "SUBTRACT": "-", "MULTIPLY": "*", "ADD": "+"}
-
-
 _PARTS = {"YEAR": "Y", "MONTH": "m", "DAY": "d"}
-
-
-_PLAIN = {
-    "SUBSTR",
-    "SUBSTRING",
-    "STRFTIME",
-    "JULIANDAY",
-    "LENGTH",
-    "ROUND",
-    "ABS",
-    "INSTR",
-    "LOWER",
-    "UPPER",
-}
-_PLAIN |= {"REPLACE", "TRIM", "DATE", "COALESCE", "IFNULL", "IIF", "NULLIF", "DATETIME", "TIME"}
-
-
+_EMPTY = {"NULL", "EMPTY", "MISSING", "BLANK", "UNKNOWN"}
 _IS = {"is": "=", "equals": "=", "equal": "=", "=": "=", "==": "=", "!=": "<>", "<>": "<>"}
 _IS |= {sign: sign for sign in ("<", ">", "<=", ">=")}
 
 
-@dataclass(frozen=True, slots=True)
-class Lexeme:
-    text: str
-    start: int
-    end: int
-
-
-_LEX = re.compile(
-    r"""'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\d+(?:,\d{3})*(?:\.\d+)?%?|[^\W\d]\w*|<=|>=|<>|!=|==|\|\||[^\s]"""
-)
-
-
-def lexemes(text: str) -> list[Lexeme]:
-    return [Lexeme(m[0], m.start(), m.end()) for m in _LEX.finditer(text)]
-
-
-def column_at(text: str, words: Sequence[Lexeme], place: int, made: Index) -> tuple[list[int], int]:
-    """The columns that may be named at this place, and where their name ends."""
-    for end in range(min(len(words), place + 8), place, -1):
-        name = text[words[place].start : words[end - 1].end]
-        if name[0] in '`"' and name[-1] == name[0] and len(name) > 2:
-            name = name[1:-1]
-        found = made.named.get(fold(name))
-        if found and (end - place > 1 or not words[place].text.isdigit()):
-            return found, end
-        table, _, rest = name.partition(".")
-        key = (fold(table.strip('`" ')), fold(rest.strip('`" ')))
-        if rest and key in made.by_name:
-            return [made.by_name[key]], end
-    return [], place
-
-
 @dataclass(slots=True)
 class Reader:
-    """Reads one expression from a text. `chosen` says which of several columns a name stands for."""
+    """Reads one expression from a text; of several columns of a name it takes one, and says so."""
 
     text: str
     made: Index
@@ -140,16 +96,10 @@ class Reader:
         if left.kind == "columns":
             return left
         words = (self.peek().upper(), self.peek(1).upper(), self.peek(2).upper())
-        if words[:2] == ("IS", "NULL") or words[:3] == ("IS", "NOT", "NULL"):
-            self.place += 2 + (words[1] == "NOT")
-            end = " IS NOT NULL" if words[1] == "NOT" else " IS NULL"
-            return Formula((*left.pieces, end), "test")
-        empty = words[1 + (words[1] == "NOT")].lower() if words[0] in {"IS", "ARE"} else ""
-        if empty in {"empty", "missing", "blank", "unknown", "null"}:
-            self.place += 2 + (words[1] == "NOT")
-            return Formula(
-                (*left.pieces, " IS NOT NULL" if words[1] == "NOT" else " IS NULL"), "test"
-            )
+        negative = words[1] == "NOT"
+        if words[0] in {"IS", "ARE"} and words[1 + negative] in _EMPTY:
+            self.place += 2 + negative
+            return Formula((*left.pieces, f" IS{' NOT' * negative} NULL"), "test")
         negated = words[0] == "NOT" and words[1] in {"LIKE", "IN", "BETWEEN"}
         self.place += negated
         no = " NOT" if negated else ""

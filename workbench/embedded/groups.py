@@ -4,114 +4,113 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from workbench.embedded.formula import Pieces
-from workbench.embedded.head import Head, cue_mask, group_of
-from workbench.embedded.reading import Features, Reading, span
+from workbench.embedded.head import Head, group_of, union
+from workbench.embedded.lexicon import Cue
+from workbench.embedded.reading import Features, Reading
 
 _SIGNS = {"more": ">", "less": "<", "atleast": ">=", "atmost": "<="}
+_Condition = tuple[Pieces, int, int, Features, tuple[int, ...]]  # mask, hints, features, tables
 
 
 def groups(reading: Reading, lists: Sequence[Head], others: Sequence[Head]) -> Iterator[Head]:
-    """Something for each of something."""
-    asked = "each" in reading.cues or len(reading.heads) > 1 or "count" in reading.cues
-    if not asked:
+    """A total for each of something."""
+    if not (reading.all_cues("each", "count") or len(reading.heads) > 1):
         return
-    totals = sorted(
-        (h for h in others if h.shape in {"count", "total"}),
-        key=lambda h: -reading.score(h.features),
-    )[:6]
-    for total in totals:
+    totals = [h for h in others if h.shape in {"count", "total"}]
+    for total in sorted(totals, key=lambda h: -reading.score(h.features))[:6]:
         for listing in lists:
-            if (
-                total.mask & listing.mask & ~cue_mask(reading, "count")
-                or total.fields & listing.fields
-            ):
-                continue
-            yield both(reading, listing, total)
-            yield both(reading, listing, total, reverse=True)
+            if not total.fields & listing.fields:
+                yield both(reading, listing, total)
+                yield both(reading, listing, total, reverse=True)
 
 
 def group_keys(reading: Reading, lists: Sequence[Head]) -> list[Head]:
     """The lists that groups may be made by: those after "each" first."""
+    return sorted(lists, key=lambda h: -h.score - 2.5 * bool(_each(reading, h)))[:8]
 
-    def fit(head: Head) -> float:
-        first = (head.mask & -head.mask).bit_length() - 1
-        near = any(0 <= first - cue.end <= 2 for cue in reading.cues.get("each", ()))
-        return head.score + (2.5 if near else 0.0)
 
-    return sorted(lists, key=lambda h: -fit(h))[:8]
+def _each(reading: Reading, head: Head) -> list[Cue]:
+    first = (head.mask & -head.mask).bit_length() - 1
+    return [cue for cue in reading.cues.get("each", ()) if 0 <= first - cue.end <= 2]
 
 
 def both(reading: Reading, listing: Head, total: Head, *, reverse: bool = False) -> Head:
-    each = [
-        c
-        for c in reading.cues.get("each", ())
-        if 0 <= (listing.mask & -listing.mask).bit_length() - 1 - c.end <= 2
-    ]
+    """A list and a total as one head; `reverse` puts the total first."""
+    each = _each(reading, listing)
     in_order = (listing.mask & -listing.mask) < (total.mask & -total.mask)
+    counting = union(cue.mask for cue in reading.cues.get("count", ()))
     features = {**listing.features, **total.features}
     features |= {
         "group": 1.0,
         "group.each": bool(each),
-        "group.overlap": bool(total.mask & listing.mask & ~cue_mask(reading, "count")),
+        "group.overlap": bool(total.mask & listing.mask & ~counting),
         "group.total_first": reverse,
         "group.as_said": in_order != reverse,
     }
-    select = total.select + listing.select if reverse else listing.select + total.select
-    mask = listing.mask | total.mask | (span(each[0].first, each[0].end) if each else 0)
-    return Head(
-        "group", select, mask, listing.hints | total.hints, features, total.operations | {"group"},
-        (*listing.needs, *total.needs), group_of(reading, listing), inner=total.inner, inner_tests=total.inner_tests,
-    )  # fmt: skip
+    return replace(
+        total,
+        shape="group",
+        select=total.select + listing.select if reverse else listing.select + total.select,
+        mask=union([listing.mask, total.mask, *(cue.mask for cue in each)]),
+        hints=listing.hints | total.hints,
+        features=features,
+        operations=total.operations | {"group"},
+        needs=(*listing.needs, *total.needs),
+        group=group_of(reading, listing),
+    )
 
 
 def havings(reading: Reading, lists: Sequence[Head]) -> Iterator[Head]:
     """Groups of at least so many, and those that the hint describes."""
-    conditions: list[tuple[Pieces, int, int, Features, tuple[int, ...]]] = []
-    for found in reading.definitions:
-        tests = [f.pieces for f in found.formulas if f.kind == "group_test"]
-        told: Features = {"having.hint": 1.0}
-        conditions += [(pieces, found.mask, 1 << found.number, told, ()) for pieces in tests]
-    for kind, sign in _SIGNS.items():
-        for cue in reading.cues.get(kind, ()):
-            numbers = range(max(0, cue.first - 2), min(len(reading.text), cue.end + 2))
-            number = next((i for i in numbers if reading.text[i].number is not None), -1)
-            if number < 0:
-                continue
-            mask = span(cue.first, cue.end) | 1 << number
-            told_number = f"{reading.text[number].number:g}"
-            pieces: Pieces = (f"COUNT(*) {sign} {told_number}",)
-            conditions.append((pieces, mask, 0, {"having.count": 1.0}, ()))
-            for table, mentions in reading.linked.tables.items():
-                near = min(mentions, key=lambda m: abs(m.first - number))
-                gap = near.first - max(number, cue.end - 1)
-                told = {
-                    "having.count": 1.0,
-                    "having.table": near.strength,
-                    "having.gap": 1.0 if gap < 0 else min(6, gap) / 6,
-                }
-                conditions.append((pieces, mask | near.mask, 0, told, (table,)))
-            if "avg" in reading.cues:
-                for column in reading.linked.fields:
-                    mention, gap = reading.nearest(column, cue.first, cue.end)
-                    if mention and gap <= 5 and reading.made.fields[column].kind == "number":
-                        told = {"having.avg": 1.0, "having.strength": mention.strength}
-                        average: Pieces = ("AVG(", column, f") {sign} {told_number}")
-                        conditions.append(
-                            (average, mask | mention.mask | cue_mask(reading, "avg"), 0, told, ())
-                        )
-    conditions.sort(key=lambda c: -reading.score(c[3]))
-    for pieces, mask, hints, told, needs in conditions[:8]:
+    found = sorted(_conditions(reading), key=lambda c: -reading.score(c[3]))[:8]
+    for pieces, mask, hints, told, needs in found:
         for head in lists:
+            overlap = bool(head.mask & mask)
             yield replace(
-                head, shape="having", mask=head.mask | mask, hints=head.hints | hints, having=pieces,
-                features={**head.features, **told, "having": 1.0, "having.overlap": bool(head.mask & mask)},
-                operations=frozenset({"having"}), group=group_of(reading, head), needs=(*head.needs, *needs),
-            )  # fmt: skip
+                head,
+                shape="having",
+                mask=head.mask | mask,
+                hints=head.hints | hints,
+                having=pieces,
+                features={**head.features, **told, "having": 1.0, "having.overlap": overlap},
+                operations=frozenset({"having"}),
+                group=group_of(reading, head),
+                needs=(*head.needs, *needs),
+            )
+
+
+def _conditions(reading: Reading) -> Iterator[_Condition]:
+    for found in reading.definitions:
+        for formula in found.formulas:
+            if formula.kind == "group_test":
+                hints = 1 << found.number
+                yield formula.pieces, found.mask, hints, {"having.hint": 1.0}, ()
+    for cue in reading.all_cues(*_SIGNS):
+        near = range(max(0, cue.first - 2), min(len(reading.text), cue.end + 2))
+        place = next((i for i in near if reading.text[i].number is not None), -1)
+        if place < 0:
+            continue
+        mask = cue.mask | 1 << place
+        test = f"{_SIGNS[cue.kind]} {reading.text[place].number:g}"
+        rows: Pieces = (f"COUNT(*) {test}",)
+        yield rows, mask, 0, {"having.count": 1.0}, ()
+        for table, mentions in reading.linked.tables.items():
+            mention = min(mentions, key=lambda m: abs(m.first - place))
+            gap = mention.first - max(place, cue.end - 1)
+            told: Features = {"having.count": 1.0, "having.table": mention.strength}
+            told["having.gap"] = 1.0 if gap < 0 else min(6, gap) / 6
+            yield rows, mask | mention.mask, 0, told, (table,)
+        for average in reading.cues.get("avg", ()):
+            for column in reading.linked.fields:
+                closest, gap = reading.nearest(column, cue.first, cue.end)
+                if closest and gap <= 5 and reading.made.fields[column].measure:
+                    told = {"having.avg": 1.0, "having.strength": closest.strength}
+                    covered = mask | closest.mask | average.mask
+                    yield ("AVG(", column, f") {test}"), covered, 0, told, ()
 
 
 def shares_of(reading: Reading) -> Iterator[Head]:
     """A percentage or a difference whose parts are tests of the question; which ones is not said here."""
     for kind, shape in (("percent", "percent"), ("ratio", "percent"), ("differ", "differ")):
         for cue in reading.cues.get(kind, ())[:1]:
-            mask = span(cue.first, cue.end)
-            yield Head(shape, (), mask, 0, {f"share.{kind}": 1.0}, frozenset({shape}))
+            yield Head(shape, (), cue.mask, 0, {f"share.{kind}": 1.0}, frozenset({shape}))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workbench.embedded.formula import Pieces
 from workbench.embedded.outputs import together
-from workbench.embedded.reading import Features, Part, Reading, span
+from workbench.embedded.reading import Features, Part, Reading
 
 OPERATIONS = {
     "count": ("count",),
@@ -106,12 +106,8 @@ def unasked(reading: Reading, operations: frozenset[str]) -> Features:
 def asked(reading: Reading) -> list[tuple[str, frozenset[str], int]]:
     """What each cue asks for: a name for it, the operations that answer it, and its tokens."""
     return [
-        (name, frozenset(answers), span(cue.first, cue.end))
+        (name, frozenset(answers), cue.mask)
         for name, kinds, answers in _ASKED
         for kind in kinds
         for cue in reading.cues.get(kind, ())
     ]
-
-
-def cue_mask(reading: Reading, kind: str) -> int:
-    return union(span(c.first, c.end) for c in reading.cues.get(kind, ()))

@@ -4,13 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workbench.embedded.formula import Formula, NoFormulaError, merged
-from workbench.embedded.formula_reading import (
-    Lexeme,
-    Reader,
-    column_at,
-    lexemes,
-)
+from workbench.embedded.formula import Formula, Lexeme, NoFormulaError, column_at, lexemes, merged
+from workbench.embedded.formula_reading import Reader
 from workbench.embedded.index import Index
 from workbench.embedded.words import Token, alike, tokens
 

@@ -5,18 +5,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from workbench.embedded.descriptions import WORD, codes_of, heading_of
 from workbench.embedded.words import STOPWORDS, name_words, stem
 from workbench.types import Column, Schema, Table, fold
 
-_CODE = re.compile(
-    r"""(?:^|[\s;,.(:])(?:(['"\u2018\u2019])([^'"\u2018\u2019]{1,30})['"\u2018\u2019]|([A-Z0-9+-]{1,4}))\s*"""
-    r"""(?:=|:|\u2192|\u2013|\u2014|- |means?|stands? for|is |for |refers? to|indicates?|denotes?|if )\s*"""
-    r"""['"]?([^;,.\n'"=:]{2,60})"""
-)
-_EMPTY = re.compile(
-    r"\b(?:NULL|empty|blank)\b\s*(?:[:=\u2013-]|means?|if|when|while|for|until|as long as)\s*([^;,.\n:=]{2,60})",
-    re.IGNORECASE,
-)
 _DATES = (
     ("iso", r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?"),
     ("month", r"\d{4}-\d\d"),
@@ -33,7 +25,6 @@ _KEYS = frozenset(map(stem, ("id", "code", "number", "key", "identifier", "uid",
 _FIRST = frozenset(map(stem, ("fname", "forename", "first", "given", "firstname")))
 _LAST = frozenset(map(stem, ("sname", "surname", "lname", "last", "family", "lastname")))
 _DATED = frozenset(map(stem, ("date", "time", "day", "birth", "year", "month")))
-_WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
 @dataclass(slots=True)
@@ -54,6 +45,11 @@ class Field:
         tuple[str, frozenset[str]], ...
     ]  # values ("" for NULL) and the stems of their meaning
     examples: tuple[str, ...]
+
+    @property
+    def measure(self) -> bool:
+        """Is it a number of something, and no key?"""
+        return self.kind == "number" and not self.key
 
 
 @dataclass(slots=True)
@@ -145,10 +141,8 @@ def _build(schema: Schema) -> Index:
 def _field(number: int, table: int, column: Column, key: str) -> Field:
     words = name_words(column.name)
     told_text = f"{column.description} {column.value_description}"
-    told = frozenset(
-        stem(w.lower()) for w in _WORD.findall(told_text) if w.lower() not in STOPWORDS
-    )
-    heading = _heading(column.description)
+    told = frozenset(stem(w.lower()) for w in WORD.findall(told_text) if w.lower() not in STOPWORDS)
+    heading = heading_of(column.description)
     told |= frozenset(heading)
     examples = tuple(str(value) for value in column.examples if value is not None)
     dates = next(
@@ -185,7 +179,7 @@ def _field(number: int, table: int, column: Column, key: str) -> Field:
         dates or ("iso" if kind == "date" else ""),
         key,
         kind == "text" and bool(_NAMES.intersection(words) or (told & _NAMES and not key)),
-        tuple(_codes(told_text)) if len(told_text) > 4 else (),
+        tuple(codes_of(told_text)) if len(told_text) > 4 else (),
         examples,
     )
 
@@ -205,32 +199,6 @@ def _copy(made: Index, sheet: Sheet, role: int) -> None:
     fields, key, label = again(sheet.fields), again(sheet.key), again(sheet.label)
     made.sheets.append(replace(sheet, id=number, role=role, fields=fields, key=key, label=label))
     made.points_at[role] = number
-
-
-def _heading(description: str) -> tuple[str, ...]:
-    """The stems of a column's name as its description writes it out, if it begins with that."""
-    words = _WORD.findall(re.split(r"[;:(,]| in ", description, maxsplit=1)[0])
-    telling = [w.lower() for w in words if w.lower() not in {"of", "the", "a", "an", "in", "for"}]
-    return tuple(dict.fromkeys(map(stem, telling))) if 1 <= len(telling) <= 4 else ()
-
-
-def _codes(text: str) -> list[tuple[str, frozenset[str]]]:
-    """The values that a description explains, as in "K = cancelled; L: loaded"."""
-    found = []
-    for match in _CODE.finditer(text):
-        meaning = frozenset(
-            stem(w.lower()) for w in _WORD.findall(match[4]) if w.lower() not in STOPWORDS
-        )
-        value = match[2] or match[3]
-        if meaning and value not in {"-", "+"}:
-            found.append((value, meaning))
-    for empty in _EMPTY.finditer(text):
-        meaning = frozenset(
-            stem(w.lower()) for w in _WORD.findall(empty[1]) if w.lower() not in STOPWORDS
-        )
-        if meaning:
-            found.append(("", meaning))
-    return found
 
 
 def _sheet(number: int, table: Table, made: Index, fields: tuple[int, ...]) -> Sheet:

@@ -138,8 +138,7 @@ def graph(made: Index) -> Graph:
             if made.sheets[field_.table].role >= 0:
                 continue
             same = field_.table != sheet.id and (
-                (fold(field_.name) == fold(key_field.name)
-                and fold(field_.name) != "id")
+                (fold(field_.name) == fold(key_field.name) and fold(field_.name) != "id")
                 or (
                     field_.words[-1:] == ("id",)
                     and field_.words[:-1] == sheet.words

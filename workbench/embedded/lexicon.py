@@ -76,7 +76,7 @@ ATTRIBUTES = {
     "who": "name surnam forenam", "when": "date time year day", "where": "city country locat address place town region", "often": "frequenc count",
     "first": "date time year", "last": "date time year", "start": "date time year", "end": "date time year",
     "into": "target destin arriv", "from": "sourc origin depart", "to": "target destin arriv",
-    "experienc": "experienc year", "strong": "strength power force", "valu": "price cost amount worth",
+    "experienc": "experienc year", "strong": "strength power force", "valu": "price cost amount worth"
 }  # fmt: skip
 
 # Adjectives of age point the other way on dates of birth and of building.
@@ -93,6 +93,10 @@ class Cue:
     first: int
     end: int
     word: str
+
+    @property
+    def mask(self) -> int:
+        return (1 << self.end) - (1 << self.first)
 
 
 def _table() -> dict[str, list[tuple[tuple[str, ...], str]]]:
@@ -147,12 +151,7 @@ def attributes(words: Sequence[str]) -> tuple[str, ...]:
     """The stems that name what these adjectives measure, themselves included."""
     found: list[str] = []
     for word in words:
-        for root in {
-            word,
-            word.removesuffix("est"),
-            word.removesuffix("er"),
-            word.removesuffix("st"),
-        }:
+        for root in (word, *(word.removesuffix(ending) for ending in ("est", "er", "st"))):
             for base in (root, root + "e", root[:-1]):
                 found += _ATTRIBUTES.get(base, ())
         found.append(stem(word))

@@ -33,6 +33,10 @@ class Mention:
     measured: bool = False  # only an adjective speaks of it
 
     @property
+    def hints(self) -> int:
+        return 1 << self.hint if self.hint >= 0 else 0
+
+    @property
     def strength(self) -> float:
         return self.name + 0.25 * self.whole + self.told
 

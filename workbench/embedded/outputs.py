@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from workbench.embedded.linking import Mention
-from workbench.embedded.reading import Features, Part, Reading, span
+from workbench.embedded.reading import Features, Part, Reading
 
 _BREAKS = frozenset(
     re.findall(
@@ -108,11 +108,7 @@ def _labels(reading: Reading) -> Iterator[Part]:
             features = {
                 f"label.{name}": value for name, value in position(reading, mention).items()
             }
-            features |= {
-                "label": 1.0,
-                "label.strength": mention.strength,
-                "label.person": person,
-            }
+            features |= {"label": 1.0, "label.strength": mention.strength, "label.person": person}
             if mention.first > 0 and reading.text[mention.first - 1].low in {"which", "what"}:
                 features["label.which"] = 1.0
             yield reading.part(pieces, mention.mask, features, needs=(sheet.id,))
@@ -127,7 +123,7 @@ def _labels(reading: Reading) -> Iterator[Part]:
                 features = {"label.unsaid": 1.0, "label.person": person}
                 yield reading.part(pieces, 0, features, needs=(sheet.id,))
             for cue in reading.cues.get("who", ()):
-                mask = span(cue.first, cue.end)
+                mask = cue.mask
                 features = {
                     "who": 1.0,
                     "who.person": person,
@@ -148,7 +144,7 @@ def _referred(reading: Reading) -> Iterator[Part]:
         features = {f"label.{name}": value for name, value in position(reading, mention).items()}
         features |= {
             "label": 1.0, "referred": 1.0, "label.strength": mention.strength,
-            "label.person": len(sheet.label) > 1,
+            "label.person": len(sheet.label) > 1
         }  # fmt: skip
         needs = (sheet.id, reading.made.fields[column].table)
         yield reading.part(pieces, mention.mask, features, needs=needs)

@@ -1,6 +1,7 @@
 """All that is understood of a question before any SQL is thought of."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from workbench.embedded.dates import When, times
@@ -13,6 +14,9 @@ from workbench.embedded.words import Token, tokens
 from workbench.types import Context, fold
 
 Features = dict[str, float]
+
+_OPENINGS = frozenset(re.findall(r"\S+", ". , ; : ? please and then also can you"))
+_PREPOSITIONS = frozenset(re.findall(r"\S+", "in on at for by to from of with under into"))
 
 
 @dataclass(slots=True)
@@ -76,6 +80,10 @@ class Reading:
         near = [c for k in kinds for c in self.cues.get(k, ()) if 0 <= c.first - place <= reach]
         return min(near, key=lambda c: (c.first, c.first - c.end), default=None)
 
+    def spoken(self, columns: Iterable[int]) -> float:
+        """How surely a table of these columns is spoken of."""
+        return max((self.said.get(self.made.fields[i].table, 0.0) for i in columns), default=0.0)
+
     def beside(self, table: int, place: int) -> float:
         """Whether the table spoken of nearest to this place is this one: 1 if so, -1 if it is another."""
         if place not in self.nearest_table:
@@ -95,6 +103,10 @@ class Reading:
     def words(self, mask: int) -> str:
         """These tokens, as the question writes them."""
         return " ".join(t.text for i, t in enumerate(self.text) if mask >> i & 1)
+
+    def all_cues(self, *kinds: str) -> list[Cue]:
+        """The cues of these kinds."""
+        return [cue for kind in kinds for cue in self.cues.get(kind, ())]
 
     def mentions(self, column: int) -> list[Mention]:
         return self.linked.fields.get(column, [])
@@ -150,12 +162,11 @@ def read_question(context: Context, weights: Mapping[str, float]) -> Reading:
             hinted.setdefault(id_, 0.2)
     reading = Reading(
         context, made, weights, text, by_kind, times(text), defined, linked, hinted,
-        _heads(text, by_kind),
+        _heads(text, by_kind)
     )  # fmt: skip
     for table, mentions in linked.tables.items():
         reading.said[table] = min(1.0, mentions[0].strength)
-    _measured(reading)
-    _directed(reading)
+    _implied(reading)
     return reading
 
 
@@ -186,64 +197,38 @@ def _heads(text: tuple[Token, ...], by_kind: dict[str, list[Cue]]) -> list[int]:
         low = text[cue.first].low
         before = text[cue.first - 1].low if cue.first else ""
         asks = low in {"what", "which", "who", "whose", "how", "when", "where"}
-        opens = cue.first == 0 or before in {
-            ".",
-            ",",
-            ";",
-            ":",
-            "?",
-            "please",
-            "and",
-            "then",
-            "also",
-            "can",
-            "you",
-        }
-        relative = low in {"which", "who", "whose", "where", "when"} and not opens and before not in {
-            "in", "on", "at", "for", "by", "to", "from", "of", "with", "under", "into",
-        }  # fmt: skip
+        opens = cue.first == 0 or before in _OPENINGS
+        relative = asks and low not in {"what", "how"} and not opens and before not in _PREPOSITIONS
         if (asks and not relative) or opens:
             found.append(cue.end)
     found += [cue.end for cue in by_kind.get("count", ()) if text[cue.first].low == "how"]
     return sorted(set(found)) or [0]
 
 
-def _directed(reading: Reading) -> None:
-    """The words from and into speak of keys that are called source and target."""
+def _implied(reading: Reading) -> None:
+    """Some words speak of a column without naming it.
+
+    "Oldest" does of a year of birth, "cheapest" of a price; "from" and "into" of keys that are called
+    source and target.
+    """
+    fields = reading.made.fields
+    plain = [field for field in fields if not field.key]
+    cues = reading.all_cues("max", "min", "more", "less", "who", "when", "where")
+    words = [
+        (c.first, c.end, attributes([t.low for t in reading.text[c.first : c.end]]), plain)
+        for c in cues
+    ]
+    keys = [fields[i] for i in reading.made.points_at]
     for i, token in enumerate(reading.text):
         if token.low in {"from", "into", "to"}:
-            wanted = frozenset(attributes([token.low])[:-1])
-            for column in reading.made.points_at:
-                field_ = reading.made.fields[column]
-                if wanted.intersection(field_.words) or wanted & field_.told:
-                    mention = Mention(column, i, i + 1, 1 << i, 0.0, 0.5, False, -1, True)
-                    reading.linked.fields.setdefault(column, []).append(mention)
-
-
-def _measured(reading: Reading) -> None:
-    """Adjectives speak of what they measure: "oldest" of a year of birth, "cheapest" of a price."""
-    for kind in ("max", "min", "more", "less", "who", "when", "where"):
-        for cue in reading.cues.get(kind, ()):
-            words = [reading.text[i].low for i in range(cue.first, cue.end)]
-            stems = attributes(words)[:-1] if len(words) == 1 else attributes(words)
-            wanted = frozenset(stems)
-            if not wanted:
-                continue
-            for column in reading.made.fields:
-                if column.key:
-                    continue
-                by_name = bool(wanted.intersection(column.words))
-                if by_name or wanted & column.told:
-                    mask = span(cue.first, cue.end)
-                    mention = Mention(
-                        column.id,
-                        cue.first,
-                        cue.end,
-                        mask,
-                        0.0,
-                        0.3 + 0.2 * by_name,
-                        False,
-                        -1,
-                        True,
-                    )
-                    reading.linked.fields.setdefault(column.id, []).append(mention)
+            words.append((i, i + 1, attributes([token.low]), keys))
+    for first, end, stems, columns in words:
+        own = {token.stem for token in reading.text[first:end]}
+        wanted = frozenset(stem for stem in stems if stem not in own)
+        for column in columns if wanted else ():
+            by_name = bool(wanted.intersection(column.words))
+            if by_name or wanted & column.told:
+                sure = 0.3 + 0.2 * by_name
+                mask = span(first, end)
+                mention = Mention(column.id, first, end, mask, 0.0, sure, False, measured=True)
+                reading.linked.fields.setdefault(column.id, []).append(mention)

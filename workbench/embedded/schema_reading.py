@@ -15,12 +15,16 @@ _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]\n]*\]|[\w$.+-]+|[^\s]""",
     re.DOTALL,
 )
-_LITERAL = re.compile(r"\s*(x?'(?:[^']|'')*'|NULL|[-+]?(?:inf|nan|[\d.]+(?:e[-+]?\d+)?))\s*", re.IGNORECASE)
+_LITERAL = re.compile(
+    r"\s*(x?'(?:[^']|'')*'|NULL|[-+]?(?:inf|nan|[\d.]+(?:e[-+]?\d+)?))\s*", re.IGNORECASE
+)
 _EXAMPLES = re.compile(r"(?:^|; |\. ?|(?<=\s))(?:value )?examples?:? ?", re.IGNORECASE)
 _CONSTRAINTS = {"PRIMARY", "FOREIGN", "UNIQUE", "CHECK", "CONSTRAINT", "KEY", "INDEX"}
 _AFTER_TYPE = _CONSTRAINTS | {"NOT", "NULL", "DEFAULT", "REFERENCES", "COLLATE", "GENERATED", "AS"}
 _AFTER_TYPE |= {"AUTOINCREMENT", "AUTO_INCREMENT", "COMMENT"}
-_OPENING = re.compile(r"\bCREATE\s+(?:TEMP\w*\s+)?(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?", re.IGNORECASE)
+_OPENING = re.compile(
+    r"\bCREATE\s+(?:TEMP\w*\s+)?(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?", re.IGNORECASE
+)
 
 
 @lru_cache(maxsize=32)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from workbench.db.quoting import quote
 from workbench.embedded.formula import Pieces
 from workbench.embedded.joins import Edge, Tree, graph
-from workbench.embedded.reading import Features, Part, Reading, span
+from workbench.embedded.reading import Features, Part, Reading
 from workbench.embedded.render import select_where
 from workbench.types import fold
 
@@ -29,7 +29,7 @@ def without_any(reading: Reading) -> Iterator[Part]:
                     "without.parent": reading.said.get(made.fields[target].table, 0.0),
                 }
                 inner = f"SELECT {quote(key.columns[0])} FROM {quote(sheet.name)}"
-                mask = mention.mask | span(cue.first, cue.end)
+                mask = mention.mask | cue.mask
                 yield reading.part((target, f" NOT IN ({inner})"), mask, features)
 
 
@@ -47,7 +47,7 @@ def of_others(reading: Reading, found: list[Part]) -> Iterator[Part]:
                     "excluded.near": near,
                     "excluded.said": said,
                 }
-                mask = part.mask | span(cue.first, cue.end)
+                mask = part.mask | cue.mask
                 yield reading.part(pieces, mask, features, hints=part.hints)
     for i, one in enumerate(likely):
         for two in likely[i + 1 :]:

@@ -140,7 +140,9 @@ def align(
         best = max(best, (said / total, literal / total, mask))
     fit, exact, mask = best
     said_words = [text[i].low for i in range(len(text)) if mask >> i & 1]
-    if fit < _SHORTEST or (all(w in STOPWORDS or not w.isalnum() for w in said_words) and fit < 0.99):
+    if fit < _SHORTEST or (
+        all(w in STOPWORDS or not w.isalnum() for w in said_words) and fit < 0.99
+    ):
         return None
     return mask, fit, exact
 
@@ -182,7 +184,9 @@ def _hits(
         elif (
             len(short) in {2, 3}
             and len(long) > 3
-            and (long.startswith(short) or (low in {"st", "gt", "lt", "mt"} and low[-1] == other[-1]))
+            and (
+                long.startswith(short) or (low in {"st", "gt", "lt", "mt"} and low[-1] == other[-1])
+            )
         ):
             how = 0.7
         if how:

@@ -16,7 +16,7 @@ _QUOTED = re.compile(
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
 _ENDINGS = (
     "ments", "ment", "ations", "ation", "ings", "ing", "ions", "ion", "ers", "er", "ors", "or",
-    "ed", "ly", "al", "ity", "est",
+    "ed", "ly", "al", "ity", "est"
 )  # fmt: skip
 _IRREGULAR = {
     "people": "person", "persons": "person", "men": "man", "women": "woman", "children": "child",
@@ -27,7 +27,7 @@ _IRREGULAR = {
     "long": "length", "high": "height", "deep": "depth", "wide": "width", "dates": "date",
     "rate": "rate", "rates": "rate", "data": "data", "media": "media", "status": "status",
     "num": "number", "no": "number", "nr": "number", "qty": "quantity", "dob": "birth",
-    "tel": "telephone", "desc": "description", "amt": "amount", "addr": "address", "yr": "year",
+    "tel": "telephone", "desc": "description", "amt": "amount", "addr": "address", "yr": "year"
 }  # fmt: skip
 NUMBERS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
@@ -35,7 +35,7 @@ NUMBERS = {
     "fifty": 50, "hundred": 100, "thousand": 1000, "once": 1, "twice": 2, "thrice": 3, "dozen": 12,
     "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
     "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15, "sixteenth": 16,
-    "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20,
+    "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20
 }  # fmt: skip
 STOPWORDS = frozenset(
     re.findall(
