@@ -15,6 +15,7 @@ FLOORS: list[set[str]] = [
     VERBS,
     {"systems", "parallel"},
     {"train", "report"},
+    {"study"},
     {"label", "explore"},
     {"experiment"},
     {"cli"},

@@ -3,9 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -23,7 +24,7 @@ from workbench.retrieve.commands import index
 from workbench.select.majority import Majority
 from workbench.select.trained import Trained
 from workbench.store import Store
-from workbench.systems.commands import SYSTEMS, ask
+from workbench.systems.commands import ask
 from workbench.systems.replay import picks
 from workbench.systems.system import Select
 from workbench.train.commands import train
@@ -34,7 +35,38 @@ _root = click.option(
 )
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+class _Group(click.Group):
+    """Commands of our upper floors are imported when they are asked for: pandas and Papermill take seconds."""
+
+    _LATER: Mapping[str, tuple[str, str]] = {
+        "reproduce": ("workbench.experiment.commands", "Run an experiment's notebooks."),
+        "trace": ("workbench.experiment.commands", "Show the SQL and calls behind a number."),
+    }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *self._LATER])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._LATER:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(import_module(self._LATER[cmd_name][0]), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help text, for which nothing is imported either."""
+        rows = []
+        for name in self.list_commands(ctx):
+            found = None if name in self._LATER else super().get_command(ctx, name)
+            rows.append((name, found.get_short_help_str(80) if found else self._LATER[name][1]))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+@click.group(
+    cls=_Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.pass_context
 def cli(context: click.Context) -> None:
     """A workbench for text-to-SQL research."""
@@ -169,34 +201,6 @@ def _source(name: str) -> str:
         return "comes with the workbench"
     place = "bird-bench.github.io" if name.startswith("bird") else "yale-lily.github.io/spider"
     return f"unpack it from https://{place} and name its folder with --root"
-
-
-@cli.command()
-@click.option("--limit", type=click.IntRange(1), help="Only so many questions, spread evenly.")
-def reproduce(limit: int | None) -> None:
-    """Run every system on the bundled questions.
-
-    The model is the embedded one, which needs no key and no network. There are no notebooks yet, which will draw the papers' tables and figures from the same runs.
-    """
-    from workbench.experiment import compare_systems  # noqa: PLC0415  pandas: half a second
-
-    print(
-        "Every number is that of embedded/parser, a small statistical parser that needs no network. It is\n"
-        "no language model, and these are not the papers' numbers.\n"
-    )
-    benchmark = open_benchmark("bundled-dev")
-    with Store() as store, _bar("questions") as progress:
-        table = compare_systems(
-            {name: make("embedded/parser") for name, make in SYSTEMS.items()},
-            benchmark,
-            store,
-            limit=limit,
-            progress=lambda _, done, total: progress(done, total),
-        )
-    print(
-        f"{benchmark.name}, {len(benchmark.questions)} questions; EX in percent, calls and tokens a question"
-    )
-    print(table.to_string(index=False, float_format="%.2f"))
 
 
 cli.add_command(cache)

@@ -42,7 +42,7 @@ class Pool:
 
     def save(self, path: Path) -> None:
         """One JSON line a trial. Executions are left out: running the SQL again finds them cached."""
-        lines = [orjson.dumps({"question_id": key} | _record(trial)) for key, trial in self.items()]
+        lines = [orjson.dumps({"question_id": key} | record_of(trial)) for key, trial in self.items()]
         path.write_bytes(b"".join(line + b"\n" for line in lines))
 
     @classmethod
@@ -56,7 +56,7 @@ class Pool:
         for number, line in enumerate(lines, 1):
             try:
                 record = orjson.loads(line)
-                pairs.append((_typed(record.pop("question_id"), str), _trial(record)))
+                pairs.append((_typed(record.pop("question_id"), str), trial_of(record)))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise BadInputError(
                     f"{path}, line {number}: {error!r}; expected the JSON lines that Pool.save writes"
@@ -84,7 +84,8 @@ def chosen(name: str, selections: Iterable[Selection]) -> Pool:
     )
 
 
-def _record(trial: Trial) -> dict[str, Any]:
+def record_of(trial: Trial) -> dict[str, Any]:
+    """A trial as JSON can say it, with its history and without executions."""
     before = trial.repaired_from
     candidate = trial.candidate
     return {
@@ -93,11 +94,12 @@ def _record(trial: Trial) -> dict[str, Any]:
         "sql": candidate.sql,
         "reasoning": candidate.reasoning,
         "call_keys": candidate.call_keys,
-        "repaired_from": _record(before) if before else None,
+        "repaired_from": record_of(before) if before else None,
     }
 
 
-def _trial(record: dict[str, Any]) -> Trial:
+def trial_of(record: dict[str, Any]) -> Trial:
+    """What `record_of` told."""
     before = record["repaired_from"]
     return Trial(
         Candidate(
@@ -107,7 +109,7 @@ def _trial(record: dict[str, Any]) -> Trial:
             reasoning=_typed(record["reasoning"], str),
             call_keys=tuple(_typed(key, str) for key in _typed(record["call_keys"], list)),
         ),
-        repaired_from=_trial(before) if before else None,
+        repaired_from=trial_of(before) if before else None,
     )
 
 

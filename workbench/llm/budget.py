@@ -105,6 +105,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self._tallies: dict[tuple[str, str, str, str], Tally] = {}
+        self._questions: dict[str, list[Tally]] = {}  # the same tallies, for `of`
         self._lock = threading.Lock()
         self.retried: Counter[str] = Counter()  # faults after which a request was sent again
         self.failed: Counter[str] = Counter()  # faults that requests, or the run, ended with
@@ -149,6 +150,17 @@ class Ledger:
             sums[tags[place]] = sums.get(tags[place], Tally()) + tally
         return sums
 
+    def of(self, question: str) -> Tally:
+        """The tally of one question, however many there are."""
+        return sum(self._questions.get(question, []), Tally())
+
+    def pairs(self) -> dict[tuple[str, str], Tally]:
+        """The tallies of each prompt with each model."""
+        sums: dict[tuple[str, str], Tally] = {}
+        for (prompt, _, _, model), tally in list(self._tallies.items()):
+            sums[prompt, model] = sums.get((prompt, model), Tally()) + tally
+        return sums
+
     def total(self) -> Tally:
         """The whole run."""
         return sum(list(self._tallies.values()), Tally())
@@ -176,6 +188,7 @@ class Ledger:
         found = self._tallies.get(tags)
         if found is None:
             found = self._tallies[tags] = Tally()
+            self._questions.setdefault(request.question, []).append(found)
         return found
 
     def _flag(self, answer: Completion) -> None:

@@ -4,8 +4,10 @@ A hit costs a hash and a look into the lab book, and imports nothing of any prov
 asked for by `calls`, and kept before it is returned.
 """
 
+import copy
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoreError
 from workbench.llm import provider
@@ -67,6 +69,10 @@ class Client:
             request, (self._models.get(request.model) or self._model(request.model))[0]
         )
 
+    def endpoint(self, model: str) -> str:
+        """What tells the model from others of its name: the server's address, or our model's version."""
+        return self._model(model)[0]
+
     def held(self, request: Request) -> Completion | None:
         """The stored answer, uncounted; None where a run would have to ask."""
         return self._desk.look(self.key(request))
@@ -79,6 +85,12 @@ class Client:
             return self._ask({key: self._open(key, request, 0)}, 1)[0]
         self.ledger.hit(request, found)
         return found
+
+    def ask_again(self, request: Request) -> Completion:
+        """A fresh answer to one request, which replaces what is stored."""
+        again = copy.copy(self)
+        again._desk = replace(self._desk, refresh=True, refreshed=set())  # noqa: SLF001  its own kind
+        return again.complete(request)
 
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
         """The answers to many, in their order. A request that fails has a `fault` and stops no other.

@@ -1,0 +1,51 @@
+"""What a person sees while notebooks run."""
+
+import io
+from pathlib import Path
+
+from workbench.experiment.display import Display
+from workbench.experiment.reproduce import Job
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def job(name, state="waiting", **told):
+    made = Job(name, Path(), {}, "", Path(f"{name}.ipynb"), state=state)
+    made.kernel.of = 10
+    made.kernel.cells = 4
+    if told:
+        made.seen = [{"id": "x", "run": "chase_sql", **told}]
+    return made
+
+
+def test_a_terminal_sees_notebooks_calls_hits_and_cost():
+    out = Terminal()
+    now = job("a", "running", done=3, total=8, calls=1234, hits=5, dollars=0.25)
+    Display(out)([now, job("b"), job("c", "unchanged")])
+    text = out.getvalue()
+    assert "c: unchanged\n" in text
+    assert "a: cell 5 of 10, chase_sql, 3 of 8 questions\n" in text
+    assert "1 of 3 notebooks, 1,234 calls, 5 answers held, $0.2500, 0:00" in text
+
+
+def test_lines_replace_themselves_on_a_terminal_only():
+    terminal, file = Terminal(), io.StringIO()
+    for out in (terminal, file):
+        display = Display(out)
+        display([job("a", "running"), job("b")])
+        display([job("a", "done"), job("b")])
+    assert "\033[2F\033[J" in terminal.getvalue()
+    assert file.getvalue() == "a: done\n"
+
+
+def test_a_failure_is_told_once_and_with_its_reason():
+    out = io.StringIO()
+    failed = job("a", "failed")
+    failed.error = "cell 3 (x): ValueError: no"
+    display = Display(out)
+    display([failed])
+    display([failed])
+    assert out.getvalue() == "a: failed: cell 3 (x): ValueError: no\n"

@@ -1,0 +1,62 @@
+"""The gallery shows everything that was saved, opens by itself, and escapes what data says."""
+
+import pandas as pd
+import pytest
+
+from workbench.experiment.gallery import pieces, write_gallery, write_report
+from workbench.report.figures.overlap import unique_solves
+from workbench.report.tables import Stamp, Table
+from workbench.store import Store
+from workbench.study.saved import Claim, Saved
+
+STAMP = str(Stamp("embedded/parser", "bundled-dev", 3))
+TRIALS = pd.DataFrame(
+    {
+        "question_id": ["1", "1", "2", "2"],
+        "db_id": ["zoo"] * 4,
+        "difficulty": ["simple"] * 4,
+        "generator": ["a", "b", "a", "b"],
+        "correct": [True, False, True, True],
+        "run": ["abc"] * 4,
+    }
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with Store() as store:
+        saved = Saved(tmp_path / "figures" / "mine", store)
+        odd = Table("A <b>title</b> | $x$", (), pd.DataFrame({"system": ["<i>"], "EX": [1.0]}))
+        saved.save("chase_table_10", odd, None, STAMP)
+        saved.save("chase_table_2", odd, None, STAMP)
+        saved.claim(Claim("a < b", holds=True, detail="1_2"))
+        saved.save("mac_figure_6", unique_solves(TRIALS, stamp=STAMP), None, STAMP)
+    return saved.folder
+
+
+def test_pieces_come_paper_by_paper_in_the_order_of_their_numbers(folder):
+    assert [p.name for p in pieces(folder)] == ["chase_table_2", "chase_table_10", "mac_figure_6"]
+
+
+def test_the_page_of_the_repository_shows_everything(folder):
+    text = write_gallery(folder.parent).read_text()
+    assert "## mine" in text
+    assert "](mine/mac_figure_6.png)" in text
+    assert "([data](mine/chase_table_2.csv))" in text
+    assert "no language model" in text
+    assert "- **holds here**: a \\< b 1\\_2" in text
+    assert "<b>" not in text
+
+
+def test_the_report_opens_without_a_network(folder):
+    text = write_report(folder).read_text()
+    assert "<h2>CHASE-SQL</h2>" in text
+    assert "data:image/png;base64," in text
+    assert "http" not in text
+    assert "<b>title</b>" not in text
+    assert "<script" not in text
+
+
+def test_the_gallery_is_the_same_each_time(folder):
+    assert write_gallery(folder.parent).read_text() == write_gallery(folder.parent).read_text()
+    assert write_report(folder).read_text() == write_report(folder).read_text()

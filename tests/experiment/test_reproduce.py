@@ -1,0 +1,109 @@
+"""Notebooks run in parallel, each in its own kernel; one that fails or stops takes no other with it."""
+
+import re
+import time
+
+import pytest
+from workbench.errors import BadInputError
+from workbench.experiment.reproduce import plan, run
+
+SAVES = """import os, pathlib
+from workbench.study.progress import tell
+folder = pathlib.Path(os.environ["WORKBENCH_FIGURES"])
+folder.mkdir(parents=True, exist_ok=True)
+(folder / f"{name}.csv").write_text(str(limit))
+tell(saved=name)"""
+
+
+def states(jobs):
+    return {job.name: job.state for job in jobs}
+
+
+def test_notebooks_run_side_by_side_and_are_left_alone_the_next_time(checkout, tmp_path):
+    experiment = checkout("limit: 3", one=[SAVES], two=[SAVES])
+    figures = tmp_path / "figures" / "mine"
+    jobs = plan(experiment)
+    records = run(jobs, figures, at_once=2)
+    assert [job.error for job in jobs] == ["", ""]
+    assert states(jobs) == {"one": "done", "two": "done"}
+    assert [list(record.files) for record in records] == [["one.csv"], ["two.csv"]]
+    assert (figures / "one.csv").read_text() == "3"
+
+    again = plan(experiment)
+    run(again, figures)
+    assert states(again) == {"one": "unchanged", "two": "unchanged"}
+
+    (figures / "one.csv").write_text("changed by hand")
+    third = plan(experiment)
+    run(third, figures)
+    assert states(third) == {"one": "done", "two": "unchanged"}
+
+
+def test_what_a_notebook_depends_on_is_its_key(checkout, tmp_path):
+    before = plan(checkout(one=[SAVES]))[0].key
+    assert plan(checkout(one=[SAVES]))[0].key == before
+    assert plan(checkout("limit: 4", one=[SAVES]))[0].key != before
+    assert plan(checkout(one=[SAVES, "1"]))[0].key != before
+
+
+def test_a_notebook_that_fails_names_its_cell_and_stops_no_other(checkout, tmp_path):
+    experiment = checkout(bad=["x = 1", "y = x / 0"], good=[SAVES])
+    jobs = plan(experiment)
+    records = run(jobs, tmp_path / "figures" / "mine")
+    assert states(jobs) == {"bad": "failed", "good": "done"}
+    assert re.search(r"cell \d+ \(y = x / 0\): ZeroDivisionError: division by zero", jobs[0].error)
+    assert [record.notebook for record in records] == ["good"]
+    assert "ZeroDivisionError" in jobs[0].output.read_text()
+
+
+def test_keys_of_the_environment_stay_out_of_errors(checkout, tmp_path):
+    experiment = checkout(bad=["raise ValueError('refused: sk-abcdefghijklmnop')"])
+    jobs = plan(experiment)
+    run(jobs, tmp_path / "figures" / "mine")
+    assert "sk-abc" not in jobs[0].error
+    assert "refused" in jobs[0].error
+
+
+def test_an_interrupt_ends_the_kernels_at_once(checkout, tmp_path):
+    experiment = checkout(slow=["import time\ntime.sleep(60)"])
+    jobs = plan(experiment)
+
+    def watch(told):
+        if told[0].kernel.pid and told[0].kernel.cells >= 2:
+            raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run(jobs, tmp_path / "figures" / "mine", watch=watch)
+    assert time.monotonic() - began < 30
+    assert states(jobs) == {"slow": "stopped"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "complaint"),
+    [("sample: 3", r"one.ipynb has no parameter sample; there are experiment, limit, name")],
+)
+def test_a_parameter_that_a_notebook_does_not_have_is_an_error(checkout, parameters, complaint):
+    with pytest.raises(BadInputError, match=complaint):
+        plan(checkout(parameters, one=[SAVES]))
+
+
+def test_a_notebook_that_is_not_there_is_an_error(checkout, tmp_path):
+    experiment = checkout(one=[SAVES])
+    (tmp_path / "notebooks" / "one.ipynb").unlink()
+    with pytest.raises(BadInputError, match=r"names the notebook one, and there is no "):
+        plan(experiment)
+
+
+def test_only_what_the_experiment_has_can_be_asked_for(checkout):
+    experiment = checkout(one=[SAVES], two=[SAVES])
+    assert [job.name for job in plan(experiment, ["two"])] == ["two"]
+    with pytest.raises(BadInputError, match="mine has no notebook three; it has one, two"):
+        plan(experiment, ["three"])
+
+
+def test_a_limit_keeps_its_results_apart(checkout):
+    experiment = checkout(one=[SAVES])
+    whole, part = plan(experiment)[0], plan(experiment, limit=4)[0]
+    assert part.parameters["limit"] == 4
+    assert whole.output.parent != part.output.parent

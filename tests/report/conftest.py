@@ -1,0 +1,124 @@
+"""Tidy tables to draw, and a look at a figure for text that leaves the canvas or lies on other text."""
+
+import random
+
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+GENERATORS = ("divide_and_conquer", "query_plan", "online_examples")
+DATABASES = ("clinic", "harbour", "cinema")
+
+
+def make_trials(generators=GENERATORS, databases=DATABASES, samples=3, right=None, each=12):
+    """Every generator's samples for every question; `right` makes all of them right or all wrong."""
+    chance = random.Random(7)
+    rows = []
+    for db_id in databases:
+        for number in range(each):
+            hard = chance.random()
+            for generator in generators:
+                luck = chance.gauss(0, 0.3)
+                for sample in range(samples):
+                    correct = chance.random() < 1.1 - hard + luck if right is None else right
+                    rows.append(
+                        {
+                            "run": "a1b2c3d4e5f6",
+                            "question_id": f"{db_id}/{number}",
+                            "db_id": db_id,
+                            "difficulty": ("simple", "moderate", "challenging")[number % 3],
+                            "generator": generator,
+                            "sample": sample,
+                            "correct": correct,
+                        }
+                    )
+    return pd.DataFrame(rows)
+
+
+def make_questions(systems=("chase_sql", "MAC-SQL"), databases=DATABASES, right=None, each=12):
+    """What each system answered: every third question is lost by the choice, every fifth has no right one."""
+    rows = []
+    for place, system in enumerate(systems):
+        for db_id in databases:
+            for number in range(each):
+                oracle = number % 5 > 0 if right is None else right
+                correct = oracle and (number + place) % 3 > 0 if right is None else right
+                rows.append(
+                    {
+                        "run": f"run{place}",
+                        "system": system,
+                        "question_id": f"{db_id}/{number}",
+                        "db_id": db_id,
+                        "difficulty": ("simple", "moderate", "challenging")[number % 3],
+                        "feature": ["JOIN", "ORDER BY"] if number % 2 else ["GROUP BY"],
+                        "correct": correct,
+                        "oracle": oracle,
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def texts(figure):
+    """All text that a figure shows, with where it stands: (text, box), rotated text left out of overlaps."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    found = list(figure.texts)
+    for legend in figure.legends:
+        found += legend.get_texts()
+    for axes in [a for top in figure.axes for a in (top, *top.child_axes)]:
+        if not axes.get_visible():
+            continue
+        found += [*axes.texts, axes.title, axes._left_title]
+        if axes.axison:
+            for axis in (axes.xaxis, axes.yaxis):
+                found.append(axis.label)
+                found += [label for tick in axis._update_ticks() for label in (tick.label1, tick.label2)]
+    return [
+        (text, text.get_window_extent(renderer))
+        for text in found
+        if text and text.get_visible() and text.get_text().strip()
+    ]
+
+
+def faults_of(figure):
+    """What a reader would stumble over, in words."""
+    shown = texts(figure)
+    canvas = figure.bbox
+    faults = [
+        f"{text.get_text()!r} leaves the canvas"
+        for text, box in shown
+        if box.x0 < -0.5 or box.y0 < -0.5 or box.x1 > canvas.x1 + 0.5 or box.y1 > canvas.y1 + 0.5
+    ]
+    faults += [
+        f"{text.get_text()!r} has {text.get_fontsize()} points"
+        for text, _ in shown
+        if text.get_fontsize() < 6.5
+    ]
+    level = [(text, box) for text, box in shown if text.get_rotation() in {0.0, 90.0}]
+    for place, (one, box) in enumerate(level):
+        for other, there in level[place + 1 :]:
+            wide = min(box.x1, there.x1) - max(box.x0, there.x0)
+            high = min(box.y1, there.y1) - max(box.y0, there.y0)
+            if wide > 1 and high > 3:  # pixels; a box is a little higher than its letters
+                faults.append(f"{one.get_text()!r} lies on {other.get_text()!r}")
+    return faults
+
+
+@pytest.fixture(scope="session")
+def faults():
+    return faults_of
+
+
+@pytest.fixture(scope="session")
+def trials():
+    return make_trials
+
+
+@pytest.fixture(scope="session")
+def questions():
+    return make_questions
+
+
+@pytest.fixture(scope="session")
+def shown_text():
+    """All text of a figure in one string."""
+    return lambda figure: "\n".join(text.get_text() for text, _ in texts(figure))

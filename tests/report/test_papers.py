@@ -1,0 +1,112 @@
+"""The papers' numbers: all there, well formed, and adding up where the papers say that they do."""
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.report.papers import ALL, published
+
+TABLES = {"CHASE-SQL": 9, "CHESS": 8, "MAC-SQL": 4}
+FIGURES = {
+    "CHASE-SQL": ["2", "3a", "3b", "5", "6", "7", "8", "13"],
+    "CHESS": ["3", "4", "5", "16", "18"],
+    "MAC-SQL": ["6"],
+}
+NAMED = [
+    *((paper, f"table {n}") for paper, count in TABLES.items() for n in range(1, count + 1)),
+    *((paper, f"figure {n}") for paper, names in FIGURES.items() for n in names),
+    ("CHESS", "section 4.2.1"),
+]
+every = pytest.mark.parametrize("one", ALL, ids=lambda one: f"{one.paper} {one.source}")
+
+
+def cell(paper, source, label, column):
+    return published(paper, source).frame().set_index("label").loc[label, column]
+
+
+def test_every_table_and_quoted_figure_is_there_once():
+    assert sorted((one.paper, one.source) for one in ALL) == sorted(NAMED)
+
+
+@every
+def test_each_row_has_a_label_of_its_own_and_a_cell_for_every_column(one):
+    assert {len(row) for row in one.rows} == {1 + len(one.columns)}
+    labels = [row[0] for row in one.rows]
+    assert all(isinstance(label, str) and label for label in labels)
+    assert len(set(labels)) == len(labels)
+
+
+@every
+def test_columns_are_named_apart(one):
+    assert len({"label", *one.columns}) == 1 + len(one.columns)
+
+
+@every
+def test_a_column_holds_either_words_or_numbers(one):
+    for cells in list(zip(*one.rows, strict=True))[1:]:
+        kinds = {isinstance(value, str) for value in cells if value is not None}
+        assert len(kinds) == 1
+
+
+@every
+def test_shares_and_accuracies_are_percentages(one):
+    for row in one.rows:
+        for column, value in zip(one.columns, row[1:], strict=True):
+            if isinstance(value, (int, float)):
+                low = -100 if column == "change" else 0
+                assert low <= value <= 100 or one.metric in {"questions", "tables, columns"}
+
+
+@every
+def test_a_record_says_what_was_measured_on_what(one):
+    assert one.title
+    assert one.benchmark
+    assert one.metric or one.source == "figure 3b"  # which names generators
+
+
+@pytest.mark.parametrize(
+    ("paper", "source", "change"),
+    [
+        ("CHASE-SQL", "table 1", "gain"),
+        ("CHASE-SQL", "table 7", "change"),
+        ("CHASE-SQL", "table 8", "gain"),
+        ("CHESS", "table 4", "change"),
+    ],
+)
+def test_printed_changes_are_differences_to_the_first_row(paper, source, change):
+    frame = published(paper, source).frame()
+    differences = (frame["EX"] - frame["EX"][0])[1:]
+    assert (differences - frame[change][1:]).abs().max() < 0.011  # table 1 of CHASE-SQL is one off
+
+
+def test_the_venn_regions_make_all_of_bird_dev():
+    one = published("CHASE-SQL", "figure 3a")
+    assert sum(row[1] for row in one.rows) == one.n == 1534
+
+
+def test_the_outcomes_make_a_hundred_percent():
+    assert published("CHASE-SQL", "figure 6").frame()["share"].sum() == pytest.approx(100)
+
+
+def test_some_cells_as_printed():
+    assert cell("CHASE-SQL", "table 4", "synthetic examples", "Gemini 1.5 Pro, fixed") == 68.02
+    assert cell("CHASE-SQL", "table 6", "pairwise", "divide and conquer, T 1.8") == 70.53
+    assert cell("CHESS", "table 5", "select_columns", "column precision") == 0.71
+    assert cell("MAC-SQL", "table 1", "MAC-SQL, oracle schema", "VES dev") == 62.63
+    assert cell("MAC-SQL", "table 3", "w/o Refiner", "challenging") == 33.33
+
+
+def test_paper_and_source_are_found_in_any_case():
+    assert published("chase-sql", "Table 4") is published("CHASE-SQL", "table 4")
+
+
+@pytest.mark.parametrize(
+    ("paper", "source", "told"),
+    [
+        ("DIN-SQL", "table 1", "no numbers of a paper 'DIN-SQL'; there are those of CHASE-SQL, CHESS, MAC-SQL"),
+        ("MAC-SQL", "table 9", "no numbers of 'table 9' in MAC-SQL; there are table 1, table 2, table 3, table 4, figure 6"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_told_in_one_line_with_what_is(paper, source, told):
+    with pytest.raises(BadInputError) as caught:
+        published(paper, source)
+    assert str(caught.value) == told

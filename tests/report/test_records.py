@@ -1,0 +1,148 @@
+"""Records show themselves in a cell: what they hold, in words, and without a running IPython not at all."""
+
+import sys
+
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from workbench.report.display import DISPLAYS, install
+from workbench.report.records import context_html, execution_html, schema_html, trial_html
+from workbench.report.selections import candidates, matrix, pool_html
+from workbench.types import (
+    Candidate,
+    Column,
+    Comparison,
+    Context,
+    Example,
+    Execution,
+    ForeignKey,
+    Question,
+    Schema,
+    Selection,
+    Table,
+    Trial,
+    ValueMatch,
+)
+
+ROWS = Execution("ok", ("n",), ((1,), (None,)), 2, "first")
+OTHER = Execution("ok", ("n",), ((2,),), 1, "second")
+FAILED = Execution("error", error="no such column: legs")
+SCHEMA = Schema(
+    "zoo",
+    (
+        Table("animal", (Column("id", "INTEGER", "its number", examples=(1, 2)),), ("id",)),
+        Table("cage", (Column("of", "INT"),), (), (ForeignKey(("of",), "animal", ("id",)),)),
+    ),
+    ("view broken: no such table",),
+)
+
+
+def trial(sql, execution, generator="query_plan", sample=0, before=None):
+    return Trial(Candidate(sql, generator, sample, "because"), execution, before)
+
+
+SELECTION = Selection(
+    "q1",
+    (
+        trial("SELECT 1", OTHER),
+        trial("SELECT 2", ROWS, before=trial("SELECT legs", FAILED)),
+        trial("SELECT 3", ROWS, "direct"),
+        trial("SELECT 4", FAILED, "direct", 1),
+    ),
+    2,
+    "pairwise",
+    (1.0, 3.0, 3.0, 0.0),
+    (Comparison(0, 2, 2), Comparison(2, 0, 2)),
+)
+
+
+def test_an_execution_shows_rows_as_sql_writes_them():
+    told = execution_html(ROWS)
+    assert "2 rows" in told
+    assert "<td>NULL</td>" in told
+    assert "Error: no such column: legs" in execution_html(FAILED)
+
+
+def test_a_wide_or_long_result_says_what_is_left_out():
+    wide = Execution("ok", tuple("abcdefghijklmnop"), ((0,) * 16,) * 50, 50, "x", truncated=True)
+    told = execution_html(wide)
+    assert "50 rows, 20 shown, cut short at the limit" in told
+    assert "and 4 more columns" in told
+
+
+def test_a_trial_shows_its_history_and_the_reply():
+    told = trial_html(SELECTION.trials[1])
+    assert "Candidate of query_plan, sample 0" in told
+    assert "1 before: what it was repaired from" in told
+    assert "SELECT legs" in told
+    assert "because" in told
+    assert "not run" in trial_html(trial("", None))
+
+
+def test_a_schema_shows_keys_descriptions_and_what_was_skipped():
+    told = schema_html(SCHEMA)
+    assert "primary key" in told
+    assert "→ animal.id" in told
+    assert "its number" in told
+    assert "Not read: view broken: no such table" in told
+
+
+def test_a_context_shows_what_was_found():
+    found = ValueMatch("animal", "id", "ant", "ants", 0.8, 0.5)
+    context = Context(
+        Question("q", "zoo", "How many?", "count"),
+        SCHEMA,
+        (found,),
+        (),
+        (Example("Q?", "SELECT 9"),),
+    )
+    told = context_html(context)
+    assert "How many?" in told
+    assert "Values found: 1" in told
+    assert "<td>animal.id</td><td>ant</td><td>ants</td><td>0.80</td>" in told
+    assert "SELECT 9" in told
+
+
+def test_candidates_stand_by_their_results_the_largest_first():
+    found = candidates(SELECTION, (False, True, True, False))
+    assert found["group"].tolist() == [0, 0, 1, -1]
+    assert found["place"].tolist() == [1, 2, 0, 3]
+    assert found["fixes"].tolist() == [1, 0, 0, 0]
+    assert found.loc[found["chosen"], "sql"].tolist() == ["SELECT 3"]
+
+
+def test_the_pool_says_who_proposed_what_and_what_was_chosen():
+    told = pool_html(SELECTION, (False, True, True, False))
+    assert "4 candidates, 2 different results. pairwise chose 2: direct 0." in told
+    assert "Result 1, 2 of 4 candidates: query_plan 1, direct 1; right; ★ chosen" in told
+    assert "Without a whole result, 1 of 4 candidates: direct 1; wrong" in told
+    assert "fixed 1 times" in told
+    assert told.index("As proposed") < told.index("After fix 1")
+
+
+def test_a_pool_without_verdicts_or_choice_is_shown():
+    told = pool_html(Selection("q", (), None, "majority"))
+    assert "0 candidates, 0 different results. majority chose none." in told
+
+
+def test_the_matrix_has_who_was_shown_first_in_rows():
+    names = ["0: query_plan 0", "2: direct 0"]
+    expected = pd.DataFrame([["", "lost"], ["won", ""]], index=names, columns=names)
+    pd.testing.assert_frame_equal(matrix(SELECTION), expected)
+
+
+@pytest.mark.parametrize("record", [SELECTION, SELECTION.trials[0], SCHEMA, ROWS])
+def test_records_show_themselves_in_ipython(record, monkeypatch):
+    shell = InteractiveShell()
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+    with pd.option_context("display.html.use_mathjax", True):
+        install()
+        assert not pd.get_option("display.html.use_mathjax")
+    shown, _ = shell.display_formatter.format(record)
+    assert shown["text/html"] == DISPLAYS[type(record)](record)
+
+
+def test_without_ipython_nothing_happens(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert install() is None

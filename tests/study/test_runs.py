@@ -1,0 +1,212 @@
+"""A run keeps what a system did with every question, judges it, and is not done twice."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from workbench.benchmarks.named import open_benchmark
+from workbench.db.execute import Executor
+from workbench.errors import BadInputError
+from workbench.evaluate.judge import judge
+from workbench.llm.client import Client
+from workbench.pool import chosen
+from workbench.select.majority import Majority
+from workbench.select.ranker import Ranker
+from workbench.store import Store
+from workbench.study import accuracy, open_study
+from workbench.study.kept import identity, keys, models
+from workbench.systems.baselines import direct
+from workbench.systems.chase_sql import chase_sql
+from workbench.systems.mac_sql import mac_sql
+
+SEVERAL = replace(
+    chase_sql(samples=2), generate=chase_sql(samples=2).generate[:2], select=Majority()
+)
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """A study of eight questions and its run of two generators with two candidates each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        with open_study("embedded", limit=8, figures=tmp_path_factory.mktemp("f")) as study:
+            yield study, study.run(SEVERAL)
+
+
+def test_there_is_a_row_for_every_candidate_and_every_question(several):
+    study, run = several
+    assert run.questions["question_id"].tolist() == [q.id for q in study.benchmark.questions]
+    counted = run.trials.groupby("question_id").size()
+    assert set(counted) == {4}
+    assert run.questions["candidates"].tolist() == [4] * 8
+    assert (run.trials.groupby("question_id")["chosen"].sum() <= 1).all()
+
+
+def test_verdicts_are_those_of_the_judge(several):
+    study, run = several
+    pool = chosen("it", run.selections)
+    judged = judge(study.benchmark, pool, study.lab.executor)
+    assert run.questions["correct"].astype(float).tolist() == judged["ex_bird"].tolist()
+
+
+def test_the_bounds_enclose_what_was_chosen(several):
+    _, run = several
+    asked = run.questions
+    assert (asked["adversary"] <= asked["correct"]).all()
+    assert (asked["correct"] <= asked["oracle"]).all()
+
+
+def test_a_row_of_a_table_counts_calls_and_tokens(several):
+    _, run = several
+    row = run.row("two generators")
+    assert row["system"] == "two generators"
+    assert row["n"] == 8
+    assert row["EX"] == pytest.approx(100 * run.questions["correct"].mean())
+    assert row["low"] <= row["EX"] <= row["high"]
+    assert row["calls"] >= 5  # keywords and four candidates
+    assert row["run"] == run.id
+
+
+def test_a_question_counts_once_however_many_candidates_it_has(several):
+    _, run = several
+    first = run.questions["question_id"].iloc[0]
+    thinned = run.trials[(run.trials["question_id"] != first) | (run.trials["sample"] == 0)]
+    mean = thinned.groupby("question_id")["correct"].mean().mean()
+    assert accuracy(thinned)["EX"] == pytest.approx(100 * mean)
+
+
+def test_running_again_asks_nothing_and_gives_the_same(several):
+    study, run = several
+    again = study.run(SEVERAL)
+    assert again.id == run.id
+    assert again.trials.equals(run.trials)
+    assert again.questions.equals(run.questions)
+
+
+def test_a_selection_comes_back_whole(several):
+    study, run = several
+    question = study.benchmark.questions[2]
+    selection = run.selection(question.id)
+    assert [t.candidate.sql for t in selection.trials] == run.trials.query(
+        "question_id == @question.id"
+    )["sql"].tolist()
+    ran = study.lab.run(question, selection.sql)
+    assert selection.trial.execution == ran
+    assert all(key.startswith("call:") for t in selection.trials for key in t.candidate.call_keys)
+
+
+def test_other_selectors_share_the_candidates(several):
+    study, run = several
+    other = study.run(replace(SEVERAL, select=Majority(seed=5)))
+    assert other.id != run.id
+    assert other.trials["sql"].tolist() == run.trials["sql"].tolist()
+    count = "SELECT count(*) FROM attempts"
+    assert study.lab.client.store.read(count) == [(8,)]
+
+
+def test_fewer_questions_are_some_of_them(several):
+    study, run = several
+    few = study.fewer(3)
+    assert few.stamp.n == 3
+    part = few.run(SEVERAL)
+    assert set(part.questions["question_id"]) < set(run.questions["question_id"])
+    assert part.id != run.id
+
+
+def test_a_model_that_fails_is_asked_again_next_time(study):
+    down = True
+
+    def send(request, _url, _key, _timeout):
+        if down:
+            from workbench.llm.provider import Refusal
+
+            raise Refusal("rejected", "no such thing today")
+        return {
+            "choices": [{"message": {"content": "```sql\nSELECT 1\n```"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+        }
+
+    system = direct("somewhere/model")
+    store = study.lab.client.store
+    lab = replace(study.lab, client=Client(store, send=send))
+    (before,) = store.read("SELECT count(*) FROM attempts")[0]
+    from workbench.study.solving import solve_all
+
+    asked = study.benchmark.questions[:2]
+    failed = solve_all(system, asked, lab)
+    assert all(kept.selection["chosen"] is None or not _sql(kept) for kept in failed.values())
+    assert store.read("SELECT count(*) FROM attempts") == [(before,)]
+    down = False
+    fine = solve_all(system, asked, lab)
+    assert {_sql(kept) for kept in fine.values()} == {"SELECT 1"}
+    assert store.read("SELECT count(*) FROM attempts") == [(before + 2,)]
+
+
+def _sql(kept):
+    return kept.attempt["trials"][0]["sql"] if kept.attempt["trials"] else ""
+
+
+def test_keys_differ_wherever_systems_do(study):
+    lab = study.lab
+    whole = chase_sql()
+    others = [
+        whole,
+        replace(whole, fix=()),
+        replace(whole, retrieve=replace(whole.retrieve, index=None)),
+        replace(whole, generate=whole.generate[::-1]),
+        chase_sql(temperature=0.5),
+        mac_sql(),
+    ]
+    assert len({keys(system, lab).attempt for system in others}) == len(others)
+    assert keys(whole, lab).attempt == keys(replace(whole, select=Majority()), lab).attempt
+    assert keys(whole, lab).select != keys(replace(whole, select=Majority()), lab).select
+    assert keys(whole, lab) == keys(replace(whole, name="other"), lab)
+
+
+def test_prompts_of_the_users_own_are_part_of_the_key(study, tmp_path):
+    mine = tmp_path / "mine" / "generate"
+    mine.mkdir(parents=True)
+    ours = keys(direct(), study.lab)
+    lab = replace(study.lab, prompts=tmp_path / "mine")
+    (mine / "direct.md").write_text("one")
+    one = keys(direct(), lab)
+    (mine / "direct.md").write_text("two")
+    assert len({ours, one, keys(direct(), lab)}) == 3
+
+
+def test_every_model_of_a_system_is_found():
+    system = chase_sql("a/b", select=Ranker("c/d"))
+    assert models([system.generate, system.select]) == {"a/b", "c/d"}
+
+
+def test_a_step_that_is_no_value_cannot_be_kept():
+    @dataclass(frozen=True)
+    class Odd:
+        thing: object
+
+    with pytest.raises(BadInputError, match="a step holds .*dataclasses of plain values"):
+        identity(Odd(object()))
+
+
+def test_spider_is_judged_in_its_own_sense(study):
+    """Rows that come twice count twice for Spider, and once for BIRD."""
+    benchmark = open_benchmark("bundled-dev")
+    question = benchmark.questions[0]
+    gold = replace(benchmark.golds[question.id], sql="SELECT 1 UNION ALL SELECT 1")
+    told = {
+        "trials": [
+            {"generator": "g", "sample": 0, "sql": "SELECT 1", "status": "ok",
+             "fingerprint": study.lab.run(question, "SELECT 1").fingerprint, "repaired_from": None}
+        ],
+        "cost": dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 0),
+    }  # fmt: skip
+    from workbench.study.runs import frames
+    from workbench.study.solving import Kept
+
+    kept = {question.id: Kept("k", told, {"chosen": 0, "cost": told["cost"]})}
+    part = replace(benchmark, questions=(question,), golds={question.id: gold})
+    with Store() as store, Executor(store) as executor:
+        _, bird = frames("r", part, kept, executor)
+        _, spider = frames("r", replace(part, family="spider"), kept, executor)
+    assert bird["correct"].tolist() == [True]
+    assert spider["correct"].tolist() == [False]

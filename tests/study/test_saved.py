@@ -1,0 +1,124 @@
+"""What is saved says what it is of, can be made again byte for byte, and leads back to SQL and calls."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.report.figures.overlap import unique_solves
+from workbench.report.tables import alone
+from workbench.study import open_study
+from workbench.study.trace import trace
+from workbench.systems.baselines import direct
+
+
+@pytest.fixture
+def table(study):
+    run = study.run(direct())
+    return run, alone(pd.DataFrame([run.row()]), study.stamp, "A table")
+
+
+def test_a_table_lies_beside_its_data(study, table):
+    run, shown = table
+    assert study.save("a_table", shown) is shown
+    folder = study.saved.folder
+    data = pd.read_csv(folder / "a_table.csv")
+    assert data["run"].tolist() == [run.id]
+    assert "A table" in (folder / "a_table.html").read_text()
+    told = json.loads((folder / "a_table.json").read_text())
+    assert told["runs"] == [run.id]
+    assert "no language model" in told["stamp"]
+
+
+def test_a_figure_lies_beside_its_data(study):
+    run = study.run(direct())
+    study.save("a_figure", unique_solves(run.trials, stamp=str(study.stamp)))
+    names = {path.name for path in study.saved.folder.iterdir()}
+    assert names == {f"a_figure.{kind}" for kind in ("svg", "png", "csv", "json")}
+
+
+def test_saving_again_changes_nothing(study, table):
+    _, shown = table
+    folder = study.saved.folder
+
+    def save():
+        study.save("a_table", shown)
+        study.claim("It is so.", holds=True, detail="1 of 1")
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    assert save() == save()
+
+
+def test_claims_stand_with_what_was_saved_last(study, table):
+    study.save("a_table", table[1])
+    claim = study.claim("More is <better>.", holds=False, detail="1 < 2")
+    told = json.loads((study.saved.folder / "a_table.json").read_text())
+    assert told["claims"] == [{"text": "More is <better>.", "holds": False, "detail": "1 < 2"}]
+    assert "does not hold here" in claim._repr_html_()
+    assert "&lt;better&gt;" in claim._repr_html_()
+
+
+def test_a_claim_about_nothing_is_refused(study):
+    with pytest.raises(BadInputError, match="save that first"):
+        study.claim("So it is.", holds=True)
+
+
+@pytest.mark.parametrize("name", ["../up", "a b", "", "ä", "a.b"])
+def test_a_name_never_becomes_a_path(study, table, name):
+    with pytest.raises(BadInputError, match="a figure's name is letters"):
+        study.save(name, table[1])
+
+
+def test_figures_of_a_limit_lie_apart(experiment, tmp_path, monkeypatch):
+    monkeypatch.delenv("WORKBENCH_FIGURES", raising=False)
+    with open_study(experiment) as whole, open_study(experiment, limit=6) as part:
+        assert whole.saved.folder == tmp_path / "figures" / "small"
+        assert part.saved.folder == tmp_path / "figures" / "small-6"
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, "3", 2.5])
+def test_a_limit_is_a_number_of_questions(experiment, limit):
+    with pytest.raises(BadInputError, match="must be a number of questions"):
+        open_study(experiment, limit=limit)
+
+
+def test_a_number_leads_to_the_sql_and_the_calls_behind_it(study, table):
+    run, shown = table
+    study.save("a_table", shown)
+    store = study.lab.client.store
+    row, found = trace(study.saved.folder / "a_table.csv", 0, store)
+    assert row["run"] == run.id
+    assert [one.question_id for one in found] == run.questions["question_id"].tolist()
+    assert [one.sql for one in found] == run.questions["sql"].tolist()
+    for one in found:
+        for key in one.calls:
+            assert store.read("SELECT count(*) FROM calls WHERE key = ?", (key,)) == [(1,)]
+
+
+def test_what_a_row_says_narrows_it_down(study):
+    run = study.run(direct())
+    counts = run.trials.groupby(["db_id", "generator"], as_index=False).agg(
+        right=("correct", "sum"), run=("run", "first")
+    )
+    study.save("by_db", alone(counts, study.stamp, "By database"))
+    store = study.lab.client.store
+    for number, (db_id, part) in enumerate(run.trials.groupby("db_id")):
+        _, found = trace(study.saved.folder / "by_db.csv", number, store)
+        assert {one.db_id for one in found} == {db_id}
+        assert len(found) == len(part)
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "complaint"),
+    [
+        ("a,run\n1,abc\n", 1, "has rows 0 to 0, and no row 1"),
+        ("a\n1\n", 0, "it names no run"),
+        ("a,run\n1,abc\n", 0, "run abc is not in .*run the experiment here first"),
+    ],
+)
+def test_what_cannot_be_traced_is_said(study, tmp_path, text, row, complaint):
+    data = tmp_path / "x.csv"
+    data.write_text(text)
+    with pytest.raises(BadInputError, match=complaint):
+        trace(data, row, study.lab.client.store)

@@ -1,0 +1,78 @@
+"""An experiment's YAML is checked before anything runs."""
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.study.settings import load_experiment
+
+
+@pytest.fixture
+def write(tmp_path):
+    folder = tmp_path / "experiments"
+    folder.mkdir()
+
+    def write(text):
+        path = folder / "mine.yaml"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def test_a_file_becomes_an_experiment_named_after_it(write, tmp_path):
+    told = load_experiment(
+        write("benchmark: bundled-train\nlimit: 5\nnotebooks:\n  a/b: {samples: 3}\n  c:\n")
+    )
+    assert (told.name, told.benchmark, told.limit) == ("mine", "bundled-train", 5)
+    assert told.notebooks == {"a/b": {"samples": 3}, "c": {}}
+    assert told.folder == tmp_path
+
+
+def test_variables_of_the_environment_name_folders(write, monkeypatch, tmp_path):
+    monkeypatch.setenv("BIRD", str(tmp_path / "bird"))
+    assert load_experiment(write("root: $BIRD/dev")).root == tmp_path / "bird" / "dev"
+
+
+def test_a_relative_folder_lies_beside_the_file(write, tmp_path):
+    assert load_experiment(write("prompts: mine")).prompts == tmp_path / "experiments" / "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("modle: x", "no setting modle; there are about, benchmark"),
+        ("limit: many", "limit is 'many', and should be int"),
+        ("limit: true", "limit is True, and should be int"),
+        ("limit: 0", "limit is 0, and should be 1 or more"),
+        ("notebooks: [a]", "notebooks is .*should be dict"),
+        ("notebooks: {a: 3}", "a: parameters by name, not 3"),
+        ("- a", "expected settings by name"),
+        ("a: [", "not YAML"),
+        ("root: $NOWHERE_SET/dev", r"\$NOWHERE_SET is not set; set it to the folder"),
+        ("root: $", "root is"),
+    ],
+)
+def test_a_mistake_is_one_line(write, text, complaint):
+    with pytest.raises(BadInputError, match=complaint) as caught:
+        load_experiment(write(text))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_is_looked_for_in_the_folders_above(write, tmp_path, monkeypatch):
+    write("limit: 3")
+    deep = tmp_path / "notebooks" / "deep"
+    deep.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    assert load_experiment("mine").limit == 3
+
+
+def test_an_unknown_name_lists_what_there_is(write, tmp_path, monkeypatch):
+    write("limit: 3")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInputError, match=r"no experiment 'other'; there are .*mine"):
+        load_experiment("other")
+
+
+def test_code_in_a_file_is_not_run(write):
+    with pytest.raises(BadInputError, match="not YAML"):
+        load_experiment(write("about: !!python/object/apply:os.getcwd []"))

@@ -1,0 +1,170 @@
+"""An experiment's notebooks, several at a time: threads around kernels, which are processes.
+
+A notebook that fails is reported and stops no other. One that ran before with all that it depends on
+unchanged is left alone; what a stopped one had paid for is in the lab book, so running again goes on.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.errors import BadInputError
+from workbench.experiment.manifest import Record, common, digest, key, place
+from workbench.experiment.notebooks import Kernel, check_parameters, execute
+from workbench.study.settings import Experiment
+
+NOTEBOOKS = "notebooks"
+
+
+@dataclass(slots=True)
+class Job:
+    """One notebook of a run: what it is given, how far it is, and what came of it."""
+
+    name: str
+    notebook: Path
+    parameters: Mapping[str, Any]
+    key: str
+    output: Path
+    kernel: Kernel = field(default_factory=Kernel)
+    began: float = 0.0
+    state: str = "waiting"  # then running, done, unchanged, failed or stopped
+    error: str = ""
+    seen: list[Mapping[str, Any]] = field(default_factory=list)
+
+    @property
+    def lines(self) -> Path:
+        """Where the notebook tells how far it is."""
+        return self.output.with_suffix(".progress")
+
+    def look(self) -> None:
+        """Read what the notebook has told since."""
+        if self.state == "running" and self.lines.is_file():
+            told = self.lines.read_bytes().splitlines()
+            self.seen = [orjson.loads(line) for line in told if line.endswith(b"}")]
+
+    def last(self) -> dict[str, Mapping[str, Any]]:
+        """The newest line of each of its runs."""
+        return {line["id"]: line for line in self.seen if "id" in line}
+
+    def total(self, what: str) -> float:
+        """Calls, hits or dollars of all its runs."""
+        return sum(float(line[what]) for line in self.last().values())
+
+
+def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = None) -> list[Job]:
+    """The notebooks that an experiment names, checked before any is run."""
+    folder = experiment.folder / NOTEBOOKS
+    unknown = sorted(set(only) - set(experiment.notebooks))
+    if unknown:
+        raise BadInputError(
+            f"{experiment.name} has no notebook {', '.join(unknown)}; it has "
+            f"{', '.join(experiment.notebooks) or 'none'}"
+        )
+    shared = common(experiment)
+    name = experiment.name if limit is None else f"{experiment.name}-{limit}"
+    jobs = []
+    for notebook, told in experiment.notebooks.items():
+        path = folder / f"{notebook}.ipynb"
+        if not path.is_file():
+            raise BadInputError(
+                f"{experiment.name} names the notebook {notebook}, and there is no {path}"
+            )
+        check_parameters(path, told)
+        parameters: dict[str, Any] = {"experiment": experiment.name, **told}
+        if limit is not None:
+            parameters["limit"] = limit
+        check_parameters(path, parameters)
+        if only and notebook not in only:
+            continue
+        jobs.append(
+            Job(notebook, path, parameters, key(shared, path, parameters), place(name, notebook))
+        )
+    return jobs
+
+
+def run(
+    jobs: Sequence[Job],
+    figures: Path,
+    *,
+    at_once: int | None = None,
+    again: bool = False,
+    watch: Callable[[Sequence[Job]], None] | None = None,
+) -> list[Record]:
+    """Run the jobs; each says what came of it. The records are of those that stand.
+
+    `again` runs the unchanged ones as well. `watch` is told of all jobs, twice a second.
+    """
+    records: dict[str, Record] = {}
+    for job in jobs:
+        known = Record.load(job.output.with_suffix(".json"))
+        if known and not again and known.key == job.key and known.stands(figures):
+            job.state = "unchanged"
+            records[job.name] = known
+    open_ = [job for job in jobs if job.state == "waiting"]
+    environment = {"WORKBENCH_FIGURES": str(figures), "WORKBENCH_BEGAN": str(time.time())}
+    threads = ThreadPoolExecutor(at_once or os.cpu_count() or 1)
+    futures: dict[Future[Record | None], Job] = {
+        threads.submit(_one, job, figures, environment): job for job in open_
+    }
+    try:
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+            for future in done:
+                if record := future.result():
+                    records[record.notebook] = record
+            if watch:
+                watch(jobs)
+    finally:
+        for future in futures:
+            future.cancel()
+        for job in open_:
+            job.kernel.stop()
+        threads.shutdown(cancel_futures=True)
+    return [records[job.name] for job in jobs if job.name in records]
+
+
+def _one(job: Job, figures: Path, environment: Mapping[str, str]) -> Record | None:
+    job.began = time.monotonic()
+    job.state = "running"
+    job.output.parent.mkdir(parents=True, exist_ok=True)
+    job.lines.unlink(missing_ok=True)
+    own = {"WORKBENCH_PROGRESS": str(job.lines)}
+    try:
+        job.error = execute(
+            job.notebook, job.output, job.parameters, {**environment, **own}, job.kernel
+        )
+    except BaseException as error:
+        job.state, job.error = "failed", f"{type(error).__name__}: {error}"
+        raise
+    job.look()
+    if job.error:
+        job.state = "stopped" if job.kernel.stopped else "failed"
+        return None
+    job.state = "done"
+    record = Record(
+        notebook=job.name,
+        key=job.key,
+        parameters=dict(job.parameters),
+        seconds=round(time.monotonic() - job.began, 1),
+        calls=int(job.total("calls")),
+        hits=int(job.total("hits")),
+        dollars=job.total("dollars"),
+        files=dict(_files(job, figures)),
+    )
+    record.save(job.output.with_suffix(".json"))
+    job.lines.unlink(missing_ok=True)
+    return record
+
+
+def _files(job: Job, figures: Path) -> Iterator[tuple[str, str]]:
+    """The files that the notebook saved, with their hashes."""
+    for name in sorted({line["saved"] for line in job.seen if "saved" in line}):
+        for path in sorted(figures.glob(f"{name}.*")):
+            yield path.name, digest(path)

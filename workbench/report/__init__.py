@@ -1,0 +1,1 @@
+"""What is shown of results: the papers' numbers, tables beside them, figures. Knows of no run."""

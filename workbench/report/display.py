@@ -1,0 +1,30 @@
+"""Records show themselves in a notebook's cell. `types` stays free of it: `install` registers it all."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from workbench.report.records import context_html, execution_html, schema_html, trial_html
+from workbench.report.selections import pool_html
+from workbench.types import Context, Execution, Schema, Selection, Trial
+
+DISPLAYS: Mapping[type, Callable[[Any], str]] = {
+    Context: context_html,
+    Execution: execution_html,
+    Schema: schema_html,
+    Selection: pool_html,
+    Trial: trial_html,
+}
+
+
+def install() -> None:
+    """Register the displays with the running IPython; without one, do nothing."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None:
+        return
+    for kind, shown in DISPLAYS.items():
+        shell.display_formatter.formatters["text/html"].for_type(kind, shown)
+    pd.set_option("display.html.use_mathjax", False)  # a $ in a value is no formula

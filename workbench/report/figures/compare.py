@@ -1,0 +1,169 @@
+"""Numbers side by side with their intervals: systems, slices, paired differences, ours and the paper's."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from workbench.errors import BadInputError
+from workbench.evaluate.stats import compare, mean_interval
+from workbench.report import lettering, palette
+from workbench.report.figures.marks import (
+    interval,
+    legend,
+    line_key,
+    name_rows,
+    notes_beside,
+    percent,
+)
+from workbench.report.palette import Look
+from workbench.report.style import ONE, TWO, Picture, canvas, need, runs
+
+_OURS = Look(palette.BLUE, "o", "", "-")
+_PAPER = Look(palette.VERMILION, "D", "", "-")
+
+
+def accuracies(questions: pd.DataFrame, by: str | Sequence[str] = "system") -> pd.DataFrame:
+    """EX in percent with its interval (clustered by database) for each value of one or more columns.
+
+    A column that holds lists (a question's SQL features) is taken apart first.
+    """
+    keys = [by] if isinstance(by, str) else list(by)
+    need(questions, "correct", "db_id", *keys)
+    for key in keys:
+        if questions[key].map(lambda value: isinstance(value, list | tuple)).any():
+            questions = questions.explode(key)
+    rows = []
+    for names, group in questions.groupby(keys, sort=False):
+        found = mean_interval(group["correct"].astype(float).tolist(), group["db_id"].tolist())
+        rows.append(
+            dict(zip(keys, names, strict=True))
+            | {
+                "n": found.n,
+                "EX": 100 * found.mean,
+                "low": 100 * found.low,
+                "high": 100 * found.high,
+                "run": runs(group),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def accuracy_by(
+    questions: pd.DataFrame, by: str = "feature", label: str | None = None, *, stamp: str
+) -> Picture:
+    """EX by SQL feature, difficulty or database with intervals; a mark for each value of `label`."""
+    data = accuracies(questions, [by, label] if label else by)
+    rows = list(dict.fromkeys(data[by]))
+    names = [str(n) for n in dict.fromkeys(data[label])] if label else [""]
+    looks = palette.looks(names) if label else {"": _OURS}
+    sizes = data.groupby(by)["n"].max()
+    wide = ONE if len(names) < 3 else TWO
+    high = 0.8 + len(rows) * (0.1 + 0.1 * len(names)) + 0.16 * len(names)
+    with canvas(wide, high, data, stamp) as figure:
+        axes = figure.subplots()
+        for place, name in enumerate(names):
+            part = data[data[label].astype(str) == name] if label else data
+            for _, row in part.iterrows():
+                at = rows.index(row[by]) + (place - (len(names) - 1) / 2) * 0.8 / len(names)
+                interval(axes, at, row["low"], row["EX"], row["high"], looks[name])
+        name_rows(axes, rows)
+        labels = [lettering.text(row, 70) + f" (N = {sizes[row]:,})" for row in rows]
+        axes.set_yticks(range(len(rows)), labels)
+        for line in range(len(rows) - 1):
+            axes.axhline(line + 0.5, color=palette.PALE, linewidth=0.5)
+        percent(axes, "x", "EX with 95% interval")
+        axes.grid(axis="x")
+        if label:
+            legend(figure, {name: line_key(looks[name], "-") for name in names})
+    return figure
+
+
+def differences(
+    questions: pd.DataFrame, against: str | None = None, label: str = "system"
+) -> pd.DataFrame:
+    """Each system against one (by default the first) on the same questions, in percentage points."""
+    need(questions, "question_id", "db_id", "correct", label)
+    names = list(dict.fromkeys(questions[label]))
+    base = names[0] if against is None else against
+    if base not in names or len(names) < 2:
+        raise BadInputError(
+            f"{base!r} against {', '.join(map(str, names))}: two or more are needed, one of them that"
+        )
+    verdicts = {
+        name: dict(zip(group["question_id"], group["correct"].astype(float), strict=True))
+        for name, group in questions.groupby(label, sort=False)
+    }
+    clusters = dict(zip(questions["question_id"], questions["db_id"], strict=True))
+    rows = []
+    for name in names:
+        if name != base:
+            found = compare(verdicts[name], verdicts[base], clusters)
+            rows.append(
+                {
+                    label: name,
+                    "against": base,
+                    "difference": 100 * found.difference,
+                    "low": 100 * found.low,
+                    "high": 100 * found.high,
+                    "p_value": found.p_value,
+                    "won": len(found.won),
+                    "lost": len(found.lost),
+                    "n": found.n,
+                    "run": runs(questions[questions[label].isin([name, base])]),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def paired_differences(
+    questions: pd.DataFrame, against: str | None = None, label: str = "system", *, stamp: str
+) -> Picture:
+    """How much better each is than one of them on the same questions, with intervals and p-values."""
+    data = differences(questions, against, label)
+    names = [str(name) for name in data[label]]
+    looks = palette.looks(names)
+    with canvas(TWO, 0.75 + 0.24 * len(names), data, stamp) as figure:
+        axes = figure.subplots()
+        axes.axvline(0, color=palette.GREY, linewidth=0.8)
+        for row, (name, (_, found)) in enumerate(zip(names, data.iterrows(), strict=True)):
+            interval(axes, row, found["low"], found["difference"], found["high"], looks[name])
+        name_rows(axes, names, 150)
+        said = [
+            f"{d:+.1f}  won {w}, lost {lost}, p = {p:.2g}"
+            for d, w, lost, p in zip(
+                data["difference"], data["won"], data["lost"], data["p_value"], strict=True
+            )
+        ]
+        notes_beside(axes, [note.replace("-", "\N{MINUS SIGN}") for note in said])
+        base = lettering.text(palette.shown(data["against"].iloc[0]), 180)
+        axes.set_xlabel(f"EX minus that of {base}, percentage points")
+        axes.grid(axis="x")
+    return figure
+
+
+def ours_and_paper(rows: pd.DataFrame, label: str = "system", *, stamp: str) -> Picture:
+    """Our EX with its interval and the paper's beside it: columns `EX`, `low`, `high` and `paper`, in percent.
+
+    Either may be missing (NaN) in a row. The models differ: the stamp should say whose ours is.
+    """
+    need(rows, label, "EX", "paper")
+    names = [str(name) for name in rows[label]]
+    with canvas(ONE, 0.95 + 0.22 * len(names), rows, stamp) as figure:
+        axes = figure.subplots()
+        bounded = rows.assign(
+            low=rows["low"] if "low" in rows else rows["EX"],
+            high=rows["high"] if "high" in rows else rows["EX"],
+        )
+        for at, (_, row) in enumerate(bounded.iterrows()):
+            axes.plot(
+                [row["EX"], row["paper"]], [at, at], color=palette.PALE, linewidth=3, zorder=0
+            )
+            interval(axes, at, row["low"], row["EX"], row["high"], _OURS)
+            interval(axes, at, row["paper"], row["paper"], row["paper"], _PAPER, filled=False)
+        name_rows(axes, names)
+        percent(axes, "x", "EX")
+        axes.grid(axis="x")
+        keys = {"ours, 95% interval": line_key(_OURS, "-"), "the paper": line_key(_PAPER, "none")}
+        keys["the paper"].set_markerfacecolor("white")
+        legend(figure, keys)
+    return figure

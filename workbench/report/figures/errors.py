@@ -1,0 +1,179 @@
+"""Why answers are wrong: the taxonomies of CHASE-SQL (8, 13), CHESS (18) and MAC-SQL (6), from labels.
+
+The labels are a row each, or a row for each kind of error with its `count`; `error` is the kind, and
+`detail`, where the paper nests, what kind of it. A panel is a system, a benchmark, or none.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+
+from workbench.report import lettering, palette
+from workbench.report.figures.marks import name_rows, percent
+from workbench.report.style import ONE, TWO, Picture, canvas, need, runs
+
+_COLOURS = (
+    palette.BLUE,
+    palette.ORANGE,
+    palette.GREEN,
+    palette.VERMILION,
+    palette.SKY,
+    palette.PURPLE,
+    palette.GREY,
+    palette.YELLOW,
+)
+Signs = Mapping[tuple[str, str], tuple[Any, str]]  # (kind, detail) -> colour, hatch
+
+
+def tally(labels: pd.DataFrame, panel: str | None = None) -> pd.DataFrame:
+    """How many of each kind and detail, and in percent of their panel; the most frequent kinds first."""
+    need(labels, "error", *([panel] if panel else []))
+    of = panel or "panel"
+    rows = labels.assign(
+        count=labels.get("count", 1),
+        detail=labels.get("detail", pd.Series("", labels.index)).fillna(""),
+        **({} if panel else {"panel": ""}),
+    )
+    rows = rows[rows["count"] > 0].astype({of: str, "error": str, "detail": str})
+    need(rows)
+    rows["_kind"] = rows.groupby("error")["count"].transform("sum")
+    rows["_detail"] = rows.groupby(["error", "detail"])["count"].transform("sum")
+    rows["_panel"] = rows[of].map({name: n for n, name in enumerate(dict.fromkeys(rows[of]))})
+    rows = rows.sort_values(
+        ["_panel", "_kind", "error", "_detail", "detail"],
+        ascending=[True, False, True, False, True],
+        kind="stable",
+    )
+    found = rows.groupby([of, "error", "detail"], sort=False)["count"].sum().reset_index()
+    found["percent"] = 100 * found["count"] / found.groupby(of)["count"].transform("sum")
+    return found.assign(run=runs(labels))
+
+
+def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: str) -> Picture:
+    """CHASE-SQL's 8 and 13, MAC-SQL's 6, CHESS's 18: a pie for each panel, with a ring of details."""
+    data = tally(labels, panel)
+    of = panel or "panel"
+    parts = [(str(name), part) for name, part in data.groupby(of, sort=False)]
+    signs = _signs(data)
+    lines = max(len(_lines(part)) for _, part in parts)
+    across = min(2, len(parts))
+    down = -(-len(parts) // across)
+    heights = [1.5, 0.15 * lines]
+    with canvas((0, ONE, TWO)[across], down * (0.35 + sum(heights)), data, stamp) as figure:
+        grid = figure.subplots(2 * down, across, squeeze=False, height_ratios=heights * down)
+        for axes in grid.ravel():
+            axes.set_axis_off()
+        for n, (name, part) in enumerate(parts):
+            pie, listing = grid[n // 2 * 2 : n // 2 * 2 + 2, n % 2]
+            total = f"N = {int(part['count'].sum()):,}"
+            named = f"{lettering.text(palette.shown(name), 150)} ({total})"
+            pie.set_title(named if panel else total)
+            _rings(pie, part, signs)
+            listing.set(xlim=(0, 225), ylim=(lines, 0))
+            for at, (kind, detail, rows) in enumerate(_lines(part)):
+                _line(listing, at + 0.5, signs[kind, detail], detail or kind, rows, bool(detail))
+    return figure
+
+
+def _signs(data: pd.DataFrame) -> Signs:
+    """A colour and hatch for each kind, and for its details ever lighter shades: the same in all panels."""
+    signs: dict[tuple[str, str], tuple[Any, str]] = {}
+    for n, (kind, rows) in enumerate(data.groupby("error", sort=False)):
+        colour = _COLOURS[n % len(_COLOURS)]
+        signs[str(kind), ""] = (colour, palette.HATCHES[n % len(palette.HATCHES)])
+        details = [detail for detail in dict.fromkeys(rows["detail"]) if detail]
+        for place, detail in enumerate(details):
+            signs[str(kind), detail] = (_shade(colour, 0.2 + 0.6 * place / len(details)), "")
+    return signs
+
+
+def _lines(part: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
+    """(kind, "", its rows), and after each kind its (kind, detail, row) where it has details."""
+    lines = []
+    for kind, rows in part.groupby("error", sort=False):
+        lines.append((str(kind), "", rows))
+        lines += [
+            (str(kind), str(detail), row)
+            for detail, row in rows.groupby("detail", sort=False)
+            if detail
+        ]
+    return lines
+
+
+def _rings(axes: Axes, part: pd.DataFrame, signs: Signs) -> None:
+    kinds = part.groupby("error", sort=False)["count"].sum()
+    nested = bool((part["detail"] != "").any())
+    wedges, *_ = axes.pie(
+        kinds.tolist(),
+        radius=0.68 if nested else 1.0,
+        startangle=90,
+        counterclock=False,
+        colors=[signs[str(kind), ""][0] for kind in kinds.index],
+        wedgeprops={"edgecolor": "white", "linewidth": 0.8},
+    )
+    for wedge, kind in zip(wedges, kinds.index, strict=True):
+        wedge.set_hatch(signs[str(kind), ""][1])
+    if nested:
+        axes.pie(
+            part["count"].tolist(),
+            startangle=90,
+            counterclock=False,
+            colors=[signs[key][0] for key in zip(part["error"], part["detail"], strict=True)],
+            wedgeprops={"edgecolor": "white", "linewidth": 0.8, "width": 0.3},
+        )
+
+
+def _line(
+    axes: Axes, at: float, sign: tuple[Any, str], name: str, rows: pd.DataFrame, inset: bool
+) -> None:
+    left, right = 16 if inset else 4, 221
+    axes.barh(at, 10, 0.7, left=left, color=sign[0], hatch=sign[1], edgecolor="white", linewidth=0)
+    axes.text(left + 14, at, lettering.text(name, right - left - 90), va="center")
+    axes.text(right - 34, at, f"{int(rows['count'].sum()):,}", va="center", ha="right")
+    axes.text(right, at, f"{rows['percent'].sum():.1f}%", va="center", ha="right")
+
+
+def error_bars(labels: pd.DataFrame, panel: str | None = None, *, stamp: str) -> Picture:
+    """The same as bars, details under their kind: to compare panels line by line."""
+    data = tally(labels, panel)
+    parts = [(str(name), part) for name, part in data.groupby(panel or "panel", sort=False)]
+    lines = list(_signs(data))
+    looks = palette.looks([name for name, _ in parts]) if panel else {"": palette.look("chase_sql")}
+    high = 0.75 + 0.2 * len(lines)
+    with canvas(ONE if len(parts) < 2 else TWO, high, data, stamp) as figure:
+        grid = figure.subplots(1, len(parts), squeeze=False, sharex=True, sharey=True)[0]
+        for axes, (name, part) in zip(grid, parts, strict=True):
+            _bars(axes, part, lines, looks[name].colour)
+            axes.set_title(lettering.text(palette.shown(name), 150) if panel else "", loc="left")
+            axes.tick_params(axis="y", length=0)
+        name_rows(grid[0], [detail or kind for kind, detail in lines], 125)
+        for label, (_, detail) in zip(grid[0].get_yticklabels(), lines, strict=True):
+            label.set(fontweight="normal" if detail else "bold")
+        for axes in grid:
+            percent(axes, "x", "errors")
+            axes.set_xlim(0, 1.2 * max(float(other.dataLim.x1) for other in grid))
+    return figure
+
+
+def _bars(axes: Axes, part: pd.DataFrame, lines: Sequence[tuple[str, str]], colour: str) -> None:
+    values = [
+        float(
+            part.loc[
+                (part["error"] == kind)
+                & part["detail"].isin([detail] if detail else part["detail"]),
+                "percent",
+            ].sum()
+        )
+        for kind, detail in lines
+    ]
+    colours = [_shade(colour, 0.55) if detail else to_rgb(colour) for _, detail in lines]
+    bars = axes.barh(range(len(lines)), values, 0.7, color=colours)
+    axes.bar_label(bars, [f"{v:.1f}" for v in values], padding=2, fontsize=lettering.SMALL)
+    axes.grid(axis="x")
+
+
+def _shade(colour: str, light: float) -> tuple[float, ...]:
+    return tuple(part + (1 - part) * light for part in to_rgb(colour))

@@ -1,0 +1,75 @@
+"""What queries are made of: synthetic examples beside the benchmark's gold, CHASE-SQL's figure 25."""
+
+from dataclasses import asdict
+
+import pandas as pd
+
+from workbench.db.sql.features import features
+from workbench.errors import BadInputError
+from workbench.report import palette
+from workbench.report.figures.marks import bar_key, grouped_bars, legend, percent, rows_high
+from workbench.report.style import ONE, Picture, canvas, need, runs
+
+_FEATURES = {
+    "join": "JOIN",
+    "group_by": "GROUP BY",
+    "having": "HAVING",
+    "order_by": "ORDER BY",
+    "limit": "LIMIT",
+    "distinct": "DISTINCT",
+    "aggregation": "aggregation",
+    "scalar_function": "scalar function",
+    "math_compute": "arithmetic",
+    "logical_connecter": "AND or OR",
+    "like": "LIKE",
+    "case": "CASE",
+    "nested": "nested query",
+    "set_operation": "set operation",
+    "window": "window",
+}
+
+
+def feature_shares(queries: pd.DataFrame, by: str = "source") -> pd.DataFrame:
+    """In how many percent of each source's queries a feature occurs; a query that cannot be read counts for none.
+
+    `queries` has a query in each row, in the column `sql`.
+    """
+    need(queries, by, "sql")
+    rows = []
+    for name, group in queries.groupby(by, sort=False):
+        found = [asdict(read) for sql in group["sql"] if (read := features(str(sql)))]
+        if not found:
+            raise BadInputError(f"none of the {len(group)} queries of {name} can be read as SQL")
+        rows += [
+            {
+                by: name,
+                "feature": shown,
+                "percent": 100 * sum(bool(one[field]) for one in found) / len(found),
+                "n": len(found),
+                "run": runs(group),
+            }
+            for field, shown in _FEATURES.items()
+        ]
+    return pd.DataFrame(rows)
+
+
+def feature_distribution(queries: pd.DataFrame, by: str = "source", *, stamp: str) -> Picture:
+    """Figure 25: how often each feature occurs in synthetic examples and in gold ("source" and "sql")."""
+    data = feature_shares(queries, by)
+    names = [str(name) for name in dict.fromkeys(data[by])]
+    looks = palette.looks(names)
+    rows = list(_FEATURES.values())
+    series = {name: data.loc[data[by].astype(str) == name, "percent"].tolist() for name in names}
+    sizes = data.drop_duplicates(by)["n"].tolist()
+    with canvas(ONE, rows_high(len(rows), len(names)) + 0.1 * len(names), data, stamp) as figure:
+        axes = figure.subplots()
+        grouped_bars(axes, rows, series, looks, "{:.0f}")
+        percent(axes, "x", "queries that have it", whole=True)
+        legend(
+            figure,
+            {
+                f"{palette.shown(name)} (N = {n:,})": bar_key(looks[name])
+                for name, n in zip(names, sizes, strict=True)
+            },
+        )
+    return figure

@@ -1,0 +1,173 @@
+"""The marks that several figures share: bars, dots with intervals, legends, percent axes."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, floor, log10
+from typing import Any, Literal
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, PercentFormatter
+
+from workbench.report import lettering, palette
+from workbench.report.palette import Look
+from workbench.report.style import Picture
+
+ROW = 0.145
+"""The height of a bar with its number beside it, in inches."""
+
+
+def rows_high(rows: int, bars: int = 1) -> float:
+    """How high axes with so many rows of so many bars are, with room for an axis and a legend."""
+    return 0.85 + rows * (bars * ROW + 0.06)
+
+
+def name_rows(axes: Axes, names: Sequence[object], points: float = 110) -> None:
+    """Name the rows of horizontal bars, the first one on top."""
+    axes.set_yticks(
+        range(len(names)), [lettering.text(palette.shown(name), points) for name in names]
+    )
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+
+
+def grouped_bars(
+    axes: Axes,
+    rows: Sequence[object],
+    series: Mapping[str, Sequence[float]],
+    looks: Mapping[str, Look],
+    form: str = "{:g}",
+) -> None:
+    """Horizontal bars, one of each series in every row, with their numbers at their ends."""
+    high = 0.86 / len(series)
+    for place, (name, values) in enumerate(series.items()):
+        at = [row + (place - (len(series) - 1) / 2) * high for row in range(len(rows))]
+        bars = axes.barh(
+            at,
+            values,
+            high * 0.92,
+            color=looks[name].colour,
+            hatch=looks[name].hatch,
+            edgecolor="white",
+            linewidth=0,
+        )
+        numbers = ["" if value != value else form.format(value) for value in values]  # noqa: PLR0124  NaN
+        axes.bar_label(bars, numbers, padding=2, fontsize=lettering.SMALL)
+    name_rows(axes, rows)
+    axes.grid(axis="x")
+
+
+def interval(
+    axes: Axes,
+    row: float,
+    low: float,
+    value: float,
+    high: float,
+    look: Look,
+    *,
+    filled: bool = True,
+) -> None:
+    """A dot with its interval on a row; without one where low or high is NaN."""
+    axes.plot([low, high], [row, row], color=look.colour, linewidth=1.2, solid_capstyle="butt")
+    axes.plot(
+        [value],
+        [row],
+        linestyle="none",
+        marker=look.marker,
+        color=look.colour,
+        markerfacecolor=look.colour if filled else "white",
+        markersize=5,
+    )
+
+
+def percent(axes: Axes, which: Literal["x", "y"], label: str, *, whole: bool = False) -> None:
+    """An axis in percent: all of it from 0 to 100, or what the data need within that."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    together = (
+        axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
+    ).get_siblings(axes)
+    axis.set_major_formatter(PercentFormatter(decimals=0))
+    axis.set_major_locator(MaxNLocator(5, integer=True))
+    set_limits = axes.set_xlim if which == "x" else axes.set_ylim
+    if whole:
+        set_limits(0, 112 if which == "x" else 100)  # beyond 100 stands the number of a full bar
+        axis.set_ticks(range(0, 101, 25))
+    else:
+        limits = [a.dataLim.intervalx if which == "x" else a.dataLim.intervaly for a in together]
+        low, high = min(low for low, _ in limits), max(high for _, high in limits)
+        room = max(2.5, (high - low) * 0.08)
+        set_limits(max(-3.0, low - room), min(103.0, high + room))
+    axis.set_label_text(label)
+
+
+def counts(axes: Axes, label: str) -> None:
+    """A horizontal axis of whole numbers from 0, with room for the numbers at the bars' ends."""
+    most = max(1.0, float(axes.dataLim.x1))
+    axes.set_xlim(0, most * 1.12)
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.set_xlabel(label)
+
+
+def round_ticks(axes: Axes) -> None:
+    """A logarithmic horizontal axis with a few round numbers on it, 1500 as 1.5k."""
+    low, high = axes.dataLim.intervalx
+    axes.set_xscale("log")
+    axes.set_xlim(low / 1.3, high * 1.3)
+    powers = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [
+            d * 10.0**p for p in powers for d in digits if low / 1.3 <= d * 10.0**p <= high * 1.3
+        ]
+        if len(ticks) <= 6:
+            break
+    axes.set_xticks(ticks[:: -(-len(ticks) // 6) or 1])
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def short(value: float) -> str:
+    """A number of any size in a few characters."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+def notes_beside(axes: Axes, notes: Sequence[str]) -> None:
+    """A note to the right of each row."""
+    aside = axes.secondary_yaxis("right")
+    aside.set_yticks(range(len(notes)), notes, fontsize=lettering.SMALL)
+    aside.tick_params(length=0)
+    aside.spines["right"].set_visible(False)
+
+
+def bar_key(look: Look) -> Patch:
+    """A legend's sign for a bar."""
+    return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
+
+
+def line_key(look: Look, line: Any = None, marker: str | None = None) -> Line2D:
+    """A legend's sign for a line; for dots with `line` "none"."""
+    return Line2D(
+        [],
+        [],
+        color=look.colour,
+        linestyle=look.line if line is None else line,
+        marker=look.marker if marker is None else marker,
+    )
+
+
+def legend(figure: Picture, keys: Mapping[str, Any]) -> None:
+    """A legend over the figure, in as many columns as fit."""
+    inside = figure.get_figwidth() * 72 - 12
+    names = [lettering.text(palette.shown(name), inside - 40) for name in keys]
+    widest = max(lettering.width(name) for name in names) + 36
+    figure.legend(
+        list(keys.values()),
+        names,
+        loc="outside upper left",
+        ncols=max(1, min(len(names), int(inside // widest))),
+        columnspacing=1.2,
+        borderpad=0,
+        borderaxespad=0.5,
+    )

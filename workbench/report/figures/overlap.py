@@ -1,0 +1,220 @@
+"""Who solves what: the Venn diagram of CHASE-SQL's figure 3a, unique solves (3b and 5), agreement."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any, Literal
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib_venn import venn2, venn3
+from matplotlib_venn.layout.venn2 import DefaultLayoutAlgorithm as Layout2
+from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm as Layout3
+
+from workbench.errors import BadInputError
+from workbench.report import lettering, palette
+from workbench.report.figures.marks import (
+    bar_key,
+    counts,
+    grouped_bars,
+    legend,
+    rows_high,
+)
+from workbench.report.style import ONE, TWO, Picture, canvas, need, runs
+
+
+def solved(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
+    """A row for each question and a column for each value of `by`: whether any of its rows is right."""
+    need(frame, "question_id", "correct", by)
+    wide = frame.pivot_table(
+        index="question_id", columns=by, values="correct", aggfunc="max", sort=False
+    )
+    return wide.fillna(0).astype(bool)[list(dict.fromkeys(frame[by]))]
+
+
+def overlap(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
+    """For each combination of solvers the number and percentage of questions that just these solve."""
+    wide = solved(frame, by)
+    sizes = wide.value_counts()
+    return pd.DataFrame(
+        [
+            {
+                "solved_by": " & ".join(str(n) for n, has in zip(wide, who, strict=True) if has),
+                "n": (n := int(sizes.get(who, 0))),
+                "percent": 100 * n / len(wide),
+                "run": runs(frame),
+            }
+            for who in product((True, False), repeat=len(wide.columns))
+        ]
+    )
+
+
+def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: str) -> Picture:
+    """Figure 3a: the questions that each of two or three solves at least once, areas in proportion."""
+    wide = solved(frame, by)
+    names = [str(name) for name in wide]
+    if len(names) not in {2, 3}:
+        raise BadInputError(
+            f"a Venn diagram is of two or three, and here are {len(names)}: take `agreement` for more"
+        )
+    sizes = {
+        "".join("01"[has] for has in who): int((wide == list(who)).all(axis=1).sum())
+        for who in product((False, True), repeat=len(names))
+    }
+    with canvas(TWO, 2.9, overlap(frame, by), stamp) as figure:
+        axes, aside = figure.subplots(1, 2, width_ratios=(1.0, 1.1))
+        _circles(axes, names, sizes)
+        _listing(aside, names, sizes)
+        legend(figure, {name: bar_key(look) for name, look in _plain(names).items()})
+    return figure
+
+
+def _plain(names: Sequence[str]) -> dict[str, palette.Look]:
+    return {
+        name: palette.Look(look.colour, look.marker, "", look.line)
+        for name, look in palette.looks(names).items()
+    }
+
+
+def _circles(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None:
+    draw, layout = (venn2, Layout2) if len(names) == 2 else (venn3, Layout3)
+    regions = {key: size for key, size in sizes.items() if "1" in key}
+    sets = [
+        sum(n for key, n in regions.items() if key[place] == "1") for place in range(len(names))
+    ]
+    even = None if all(sets) else (1,) * len(regions)  # a circle of no area cannot be drawn
+    drawn = draw(
+        subsets=regions,
+        set_labels=None,
+        set_colors=[look.colour for look in _plain(names).values()],
+        alpha=0.45,
+        ax=axes,
+        layout_algorithm=layout(fixed_subset_sizes=even),
+    )
+    if even:
+        axes.set_title("areas not in proportion: one solves none", fontsize=lettering.SMALL)
+    for key, size in regions.items():
+        label, patch = drawn.get_label_by_id(key), drawn.get_patch_by_id(key)
+        if label is not None:
+            label.set(text=str(size), fontsize=lettering.SIZE)
+            if not size or not _holds(patch, label):
+                label.set_text("")
+
+
+def _holds(patch: Any, label: Any) -> bool:
+    """Whether a label lies within its region, corners and all."""
+    if patch is None:
+        return False
+    box = label.get_window_extent()
+    corners = [(x, y) for x in (box.x0, box.x1) for y in (box.y0, box.y1)]
+    path = patch.get_path().transformed(patch.get_transform())
+    return bool(path.contains_points(corners).all())
+
+
+def _listing(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None:
+    """All regions in words and numbers, since some are too small to hold theirs."""
+    axes.set_axis_off()
+    total = sum(sizes.values())
+    axes.text(0.62, 1, "questions", va="center", ha="right", fontsize=lettering.SMALL)
+    axes.text(0.88, 1, "share", va="center", ha="right", fontsize=lettering.SMALL)
+    for line, key in enumerate(sorted(sizes, key=lambda key: (key.count("1"), key), reverse=True)):
+        at = 1 - (line + 1) / (len(sizes) + 0.5)
+        for place, (has, look) in enumerate(zip(key, _plain(names).values(), strict=True)):
+            axes.plot(
+                [0.03 + 0.06 * place],
+                [at],
+                marker="o",
+                markersize=6,
+                color=look.colour,
+                markerfacecolor=look.colour if has == "1" else "white",
+                clip_on=False,
+            )
+        solvers = key.count("1")
+        who = {0: "none", len(names): "all"}.get(solvers, "one alone" if solvers == 1 else "two")
+        share = 100 * sizes[key] / total
+        axes.text(0.24, at, who, va="center")
+        axes.text(0.62, at, f"{sizes[key]:,}", va="center", ha="right")
+        axes.text(0.88, at, f"{share:.1f}%", va="center", ha="right")
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+
+
+def unique_solves(
+    trials: pd.DataFrame, by: str = "difficulty", *, alone: bool = True, stamp: str
+) -> Picture:
+    """Figures 3b (by difficulty) and 5 (by `db_id`): questions that one generator alone solves.
+
+    Not `alone`: all that it solves.
+    """
+    need(trials, by)
+    wide = solved(trials)
+    if alone:
+        wide = wide[wide.sum(axis=1) == 1]
+    where = trials.drop_duplicates("question_id").set_index("question_id")[by]
+    rows = list(dict.fromkeys(where))
+    names = [str(name) for name in solved(trials)]
+    tall = wide.groupby(where.reindex(wide.index), sort=False).sum().reindex(rows, fill_value=0)
+    data = pd.DataFrame(
+        [
+            {by: row, "generator": name, "n": int(tall.loc[row, name]), "run": runs(trials)}
+            for row in rows
+            for name in names
+        ]
+    )
+    looks = palette.looks(names)
+    with canvas(ONE, rows_high(len(rows), len(names)) + 0.1 * len(names), data, stamp) as figure:
+        axes = figure.subplots()
+        grouped_bars(axes, rows, {name: tall[name].tolist() for name in names}, looks)
+        counts(axes, "questions it alone solves" if alone else "questions it solves")
+        legend(figure, {name: bar_key(looks[name]) for name in names})
+    return figure
+
+
+Measure = Literal["same verdict", "row alone"]
+_SAID = {"same verdict": "both right or both wrong", "row alone": "row right, column wrong"}
+
+
+def agreement(
+    frame: pd.DataFrame, by: str = "generator", measure: Measure = "same verdict", *, stamp: str
+) -> Picture:
+    """A heat map over pairs, in percent of the questions; on the diagonal what each solves.
+
+    "same verdict": both right or both wrong. "row alone": the row's is right and the column's is wrong.
+    """
+    wide = solved(frame, by)
+    names = [str(name) for name in wide]
+    if measure not in _SAID:
+        raise BadInputError(f"the measure is {measure!r}: {' or '.join(_SAID)}")
+    data = pd.DataFrame(
+        [
+            {by: a, "other": b, "percent": 100 * share.mean(), "run": runs(frame)}
+            for a, ours in wide.items()
+            for b, theirs in wide.items()
+            for share in [
+                ours if a == b else ours == theirs if measure == "same verdict" else ours & ~theirs
+            ]
+        ]
+    )
+    values = data["percent"].to_numpy().reshape(len(names), len(names))
+    wide_enough = min(TWO, max(ONE, 1.9 + 0.42 * len(names)))
+    with canvas(wide_enough, 1.5 + 0.26 * len(names), data, stamp) as figure:
+        axes = figure.subplots()
+        image = axes.imshow(values, cmap="Blues", vmin=0, vmax=100, aspect="auto")
+        for row, column in product(range(len(names)), repeat=2):
+            value = values[row, column]
+            axes.text(
+                column,
+                row,
+                f"{value:.0f}",
+                ha="center",
+                va="center",
+                color="white" if value > 60 else palette.INK,
+                fontweight="bold" if row == column else "normal",
+            )
+        labels = [lettering.text(palette.shown(name), 95) for name in names]
+        axes.set_yticks(range(len(names)), labels)
+        axes.set_xticks(range(len(names)), labels, rotation=40, ha="right", rotation_mode="anchor")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        bar = figure.colorbar(image, ax=axes, label="questions, %", shrink=0.9)
+        bar.outline.set_visible(False)
+        axes.set_title(f"{_SAID[measure]}\n(diagonal: solved)", loc="left")
+    return figure

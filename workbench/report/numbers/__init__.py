@@ -1,0 +1,1 @@
+"""What the papers printed, one module a paper."""

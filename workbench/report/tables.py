@@ -1,0 +1,174 @@
+"""Our numbers beside the paper's, each saying what they are of.
+
+A table keeps two things apart: its frame, with every number in full and the runs behind each row, goes to
+the CSV; what a reader sees is rounded, has each interval with its number, and leaves the runs out.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+from workbench.errors import BadInputError
+from workbench.report.published import Published
+from workbench.report.rendering import bounds_of, html_table, markdown_table
+from workbench.report.palette import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What numbers of ours are of: without it nobody can tell a small parser's from a model's."""
+
+    model: str
+    benchmark: str
+    n: int
+    ex: str = "EX (BIRD)"
+
+    def __str__(self) -> str:
+        embedded = self.model.startswith("embedded/")
+        what = " (a small statistical parser, no language model)" if embedded else ""
+        return _said(f"{self.model}{what} on {self.benchmark}", self.n, self.ex)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A frame with a title and lines that explain it.
+
+    The first column labels the rows. Columns `X low` and `X high` (or `low` and `high`) right after a
+    column X are its interval. `heads` gives a column a common head with its neighbours and a name below.
+    """
+
+    title: str
+    caption: tuple[str, ...]
+    frame: pd.DataFrame
+    heads: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def to_html(self) -> str:
+        """A piece of HTML that needs nothing else."""
+        return html_table(self.title, self.caption, self.frame, self.heads)
+
+    def to_markdown(self) -> str:
+        """The same for a page that is Markdown."""
+        return markdown_table(self.title, self.caption, self.frame, self.heads)
+
+    _repr_html_ = to_html
+
+
+def alone(ours: pd.DataFrame, stamp: Stamp, title: str, note: str = "") -> Table:
+    """Numbers of ours that no paper has."""
+    return Table(title, tuple(filter(None, (_here(ours, stamp), note))), ours)
+
+
+def beside(
+    ours: pd.DataFrame,
+    published: Published,
+    stamp: Stamp,
+    *,
+    label: str = "system",
+    columns: Mapping[str, str | tuple[str, ...]] | None = None,
+    title: str = "",
+    note: str = "",
+) -> Table:
+    """Our rows and then those that only the paper has, joined where their labels say the same.
+
+    `columns` says which of the paper's columns stand beside which of ours; without it, those of the same
+    name. All of our columns stay. Labels are compared by their words: as `shown`, in any case, `_` for a
+    space.
+    """
+    pairs = _pairs(ours, published, label, columns)
+    theirs = published.frame().convert_dtypes()
+    ours_at = _places(ours[label], "our rows")
+    theirs_at = _places(theirs["label"], f"{published.paper}, {published.source}")
+    keys = list(ours_at | theirs_at)
+    counts = ours.select_dtypes("integer").columns
+    left = ours.astype(dict.fromkeys(counts, "Int64")).reset_index(drop=True)
+    left = left.reindex([ours_at.get(key, -1) for key in keys]).reset_index(drop=True)
+    right = theirs.reindex([theirs_at.get(key, -1) for key in keys]).reset_index(drop=True)
+
+    parts = {label: left[label].fillna(right["label"])}
+    heads: dict[str, tuple[str, str]] = {}
+    names = _names(ours)
+    for name in names:
+        if name in {label, "run"}:
+            continue
+        parts.setdefault(name, left[name])
+        if name not in pairs:
+            continue
+        parts |= {bound: left[bound] for bound in bounds_of(name, names)}
+        heads[name] = (name, stamp.model)
+        for one in pairs[name]:
+            parts[f"{published.paper}: {one}"] = right[one]
+            said = published.paper if one == name else f"{published.paper}, {one}"
+            heads[f"{published.paper}: {one}"] = (name, said)
+    if "run" in names:
+        parts["run"] = left["run"]
+    if "EX" not in published.metric:
+        stamp = replace(stamp, ex="")  # the table is of something else
+    caption = (_here(ours, stamp), _there(published), note)
+    return Table(title or published.title, tuple(filter(None, caption)), pd.DataFrame(parts), heads)
+
+
+def _pairs(
+    ours: pd.DataFrame,
+    published: Published,
+    label: str,
+    columns: Mapping[str, str | tuple[str, ...]] | None,
+) -> dict[str, tuple[str, ...]]:
+    """Our columns with the paper's that stand beside them, once it is sure that all are there."""
+    names = _names(ours)
+    given = columns or {name: name for name in names if name in published.columns}
+    pairs = {name: (one,) if isinstance(one, str) else one for name, one in given.items()}
+    source = f"{published.paper}, {published.source}"
+    if not pairs:
+        raise BadInputError(
+            f"{source} has the columns {', '.join(published.columns)} and ours {', '.join(names)}: "
+            "none has the same name, so say with `columns` which belong together"
+        )
+    for name in [label, *pairs]:
+        if name not in names:
+            raise BadInputError(f"no column {name!r} of ours; there are {', '.join(names)}")
+    wanted = [one for several in pairs.values() for one in several]
+    for one in wanted:
+        if one not in published.columns:
+            known = ", ".join(published.columns)
+            raise BadInputError(f"no column {one!r} in {source}; there are {known}")
+        if wanted.count(one) > 1:
+            raise BadInputError(
+                f"column {one!r} of {source} stands beside two of ours: it can once"
+            )
+    return pairs
+
+
+def _names(frame: pd.DataFrame) -> list[str]:
+    return [str(name) for name in frame.columns]
+
+
+def _places(labels: "pd.Series[Any]", whose: str) -> dict[str, int]:
+    """Where each label stands, by the words that it is compared by."""
+    found: dict[str, int] = {}
+    for place, label in enumerate(labels):
+        key = re.sub(r"[\W_]+", " ", shown(label).casefold()).strip()
+        if key in found:
+            raise BadInputError(
+                f"{whose} have the label {label!r} twice: a row is found by its label"
+            )
+        found[key] = place
+    return found
+
+
+def _here(ours: pd.DataFrame, stamp: Stamp) -> str:
+    names = _names(ours)
+    intervals = any(bounds_of(name, names) for name in names)
+    return f"Here: {stamp}." + (" Intervals: 95%, clustered by database." if intervals else "")
+
+
+def _there(published: Published) -> str:
+    what = f"{published.model} on {published.benchmark}" if published.model else published.benchmark
+    said = _said(what, published.n, published.metric)
+    return f"{published.paper}, {published.source}: {said}. {published.note}".strip()
+
+
+def _said(what: str, n: int | None, metric: str) -> str:
+    return ", ".join(filter(None, (what, f"N = {n:,}" if n else "", metric)))

@@ -1,0 +1,84 @@
+"""How often a judge prefers the right one of a right and a wrong query: CHASE-SQL's table 5.
+
+As in the selection itself one query speaks for all with its result, and each two meet in both orders: a
+judge that always takes the first one is right in half of its duels.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from workbench.evaluate.stats import mean_interval
+from workbench.parallel import each
+from workbench.select.groups import groups
+from workbench.select.pairwise import Pairwise, verdict
+from workbench.study.runs import Run
+from workbench.study.study import Study
+from workbench.systems.system import prepare
+from workbench.types import Question
+
+
+def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
+    """A row for each pair and order: who stood `first`, the candidates behind each, and the verdict.
+
+    `correct` says whether the judge preferred the right one, `again` whether it does in the other order.
+    """
+    lab = study.lab
+    verdicts = {
+        str(question): right.tolist()
+        for question, right in run.trials.groupby("question_id", sort=False)["correct"]
+    }
+
+    def of(question: Question) -> Iterator[dict[str, Any]]:
+        trials = run.selection(question.id).trials
+        right = verdicts[question.id]
+        found = groups(trials, f"{judge.seed}{question.id}")
+        met = [(a, b) for a in found for b in found if right[a.speaker] and not right[b.speaker]]
+        if not met:
+            return
+        context = prepare(run.system, question, lab)
+        asked = [pair for a, b in met for pair in ((a, b), (b, a))]
+        requests = [
+            judge.request(lab, context, trials[a.speaker], trials[b.speaker]) for a, b in asked
+        ]
+        said = [verdict(answer.text) for answer in lab.client.complete_many(requests)]
+        for (good, bad), as_first, as_second in zip(met, said[::2], said[1::2], strict=True):
+            preferred = {"right": as_first == "A", "wrong": as_second == "B"}
+            for first, correct in preferred.items():
+                yield {
+                    "run": run.id,
+                    "question_id": question.id,
+                    "db_id": question.db_id,
+                    "first": first,
+                    "votes_right": len(good.members),
+                    "votes_wrong": len(bad.members),
+                    "right": trials[good.speaker].candidate.sql,
+                    "wrong": trials[bad.speaker].candidate.sql,
+                    "correct": correct,
+                    "again": preferred["wrong" if first == "right" else "right"],
+                }
+
+    rows = each(lambda question: list(of(question)), study.benchmark.questions)
+    columns = "run question_id db_id first votes_right votes_wrong right wrong correct again"
+    return pd.DataFrame([row for some in rows for row in some], columns=columns.split())
+
+
+def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str, Any]:
+    """A row of a table: how many percent of the duels a judge has right, all of them counting alike.
+
+    `steady` is how often it prefers the same query in both orders, `first` how often the first.
+    """
+    row: dict[str, Any] = {"system": label, "duels": len(duels)}
+    if duels.empty:
+        return row
+    found = mean_interval(duels[column].astype(float).tolist(), duels["db_id"].tolist())
+    took_first = duels[column].astype(bool) == (duels["first"] == "right")
+    return row | {
+        "accuracy": 100 * found.mean,
+        "low": 100 * found.low,
+        "high": 100 * found.high,
+        "steady": 100 * (duels["correct"] == duels["again"]).mean(),
+        "first": 100 * took_first.mean(),
+        "run": " ".join(duels["run"].unique()),
+    }

@@ -1,0 +1,182 @@
+"""A run: what a system did with every question, judged, as tables that notebooks group and draw."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.db.execute import Executor
+from workbench.evaluate.judge import judge
+from workbench.evaluate.stats import mean_interval
+from workbench.pool import Pool, pool_of
+from workbench.study.solving import Kept, Record
+from workbench.systems.system import System
+from workbench.types import Candidate, Selection, Trial
+
+_COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`trials` has a row for every final candidate, `questions` one for every question.
+
+    `correct` is execution accuracy in the benchmark's own sense, BIRD's or Spider's. `correct_first`,
+    `first_sql` and `first_status` are of a candidate before it was fixed. `oracle` and `adversary` are the
+    bounds of selection. Costs are what a question needs, whether paid now or held.
+    """
+
+    id: str
+    name: str
+    system: System = field(repr=False)
+    trials: pd.DataFrame = field(repr=False)
+    questions: pd.DataFrame = field(repr=False)
+    selection: Callable[[str], Selection] = field(repr=False)
+
+    @property
+    def selections(self) -> Iterator[Selection]:
+        """Every question's selection, in full."""
+        return map(self.selection, self.questions["question_id"])
+
+    @property
+    def pool(self) -> Pool:
+        """The final candidates of every question."""
+        return pool_of((s.question_id, trial) for s in self.selections for trial in s.trials)
+
+    def row(self, label: str = "") -> dict[str, Any]:
+        """EX with its interval, and what a question needs on average."""
+        asked = self.questions
+        return accuracy(asked, label or self.name) | {
+            "calls": asked["calls"].mean(),
+            "tokens": (asked["input_tokens"] + asked["output_tokens"]).mean(),
+            "dollars": asked["dollars"].mean(),
+            "run": self.id,
+        }
+
+
+def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> dict[str, Any]:
+    """A row of a table: the mean of a verdict in percent, its interval clustered by database, and N.
+
+    A frame of trials weighs every question alike, however many trials it has.
+    """
+    means = frame.groupby("question_id", sort=False).agg({column: "mean", "db_id": "first"})
+    interval = mean_interval(means[column].astype(float).tolist(), means["db_id"].tolist())
+    return {
+        "system": label,
+        "n": len(means),
+        "EX": 100 * interval.mean,
+        "low": 100 * interval.low,
+        "high": 100 * interval.high,
+        "run": " ".join(frame["run"].unique()) if "run" in frame else "",
+    }
+
+
+def frames(
+    run: str, benchmark: Benchmark, kept: Mapping[str, Kept], executor: Executor
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The two tables of a run. The questions of the benchmark are those that were asked."""
+    golds = dict(
+        zip(
+            (question.id for question in benchmark.questions),
+            executor.result_fingerprints(
+                [
+                    (benchmark.database(q.db_id), benchmark.golds[q.id].sql)
+                    for q in benchmark.questions
+                ]
+            ),
+            strict=True,
+        )
+    )
+    right = _verdicts(benchmark, kept, golds, executor)
+    trials, questions = [], []
+    for question in benchmark.questions:
+        record = kept[question.id]
+        gold = benchmark.golds[question.id]
+        about = {
+            "run": run,
+            "question_id": question.id,
+            "db_id": question.db_id,
+            "difficulty": gold.difficulty,
+        }
+        mine = record.attempt["trials"]
+        ranks = _ranks(mine)
+        chosen = record.selection["chosen"]
+        verdicts = [right(question.id, one) for one in mine]
+        for place, one in enumerate(mine):
+            first, attempts = _first(one)
+            trials.append(
+                about
+                | {
+                    "generator": one["generator"],
+                    "sample": one["sample"],
+                    "sql": one["sql"],
+                    "status": one["status"],
+                    "correct": verdicts[place],
+                    "first_sql": first["sql"],
+                    "first_status": first["status"],
+                    "correct_first": right(question.id, first),
+                    "attempts": attempts,
+                    "group": ranks.get(one["fingerprint"], -1),
+                    "chosen": place == chosen,
+                }
+            )
+        picked = None if chosen is None else mine[chosen]
+        costs = (record.attempt["cost"], record.selection["cost"])
+        questions.append(
+            about
+            | {
+                "sql": picked["sql"] if picked else "",
+                "status": picked["status"] if picked else "missing",
+                "correct": chosen is not None and verdicts[chosen],
+                "oracle": any(verdicts),
+                "adversary": bool(verdicts) and all(verdicts),
+                "candidates": len(mine),
+                "groups": len(ranks),
+                "gold_failed": not golds[question.id],
+            }
+            | {name: sum(cost[name] for cost in costs) for name in _COST}
+        )
+    return pd.DataFrame(trials), pd.DataFrame(questions)
+
+
+def _first(record: Record) -> tuple[Record, int]:
+    """What the candidate was before it was ever fixed, and how often it was."""
+    fixes = 0
+    while record["repaired_from"]:
+        record = record["repaired_from"]
+        fixes += 1
+    return record, fixes
+
+
+def _ranks(trials: list[Record]) -> dict[str, int]:
+    """A number for each result among a question's candidates, 0 for the one that most of them have."""
+    results = Counter(t["fingerprint"] for t in trials if t["fingerprint"])
+    return {result: rank for rank, (result, _) in enumerate(results.most_common())}
+
+
+def _verdicts(
+    benchmark: Benchmark,
+    kept: Mapping[str, Kept],
+    golds: Mapping[str, str],
+    executor: Executor,
+) -> Callable[[str, Record], bool]:
+    """Whether a candidate is right: BIRD compares results as sets, Spider as its own evaluation does."""
+    if benchmark.family == "bird":
+        return lambda question, one: one["fingerprint"] == golds[question] != ""
+    pairs = [
+        (question_id, Trial(Candidate(sql, "", sample)))
+        for question_id, record in kept.items()
+        for one in record.attempt["trials"]
+        for sample, sql in enumerate({one["sql"], _first(one)[0]["sql"]})
+    ]
+    verdicts = judge(benchmark, pool_of(pairs), executor)
+    said = dict(
+        zip(
+            zip(verdicts["question_id"], verdicts["sql"], strict=True),
+            verdicts["ex_spider"],
+            strict=True,
+        )
+    )
+    return lambda question, one: bool(said[question, one["sql"]])

@@ -1,0 +1,125 @@
+"""An experiment as its YAML file tells it: a benchmark, models, and notebooks with their parameters.
+
+Everything in the file is checked before anything runs. Folders of benchmarks that are not bundled are
+written with variables of the environment, `$BIRD` or `$SPIDER`, since they lie elsewhere for everybody.
+"""
+
+import os
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from workbench.errors import BadInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What to run on what. `models` name those that speak for one role alone, `judge` or `filtering`.
+
+    `limit` takes that many questions, spread evenly. `dollars` and `calls` bound what may be spent.
+    `options` are read by notebooks, and `notebooks` names each with the parameters it is given.
+    """
+
+    name: str
+    about: str = ""
+    benchmark: str = "bundled-dev"
+    root: Path | None = None
+    model: str = "embedded/parser"
+    models: Mapping[str, str] = field(default_factory=dict)
+    prompts: Path | None = None
+    limit: int | None = None
+    dollars: float | None = None
+    calls: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    notebooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    folder: Path = Path()
+
+
+def find_experiment(name: str) -> Path:
+    """The file of an experiment: a path, or a name in the nearest folder `experiments` above here."""
+    if name.endswith((".yaml", ".yml")):
+        return Path(name)
+    here = Path.cwd()
+    places = [folder / "experiments" for folder in (here, *here.parents, Path(__file__).parents[2])]
+    for place in places:
+        if (path := place / f"{name}.yaml").is_file():
+            return path
+    known = sorted(
+        {path.stem for place in places if place.is_dir() for path in place.glob("*.yaml")}
+    )
+    raise BadInputError(
+        f"no experiment {name!r}; there are {', '.join(known) or 'none here'}. Give one of these, or the path of a"
+        " YAML file"
+    )
+
+
+def load_experiment(name: str) -> Experiment:
+    """The experiment of that name or path, checked; its root is looked for only when it is opened."""
+    path = find_experiment(name)
+    try:
+        told = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
+    if not isinstance(told, dict):
+        raise BadInputError(f"{path}: expected settings by name, and found {told!r:.60}")
+    known = {f.name for f in fields(Experiment)} - {"name", "folder"}
+    if odd := sorted(set(map(str, told)) - known):
+        raise BadInputError(
+            f"{path}: no setting {', '.join(odd)}; there are {', '.join(sorted(known))}"
+        )
+    for key, kinds in _KINDS.items():
+        if told.get(key) is not None and (
+            not isinstance(told[key], kinds) or isinstance(told[key], bool)
+        ):
+            said = " or ".join(kind.__name__ for kind in kinds)
+            raise BadInputError(f"{path}: {key} is {told[key]!r:.60}, and should be {said}")
+    given = {key: value for key, value in told.items() if value is not None}
+    notebooks = given.get("notebooks", {})
+    for notebook, parameters in notebooks.items():
+        if parameters is not None and not isinstance(parameters, dict):
+            raise BadInputError(f"{path}: {notebook}: parameters by name, not {parameters!r:.60}")
+    for key in ("limit", "calls"):
+        if given.get(key, 1) < 1:
+            raise BadInputError(f"{path}: {key} is {given[key]}, and should be 1 or more")
+    return Experiment(
+        name=path.stem,
+        folder=path.absolute().parent.parent,
+        **given
+        | {"notebooks": {name: told or {} for name, told in notebooks.items()}}
+        | {key: _path(path, key, given[key]) for key in ("root", "prompts") if key in given},
+    )
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "about": (str,),
+    "benchmark": (str,),
+    "root": (str,),
+    "model": (str,),
+    "models": (dict,),
+    "prompts": (str,),
+    "limit": (int,),
+    "dollars": (int, float),
+    "calls": (int,),
+    "options": (dict,),
+    "notebooks": (dict,),
+}
+
+
+def _path(file: Path, key: str, told: str) -> Path:
+    """The path with the environment's variables in it; relative to the experiment's own folder."""
+    try:
+        filled = string.Template(told).substitute(os.environ)
+    except KeyError as error:
+        raise BadInputError(
+            f"{file}: {key} is {told}, and ${error.args[0]} is not set; set it to the folder where the data"
+            " was unpacked"
+        ) from error
+    except ValueError as error:
+        raise BadInputError(f"{file}: {key} is {told}: {error}") from error
+    return file.absolute().parent / Path(filled).expanduser()

@@ -1,0 +1,208 @@
+"""What a notebook works with: an experiment's benchmark and models, runs of systems, and where figures go."""
+
+import atexit
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.named import open_benchmark
+from workbench.canonical import content_hash
+from workbench.db.execute import Executor
+from workbench.errors import BadInputError
+from workbench.lab import Lab
+from workbench.llm.budget import Budget
+from workbench.llm.client import Client
+from workbench.report.tables import Stamp, Table
+from workbench.store import Store
+from workbench.study.kept import identity, models
+from workbench.study.preview import previewed, stand_in, tell_estimates
+from workbench.study.progress import Progress
+from workbench.study.runs import Run, frames
+from workbench.study.saved import Claim, Saved
+from workbench.study.settings import Experiment, load_experiment
+from workbench.study.solving import selection_of, solve_all
+from workbench.systems.system import System, stages
+from workbench.types import Context, Question
+
+_Shown = TypeVar("_Shown", Figure, Table)
+EMBEDDED = "embedded/parser"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Study:
+    """An opened experiment. `benchmark` holds the questions that are asked; `folder` takes the figures."""
+
+    experiment: Experiment
+    benchmark: Benchmark
+    lab: Lab
+    saved: Saved
+    _budget: Budget | None
+    _open: ExitStack
+    _weight: float = 0.0  # in a preview: how many questions each of the few stands for
+
+    @property
+    def model(self) -> str:
+        """The model that speaks wherever no other is named."""
+        return self.experiment.model
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The models of single roles; a role that the experiment does not name is the model's."""
+        return _Roles(self.experiment.models, self.model)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The experiment's further settings."""
+        return self.experiment.options
+
+    @property
+    def stamp(self) -> Stamp:
+        """What every number here is: model, benchmark, questions, and the sense of execution accuracy."""
+        sense = "EX (Spider)" if self.benchmark.family == "spider" else "EX (BIRD)"
+        return Stamp(self.model, self.benchmark.name, len(self.benchmark.questions), sense)
+
+    def fewer(self, limit: int | None) -> "Study":
+        """The same study of so many questions, spread evenly: for what takes long."""
+        if self._weight:
+            many = round(self._weight * len(self.benchmark.questions))
+            share = min(limit or many, many) / len(self.benchmark.questions)
+            return replace(self, _weight=share)
+        asked = some(self.benchmark.questions, limit)
+        return replace(self, benchmark=replace(self.benchmark, questions=tuple(asked)))
+
+    def run(self, system: System, name: str = "") -> Run:
+        """What the system did with every question; from the lab book as far as it is there."""
+        name = name or system.name
+        lab = replace(self.lab, client=_client(self.lab.client.store, self._budget), system=name)
+        run = self._run_id(system)
+        with Progress(name, run) as progress:
+            kept = solve_all(system, self.benchmark.questions, lab, progress)
+        if self._weight:
+            tell_estimates(lab.client.ledger, self._weight)
+        questions = {question.id: question for question in self.benchmark.questions}
+        told = [
+            (kept[q.id].key, q.id, q.db_id, self.benchmark.golds[q.id].difficulty)
+            for q in self.benchmark.questions
+        ]
+        self.saved.keep_run(run, name, self.benchmark.name, system, told)
+        trials, asked = frames(run, self.benchmark, kept, lab.executor)
+        return Run(
+            run,
+            name,
+            system,
+            trials,
+            asked,
+            lambda question: selection_of(kept[question], questions[question], lab),
+        )
+
+    def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
+        """Each question with its context after retrieval and after each step of pruning."""
+        lab = replace(self.lab, client=_client(self.lab.client.store, self._budget))
+        for question in self.benchmark.questions:
+            yield question, list(stages(system, question, lab))
+        if self._weight:
+            tell_estimates(lab.client.ledger, self._weight)
+
+    def save(self, name: str, shown: _Shown, data: pd.DataFrame | None = None) -> _Shown:
+        """Keep a figure or a table under a name, with the data behind it; the last line of a cell shows it."""
+        self.saved.save(name, shown, data, str(self.stamp))
+        return shown
+
+    def claim(self, text: str, holds: bool, detail: str = "") -> Claim:
+        """Say whether a claim of the paper holds here; kept with what was saved last."""
+        return self.saved.claim(Claim(text, bool(holds), detail))
+
+    def close(self) -> None:
+        """End the workers and close the lab book."""
+        self._open.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{self.experiment.name}: {self.stamp}"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.experiment.name)}</b>: {escape(str(self.stamp))}</p>"
+
+    def _run_id(self, system: System) -> str:
+        servers = {model: self.lab.client.endpoint(model) for model in sorted(models(system))}
+        servers.pop(EMBEDDED, None)  # its version changes with its code: the run stays the same one
+        asked = [self.benchmark.name, self.benchmark.fingerprint(), servers, identity(system)]
+        return content_hash("run", asked).removeprefix("run:")[:12]
+
+
+class _Roles(dict[str, str]):
+    """The models of roles; any role may be asked for."""
+
+    def __init__(self, named: Mapping[str, str], model: str) -> None:
+        super().__init__(named)
+        self._model = model
+
+    def __missing__(self, role: str) -> str:
+        return self._model
+
+
+def open_study(
+    experiment: str | Experiment, *, limit: int | None = None, figures: Path | None = None
+) -> Study:
+    """The experiment of that name or path, ready to run; `limit` asks fewer questions than it would.
+
+    Figures go to the folder that WORKBENCH_FIGURES names, or to one named after the experiment; those of a
+    `limit` to one of their own, so that they never replace those of all questions.
+    """
+    told = load_experiment(experiment) if isinstance(experiment, str) else experiment
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise BadInputError(
+            f"limit is {limit!r}: it must be a number of questions, 1 or more, or None"
+        )
+    whole = open_benchmark(told.benchmark, told.root)
+    asked = some(whole.questions, min(filter(None, (limit, told.limit)), default=None))
+    own = told.name if limit is None else f"{told.name}-{limit}"
+    where = figures or Path(os.environ.get("WORKBENCH_FIGURES") or told.folder / "figures" / own)
+    with ExitStack() as stack:
+        store = stack.enter_context(Store())
+        executor = stack.enter_context(Executor(store))
+        budget = _left(told, store)
+        few = some(asked, previewed())
+        lab = Lab(_client(store, budget), executor, whole.database, told.prompts)
+        part = replace(whole, questions=tuple(few))
+        weight = len(asked) / len(few) if previewed() else 0.0
+        study = Study(told, part, lab, Saved(where, store), budget, stack.pop_all(), weight)
+    atexit.register(study.close)
+    return study
+
+
+def _client(store: Store, budget: Budget | None) -> Client:
+    """Whoever answers: the models, or in a preview one that stands in for them."""
+    return Client(store, send=stand_in) if previewed() else Client(store, budget=budget)
+
+
+def some(questions: Sequence[Question], limit: int | None) -> list[Question]:
+    """That many of the questions, spread evenly."""
+    if not limit or limit >= len(questions):
+        return list(questions)
+    return [questions[place * len(questions) // limit] for place in range(limit)]
+
+
+def _left(told: Experiment, store: Store) -> Budget | None:
+    """What the experiment may still spend: what `reproduce` paid since it began counts."""
+    if told.dollars is None and told.calls is None:
+        return None
+    since = float(os.environ.get("WORKBENCH_BEGAN") or "inf")
+    ((paid, spent),) = store.read(
+        "SELECT count(*), total(cost) FROM calls WHERE created >= ?", (since,)
+    )
+    dollars = None if told.dollars is None else max(0.0, told.dollars - spent)
+    return Budget(dollars, calls=None if told.calls is None else max(0, told.calls - paid))
