@@ -160,16 +160,49 @@ def test_gold_as_a_prediction_on_the_bundled_questions_with_efficiency(run, tmp_
     assert file["r_ves_opcodes"] > 0
 
 
-def test_reproduce_runs_every_system_and_says_whose_numbers_these_are(run):
-    code, out, err = run("reproduce", "--limit", "2")
-    assert (code, err) == (0, "")
-    assert out.startswith("Every number is that of embedded/parser")
-    assert re.findall(r"(?m)^ *(chase|chess|mac|direct)\b", out) == [
-        "chase",
-        "chess",
-        "mac",
-        "direct",
-    ]
+def test_reproduce_says_whose_numbers_these_are_and_ends_with_the_gallery(run, tmp_path):
+    notebook = {
+        "cells": [
+            {
+                "cell_type": "code", "id": "a", "metadata": {"tags": ["parameters"]}, "outputs": [],
+                "execution_count": None, "source": "experiment = 'x'\nlimit = None",
+            },
+            {
+                "cell_type": "code", "id": "b", "metadata": {}, "outputs": [],
+                "execution_count": None, "source": DRAWS,
+            },
+        ],
+        "metadata": {
+            "kernelspec": {"name": "python3", "display_name": "Python 3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }  # fmt: skip
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "one.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "experiments").mkdir()
+    experiment = tmp_path / "experiments" / "mine.yaml"
+    experiment.write_text("limit: 2\nnotebooks:\n  one:\n")
+    code, out, err = run("reproduce", experiment)
+    assert (code, re.sub(r"\d+:\d+", "TIME", err)) == (0, "one: done in TIME\n")
+    assert out.startswith("Every number here is that of embedded/parser")
+    assert f"gallery:  {tmp_path / 'figures' / 'README.md'}" in out
+    data = tmp_path / "figures" / "mine" / "a_table.csv"
+
+    code, out, _ = run("trace", data, 0)
+    assert code == 0
+    assert "2 candidates for 2 questions, 2 calls" in out
+    assert "call:" in out
+
+
+DRAWS = """import pandas as pd
+from workbench.report.tables import alone
+from workbench.study import open_study
+from workbench.systems.baselines import direct
+study = open_study(experiment, limit=limit)
+run = study.run(direct())
+study.save("a_table", alone(pd.DataFrame([run.row()]), study.stamp, "A table"))"""
 
 
 def test_ask_answers_a_question_about_any_file(run, bird):
@@ -352,7 +385,7 @@ def test_ctrl_c_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bird,
         assert database.execute("SELECT count(*) FROM executions").fetchone() == (12,)
 
 
-@pytest.mark.parametrize("command", [["evaluate", "--help"], ["reproduce"]])
+@pytest.mark.parametrize("command", [["evaluate", "--help"], ["reproduce", "--help"]])
 def test_a_reader_that_has_seen_enough_gets_no_traceback(tmp_path, command):
     with start(tmp_path, *command) as process:
         process.stdout.close()

@@ -19,7 +19,7 @@ from workbench.db.execute import Executor
 from workbench.errors import BadInputError, WorkbenchError
 from workbench.lab import Lab
 from workbench.llm.client import Client
-from workbench.llm.commands import cache, preview
+from workbench.llm.commands import cache
 from workbench.retrieve.commands import index
 from workbench.select.majority import Majority
 from workbench.select.trained import Trained
@@ -40,6 +40,7 @@ class _Group(click.Group):
 
     _LATER: Mapping[str, tuple[str, str]] = {
         "reproduce": ("workbench.experiment.commands", "Run an experiment's notebooks."),
+        "preview": ("workbench.experiment.commands", "Say what an experiment would cost."),
         "trace": ("workbench.experiment.commands", "Show the SQL and calls behind a number."),
     }
 
@@ -204,7 +205,6 @@ def _source(name: str) -> str:
 
 
 cli.add_command(cache)
-cli.add_command(preview)
 cli.add_command(train)
 cli.add_command(index)
 cli.add_command(ask)

@@ -9,6 +9,7 @@ from workbench.db.execute import Executor
 from workbench.fix.fixer import Fixer, earlier
 from workbench.lab import Lab
 from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
 from workbench.types import Candidate, Context, Question, Trial
@@ -75,8 +76,30 @@ def test_it_shows_the_model_what_was_tried_before(zoo):
     assert second.index(BROKEN) < second.index("no such column: nome") < second.index(EMPTY)
 
 
-def test_a_reply_without_sql_ends_it(zoo):
-    trial, script = zoo(BROKEN, ["I cannot help with that."])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"The table has no such column.\n\nFinal answer: {RIGHT}",
+        f"Final answer: {RIGHT};",
+        f"FINAL ANSWER:\n{RIGHT}",
+        f"**Final answer:** `{RIGHT}`",
+        f"It reads `{BROKEN}`.\n\nFinal answer:\n```sql\n{RIGHT}\n```",
+        f"```sql\n{RIGHT}",
+        f'{{"analysis": "no such column", "sql": "{RIGHT}"}}',
+        f"<think>{EMPTY}</think>{RIGHT}",
+        RIGHT,
+    ],
+)
+def test_a_repair_in_any_dress(zoo, reply):
+    trial, _ = zoo(BROKEN, [reply])
+    assert trial.candidate.sql == RIGHT
+
+
+@pytest.mark.parametrize(
+    "reply", ["I cannot help with that.", "", "Final answer:", "{}", '{"sql": null}', "[]"]
+)
+def test_a_reply_without_sql_ends_it(zoo, reply):
+    trial, script = zoo(BROKEN, [reply or Refusal("rejected", "no")])
     assert trial.candidate.sql == BROKEN
     assert len(script.history) == 1
 
@@ -85,3 +108,12 @@ def test_no_attempts_change_nothing(zoo):
     trial, script = zoo(BROKEN, [], attempts=0)
     assert trial.candidate.sql == BROKEN
     assert script.history == []
+
+
+@pytest.mark.parametrize(("temperature", "sample"), [(0.0, 0), (0.7, 2)])
+def test_at_temperature_0_equal_queries_of_different_samples_share_their_calls(
+    zoo, temperature, sample
+):
+    _, script = zoo(BROKEN, [answer(RIGHT)], temperature=temperature)
+    assert script.history[0].parameters == {"temperature": temperature}
+    assert script.history[0].sample == sample

@@ -130,6 +130,22 @@ def test_a_revision_in_any_dress(mend, reply):
     assert trial.candidate.sql == RIGHT
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        RIGHT,
+        f"```sql\n{RIGHT}\n```",
+        f"There is no column nome.\n```SQL\n{RIGHT};\n```\nNow it runs.",
+        f"【correct SQL】\n```sql\n{RIGHT}",
+        f'{{"sql": "{RIGHT}"}}',
+        f"First I had\n```sql\n{BROKEN}\n```\nbut it is\n```sql\n{RIGHT}\n```",
+    ],
+)
+def test_a_refinement_in_any_dress(mend, reply):
+    trial, _ = mend(Refiner("test/model"), BROKEN, [reply])
+    assert trial.candidate.sql == RIGHT
+
+
 def test_a_sound_query_is_looked_at_where_that_is_asked_for(mend):
     trial, asked = mend(Reviser("test/model", sound=True), OTHER, [RIGHT, RIGHT])
     assert chain(trial) == [OTHER, RIGHT]

@@ -2,42 +2,14 @@
 
 import pytest
 
+from tests.generate.conftest import CONTEXT, SCHEMA, SQL
 from workbench.db.schema_text import mac_sql_text
 from workbench.errors import BadInputError
 from workbench.generate.candidates import propose, shuffled
 from workbench.generate.chess_candidate import ChessCandidate
 from workbench.generate.decomposer import Decomposer
-from workbench.lab import Lab
-from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
-from workbench.store import Store
-from workbench.types import Column, Context, Question, Schema, Table
-
-SCHEMA = Schema(
-    "zoo",
-    (
-        Table("animal", (Column("id"), Column("name"), Column("legs")), ("id",)),
-        Table("keeper", (Column("id"), Column("name")), ("id",)),
-        Table("cage", (Column("number"), Column("size"))),
-    ),
-)
-CONTEXT = Context(Question("q1", "zoo", "Which animals have four legs?"), SCHEMA)
-SQL = "SELECT name FROM animal WHERE legs = 4"
-
-
-@pytest.fixture
-def ask(tmp_path):
-    """`ask(step, replies)`: the candidates, and what was asked for them."""
-    with Store(tmp_path / "lab.sqlite") as store:
-
-        def ask(step, *replies, otherwise=None, context=CONTEXT):
-            script = Scripted(replies, otherwise=otherwise)
-            lab = Lab(Client(store, send=script), None, None)
-            return step(lab, context), script.history
-
-        yield ask
-
+from workbench.types import Context
 
 CHESS_REPLIES = [
     '{"reasoning": "count the legs", "sql": "SELECT name FROM animal WHERE legs = 4"}',

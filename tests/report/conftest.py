@@ -71,7 +71,9 @@ def texts(figure):
         if axes.axison:
             for axis in (axes.xaxis, axes.yaxis):
                 found.append(axis.label)
-                found += [label for tick in axis._update_ticks() for label in (tick.label1, tick.label2)]
+                found += [
+                    label for tick in axis._update_ticks() for label in (tick.label1, tick.label2)
+                ]
     return [
         (text, text.get_window_extent(renderer))
         for text in found

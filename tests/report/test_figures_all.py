@@ -1,5 +1,9 @@
 """Every figure is legible: with few rows and with many, with names that nobody would give."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
 import pandas as pd
 import pytest
 
@@ -18,7 +22,9 @@ from workbench.report.figures import (
 )
 from workbench.types import Column, ForeignKey, Schema, Table
 
-STAMP = "embedded/parser, a statistical parser and no language model; bundled-dev, N = 36, EX (BIRD)"
+STAMP = (
+    "embedded/parser, a statistical parser and no language model; bundled-dev, N = 36, EX (BIRD)"
+)
 HOSTILE = (
     "$x_1$ costs 100 % \N{FOX FACE}",
     "a name\nof several lines that goes on and on and on without any end in sight",
@@ -77,7 +83,14 @@ def labels(names):
 def points(names):
     return pd.DataFrame(
         [
-            {"columns": n, "tests": n // 12, "EX": 70 - n / 90, "low": 60 - n / 90, "high": 75, "metric": m}
+            {
+                "columns": n,
+                "tests": n // 12,
+                "EX": 70 - n / 90,
+                "low": 60 - n / 90,
+                "high": 75,
+                "metric": m,
+            }
             for n in (12, 77, 300, 1100, 4337)
             for m in names
         ]
@@ -100,89 +113,104 @@ def left(databases):
     )
 
 
+@dataclass
+class Given:
+    """What there is to draw: names of generators or systems, databases, and tables of them."""
+
+    make_trials: Callable
+    make_questions: Callable
+    names: tuple = ("divide_and_conquer", "query_plan", "online_examples")
+    databases: tuple = ("clinic", "harbour", "cinema")
+    options: dict = field(default_factory=dict)
+
+    def trials(self, most=None):
+        return self.make_trials(self.names[:most], self.databases, **self.options)
+
+    def questions(self, most=None):
+        return self.make_questions(self.names[:most], self.databases, **self.options)
+
+
+@pytest.fixture
+def given(trials, questions):
+    """The usual names, unless others are given."""
+    return partial(Given, trials, questions)
+
+
 FIGURES = {
-    "bounds by generator": lambda t, q, n, d: bounds.bounds_by_generator(
-        t(n, d),
-        pd.DataFrame({"generator": n[0], "k": [1, 3], "EX": [40.0, 50.0]}),
+    "bounds by generator": lambda g: bounds.bounds_by_generator(
+        g.trials(),
+        pd.DataFrame({"generator": g.names[0], "k": [1, 3], "EX": [40.0, 50.0]}),
         stamp=STAMP,
     ),
-    "bounds by difficulty": lambda t, q, n, d: bounds.bounds_by_difficulty(t(n, d), stamp=STAMP),
-    "bounds by database": lambda t, q, n, d: bounds.bounds_by_difficulty(t(n, d), "db_id", stamp=STAMP),
-    "venn": lambda t, q, n, d: overlap.venn(t(n[:3], d), stamp=STAMP),
-    "unique by difficulty": lambda t, q, n, d: overlap.unique_solves(t(n, d), stamp=STAMP),
-    "unique by database": lambda t, q, n, d: overlap.unique_solves(t(n, d), "db_id", stamp=STAMP),
-    "agreement": lambda t, q, n, d: overlap.agreement(q(n, d), "system", stamp=STAMP),
-    "row alone": lambda t, q, n, d: overlap.agreement(t(n, d), measure="row alone", stamp=STAMP),
-    "outcome pie": lambda t, q, n, d: outcomes.outcome_pie(q(n[:1], d), [f"{d[0]}/0"], stamp=STAMP),
-    "exists and chosen": lambda t, q, n, d: outcomes.exists_and_chosen(q(n[:1], d), stamp=STAMP),
-    "regret": lambda t, q, n, d: outcomes.regret(q(n, d), stamp=STAMP),
-    "one error pie": lambda t, q, n, d: errors.error_pies(labels(n), stamp=STAMP),
-    "error pies": lambda t, q, n, d: errors.error_pies(labels(n), "system", stamp=STAMP),
-    "error bars": lambda t, q, n, d: errors.error_bars(labels(n[:2]), "system", stamp=STAMP),
-    "feature distribution": lambda t, q, n, d: examples.feature_distribution(queries(n), stamp=STAMP),
-    "pareto": lambda t, q, n, d: cost.pareto(costs(n), per="question", stamp=STAMP),
-    "pareto, all free": lambda t, q, n, d: cost.pareto(costs(n), "dollars", stamp=STAMP),
-    "accuracy by feature": lambda t, q, n, d: compare.accuracy_by(q(n, d), label="system", stamp=STAMP),
-    "accuracy by database": lambda t, q, n, d: compare.accuracy_by(q(n[:1], d), "db_id", stamp=STAMP),
-    "paired differences": lambda t, q, n, d: compare.paired_differences(q(n, d), stamp=STAMP),
-    "ours and the paper's": lambda t, q, n, d: compare.ours_and_paper(costs(n), stamp=STAMP),
-    "accuracy by columns": lambda t, q, n, d: linking.accuracy_by_columns(points(n), stamp=STAMP),
-    "accuracy by tests": lambda t, q, n, d: linking.accuracy_by_tests(points(n), "metric", stamp=STAMP),
-    "columns left": lambda t, q, n, d: linking.columns_left(left(d), stamp=STAMP),
-    "funnel": lambda t, q, n, d: linking.funnel(linking.sizes(stages_of(a_schema())), stamp=STAMP),
-    "pruned schema": lambda t, q, n, d: schema.pruned_schema(
-        schema.survival(stages_of(a_schema(prefix=n[0] + " ")), [(f"{n[0]} table_0", f"{n[0]} column_0")]),
+    "bounds by difficulty": lambda g: bounds.bounds_by_difficulty(g.trials(), stamp=STAMP),
+    "bounds by database": lambda g: bounds.bounds_by_difficulty(g.trials(), "db_id", stamp=STAMP),
+    "venn": lambda g: overlap.venn(g.trials(3), stamp=STAMP),
+    "unique by difficulty": lambda g: overlap.unique_solves(g.trials(), stamp=STAMP),
+    "unique by database": lambda g: overlap.unique_solves(g.trials(), "db_id", stamp=STAMP),
+    "agreement": lambda g: overlap.agreement(g.questions(), "system", stamp=STAMP),
+    "row alone": lambda g: overlap.agreement(g.trials(), measure="row alone", stamp=STAMP),
+    "outcome pie": lambda g: outcomes.outcome_pie(g.questions(1), [f"{g.databases[0]}/0"], stamp=STAMP),
+    "exists and chosen": lambda g: outcomes.exists_and_chosen(g.questions(1), stamp=STAMP),
+    "regret": lambda g: outcomes.regret(g.questions(), stamp=STAMP),
+    "one error pie": lambda g: errors.error_pies(labels(g.names), stamp=STAMP),
+    "error pies": lambda g: errors.error_pies(labels(g.names), "system", stamp=STAMP),
+    "error bars": lambda g: errors.error_bars(labels(g.names[:2]), "system", stamp=STAMP),
+    "feature distribution": lambda g: examples.feature_distribution(queries(g.names), stamp=STAMP),
+    "pareto": lambda g: cost.pareto(costs(g.names), per="question", stamp=STAMP),
+    "pareto, all free": lambda g: cost.pareto(costs(g.names), "dollars", stamp=STAMP),
+    "accuracy by feature": lambda g: compare.accuracy_by(g.questions(), label="system", stamp=STAMP),
+    "accuracy by database": lambda g: compare.accuracy_by(g.questions(1), "db_id", stamp=STAMP),
+    "paired differences": lambda g: compare.paired_differences(g.questions(), stamp=STAMP),
+    "ours and the paper's": lambda g: compare.ours_and_paper(costs(g.names), stamp=STAMP),
+    "accuracy by columns": lambda g: linking.accuracy_by_columns(points(g.names), stamp=STAMP),
+    "accuracy by tests": lambda g: linking.accuracy_by_tests(points(g.names), "metric", stamp=STAMP),
+    "columns left": lambda g: linking.columns_left(left(g.databases), stamp=STAMP),
+    "funnel": lambda _: linking.funnel(linking.sizes(stages_of(a_schema())), stamp=STAMP),
+    "pruned schema": lambda g: schema.pruned_schema(
+        schema.survival(stages_of(a_schema(prefix=g.names[0] + " ")), [(f"{g.names[0]} table_0", f"{g.names[0]} column_0")]),
         stamp=STAMP,
     ),
 }  # fmt: skip
-OF_VERDICTS = [name for name, draw in FIGURES.items() if {"t", "q"} & set(draw.__code__.co_names)]
-USUAL = (("divide_and_conquer", "query_plan", "online_examples"), ("clinic", "harbour", "cinema"))
+NO_VERDICTS = {
+    "one error pie", "error pies", "error bars", "feature distribution", "pareto", "pareto, all free",
+    "ours and the paper's", "accuracy by columns", "accuracy by tests", "columns left", "funnel",
+    "pruned schema",
+}  # fmt: skip
+OF_VERDICTS = [name for name in FIGURES if name not in NO_VERDICTS]
 
 
 @pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
-def test_a_figure_of_usual_names_is_legible(draw, trials, questions, faults, shown_text):
-    figure = draw(trials, questions, *USUAL)
+def test_a_figure_of_usual_names_is_legible(draw, given, faults, shown_text):
+    figure = draw(given())
     assert faults(figure) == []
     assert "no language model" in shown_text(figure)
     assert len(figure.data)
 
 
 @pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
-def test_a_figure_of_hostile_names_is_legible(draw, trials, questions, faults):
-    assert faults(draw(trials, questions, HOSTILE, HOSTILE)) == []
+def test_a_figure_of_hostile_names_is_legible(draw, given, faults):
+    assert faults(draw(given(HOSTILE, HOSTILE))) == []
 
 
 @pytest.mark.parametrize("right", [True, False], ids=["all right", "all wrong"])
 @pytest.mark.parametrize("name", OF_VERDICTS)
-def test_a_figure_of_one_verdict_is_legible(name, right, trials, questions, faults):
-    def same_trials(names, databases):
-        return trials(names, databases, right=right)
-
-    def same_questions(names, databases):
-        return questions(names, databases, right=right)
-
-    assert faults(FIGURES[name](same_trials, same_questions, *USUAL)) == []
+def test_a_figure_of_one_verdict_is_legible(name, right, given, faults):
+    assert faults(FIGURES[name](given(options={"right": right}))) == []
 
 
 ONE_IS_ENOUGH = [name for name in FIGURES if name not in {"venn", "paired differences"}]
 
 
 @pytest.mark.parametrize("name", ONE_IS_ENOUGH)
-def test_a_figure_of_one_name_and_one_question_is_legible(name, trials, questions, faults):
-    def one_trial(names, databases):
-        return trials(names, databases, samples=1, each=1)
-
-    def one_question(names, databases):
-        return questions(names, databases, each=1)
-
-    assert faults(FIGURES[name](one_trial, one_question, ("query_plan",), ("clinic",))) == []
+def test_a_figure_of_one_name_and_one_question_is_legible(name, given, faults):
+    assert faults(FIGURES[name](given(("query_plan",), ("clinic",), {"each": 1}))) == []
 
 
 @pytest.mark.parametrize("name", ONE_IS_ENOUGH)
-def test_a_figure_of_many_names_is_legible(name, trials, questions, faults):
+def test_a_figure_of_many_names_is_legible(name, given, faults):
     many = tuple(f"a system with a tool less, number {n}" for n in range(9))
     databases = tuple(f"database_{n}" for n in range(12))
-    assert faults(FIGURES[name](trials, questions, many, databases)) == []
+    assert faults(FIGURES[name](given(many, databases, {"each": 3}))) == []
 
 
 EMPTY = {
@@ -219,8 +247,8 @@ def test_an_empty_table_is_one_clear_error(kind, draw):
 
 
 @pytest.mark.parametrize("name", ["venn", "outcome pie", "agreement", "pruned schema"])
-def test_a_figure_drawn_again_has_the_same_bytes(name, trials, questions, tmp_path):
+def test_a_figure_drawn_again_has_the_same_bytes(name, given, tmp_path):
     for place in ("one", "two"):
-        style.save(FIGURES[name](trials, questions, *USUAL), tmp_path / place)
+        style.save(FIGURES[name](given()), tmp_path / place)
     for kind in ("svg", "png"):
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()

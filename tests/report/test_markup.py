@@ -14,7 +14,7 @@ def test_what_cannot_be_seen_or_sent_is_written_out():
 
 def test_a_view_keeps_mathjax_away_and_shows_itself():
     shown = view("Price $5", kind="wb-x")
-    assert shown.startswith('<section class="wb mathjax_ignore wb-x"')
+    assert shown.startswith('<section class="wb mathjax_ignore tex2jax_ignore wb-x"')
     assert shown._repr_html_() == shown
 
 

@@ -151,7 +151,18 @@ def test_html_shows_text_as_it_is():
     frame = pd.DataFrame([{EVIL: EVIL, f"{EVIL}2": EVIL}])
     html = Table(EVIL, (EVIL,), frame, {EVIL: (EVIL, EVIL)}).to_html()
     assert "<script" not in html
-    assert html.count("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; $a$ | _b_") == 7
+    assert (
+        html.replace("<wbr>", "").count(
+            "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; $a$ | _b_"
+        )
+        == 7
+    )
+
+
+def test_text_that_no_file_could_hold_is_shown_as_an_escape():
+    table = alone(ours("a\ud800\u202eb"), STAMP, "t")
+    for shown in (table.to_html(), table.to_markdown()):
+        assert "a\\ud800\\u202eb" in shown
 
 
 def test_mathjax_is_kept_out_of_a_table():
@@ -159,11 +170,15 @@ def test_mathjax_is_kept_out_of_a_table():
     assert html.startswith('<div class="workbench-table tex2jax_ignore mathjax_ignore">')
 
 
+def test_markdown_leaves_entities_whole():
+    assert "BIRD&#x27;s" in alone(ours("a"), STAMP, "BIRD's").to_markdown()
+
+
 def test_markdown_shows_text_as_it_is_and_keeps_its_columns():
     lines = alone(ours(f"{EVIL}\nc"), STAMP, "t").to_markdown().splitlines()
     assert lines[:4] == ["**t**", "", "| generator | EX |", "|:--|--:|"]
     assert lines[4] == (
-        '| &lt;script&gt;alert("x")&lt;/script&gt; \\$a\\$ \\| \\_b\\_ c | 36.3 (27.8 to 45.9) |'
+        "| &lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; \\$a\\$ \\| \\_b\\_ c | 36.3 (27.8 to 45.9) |"
     )
 
 

@@ -1,9 +1,12 @@
 """The other selectors: what most agree on, and what a model ranks first."""
 
 import itertools
+import json
+import re
 
 import pytest
 
+from tests.select.conftest import RIGHT
 from workbench.llm.scripted import Scripted
 from workbench.select.groups import groups
 from workbench.select.majority import Majority
@@ -41,7 +44,26 @@ def test_a_majority_does_not_depend_on_the_order_of_arrival(zoo):
     assert len(picked) == 1
 
 
-@pytest.mark.parametrize("reply", ["[2, 1]", "The best is [2,1].", '["2", "1"]', '["Candidate 2"]'])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[2, 1]",
+        "The best is [2,1].",
+        '["2", "1"]',
+        '["Candidate 2"]',
+        "```json\n[2, 1]\n```",
+        '{"ranking": [2, 1]}',
+        '{"Ranking": ["CANDIDATE 2", "CANDIDATE 1"],}',
+        '[{"candidate": 2, "reason": "1 lacks a join"}, {"candidate": 1}]',
+        "['2', '1',]",
+        "[9, 2, 1, 2]",
+        "[2, 1",
+        "2, 1",
+        "Candidate 2 > Candidate 1",
+        "**2**",
+        "[2.0, 1.0]",
+    ],
+)
 def test_the_ranker_picks_what_stands_first(zoo, reply):
     trials = zoo.trials("wrong", "right")
     order = groups(trials, f"0{zoo.context.question.id}")
@@ -49,7 +71,10 @@ def test_the_ranker_picks_what_stands_first(zoo, reply):
     assert selection.chosen == order[1].speaker
 
 
-@pytest.mark.parametrize("reply", ["", "none", "[]", "[9]", "[0]", '{"best": null}'])
+@pytest.mark.parametrize(
+    "reply",
+    ["", "none", "[]", "[9]", "[0]", '{"best": null}', "It has 2 joins.", "[[]]", "9" * 5000],
+)
 def test_a_reply_without_a_candidate_leaves_the_largest_group_on_top(zoo, reply):
     trials = zoo.trials("wrong", "right", "right, spelled otherwise")
     selection = Ranker(MODEL)(zoo.lab(Scripted([reply])), zoo.context, trials)
@@ -59,3 +84,22 @@ def test_a_reply_without_a_candidate_leaves_the_largest_group_on_top(zoo, reply)
 def test_one_result_needs_no_ranking(zoo):
     trials = zoo.trials("right", "right, spelled otherwise")
     assert Ranker(MODEL)(zoo.lab(Scripted([])), zoo.context, trials).chosen in {0, 1}
+
+
+def test_the_ranking_of_a_judge_of_its_own_mind_does_not_depend_on_the_order_of_arrival(zoo):
+    """It ranks the right query first, the others by the alphabet, wherever they stand."""
+
+    def judge(request, key, url, seconds):
+        del key, url, seconds
+        shown = re.findall(r"Query:\n```sql\n(.*?)\n```", request.messages[-1]["content"])
+        order = sorted(range(len(shown)), key=lambda n: (shown[n] != RIGHT, shown[n]))
+        said = json.dumps([n + 1 for n in order])
+        choice = {"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+        return {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+
+    told = set()
+    for names in itertools.permutations(("wrong", "wrong", "right", "wrong, too")):
+        selection = Ranker(MODEL)(zoo.lab(judge), zoo.context, zoo.trials(*names))
+        told.add((selection.sql, frozenset(zip(names, selection.scores, strict=True))))
+    assert len(told) == 1
+    assert told.pop()[0] == RIGHT

@@ -119,7 +119,14 @@ def test_a_temperature_of_zero_arrives_as_zero(zoo, fair):
         ("A misses a join, so the answer is B", "B"),
         ("", "A"),
         ("neither", "A"),
-        ("b", "A"),
+        ("b", "B"),
+        ("candidate b.", "B"),
+        ("`b`", "B"),
+        ('{"answer": "b"}', "B"),
+        ('{"answer": "B"', "B"),
+        ("This is a", "A"),
+        ("there is no better b", "A"),
+        ("A, though a join on b", "A"),
     ],
 )
 def test_the_verdict_is_the_last_letter_that_stands_alone(reply, letter):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.benchmarks.bundled import load_bundled
 from workbench.errors import BadInputError
 from workbench.select.features import DOUBTS
 from workbench.select.trained import Trained, Weights, evidence
@@ -87,6 +88,16 @@ def test_weights_come_back_as_they_were_saved(tmp_path):
     assert Weights.load(tmp_path / "selector.json") == weights
     assert Trained.load(tmp_path / "selector.json", seed=2) == Trained(weights, 2)
     assert repr(weights) == repr(Weights.load(tmp_path / "selector.json")) != repr(WEIGHTS)
+
+
+def test_one_is_bundled_that_knows_no_generator_and_was_taught_by_the_train_split_alone(zoo):
+    weights = Trained.bundled().weights
+    assert weights.generators == {}
+    assert weights.doubts.keys() == DOUBTS.keys()
+    taught_by = {question.db_id for question in load_bundled("train").questions}
+    assert set(weights.learned_from["databases"]) == taught_by
+    trials = zoo.trials("empty", "right", "right, spelled otherwise")
+    assert Trained.bundled()(zoo.lab(None), zoo.context, trials).chosen in {1, 2}
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def zoo(tmp_path):
         "home,,the place where it was caught,text,\nlegs,,how many legs it has,integer,\n"
     )
     with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
-        made = SimpleNamespace(asked={}, said=dict(SAID))
+        made = SimpleNamespace(asked={}, said=dict(SAID), path=path)
 
         def send(request, key, url, seconds):
             del key, url, seconds
@@ -198,6 +198,22 @@ class TestMacSql:
         zoo.said["generate/decomposer"] = f"```sql\n{EMPTY}\n```"
         assert zoo.run(mac("m/x")).sql == RIGHT
         assert zoo.run(mac_sql.table_3("m/x")["w/o Refiner"]).sql == EMPTY
+
+    def test_its_agents_see_up_to_six_short_values_of_each_column(self, zoo):
+        with closing(sqlite3.connect(zoo.path)) as database, database:
+            rows = [(n, "home" * 20 if n == 3 else f"home {n}") for n in range(3, 12)]
+            database.executemany("INSERT INTO animal(id, home) VALUES (?, ?)", rows)
+        needy = replace(mac("m/x").prune[0], mean_columns=1, least_tables=1)
+        zoo.said["generate/decomposer"] = EMPTY
+        zoo.run(replace(mac("m/x"), prune=(needy,)))
+        assert set(zoo.asked) == {"prune/mac_selector", "generate/decomposer", "fix/refiner"}
+        for (request,) in zoo.asked.values():
+            schema = sections(request).split("\n## Database schema\n")[1]
+            assert (
+                "(home, the place where it was caught. Value examples: ['Gobi desert', 'Delhi', "
+                "'home 4', 'home 5', 'home 6', 'home 7'].)"
+            ) in schema
+            assert "(id, Value examples: [1, 2, 3, 4, 5, 6].)" in schema
 
     def test_the_decomposer_sees_what_the_selector_left(self, zoo):
         system = mac("m/x")

@@ -1,15 +1,19 @@
-"""`workbench reproduce` and `workbench trace`: experiments as commands."""
+"""`workbench reproduce`, `preview` and `trace`: experiments as commands."""
 
+import os
 import sys
 from pathlib import Path
 
 import click
 
+from workbench.experiment.answers import runs_behind, write_answers
 from workbench.experiment.display import Display
 from workbench.experiment.gallery import write_gallery, write_report
 from workbench.experiment.manifest import write_manifest
+from workbench.experiment.preview import cost
 from workbench.experiment.reproduce import plan, run
 from workbench.llm.budget import dollars
+from workbench.llm.commands import preview as calls_preview
 from workbench.store import Store
 from workbench.study.settings import load_experiment
 from workbench.study.trace import trace as trace_back
@@ -55,11 +59,66 @@ def reproduce(
     if figures.is_dir():
         if limit is None:
             print(f"gallery:  {write_gallery(figures.parent)}")
+        with Store() as store:
+            print(f"answers:  {write_answers(figures, runs_behind(figures), store)}")
         print(f"report:   {write_report(figures)}")
     print(f"manifest: {manifest}")
     for job in failed:
         print(f"failed:   {job.name}: {job.error} (as far as it came: {job.output})")
     sys.exit(bool(failed))
+
+
+@click.command()
+@click.argument("experiment")
+@click.option("--questions", default=3, show_default=True, help="How many to try it with.")
+@click.option("--api-base", default="", help="For a file of calls: the server's address.")
+@click.option(
+    "--book",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="For a file of calls: the lab book.",
+)
+@click.pass_context
+def preview(
+    context: click.Context, experiment: str, questions: int, api_base: str, book: Path | None
+) -> None:
+    """Say what EXPERIMENT would ask, cost and take before it is run.
+
+    EXPERIMENT is a name in the folder experiments, or a YAML file: its notebooks are tried with a few
+    questions, and the embedded model answers for all models, so that nothing is asked of these. Where the
+    benchmark's folder is not set, bundled questions stand for its own.
+
+    Or it is a file of JSON lines. A line with `messages` is a call as it will be sent: prompt, model,
+    messages, parameters, sample. A line with `calls` stands for calls whose prompts depend on earlier
+    replies: prompt, model, calls (how many), input_tokens (of each); what follows from it is an estimate.
+    """
+    if (
+        Path(experiment).suffix == ".jsonl"
+        or Path(experiment).is_file()
+        and not experiment.endswith((".yaml", ".yml"))
+    ):
+        context.invoke(calls_preview, experiment=Path(experiment), api_base=api_base, book=book)
+        return
+    os.environ["WORKBENCH_PREVIEW"] = str(questions)
+    told = load_experiment(experiment)
+    display = Display()
+    with Store() as store:
+        found = cost(told, questions, store, display)
+    where = (
+        told.benchmark
+        if not told.stands_for
+        else f"{told.benchmark}'s questions as if they were {told.stands_for:,}"
+    )
+    print(
+        f"{told.name}: estimated from {questions} of {where}, the embedded model answering for all"
+    )
+    for model, estimate in found.models.items():
+        print(f"{model}: {estimate.expected:,} calls")
+        print("  " + str(estimate).splitlines()[-1])
+    if len(found.models) > 1:
+        print(f"together: {found.total.expected:,} calls")
+        print("  " + str(found.total).splitlines()[-1])
+    for line in found.failed:
+        print(f"left out, since it failed with so few questions: {line}")
 
 
 @click.command()

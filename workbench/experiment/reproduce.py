@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -17,7 +18,7 @@ import orjson
 from workbench.errors import BadInputError
 from workbench.experiment.manifest import Record, common, digest, key, place
 from workbench.experiment.notebooks import Kernel, check_parameters, execute
-from workbench.study.settings import Experiment
+from workbench.study.settings import CHECKOUT, Experiment
 
 NOTEBOOKS = "notebooks"
 
@@ -59,7 +60,10 @@ class Job:
 
 def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = None) -> list[Job]:
     """The notebooks that an experiment names, checked before any is run."""
-    folder = experiment.folder / NOTEBOOKS
+    own = experiment.folder / NOTEBOOKS
+    folder = own if own.is_dir() else CHECKOUT / NOTEBOOKS
+    ours = experiment.path.parent == CHECKOUT / "experiments"
+    named = experiment.name if ours else str(experiment.path)
     unknown = sorted(set(only) - set(experiment.notebooks))
     if unknown:
         raise BadInputError(
@@ -76,7 +80,7 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
                 f"{experiment.name} names the notebook {notebook}, and there is no {path}"
             )
         check_parameters(path, told)
-        parameters: dict[str, Any] = {"experiment": experiment.name, **told}
+        parameters: dict[str, Any] = {"experiment": named, **told}
         if limit is not None:
             parameters["limit"] = limit
         check_parameters(path, parameters)
@@ -94,11 +98,12 @@ def run(
     *,
     at_once: int | None = None,
     again: bool = False,
+    environment: Mapping[str, str] = MappingProxyType({}),
     watch: Callable[[Sequence[Job]], None] | None = None,
 ) -> list[Record]:
     """Run the jobs; each says what came of it. The records are of those that stand.
 
-    `again` runs the unchanged ones as well. `watch` is told of all jobs, twice a second.
+    `again` runs the unchanged ones as well, `environment` is what kernels find in theirs. `watch` is told of all jobs, twice a second.
     """
     records: dict[str, Record] = {}
     for job in jobs:
@@ -107,10 +112,10 @@ def run(
             job.state = "unchanged"
             records[job.name] = known
     open_ = [job for job in jobs if job.state == "waiting"]
-    environment = {"WORKBENCH_FIGURES": str(figures), "WORKBENCH_BEGAN": str(time.time())}
+    told = {"WORKBENCH_FIGURES": str(figures), "WORKBENCH_BEGAN": str(time.time()), **environment}
     threads = ThreadPoolExecutor(at_once or os.cpu_count() or 1)
     futures: dict[Future[Record | None], Job] = {
-        threads.submit(_one, job, figures, environment): job for job in open_
+        threads.submit(_one, job, figures, told): job for job in open_
     }
     try:
         waiting = set(futures)

@@ -3,7 +3,7 @@
 The model sees the query, what the database said, and all that was tried before, up to `attempts` times
 (the paper's beta, 3); it stops at the first query that gives rows. Departs from algorithm 4 where no
 attempt helps: the paper drops the candidate, here it stays with its whole history, last attempt first, and
-selectors prefer those with rows.
+selectors prefer those with rows. At temperature 0 equal queries share their calls, whichever samples they are.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Fixer:
                 self.model,
                 context.question,
                 {"temperature": self.temperature},
-                last.sample,
+                last.sample if self.temperature else 0,
                 query=last.sql,
                 result=result_text(execution),
                 history=history,

@@ -8,8 +8,9 @@ example must be readable and run, with rows, before it is shown, and none is sho
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.canonical import content_hash
 from workbench.db.context_text import examples_text
@@ -17,6 +18,7 @@ from workbench.db.schema_text import create_table_text
 from workbench.db.sql.normal_form import normal_form
 from workbench.generate.candidates import propose
 from workbench.lab import Lab
+from workbench.llm.replies import read_object
 from workbench.types import Candidate, Context, Example, Schema
 
 
@@ -79,22 +81,34 @@ class SyntheticExamples:
                 count=count,
             )
         )
-        return list(read_examples(answer.text))[:count]
+        return read_examples(answer.text)[:count]
 
 
-def read_examples(reply: str) -> Iterator[Example]:
+def read_examples(reply: str) -> list[Example]:
     """The examples of a reply: objects on lines of their own, in a list, in a fence, whatever is whole."""
+    found = [example for item in _objects(reply) if (example := _example(item))]
+    if found:
+        return found
+    lines = map(read_object, reply.splitlines())  # Python's quotes, a comma too many
+    return [example for item in lines if (example := _example(item))]
+
+
+def _objects(reply: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects in a reply; those in others only where the outer one is no example."""
     decoder = json.JSONDecoder(strict=False)
     place = 0
     while (place := reply.find("{", place)) >= 0:
         try:
             item, end = decoder.raw_decode(reply, place)
-        except ValueError:
+        except (ValueError, RecursionError):
             place += 1
             continue
-        told = {str(key).lower(): str(value) for key, value in item.items()}
-        question = told.get("question") or told.get("input", "")
-        sql = told.get("sql") or told.get("output", "")
-        if question and sql:
-            yield Example(question, sql, told.get("hint", ""))
-        place = end
+        yield item
+        place = end if _example(item) else place + 1
+
+
+def _example(item: Mapping[str, Any]) -> Example | None:
+    told = {key.lower(): value for key, value in item.items() if isinstance(value, str)}
+    question = told.get("question") or told.get("input")
+    sql = told.get("sql") or told.get("output")
+    return Example(question, sql, told.get("hint", "")) if question and sql else None

@@ -1,6 +1,6 @@
 """HTML for notebooks: the only place where text of databases and models becomes markup.
 
-Every text goes through `esc`. Every view stands in one `section` whose class keeps MathJax away, so that a
+Every text goes through `esc`. Every view stands in one `section` whose classes keep MathJax (3, 2) away, so that a
 `$` stays a dollar. Signs are text first and colour second; long lines wrap, so that nothing scrolls
 sideways.
 """
@@ -53,7 +53,7 @@ class Html(str):
 def view(title: str, *parts: str, kind: str = "") -> Html:
     """A section with a heading. `kind` is a class by which it can be found."""
     return Html(
-        f'<section class="wb mathjax_ignore {esc(kind)}" aria-label="{esc(title)}">'
+        f'<section class="wb mathjax_ignore tex2jax_ignore {esc(kind)}" aria-label="{esc(title)}">'
         f"{_STYLE}<h3>{esc(title)}</h3>{''.join(parts)}</section>"
     )
 

@@ -5,6 +5,7 @@ apart; names that nobody foresaw get one of Paul Tol's muted colours by their ha
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -73,8 +74,14 @@ _KNOWN = {
         ("oracle", BLACK),
         ("adversary", GREY),
     ),
+    # pass@k, and with CHESS's schema selector
+    **_looks(
+        ("pass@1", BLUE),
+        ("pass@5", ORANGE),
+        ("pass@1, schema selector", SKY),
+        ("pass@5, schema selector", VERMILION),
+    ),
     # difficulties, BIRD's and Spider's
-    **_looks(("pass@1", BLUE), ("pass@5", ORANGE)),
     **_looks(("simple", SKY), ("moderate", ORANGE), ("challenging", VERMILION)),
     **_looks(("easy", SKY), ("medium", ORANGE), ("hard", VERMILION), ("extra", PURPLE)),
 }
@@ -110,8 +117,8 @@ def looks(names: Collection[str]) -> dict[str, Look]:
         digest = hashlib.sha256(name.encode("utf-8", "replace")).digest()
         at = int.from_bytes(digest[:4]) % len(_OTHERS)
         turned = [one for one in _OTHERS[at:] + _OTHERS[:at] if one in free] or list(_OTHERS)
-        colours = {one.colour for one in found.values()}
-        found[name] = next((one for one in turned if one.colour not in colours), turned[0])
+        used = Counter(one.colour for one in found.values())
+        found[name] = min(turned, key=lambda one: used[one.colour])
         free = [one for one in free if one != found[name]]
     return {name: found[name] for name in names}
 

@@ -8,13 +8,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from html import escape
 from itertools import groupby
 from numbers import Real
 from typing import Any
 
 import pandas as pd
 
+from workbench.report.markup import esc
 from workbench.report.palette import shown
 
 Heads = Mapping[str, tuple[str, str]]
@@ -62,11 +62,11 @@ def html_table(title: str, caption: Sequence[str], frame: pd.DataFrame, heads: H
         + "</tr>\n"
         for row in rows
     )
-    lines = "".join(f"<p>{escape(line)}</p>\n" for line in caption)
+    lines = "".join(f"<p>{esc(line)}</p>\n" for line in caption)
     wide = " wide" if len(names) > _MANY else ""
     return (
         f'<div class="workbench-table{wide} tex2jax_ignore mathjax_ignore">{_CSS}\n'
-        f"<table><caption>{escape(title)}</caption>\n"
+        f"<table><caption>{esc(title)}</caption>\n"
         f"<thead>{_html_head(names, words, heads)}</thead>\n<tbody>{body}</tbody></table>\n{lines}</div>"
     )
 
@@ -114,7 +114,7 @@ def _html_head(names: Sequence[str], words: set[str], heads: Heads) -> str:
 
     def th(text: str, name: str, more: str = "") -> str:
         kind = ' class="words"' if name in words else ""
-        return f'<th scope="col"{kind}{more}>{escape(text).replace("/", "/<wbr>")}</th>'
+        return f'<th scope="col"{kind}{more}>{esc(text).replace("/", "/<wbr>")}</th>'
 
     if not any(name in heads for name in names):
         return f"<tr>{''.join(th(name, name) for name in names)}</tr>"
@@ -126,13 +126,13 @@ def _html_head(names: Sequence[str], words: set[str], heads: Heads) -> str:
             above += th(alone, alone, ' rowspan="2"')
             continue
         under = list(group)
-        above += f'<th scope="colgroup" class="over" colspan="{len(under)}">{escape(head)}</th>'
+        above += f'<th scope="colgroup" class="over" colspan="{len(under)}">{esc(head)}</th>'
         below += "".join(th(heads[name][1], name) for name in under)
     return f"<tr>{above}</tr>\n<tr>{below}</tr>"
 
 
 def _html_cell(tag: str, cell: Cell, words: bool) -> str:
-    text, aside = (escape(part) for part in cell)
+    text, aside = (esc(part) for part in cell)
     scope = ' scope="row"' if tag == "th" else ""
     if words:
         return f'<{tag}{scope} class="words">{text}</{tag}>'
@@ -145,8 +145,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    plain = escape(" ".join(text.split()), quote=False)
-    return re.sub(r"([\\`*_{}\[\]$|~#])", r"\\\1", plain)
+    return esc(re.sub(r"([\\`*_{}\[\]$|~#])", r"\\\1", " ".join(text.split())))
 
 
 def _missing(value: Any) -> bool:

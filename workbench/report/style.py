@@ -79,7 +79,7 @@ def canvas(wide: float, high: float, data: pd.DataFrame, stamp: str) -> Iterator
     with _settings():
         footer = lines(stamp, wide * 72 - 8, SMALL)
         figure = Picture(
-            figsize=(wide, high + 0.1 * (1 + footer.count("\n"))), layout="constrained"
+            figsize=(wide, max(1.0, high) + 0.1 * (1 + footer.count("\n"))), layout="constrained"
         )
         figure.data = data
         figure.supxlabel(footer, x=0.01, ha="left", fontsize=SMALL, color="#555555")

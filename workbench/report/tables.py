@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 
 from workbench.errors import BadInputError
+from workbench.report.palette import shown
 from workbench.report.published import Published
 from workbench.report.rendering import bounds_of, html_table, markdown_table
-from workbench.report.palette import shown
 
 
 @dataclass(frozen=True, slots=True)

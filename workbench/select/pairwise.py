@@ -100,6 +100,14 @@ def _narrowed(context: Context, queries: Sequence[str]) -> Context:
 
 
 def verdict(reply: str) -> Literal["A", "B"]:
-    """The letter of a reply: the last that stands alone, A where there is none."""
-    found = re.findall(r"\b([AB])\b", reply)
-    return found[-1] if found else "A"
+    """The letter of a reply: the last that stands alone, A where there is none.
+
+    A small letter, which may be a word, counts only where the reply ends on it as an answer does.
+    """
+    found = re.findall(r"\b([AB])\b", reply) or _SMALL.findall(reply)
+    return "B" if found and found[-1] in "Bb" else "A"
+
+
+_SMALL = re.compile(
+    r"(?:^|[:=]|\b(?:candidate|response|query|answer)\b)[\W_]*([ab])[\W_]*$", re.IGNORECASE
+)

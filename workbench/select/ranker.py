@@ -5,15 +5,19 @@ liking for a place does not follow the order of arrival. A reply without a numbe
 largest group on top.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.db.context_text import context_data, result_text
 from workbench.lab import Lab
 from workbench.llm.replies import read_list
 from workbench.select.groups import groups
 from workbench.types import Context, Selection, Trial
+
+_BARE = re.compile(
+    r"(?:\W|\d|_|\b(?:candidates?|rank(?:ing|ed)?|best|first|order)\b)*", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,8 @@ class Ranker:
                 )
             )
             keys = [answer.key]
-            said = [_place(number, len(found)) for number in read_list(answer.text)]
-            ranked = list(dict.fromkeys([p for p in said if p is not None] + by_size))
+            said = [number - 1 for number in read_ranking(answer.text) if number <= len(found)]
+            ranked = list(dict.fromkeys(said + by_size))
         scores = [0.0] * len(trials)
         for rank, place in enumerate(ranked):
             for member in found[place].members:
@@ -59,7 +63,11 @@ class Ranker:
         )
 
 
-def _place(said: Any, count: int) -> int | None:
-    """The place that a candidate's number means; None where it is no such number."""
-    digits = "".join(filter(str.isdigit, str(said)))
-    return int(digits) - 1 if digits and 1 <= int(digits) <= count else None
+def read_ranking(reply: str) -> list[int]:
+    """The candidates' numbers in a reply, in its order: of its list, or of a text that is one without brackets."""
+    items = read_list(reply)
+    if not items and _BARE.fullmatch(reply):
+        items = re.findall(r"\d+", reply)
+    heads = (next(iter(i.values()), "") if isinstance(i, dict) else i for i in items)
+    found = (re.search(r"\d{1,9}", str(head)) for head in heads)
+    return [int(number[0]) for number in found if number and int(number[0])]

@@ -24,6 +24,7 @@ from workbench.select.grounding import missing
 from workbench.select.groups import Group, groups
 from workbench.types import Context, Question, Selection, Trial
 
+_BUNDLED = Path(__file__).with_name("bundled_selector.json")  # by benchmarks/measure_selection.py
 _SUREST = 0.999  # more than this no softmax over a few groups can know
 
 
@@ -137,6 +138,14 @@ class Trained:
     def load(cls, path: Path, seed: int = 0) -> Self:
         """With the weights that `workbench train selector` left in a file."""
         return cls(Weights.load(path), seed)
+
+    @classmethod
+    def bundled(cls, seed: int = 0) -> Self:
+        """With the weights that the embedded model's candidates for the bundled train split taught.
+
+        No generator has a vote of its own, so they serve for anybody's candidates.
+        """
+        return cls.load(_BUNDLED, seed)
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         found = evidence(lab, context.question, trials, self.seed)

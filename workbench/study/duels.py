@@ -20,9 +20,9 @@ from workbench.types import Question
 
 
 def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
-    """A row for each pair and order: who stood `first`, the candidates behind each, and the verdict.
+    """A row for each pair and order: both queries, which stood `first`, whether the judge was `correct`.
 
-    `correct` says whether the judge preferred the right one, `again` whether it does in the other order.
+    `by_votes` is whether the larger group, of equals the first, would have been the right one.
     """
     lab = study.lab
     verdicts = {
@@ -51,16 +51,14 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
                     "question_id": question.id,
                     "db_id": question.db_id,
                     "first": first,
-                    "votes_right": len(good.members),
-                    "votes_wrong": len(bad.members),
                     "right": trials[good.speaker].candidate.sql,
                     "wrong": trials[bad.speaker].candidate.sql,
                     "correct": correct,
-                    "again": preferred["wrong" if first == "right" else "right"],
+                    "by_votes": len(good.members) > len(bad.members) - (first == "right"),
                 }
 
     rows = each(lambda question: list(of(question)), study.benchmark.questions)
-    columns = "run question_id db_id first votes_right votes_wrong right wrong correct again"
+    columns = "run question_id db_id first right wrong correct by_votes"
     return pd.DataFrame([row for some in rows for row in some], columns=columns.split())
 
 
@@ -69,16 +67,19 @@ def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str
 
     `steady` is how often it prefers the same query in both orders, `first` how often the first.
     """
-    row: dict[str, Any] = {"system": label, "duels": len(duels)}
     if duels.empty:
-        return row
+        measured = ("accuracy", "low", "high", "steady", "first")
+        return {"system": label, "duels": 0} | dict.fromkeys(measured, float("nan")) | {"run": ""}
     found = mean_interval(duels[column].astype(float).tolist(), duels["db_id"].tolist())
     took_first = duels[column].astype(bool) == (duels["first"] == "right")
-    return row | {
+    of_pair = duels.groupby(["question_id", "right", "wrong"])[column]
+    return {
+        "system": label,
+        "duels": len(duels),
         "accuracy": 100 * found.mean,
         "low": 100 * found.low,
         "high": 100 * found.high,
-        "steady": 100 * (duels["correct"] == duels["again"]).mean(),
+        "steady": 100 * (of_pair.min() == of_pair.max()).mean(),
         "first": 100 * took_first.mean(),
         "run": " ".join(duels["run"].unique()),
     }

@@ -55,9 +55,9 @@ def keys(system: System, lab: Lab) -> Keys:
 
 
 def identity(value: Any) -> Any:
-    """A step as JSON tells it, with the names of its types: two that differ anywhere differ here."""
+    """A step as JSON tells it, with the names of its types: two that are not equal differ here."""
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {f.name: identity(getattr(value, f.name)) for f in fields(value)}
+        parts = {f.name: identity(getattr(value, f.name)) for f in fields(value) if f.compare}
         return [type(value).__qualname__, parts]
     if isinstance(value, Mapping):
         return {str(key): identity(part) for key, part in value.items()}

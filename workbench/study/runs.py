@@ -16,6 +16,7 @@ from workbench.study.solving import Kept, Record
 from workbench.systems.system import System
 from workbench.types import Candidate, Selection, Trial
 
+_LEVELS = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra")
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 
 
@@ -71,6 +72,22 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
         "high": 100 * interval.high,
         "run": " ".join(frame["run"].unique()) if "run" in frame else "",
     }
+
+
+def by_difficulty(run: Run, label: str = "") -> dict[str, Any]:
+    """A row of a table: EX in percent at each difficulty, easiest first, and of `all`, with intervals."""
+    asked = run.questions
+    parts = {str(name): part for name, part in asked.groupby("difficulty", sort=False) if name}
+    order = sorted(parts, key=lambda name: (_LEVELS.index(name) if name in _LEVELS else -1, name))
+    row: dict[str, Any] = {"system": label or run.name, "n": len(asked)}
+    for name, part in [*((name, parts[name]) for name in order), ("all", asked)]:
+        row |= cells(name, accuracy(part))
+    return row | {"run": run.id}
+
+
+def cells(name: str, found: Mapping[str, Any]) -> dict[str, float]:
+    """An accuracy as the column of that name and the two of its interval."""
+    return {name: found["EX"], f"{name} low": found["low"], f"{name} high": found["high"]}
 
 
 def frames(

@@ -22,6 +22,7 @@ class Experiment:
 
     `limit` takes that many questions, spread evenly. `dollars` and `calls` bound what may be spent.
     `options` are read by notebooks, and `notebooks` names each with the parameters it is given.
+    `folder` holds `experiments` and `figures`. `stands_for` is the number of questions that bundled ones stand for in a preview without the data.
     """
 
     name: str
@@ -36,7 +37,12 @@ class Experiment:
     calls: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     notebooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    path: Path = Path()
     folder: Path = Path()
+    stands_for: int = 0
+
+
+CHECKOUT = Path(__file__).parents[2]
 
 
 def find_experiment(name: str) -> Path:
@@ -44,7 +50,7 @@ def find_experiment(name: str) -> Path:
     if name.endswith((".yaml", ".yml")):
         return Path(name)
     here = Path.cwd()
-    places = [folder / "experiments" for folder in (here, *here.parents, Path(__file__).parents[2])]
+    places = [folder / "experiments" for folder in (here, *here.parents, CHECKOUT)]
     for place in places:
         if (path := place / f"{name}.yaml").is_file():
             return path
@@ -68,7 +74,7 @@ def load_experiment(name: str) -> Experiment:
         raise BadInputError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
     if not isinstance(told, dict):
         raise BadInputError(f"{path}: expected settings by name, and found {told!r:.60}")
-    known = {f.name for f in fields(Experiment)} - {"name", "folder"}
+    known = {f.name for f in fields(Experiment)} - {"name", "path", "folder", "stands_for"}
     if odd := sorted(set(map(str, told)) - known):
         raise BadInputError(
             f"{path}: no setting {', '.join(odd)}; there are {', '.join(sorted(known))}"
@@ -87,13 +93,32 @@ def load_experiment(name: str) -> Experiment:
     for key in ("limit", "calls"):
         if given.get(key, 1) < 1:
             raise BadInputError(f"{path}: {key} is {given[key]}, and should be 1 or more")
-    return Experiment(
-        name=path.stem,
-        folder=path.absolute().parent.parent,
-        **given
-        | {"notebooks": {name: told or {} for name, told in notebooks.items()}}
-        | {key: _path(path, key, given[key]) for key in ("root", "prompts") if key in given},
-    )
+    given["notebooks"] = {name: told or {} for name, told in notebooks.items()}
+    if os.environ.get("WORKBENCH_PREVIEW") and _lacks_data(given):
+        size = BENCHMARK_SIZES[given["benchmark"]]
+        given |= {"benchmark": "bundled-dev", "root": None, "stands_for": size}
+    for key in ("root", "prompts"):
+        if given.get(key):
+            given[key] = path.absolute().parent / _filled(path, key, given[key])
+    if "options" in given:
+        given["options"] = {
+            key: str(_filled(path, key, value))
+            if isinstance(value, str) and "$" in value
+            else value
+            for key, value in given["options"].items()
+        }
+    top = path.absolute().parent.parent
+    return Experiment(name=path.stem, path=path.absolute(), folder=top, **given)
+
+
+BENCHMARK_SIZES = {"bird-dev": 1534, "bird-mini-dev": 500, "spider-dev": 1034}
+"""Questions of the benchmarks that a preview can do without."""
+
+
+def _lacks_data(given: Mapping[str, Any]) -> bool:
+    """Whether the benchmark is a known one whose folder is named by a variable that is not set."""
+    names = string.Template(given.get("root", "")).get_identifiers()
+    return given.get("benchmark") in BENCHMARK_SIZES and not all(map(os.environ.get, names))
 
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -111,10 +136,10 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def _path(file: Path, key: str, told: str) -> Path:
-    """The path with the environment's variables in it; relative to the experiment's own folder."""
+def _filled(file: Path, key: str, told: str) -> Path:
+    """The path with the environment's variables in it."""
     try:
-        filled = string.Template(told).substitute(os.environ)
+        return Path(string.Template(told).substitute(os.environ)).expanduser()
     except KeyError as error:
         raise BadInputError(
             f"{file}: {key} is {told}, and ${error.args[0]} is not set; set it to the folder where the data"
@@ -122,4 +147,3 @@ def _path(file: Path, key: str, told: str) -> Path:
         ) from error
     except ValueError as error:
         raise BadInputError(f"{file}: {key} is {told}: {error}") from error
-    return file.absolute().parent / Path(filled).expanduser()

@@ -17,9 +17,13 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.canonical import content_hash
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
+from workbench.evaluate.efficiency import measure, ves
+from workbench.evaluate.judge import judge
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.llm.client import Client
+from workbench.pool import chosen
+from workbench.report.display import install
 from workbench.report.tables import Stamp, Table
 from workbench.store import Store
 from workbench.study.kept import identity, models
@@ -111,9 +115,35 @@ class Study:
         if self._weight:
             tell_estimates(lab.client.ledger, self._weight)
 
-    def save(self, name: str, shown: _Shown, data: pd.DataFrame | None = None) -> _Shown:
-        """Keep a figure or a table under a name, with the data behind it; the last line of a cell shows it."""
-        self.saved.save(name, shown, data, str(self.stamp))
+    def verdicts(self, run: Run) -> pd.DataFrame:
+        """What was chosen, judged in every sense: EX as BIRD and as Spider have it, EM, Soft-F1."""
+        pool = chosen(run.name, run.selections)
+        return judge(self.benchmark, pool, self.lab.executor).assign(run=run.id)
+
+    def efficiency(self, run: Run) -> float:
+        """VES of what was chosen, by SQLite's opcodes and not by time: the same on every machine."""
+        asked = run.questions.set_index("question_id")
+        right = [q for q in self.benchmark.questions if asked["correct"][q.id]]
+        ratios = [
+            measure(
+                self.lab.executor,
+                self.benchmark.database(question.db_id),
+                str(asked["sql"][question.id]),
+                self.benchmark.golds[question.id].sql,
+                repeats=1,
+            ).opcode_ratio
+            for question in right
+        ]
+        return ves([*ratios, *[None] * (len(asked) - len(ratios))])
+
+    def save(
+        self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = ""
+    ) -> _Shown:
+        """Keep a figure or a table under a name, with the data behind it; the last line of a cell shows it.
+
+        `stamp` says what its numbers are, where they are not all the study's.
+        """
+        self.saved.save(name, shown, data, str(stamp or self.stamp))
         return shown
 
     def claim(self, text: str, holds: bool, detail: str = "") -> Claim:
@@ -178,15 +208,19 @@ def open_study(
         few = some(asked, previewed())
         lab = Lab(_client(store, budget), executor, whole.database, told.prompts)
         part = replace(whole, questions=tuple(few))
-        weight = len(asked) / len(few) if previewed() else 0.0
+        many = min(filter(None, (told.stands_for or len(asked), limit, told.limit)))
+        weight = many / len(few) if previewed() else 0.0
         study = Study(told, part, lab, Saved(where, store), budget, stack.pop_all(), weight)
     atexit.register(study.close)
+    install()
     return study
 
 
 def _client(store: Store, budget: Budget | None) -> Client:
     """Whoever answers: the models, or in a preview one that stands in for them."""
-    return Client(store, send=stand_in) if previewed() else Client(store, budget=budget)
+    if previewed():  # at an address of its own, so that no answer is ever taken for a model's
+        return Client(store, send=stand_in, api_base="http://stand-in.invalid")
+    return Client(store, budget=budget)
 
 
 def some(questions: Sequence[Question], limit: int | None) -> list[Question]:

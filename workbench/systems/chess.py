@@ -3,7 +3,7 @@
 The Information Retriever (IR) looks up values and descriptions, the Schema Selector (SS) prunes, the
 Candidate Generator (CG) writes and revises, the Unit Tester (UT) picks. What one agent leaves is all that
 the next one sees. Section 4.2 runs two combinations, for a high and a low budget; `table_4` are the
-ablations of the second.
+ablations of the second, `table_8` its engines.
 
 Table 7's correct context and figure 3's industrial schemas are `retrieve` steps that only `evaluate` can
 make, since they need gold:
@@ -115,6 +115,19 @@ def table_4(model: str | Models = "embedded/parser") -> Mapping[str, System]:
         "with 1-time revise": replace(whole, fix=chess_ir_ss_cg(model, revisions=1).fix),
     }
     return {name: replace(system, name=name) for name, system in rows.items()}
+
+
+def table_8(cheap: str, tuned: str, strong: str, local: str) -> Mapping[str, System]:
+    """CHESS (IR, SS, CG) on each triplet of engines; where models are the same, each triplet once."""
+    triplets = (
+        Models(cheap, tuned, strong),
+        Models(cheap, strong, strong),
+        Models(cheap, cheap, cheap),
+        Models(local, local, local),
+        Models(local, tuned, local),
+    )
+    named = {f"{m.filtering}, {m.generation}, {m.rest}": m for m in triplets}
+    return {name: replace(chess_ir_ss_cg(models), name=name) for name, models in named.items()}
 
 
 def _models(model: str | Models) -> Models:

@@ -52,7 +52,7 @@ def bounds_by_generator(
     looks = palette.looks(names)
     across = min(2, len(names))
     down = -(-len(names) // across)
-    with canvas(TWO if across > 1 else ONE, 0.35 + 1.75 * down, data, stamp) as figure:
+    with canvas(TWO if across > 1 else ONE, 0.1 + 1.75 * down, data, stamp) as figure:
         panels = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
         for axes, name in zip(panels, names, strict=False):
             part = data[data["generator"] == name]
@@ -80,7 +80,7 @@ def bounds_by_difficulty(trials: pd.DataFrame, by: str = "difficulty", *, stamp:
     data = bounds(trials, by)
     names = data[by].unique().tolist()
     looks = palette.looks(names)
-    with canvas(TWO, 2.3, data, stamp) as figure:
+    with canvas(TWO, 2.0, data, stamp) as figure:
         for axes, side in zip(figure.subplots(1, 2, sharey=True), ("upper", "lower"), strict=True):
             for name in names:
                 part, look = data[data[by] == name], looks[name]

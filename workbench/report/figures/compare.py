@@ -58,7 +58,7 @@ def accuracy_by(
     looks = palette.looks(names) if label else {"": _OURS}
     sizes = data.groupby(by)["n"].max()
     wide = ONE if len(names) < 3 else TWO
-    high = 0.8 + len(rows) * (0.1 + 0.1 * len(names)) + 0.16 * len(names)
+    high = 0.65 + len(rows) * (0.1 + 0.1 * len(names))
     with canvas(wide, high, data, stamp) as figure:
         axes = figure.subplots()
         for place, name in enumerate(names):
@@ -148,7 +148,7 @@ def ours_and_paper(rows: pd.DataFrame, label: str = "system", *, stamp: str) -> 
     """
     need(rows, label, "EX", "paper")
     names = [str(name) for name in rows[label]]
-    with canvas(ONE, 0.95 + 0.22 * len(names), rows, stamp) as figure:
+    with canvas(ONE, 0.55 + 0.22 * len(names), rows, stamp) as figure:
         axes = figure.subplots()
         bounded = rows.assign(
             low=rows["low"] if "low" in rows else rows["EX"],

@@ -36,7 +36,7 @@ def pareto(
         raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")
     names = [str(name) for name in known[label]]
     looks = palette.looks(names)
-    with canvas(ONE, 2.5 + 0.15 * len(names), data, stamp) as figure:
+    with canvas(ONE, 2.3, data, stamp) as figure:
         axes = figure.subplots()
         best = known[known["best"]].sort_values(cost)
         axes.step(best[cost], best["EX"], where="post", color=palette.PALE, linewidth=2, zorder=0)

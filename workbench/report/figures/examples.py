@@ -61,7 +61,7 @@ def feature_distribution(queries: pd.DataFrame, by: str = "source", *, stamp: st
     rows = list(_FEATURES.values())
     series = {name: data.loc[data[by].astype(str) == name, "percent"].tolist() for name in names}
     sizes = data.drop_duplicates(by)["n"].tolist()
-    with canvas(ONE, rows_high(len(rows), len(names)) + 0.1 * len(names), data, stamp) as figure:
+    with canvas(ONE, rows_high(len(rows), len(names)), data, stamp) as figure:
         axes = figure.subplots()
         grouped_bars(axes, rows, series, looks, "{:.0f}")
         percent(axes, "x", "queries that have it", whole=True)

@@ -64,16 +64,18 @@ def _lines(
     need(points, x, "EX", *([label] if label else []))
     names = [str(name) for name in dict.fromkeys(points[label])] if label else [""]
     looks = palette.looks(names) if label else {"": palette.look("chase_sql")}
-    with canvas(ONE, 2.2 + 0.12 * len(names), points, stamp) as figure:
+    with canvas(ONE, 2.0, points, stamp) as figure:
         axes = figure.subplots()
-        for name in names:
+        for place, name in enumerate(names):
             part = (points[points[label].astype(str) == name] if label else points).sort_values(x)
-            look = looks[name]
-            if "low" in part and "high" in part:
-                axes.fill_between(part[x], part["low"], part["high"], color=look.colour, alpha=0.12)
-            axes.plot(
-                part[x], part["EX"], color=look.colour, marker=look.marker, linestyle=look.line
-            )
+            look, at = looks[name], part[x]
+            bounded = "low" in part and "high" in part
+            if bounded and len(names) > 2:  # bands would hide each other
+                at = at * 1.03 ** (place - (len(names) - 1) / 2) if logarithmic else at
+                axes.vlines(at, part["low"], part["high"], color=look.colour, linewidth=0.8)
+            elif bounded:
+                axes.fill_between(at, part["low"], part["high"], color=look.colour, alpha=0.12)
+            axes.plot(at, part["EX"], color=look.colour, marker=look.marker, linestyle=look.line)
         axes.set_xlabel(said)
         if logarithmic:
             axes.set_xscale("log")
@@ -108,7 +110,7 @@ def columns_left(stages: pd.DataFrame, *, stamp: str) -> Picture:
     )
     data = data.reset_index().assign(run=style.runs(stages))
     rows, names = list(dict.fromkeys(data["db_id"])), list(dict.fromkeys(data["stage"]))
-    with canvas(ONE, 0.9 + 0.2 * len(rows) + 0.12 * len(names), data, stamp) as figure:
+    with canvas(ONE, 0.55 + 0.2 * len(rows), data, stamp) as figure:
         axes = figure.subplots()
         for row, name in enumerate(rows):
             part = data[data["db_id"] == name]
@@ -148,7 +150,7 @@ def funnel(stages: pd.DataFrame, *, stamp: str) -> Picture:
             axes.barh(row, share, 0.8, left=-share / 2, color=_step(row).colour)
         name_rows(axes, names, 80)
         left = zip(stages["tables"], stages["columns"], strict=True)
-        notes_beside(axes, [f"{tables:,} tables\n{columns:,} columns" for tables, columns in left])
+        notes_beside(axes, [f"tables {tables:,}\ncolumns {columns:,}" for tables, columns in left])
         axes.set_xlim(-0.52, 0.52)
         axes.set_xticks([])
         axes.spines[:].set_visible(False)

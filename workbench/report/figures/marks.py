@@ -18,8 +18,8 @@ ROW = 0.145
 
 
 def rows_high(rows: int, bars: int = 1) -> float:
-    """How high axes with so many rows of so many bars are, with room for an axis and a legend."""
-    return 0.85 + rows * (bars * ROW + 0.06)
+    """How high axes with so many rows of so many bars are, with room for an axis."""
+    return 0.65 + rows * (bars * ROW + 0.06)
 
 
 def name_rows(axes: Axes, names: Sequence[object], points: float = 110) -> None:
@@ -87,7 +87,7 @@ def percent(axes: Axes, which: Literal["x", "y"], label: str, *, whole: bool = F
         axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
     ).get_siblings(axes)
     axis.set_major_formatter(PercentFormatter(decimals=0))
-    axis.set_major_locator(MaxNLocator(5, integer=True))
+    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
     set_limits = axes.set_xlim if which == "x" else axes.set_ylim
     if whole:
         set_limits(0, 112 if which == "x" else 100)  # beyond 100 stands the number of a full bar
@@ -104,7 +104,7 @@ def counts(axes: Axes, label: str) -> None:
     """A horizontal axis of whole numbers from 0, with room for the numbers at the bars' ends."""
     most = max(1.0, float(axes.dataLim.x1))
     axes.set_xlim(0, most * 1.12)
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel(label)
 
 
@@ -158,15 +158,17 @@ def line_key(look: Look, line: Any = None, marker: str | None = None) -> Line2D:
 
 
 def legend(figure: Picture, keys: Mapping[str, Any]) -> None:
-    """A legend over the figure, in as many columns as fit."""
+    """A legend over the figure, in as many columns as fit; the figure grows by its lines."""
     inside = figure.get_figwidth() * 72 - 12
     names = [lettering.text(palette.shown(name), inside - 40) for name in keys]
     widest = max(lettering.width(name) for name in names) + 36
+    columns = max(1, min(len(names), int(inside // widest)))
+    figure.set_figheight(figure.get_figheight() + 0.155 * -(-len(names) // columns))
     figure.legend(
         list(keys.values()),
         names,
         loc="outside upper left",
-        ncols=max(1, min(len(names), int(inside // widest))),
+        ncols=columns,
         columnspacing=1.2,
         borderpad=0,
         borderaxespad=0.5,

@@ -57,7 +57,7 @@ def outcome_pie(
             "run": runs(questions),
         }
     )
-    with canvas(ONE, 2.75, data, stamp) as figure:
+    with canvas(ONE, 1.9, data, stamp) as figure:
         axes = figure.subplots()
         wedges, *_ = axes.pie(
             sizes,
@@ -98,7 +98,7 @@ def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: str)
         "a right candidate exists": Look(palette.SKY, "o", "", "-"),
         "a right candidate is chosen": Look(palette.BLUE, "s", "////", "-"),
     }
-    with canvas(ONE, rows_high(len(data), 2) + 0.2, data, stamp) as figure:
+    with canvas(ONE, rows_high(len(data), 2), data, stamp) as figure:
         axes = figure.subplots()
         series = dict(zip(looks, (data["exists"].tolist(), data["chosen"].tolist()), strict=True))
         grouped_bars(axes, data[by].tolist(), series, looks, "{:.1f}")
@@ -129,7 +129,7 @@ def regret(questions: pd.DataFrame, by: str = "system", *, stamp: str) -> Pictur
             "run": [runs(found[found[by] == name]) for name in shares.index],
         }
     )
-    with canvas(TWO, rows_high(len(names), 1) + 0.1 + 0.08 * len(names), data, stamp) as figure:
+    with canvas(TWO, rows_high(len(names), 1) + 0.06 * len(names), data, stamp) as figure:
         axes = figure.subplots()
         start = [0.0] * len(names)
         for way in (RIGHT, LOST, NONE):

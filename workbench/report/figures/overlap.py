@@ -60,7 +60,7 @@ def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: str) -> Picture:
         "".join("01"[has] for has in who): int((wide == list(who)).all(axis=1).sum())
         for who in product((False, True), repeat=len(names))
     }
-    with canvas(TWO, 2.9, overlap(frame, by), stamp) as figure:
+    with canvas(TWO, 2.6, overlap(frame, by), stamp) as figure:
         axes, aside = figure.subplots(1, 2, width_ratios=(1.0, 1.1))
         _circles(axes, names, sizes)
         _listing(aside, names, sizes)
@@ -160,7 +160,7 @@ def unique_solves(
         ]
     )
     looks = palette.looks(names)
-    with canvas(ONE, rows_high(len(rows), len(names)) + 0.1 * len(names), data, stamp) as figure:
+    with canvas(ONE, rows_high(len(rows), len(names)), data, stamp) as figure:
         axes = figure.subplots()
         grouped_bars(axes, rows, {name: tall[name].tolist() for name in names}, looks)
         counts(axes, "questions it alone solves" if alone else "questions it solves")

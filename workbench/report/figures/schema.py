@@ -70,7 +70,7 @@ def pruned_schema(columns: pd.DataFrame, *, stamp: str) -> Picture:
     names = columns.drop_duplicates("place").sort_values("place")
     last = max(1, int(columns["stages"].iloc[0]) - 1)
     high = max(heights) * _LINE
-    with canvas(TWO, high + 0.55 + 0.12 * len(names), columns, stamp) as figure:
+    with canvas(TWO, high + 0.2, columns, stamp) as figure:
         axes = figure.subplots()
         axes.set_axis_off()
         wide = (TWO * 72 - 20) / _ACROSS
@@ -128,10 +128,10 @@ def _block(
             va="center",
             fontsize=lettering.SMALL,
             fontstyle="italic" if lead else "normal",
-            color="white" if shade > 0.6 else palette.INK,
+            color="white" if shade > 0.7 else palette.INK,
         )
         if row["primary_key"]:
-            under = x + 3 + lettering.width(said.get_text(), lettering.SMALL)
+            under = x + 3 + lettering.width(said.get_text().replace(r"\$", "$"), lettering.SMALL)
             axes.plot([x + 3, under], [y + line + 0.92] * 2, color=said.get_color(), linewidth=0.5)
     axes.add_patch(
         Rectangle((x, y + 1), wide, len(block), fill=False, edgecolor=palette.GREY, linewidth=0.7)

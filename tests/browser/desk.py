@@ -1,0 +1,129 @@
+"""Driving JupyterLab: open a notebook, run it, see what went wrong, take a picture."""
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import nbformat
+
+PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or Path(__file__).parent / "screenshots")
+
+# Through the application and not the menu, which skips cells while the kernel starts.
+OPEN = """async path => {
+    const app = window.jupyterapp;
+    await app.restored;
+    const panel = await app.commands.execute("docmanager:open", {path, factory: "Notebook"});
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    await panel.sessionContext.session.kernel.info;
+    app.shell.collapseLeft();
+}"""
+RUN_ALL = """async () => {
+    const app = window.jupyterapp;
+    await app.commands.execute("notebook:run-all-cells");
+    const errors = [];
+    const panel = app.shell.currentWidget;
+    for (const cell of panel.content.model.cells)
+        for (let i = 0; i < (cell.outputs?.length ?? 0); i++) {
+            const output = cell.outputs.get(i).toJSON();
+            if (output.output_type == "error") errors.push(`${output.ename}: ${output.evalue}`);
+        }
+    return errors;
+}"""
+STAND_ON = """async text => {
+    const panel = window.jupyterapp.shell.currentWidget;
+    const at = panel.content.widgets.findIndex(cell => cell.model.sharedModel.source.includes(text));
+    panel.content.activeCellIndex = at;
+    await panel.content.scrollToItem(at, "start");
+    panel.content.activate();
+    panel.content.activeCell.node.focus();
+}"""
+CELLS = "() => [...window.jupyterapp.shell.currentWidget.content.model.cells].map(cell => cell.id)"
+SIDEWAYS = """() => [...document.querySelectorAll("html, .jp-NotebookPanel *")]
+    .filter(e => e.scrollWidth > e.clientWidth + 1)
+    .filter(e => e.tagName == "HTML" || ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
+    .map(e => `${e.tagName} ${e.className}: ${e.scrollWidth} in ${e.clientWidth} pixels`)"""
+
+
+class Desk:
+    """JupyterLab on a page that keeps account of whom it asks and what it complains about."""
+
+    def __init__(self, page, url, folder):
+        self.page = page
+        self.folder = folder
+        self.strangers = []
+        self.alarms = []
+        parts = urlsplit(url)
+        self._server = f"{parts.scheme}://{parts.netloc}"
+        self._token = parse_qs(parts.query)["token"][0]
+        page.on("request", lambda request: self._note(request.url))
+        page.on("websocket", lambda socket: self._note(socket.url))
+        page.on("dialog", self._dismiss)
+        page.on("pageerror", lambda error: self.alarms.append(str(error)))
+
+    def _note(self, url):
+        parts = urlsplit(url)
+        if parts.scheme not in {"data", "blob"} and parts.hostname != "127.0.0.1":
+            self.strangers.append(url)
+
+    def _dismiss(self, dialog):
+        self.alarms.append(f"{dialog.type}: {dialog.message}")
+        dialog.dismiss()
+
+    def open(self, notebook):
+        """Open a notebook, given by its path in the folder, and wait for its kernel."""
+        if not self.page.url.startswith(self._server):
+            self.page.goto(f"{self._server}/lab?token={self._token}&reset")
+            self.page.wait_for_function("window.jupyterapp !== undefined")
+        self.page.evaluate(OPEN, notebook)
+
+    def run_all(self):
+        """Run every cell and wait for the last; the errors that cells ended with."""
+        return self.page.evaluate(RUN_ALL)
+
+    def cells(self):
+        """The ids of the open notebook's cells."""
+        return self.page.evaluate(CELLS)
+
+    def stand_on(self, text):
+        """Where the arrow keys would lead: on the cell that holds the text, in command mode."""
+        self.page.evaluate(STAND_ON, text)
+
+    def tab_to(self, locator, most=60):
+        """Press Tab until what has the focus lies in there."""
+        for _ in range(most):
+            self.page.keyboard.press("Tab")
+            if locator.evaluate("element => element.contains(document.activeElement)"):
+                return
+        raise AssertionError(f"{most} times Tab do not lead to {locator}")
+
+    def sideways(self):
+        """What would have to be scrolled sideways to be read."""
+        return self.page.evaluate(SIDEWAYS)
+
+    def top(self, locator):
+        """Scroll something to the top of the screen."""
+        locator.evaluate("element => element.scrollIntoView()")
+
+    def small(self, name, **parameters):
+        """The notebook with other parameters, under the same name."""
+        notebook = nbformat.read(self.folder / name, 4)
+        (cell,) = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
+        cell.source = "\n".join([cell.source, *(f"{k} = {v!r}" for k, v in parameters.items())])
+        nbformat.write(notebook, self.folder / name)
+        return name
+
+    def write(self, name, *cells):
+        """A notebook of these code cells."""
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        )
+        nbformat.write(notebook, self.folder / name)
+        return name
+
+    def picture(self, name):
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"[^\w.-]+", "_", name)
+        self.page.screenshot(path=PICTURES / f"{name}.png")

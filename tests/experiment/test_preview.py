@@ -1,0 +1,48 @@
+"""A preview counts what would be asked of which model, and asks nobody."""
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.experiment.preview import cost
+from workbench.store import Store
+
+RUNS = """from workbench.select.ranker import Ranker
+from workbench.study import open_study
+from workbench.systems.baselines import direct
+study = open_study(experiment, limit=limit)
+run = study.run(direct(study.model))
+part = study.fewer(10).run(direct(study.models["judge"]))"""
+
+
+def settings(tmp_path, **told):
+    path = tmp_path / "experiments" / "mine.yaml"
+    path.write_text(path.read_text() + "".join(f"{key}: {value}\n" for key, value in told.items()))
+    from workbench.study.settings import load_experiment
+
+    return load_experiment(str(path))
+
+
+def test_calls_are_counted_for_every_model_and_nothing_is_kept(checkout, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_PREVIEW", "2")
+    monkeypatch.delenv("BIRD", raising=False)
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    checkout(one=[RUNS])
+    experiment = settings(
+        tmp_path, benchmark="bird-dev", root="$BIRD", model="openai/gpt-4",
+        models="{judge: openai/gpt-3.5-turbo}",
+    )  # fmt: skip
+    with Store() as store:
+        found = cost(experiment, 2, store)
+        assert store.read("SELECT count(*) FROM calls") == [(0,)]
+    counted = {model: preview.expected for model, preview in found.models.items()}
+    assert counted == {"openai/gpt-4": 1534, "openai/gpt-3.5-turbo": 10}
+    assert found.failed == ()
+    low, high = found.total.dollars
+    assert 1 < low < high
+
+
+def test_an_experiment_that_asks_nobody_cannot_be_previewed(checkout, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_PREVIEW", "2")
+    experiment = checkout(one=["1 / 0"])
+    with Store() as store, pytest.raises(BadInputError, match="no notebook came as far"):
+        cost(experiment, 2, store)

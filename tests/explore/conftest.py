@@ -1,0 +1,60 @@
+"""A tiny benchmark, a model that says what it is told to, and one system that asks it once a question."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from workbench.benchmarks.bird import load_bird
+from workbench.db.execute import Executor
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+from workbench.systems.baselines import direct
+
+RIGHT = "```sql\nSELECT count(*) FROM animal\n```"
+
+
+@pytest.fixture
+def zoo(tmp_path, tiny):
+    """`lab`, `benchmark` (four questions about one table), `system`, and the `model` with its history."""
+    root = tiny.write_bird(tmp_path / "bird")
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+        whole = load_bird(root, "bird-dev")
+        benchmark = replace(whole, questions=whole.questions[:4])
+        model = Scripted(otherwise=RIGHT)
+        lab = Lab(Client(store, send=model), executor, benchmark.database)
+        yield SimpleNamespace(
+            lab=lab,
+            benchmark=benchmark,
+            questions=benchmark.questions,
+            system=direct("m/x"),
+            model=model,
+        )
+
+
+@pytest.fixture
+def outcomes():
+    """A run's two tables: question 0 is right, 1 was lost in the selection, 2 had no right candidate."""
+    questions = pd.DataFrame(
+        {
+            "question_id": ["0", "1", "2"],
+            "db_id": "zoo",
+            "difficulty": "simple",
+            "sql": ["SELECT 1", "SELECT 2", "SELECT 3"],
+            "correct": [True, False, False],
+            "oracle": [True, True, False],
+        }
+    )
+    trials = pd.DataFrame(
+        {
+            "question_id": ["0", "1", "1", "2"],
+            "generator": ["a", "a", "b", "a"],
+            "sql": ["SELECT 1", "SELECT 2", "SELECT 2 + 0", "SELECT 3"],
+            "correct": [True, False, True, False],
+            "chosen": [True, True, False, True],
+        }
+    )
+    return SimpleNamespace(questions=questions, trials=trials)

@@ -1,0 +1,85 @@
+"""The lab book's calls are listed, opened, and asked again."""
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.explore.calls import (
+    ask_again,
+    call_html,
+    calls_table,
+    cost_again,
+    open_call,
+    request_of,
+    totals,
+)
+from workbench.llm.client import Client
+from workbench.types import Request
+
+
+def ask(zoo, prompt="p", model="m/x", text="hello"):
+    message = {"role": "user", "content": text}
+    return zoo.lab.client.complete(Request(prompt, model, (message,), {"temperature": 0.0}))
+
+
+def test_calls_are_found_by_prompt_model_and_words_of_the_reply(zoo):
+    ask(zoo)
+    ask(zoo, prompt="q")
+    zoo.model.otherwise = "Something else, 100%"
+    ask(zoo, model="m/y")
+    store = zoo.lab.client.store
+    assert len(calls_table(store)) == 2  # the same request under another prompt's name is one call
+    assert calls_table(store, model="m/y")["prompt"].tolist() == ["p"]
+    assert calls_table(store, text="ELSE, 100%")["model"].tolist() == ["m/y"]
+    assert calls_table(store, prompt="nothing").empty
+
+
+def test_the_longest_come_first_when_asked_for(zoo):
+    ask(zoo, text="one word more")
+    ask(zoo, text="one")
+    found = calls_table(zoo.lab.client.store, order="longest")
+    assert found["input_tokens"].tolist() == [3, 1]
+
+
+def test_totals_count_by_prompt_and_model(zoo):
+    ask(zoo)
+    assert totals(zoo.lab.client.store)[["prompt", "calls"]].to_numpy().tolist() == [["p", 1]]
+
+
+def test_a_call_is_opened_in_full(zoo):
+    key = ask(zoo).key
+    call = open_call(zoo.lab.client.store, key)
+    told = call_html(call)
+    assert "hello" in told
+    assert "SELECT count(*) FROM animal" in told
+    assert "temperature: 0.0" in told
+    assert zoo.lab.client.key(request_of(call)) == key
+
+
+def test_a_key_that_is_not_there_is_an_error(zoo):
+    with pytest.raises(BadInputError, match="no call 'x'"):
+        open_call(zoo.lab.client.store, "x")
+
+
+def test_asking_again_replaces_the_reply_for_this_client_too(zoo):
+    key = ask(zoo).key
+    zoo.model.otherwise = "SELECT 2"
+    store = zoo.lab.client.store
+    assert ask_again(zoo.lab.client, open_call(store, key)).text == "SELECT 2"
+    assert open_call(store, key).text == "SELECT 2"
+    assert ask(zoo).text == "SELECT 2"
+    assert len(zoo.model.history) == 2
+
+
+def test_another_server_is_not_asked_in_its_place(zoo):
+    call = open_call(zoo.lab.client.store, ask(zoo).key)
+    other = Client(zoo.lab.client.store, send=zoo.model, api_base="http://elsewhere")
+    with pytest.raises(BadInputError, match="another server"):
+        ask_again(other, call)
+    assert len(zoo.model.history) == 1
+
+
+def test_what_it_would_cost_is_said_before(zoo):
+    call = open_call(zoo.lab.client.store, ask(zoo).key)
+    assert cost_again(call) == "about an unknown price, at most an unknown price"
+    known = open_call(zoo.lab.client.store, ask(zoo, model="openai/gpt-4o").key)
+    assert cost_again(known).startswith("about $0.000")

@@ -1,0 +1,72 @@
+"""Two texts show their lines that differ; two runs the questions that flipped."""
+
+from types import SimpleNamespace
+
+import pandas as pd
+
+from workbench.explore.compare import flips, flips_html, runs_html, text_diff, verdicts
+from workbench.explore.steps import record
+from workbench.types import Completion
+
+
+def run(*correct, name="system"):
+    ids = [str(number) for number in range(len(correct))]
+    questions = pd.DataFrame(
+        {
+            "question_id": ids,
+            "sql": [f"SELECT {name} {key}" for key in ids],
+            "correct": correct,
+            "calls": 2,
+            "input_tokens": 100,
+            "output_tokens": 10,
+            "dollars": 0.25,
+        }
+    )
+    return SimpleNamespace(name=name, id=f"id of {name}", questions=questions)
+
+
+def test_lines_that_differ_have_a_sign():
+    told = text_diff("one\ntwo\nthree", "one\n2\nthree")
+    assert '<tr class="minus"><td>-</td><td>two</td></tr>' in told
+    assert '<tr class="plus"><td>+</td><td>2</td></tr>' in told
+    assert "<tr><td></td><td>one</td></tr>" in told
+
+
+def test_equal_texts_are_called_equal():
+    assert "The two are equal." in text_diff("one", "one")
+
+
+def test_far_lines_that_are_equal_are_left_out():
+    lines = [f"line {number}" for number in range(50)]
+    told = text_diff("\n".join([*lines, "old"]), "\n".join([*lines, "new"]))
+    assert "line 49" in told
+    assert "line 20" not in told
+
+
+def test_questions_that_flip_are_won_or_lost():
+    found = flips(run(True, False, True).questions, run(True, True, False).questions)
+    assert found[["question_id", "change"]].to_numpy().tolist() == [["1", "won"], ["2", "lost"]]
+
+
+def test_only_questions_that_both_have_are_compared():
+    assert flips(run(True, False).questions, run(False).questions)["question_id"].tolist() == ["0"]
+
+
+def test_the_page_counts_them():
+    told = flips_html(run(True, False, True).questions, run(True, True, False).questions)
+    assert "Of 3 questions, 2 were right before and 2 are after: 1 won, 1 lost." in told
+    assert "+ won" in told
+    assert "- lost" in told
+
+
+def test_two_runs_say_what_each_would_cost():
+    told = runs_html(run(True, False, name="old"), run(True, True, name="new"))
+    assert "<td>new</td><td>id of new</td><td>4</td><td>200</td><td>20</td><td>0.5</td>" in told
+    assert "1 won, 0 lost" in told
+
+
+def test_replies_are_judged_against_gold(zoo):
+    steps = [record(zoo.system, q, zoo.lab).steps[0] for q in zoo.questions[:2]]
+    answers = [Completion("SELECT count(*) FROM animal", "m/x"), Completion("SELECT 1", "m/x")]
+    found = verdicts(zoo.lab, zoo.benchmark, steps, answers)
+    assert found["correct"].tolist() == [True, False]

@@ -1,0 +1,64 @@
+"""Before an edited call is run one reads its price; after, its answer beside gold's."""
+
+from workbench.explore.running import (
+    cost_of_all,
+    everywhere,
+    missing_html,
+    price_html,
+    run_html,
+    steps_diff,
+)
+from workbench.explore.steps import Edit, record
+
+
+def test_a_held_answer_costs_nothing_and_a_new_one_is_estimated(zoo):
+    step = record(zoo.system, zoo.questions[0], zoo.lab).steps[0]
+    assert "1 calls to make" in price_html(zoo.lab.client, step.request)
+    zoo.lab.client.complete(step.request)
+    assert "running it costs nothing" in price_html(zoo.lab.client, step.request)
+
+
+def test_what_is_missing_has_its_price(zoo):
+    found = record(zoo.system, zoo.questions[0], zoo.lab)
+    assert "1 calls to make" in missing_html(zoo.lab.client, found)
+
+
+def test_a_reply_is_shown_with_its_query_beside_gold(zoo):
+    step = record(zoo.system, zoo.questions[0], zoo.lab, pay=True).steps[0]
+    new = Edit(data={"hint": "count all"})(step)
+    told = run_html(
+        zoo.lab, zoo.benchmark, zoo.questions[0], step, new, zoo.lab.client.complete(new.request)
+    )
+    assert "asked now" in told
+    assert "EX (BIRD): right" in told
+    assert "<td>+</td><td>count all</td>" in told
+    assert "The reply before and after" in told
+
+
+def test_a_reply_without_sql_says_why(zoo):
+    zoo.model.otherwise = "I cannot say."
+    step = record(zoo.system, zoo.questions[0], zoo.lab).steps[0]
+    answer = zoo.lab.client.complete(step.request)
+    told = run_html(zoo.lab, zoo.benchmark, zoo.questions[0], step, step, answer)
+    assert "No SQL was taken from it" in told
+
+
+def test_an_edit_is_counted_for_all_questions_that_are_held(zoo):
+    for question in zoo.questions[:3]:
+        record(zoo.system, question, zoo.lab, pay=True)
+    seen = []
+    steps = everywhere(
+        zoo.system, zoo.benchmark, zoo.lab, "generate/direct", lambda *done: seen.append(done)
+    )
+    assert [step.request.question for step in steps] == ["0", "1", "2"]
+    assert seen[-1] == (4, 4)
+    assert cost_of_all(zoo.lab.client, steps, Edit()).held == 3
+    assert cost_of_all(zoo.lab.client, steps, Edit(parameters={"temperature": 1.0})).new == 3
+    assert len(zoo.model.history) == 3
+
+
+def test_two_calls_show_what_differs(zoo):
+    one, other = (record(zoo.system, q, zoo.lab, pay=True).steps[0] for q in zoo.questions[:2])
+    told = steps_diff(zoo.lab.client, one, other)
+    assert "<td>-</td><td>zoo, question 0?</td>" in told
+    assert "From this reply to the other" in told

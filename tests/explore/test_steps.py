@@ -1,0 +1,85 @@
+"""Calls are recorded without paying, and edited without anything but the context getting in."""
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.explore.compare import text
+from workbench.explore.steps import Edit, record, steps_table
+from workbench.explore.templates import source
+
+
+def test_recording_asks_nothing_and_says_what_is_missing(zoo):
+    found = record(zoo.system, zoo.questions[0], zoo.lab)
+    assert zoo.model.history == []
+    assert "offline" in found.missing
+    assert [step.request.prompt for step in found.steps] == ["generate/direct"]
+    assert found.selection is None
+
+
+def test_what_is_missing_is_asked_for_when_one_pays(zoo):
+    found = record(zoo.system, zoo.questions[0], zoo.lab, pay=True)
+    assert found.missing == ""
+    assert found.selection.sql == "SELECT count(*) FROM animal"
+    assert len(zoo.model.history) == 1
+
+
+def test_what_is_held_is_recorded_whole_and_counted_nowhere(zoo):
+    record(zoo.system, zoo.questions[0], zoo.lab, pay=True)
+    hits = zoo.lab.client.ledger.total().hits
+    found = record(zoo.system, zoo.questions[0], zoo.lab)
+    assert found.selection.sql == "SELECT count(*) FROM animal"
+    assert len(zoo.model.history) == 1
+    assert zoo.lab.client.ledger.total().hits == hits
+
+
+def test_the_contexts_of_all_stages_are_kept(zoo):
+    (context,) = record(zoo.system, zoo.questions[0], zoo.lab).contexts
+    assert context.schema.columns() == (("animal", "id"), ("animal", "name"), ("animal", "legs"))
+
+
+def test_the_table_of_steps_says_which_are_held(zoo):
+    before = steps_table(record(zoo.system, zoo.questions[0], zoo.lab), zoo.lab.client)
+    after = steps_table(record(zoo.system, zoo.questions[0], zoo.lab, pay=True), zoo.lab.client)
+    assert (before["held"].tolist(), after["held"].tolist()) == ([False], [True])
+
+
+@pytest.fixture
+def step(zoo):
+    return record(zoo.system, zoo.questions[3], zoo.lab).steps[0]
+
+
+def test_without_a_change_it_is_the_same_call(zoo, step):
+    assert zoo.lab.client.key(Edit()(step).request) == zoo.lab.client.key(step.request)
+
+
+def test_a_template_edited_to_itself_is_the_same_call(zoo, step):
+    edited = Edit(source("generate/direct"))(step)
+    assert zoo.lab.client.key(edited.request) == zoo.lab.client.key(step.request)
+
+
+def test_an_edited_template_is_rendered_with_the_same_data(step):
+    told = "# System\nBe brief.\n# User\n## Question\n{{ question }}\n"
+    system, user = Edit(told)(step).request.messages
+    assert system["content"] == "Be brief."
+    assert user["content"] == "## Question\nzoo, question 3?"
+
+
+def test_an_edited_text_of_the_context_reaches_the_prompt(step):
+    assert "legs are feet" in text(Edit(data={"hint": "legs are feet"})(step).request)
+
+
+def test_model_and_parameters_can_be_changed(step):
+    edited = Edit(model="m/y", parameters={"temperature": 0.7})(step).request
+    assert (edited.model, edited.parameters) == ("m/y", {"temperature": 0.7})
+
+
+def test_a_template_that_wants_other_data_is_an_error_that_names_it(step):
+    with pytest.raises(BadInputError, match="gold"):
+        Edit("# System\n# User\n{{ gold }}")(step)
+
+
+def test_gold_is_no_part_of_what_a_prompt_can_show(zoo, step):
+    gold = zoo.benchmark.golds[zoo.questions[3].id].sql
+    assert gold == "SELECT max(legs) FROM animal"
+    assert gold not in text(step.request)
+    assert gold not in " ".join(map(str, step.data.values()))

@@ -1,0 +1,198 @@
+"""The explorers without a browser: inputs lead to views, and an error is shown where it happened."""
+
+from types import SimpleNamespace
+
+import ipywidgets as w
+import pytest
+
+from workbench.explore.cache_browser import CacheBrowser
+from workbench.explore.pool_browser import PoolBrowser
+from workbench.explore.prompt_explorer import PromptExplorer
+from workbench.explore.steps import record
+from workbench.explore.widgets import button, guarded, watch
+from workbench.systems.baselines import direct
+
+
+@pytest.fixture
+def explorer(zoo):
+    for question in zoo.questions[:2]:
+        record(zoo.system, question, zoo.lab, pay=True)
+    study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
+    return PromptExplorer(study, {"one": zoo.system, "warm": direct("m/x", temperature=0.5)})
+
+
+def test_an_exception_in_a_callback_is_shown_and_goes_with_the_next():
+    place, text = w.HTML(), w.Text()
+    watch([text], lambda: 1 / len(text.value), place)
+    text.value = "x"
+    assert place.value == ""
+    text.value = ""
+    assert "ZeroDivisionError" in place.value
+    assert 'role="alert"' in place.value
+    text.value = "y"
+    assert place.value == ""
+
+
+def test_what_an_exception_says_is_escaped():
+    place = w.HTML()
+
+    def fail():
+        raise ValueError("<img src=x>")
+
+    guarded(fail, place)()
+    assert "<img" not in place.value
+
+
+def test_what_a_callback_sets_off_does_not_hide_its_exception():
+    place, text = w.HTML(), w.Text()
+    watch([text], lambda: None, place)
+
+    def fail():
+        text.value = "a"
+        raise ValueError("it broke")
+
+    guarded(fail, place)()
+    assert "it broke" in place.value
+
+
+def test_a_button_says_that_it_works():
+    place, seen = w.HTML(), []
+    made = button("Run", "wb-run", lambda: seen.append(made.description), place)
+    made.click()
+    assert (seen, made.description) == (["Run: working"], "Run")
+    assert "wb-run" in made._dom_classes
+
+
+def test_a_question_opens_with_its_prompt_and_price(explorer):
+    assert explorer.picker.question.id == "0"
+    assert "zoo, question 0?" in explorer.prompt.value
+    assert "running it costs nothing" in explorer.price.value
+    assert explorer.message.value == ""
+
+
+def test_another_question_opens_its_own(explorer):
+    explorer.picker.list.value = "1"
+    assert "zoo, question 1?" in explorer.prompt.value
+
+
+def test_a_search_narrows_the_list_and_nothing_found_empties_the_views(explorer):
+    explorer.picker.text.value = "question 1"
+    assert [value for _, value in explorer.picker.list.options] == ["1"]
+    assert "zoo, question 1?" in explorer.prompt.value
+    explorer.picker.text.value = "no such words"
+    assert explorer.picker.question is None
+    assert explorer.prompt.value == ""
+    press(explorer, "wb-run")
+    assert "no call is picked" in explorer.message.value
+
+
+def test_a_system_that_was_not_run_says_what_it_would_cost_and_asks_only_then(zoo, explorer):
+    explorer.system.value = "warm"
+    assert "1 calls to make" in explorer.missing.value
+    assert len(zoo.model.history) == 2
+    press(explorer, "wb-ask-missing")
+    assert explorer.missing.value == ""
+    assert len(zoo.model.history) == 3
+
+
+def test_an_edit_is_priced_before_it_is_run_and_undone_after(zoo, explorer):
+    explorer.editor.source.value = explorer.editor.source.value.replace("expert", "novice")
+    assert "1 calls to make" in explorer.price.value
+    assert len(zoo.model.history) == 2
+    press(explorer, "wb-run")
+    assert "novice" in zoo.model.history[-1].messages[0]["content"]
+    assert "EX (BIRD): right" in explorer.answer.value
+    assert "running it costs nothing" in explorer.price.value
+    press(explorer, "wb-reset")
+    assert "novice" not in explorer.editor.source.value
+
+
+def test_a_text_of_the_context_is_edited_and_kept_while_another_is_looked_at(explorer):
+    explorer.editor.variable.value = "hint"
+    explorer.editor.data.value = "count them all"
+    explorer.editor.variable.value = "question"
+    explorer.editor.variable.value = "hint"
+    assert explorer.editor.data.value == "count them all"
+    press(explorer, "wb-diff-button")
+    assert "<td>+</td><td>count them all</td>" in explorer.answer.value
+
+
+def test_a_template_that_cannot_be_read_says_where(explorer):
+    explorer.editor.source.value = "# System\n# User\n{{ question"
+    assert "generate/direct.md:3" in explorer.message.value
+    explorer.editor.source.value = "# System\n# User\n{{ question }}"
+    assert explorer.message.value == ""
+
+
+def test_all_questions_are_run_only_after_their_cost_was_seen(zoo, explorer):
+    explorer.editor.temperature.value = 0.2
+    press(explorer, "wb-run-all")
+    assert "see the cost for all questions first" in explorer.message.value
+    press(explorer, "wb-cost-all")
+    assert "2 requests: 0 answers held, 2 calls to make" in explorer.everywhere.value
+    press(explorer, "wb-run-all")
+    assert "Of 2 questions, 1 were right before and 1 are after" in explorer.everywhere.value
+    assert len(zoo.model.history) == 4
+
+
+def test_an_edited_template_is_saved_and_not_overwritten(explorer, tmp_path):
+    explorer.editor.source.value = "# System\n# User\n{{ question }}"
+    explorer.folder.value = str(tmp_path / "mine")
+    press(explorer, "wb-save")
+    assert "Saved" in explorer.message.value
+    explorer.editor.source.value = "# System\n# User\n{{ hint }}"
+    press(explorer, "wb-save")
+    assert "is there and differs" in explorer.message.value
+    assert (tmp_path / "mine/generate/direct.md").read_text().endswith("{{ question }}")
+
+
+def test_the_pool_browser_shows_candidates_with_their_verdicts(zoo):
+    selection = record(zoo.system, zoo.questions[0], zoo.lab, pay=True).selection
+    study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
+    browser = PoolBrowser(study, a_run(selection, correct=True))
+    assert "1 candidates, 1 different results" in browser.pool.value
+    assert "right; ★ chosen" in browser.pool.value
+    assert "Regrets: 0 of 1 questions" in browser.regrets.value
+    browser.picker.list.value = "3"
+    assert "was not part of this run" in browser.pool.value
+
+
+def test_the_cache_browser_opens_a_call_and_asks_again(zoo):
+    record(zoo.system, zoo.questions[0], zoo.lab, pay=True)
+    browser = CacheBrowser(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark))
+    assert "Call of generate/direct" in browser.call.value
+    assert "would cost about" in browser.price.value
+    zoo.model.otherwise = "SELECT 2"
+    press(browser, "wb-ask-again")
+    assert "<td>+</td><td>SELECT 2</td>" in browser.call.value
+    browser.text.value = "not in any reply"
+    assert browser.call.value == ""
+    press(browser, "wb-ask-again")
+    assert "no call is picked" in browser.message.value
+
+
+def test_an_empty_lab_book_is_shown_as_one(zoo):
+    browser = CacheBrowser(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark))
+    assert browser.list.options == ()
+    assert browser.message.value == ""
+
+
+def a_run(selection, *, correct):
+    import pandas as pd
+
+    about = {"question_id": ["0"], "db_id": "zoo", "difficulty": "simple", "sql": selection.sql}
+    questions = pd.DataFrame(about | {"correct": correct, "oracle": correct})
+    trials = pd.DataFrame(about | {"generator": "direct", "correct": correct, "chosen": True})
+    return SimpleNamespace(questions=questions, trials=trials, selection=lambda _: selection)
+
+
+def press(explorer, kind):
+    """Click the button of that class, wherever it stands."""
+    waiting = [explorer.box]
+    while waiting:
+        widget = waiting.pop()
+        if kind in widget._dom_classes and isinstance(widget, w.Button):
+            widget.click()
+            return
+        waiting += getattr(widget, "children", ())
+    raise AssertionError(f"no button {kind}")

@@ -1,0 +1,116 @@
+"""The papers' taxonomies are there as published; a user's own is read strictly."""
+
+from fractions import Fraction
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.label.taxonomy import CAUSES, WHICH, load_taxonomy, open_taxonomy, published
+
+
+def names(found):
+    return [category.name for category in found.categories]
+
+
+def test_chase_sql_sorts_unanswered_cases_by_five_and_sets_wrong_gold_apart():
+    found = open_taxonomy("CHASE-SQL")
+    assert names(found) == [
+        "Schema Linking",
+        "Wrong Logic",
+        "SQL Functions",
+        "Joins",
+        "Ignoring Evidence",
+        "Wrong Golden Query",
+    ]
+    assert [category.name for category in found.categories if category.apart] == [
+        "Wrong Golden Query"
+    ]
+    assert (found.cases, found.share) == ("no correct candidate", Fraction(1, 3))
+
+
+def test_chase_sql_sorts_failed_selections_by_four():
+    found = open_taxonomy("chase-sql selection")
+    assert names(found) == [
+        "Wrong Picking",
+        "Wrong Golden Query",
+        "Vague Question",
+        "Data Integrity",
+    ]
+    assert found.cases == "selection failed"
+
+
+def test_chess_has_three_categories_with_sub_categories():
+    found = open_taxonomy("CHESS")
+    assert [(category.name, len(category.parts)) for category in found.categories] == [
+        ("Incorrectly Predicted SQL", 9),
+        ("Vague Question", 1),
+        ("Incorrect Golden SQL", 6),
+    ]
+
+
+def test_mac_sql_has_eight():
+    assert len(names(open_taxonomy("MAC-SQL"))) == 8
+
+
+@pytest.mark.parametrize("name", sorted(published()))
+def test_every_cause_leads_to_one_category_of_a_paper_at_most(name):
+    choices = [one.suggested_by for _, one in open_taxonomy(name).choices()]
+    given = [cause for causes in choices for cause in causes]
+    assert len(given) == len(set(given))
+    assert set(given) <= set(CAUSES)
+    assert {cause for cause in CAUSES if open_taxonomy(name).suggested(cause)} == set(given)
+
+
+def test_a_taxonomy_of_ones_own_can_be_as_short_as_its_names(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\ncategories: [wrong, {name: right, parts: [nearly]}]\n")
+    found = open_taxonomy(str(path))
+    assert [choice for choice, _ in found.choices()] == [
+        ("wrong", ""),
+        ("right", ""),
+        ("right", "nearly"),
+    ]
+    assert (found.cases, found.share) == (WHICH[0], 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("name: [", "not YAML"),
+        ("- a\n- b", "must have fields such as name"),
+        ("name: mine", "must be a list of categories"),
+        ("name: mine\ncategories: [3]", "number 1 must have fields"),
+        ("name: 3\ncategories: [a]", "name must be a text, not 3"),
+        ("name: mine\ncategories: [a, a]", "'a' stands there twice"),
+        ("name: mine\ncategories: [{name: a, color: red}]", "no field 'color'"),
+        ("name: mine\ncategories: [{name: a, suggested_by: [luck]}]", "'luck' is none of"),
+        ("name: mine\ncategories: [{name: a, suggested_by: luck}]", "must be a list"),
+        ("name: mine\ncategories: [{name: a, parts: [{name: b, parts: [c]}]}]", "no field 'parts'"),
+        ("name: mine\ncategories: [a]\ncases: some", "cases is 'some'"),
+        ("name: mine\ncategories: [a]\nshare: 1/0", "share is '1/0'"),
+        ("name: mine\ncategories: [a]\nshare: 2", "share is 2"),
+        ("!!python/object/apply:os.getcwd []", "not YAML"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_one_line(tmp_path, text, what):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(BadInputError) as raised:
+        load_taxonomy(path)
+    assert what in str(raised.value)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_name_that_is_unknown_says_which_there_are():
+    with pytest.raises(
+        BadInputError, match="there are CHASE-SQL selection, CHASE-SQL, CHESS, MAC-SQL"
+    ):
+        open_taxonomy("DIN-SQL")
+
+
+def test_a_category_that_is_not_there_is_refused():
+    found = open_taxonomy("CHESS")
+    found.check("Vague Question", "Column")
+    with pytest.raises(BadInputError, match="no category 'Vague Question / Table'"):
+        found.check("Vague Question", "Table")

@@ -1,0 +1,93 @@
+"""Out and back: field for field, and with nothing in it that a spreadsheet would run."""
+
+import csv
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workbench.errors import BadInputError
+from workbench.label.store import LabelStore, label_of
+from workbench.label.transfer import export, import_labels, load
+
+NASTY = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\tx",
+    "\rx",
+    "\nx",
+    "'",
+    "'=1",
+    '"',
+    "a,b",
+    "",
+    "\0",
+    "é 😀",
+]
+
+
+def labelled(case, note, **more):
+    return label_of(case, "T", note or "a", annotator="me", note=note, **more)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_what_comes_back_is_what_went_out(make_case, tmp_path, ending):
+    labels = tuple(
+        labelled(make_case(sql, text=sql), note, automatic=note == "=1+1")
+        for note, sql in zip(NASTY, reversed(NASTY), strict=True)
+    )
+    path = tmp_path / f"labels.{ending}"
+    assert export(labels, path) == len(NASTY)
+    assert load(path) == labels
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(note=st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_note_comes_back(make_case, tmp_path, ending, note):
+    path = tmp_path / f"any.{ending}"
+    label = labelled(make_case(), note)
+    export([label], path)
+    assert load(path) == (label,)
+
+
+def test_no_cell_begins_like_a_formula(make_case, tmp_path):
+    path = tmp_path / "labels.csv"
+    export([labelled(make_case(note, text=note), note) for note in NASTY], path)
+    with path.open(newline="", encoding="utf-8") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+
+
+def test_what_is_there_already_is_not_added_again(make_case, labels, tmp_path):
+    labels.add([labelled(make_case(), "one")])
+    export(labels.labels(), tmp_path / "out.csv")
+    labels.add([labelled(make_case(), "two")])
+    export(labels.labels(), tmp_path / "both.jsonl")
+
+    other = LabelStore(tmp_path / "other.jsonl")
+    assert import_labels(tmp_path / "out.csv", other) == 1
+    assert import_labels(tmp_path / "out.csv", other) == 0
+    assert import_labels(tmp_path / "both.jsonl", other) == 1
+    assert other.labels() == labels.labels()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("a.csv", "id,note\n1,x\n", "label 1: no label, for its at is None"),
+        ("a.jsonl", "{", "not JSONL"),
+        ("a.jsonl", "3\n", "label 1: not an object but 3"),
+        ("a.csv", 'a,"b', "not CSV"),
+        ("a.xlsx", "", "ends in .csv or .jsonl"),
+    ],
+)
+def test_a_file_of_anything_else_is_refused_in_one_line(labels, tmp_path, name, text, what):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(BadInputError) as raised:
+        import_labels(path, labels)
+    assert what in str(raised.value)
+    assert "\n" not in str(raised.value)

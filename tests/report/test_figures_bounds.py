@@ -1,0 +1,55 @@
+"""The bounds drawn are those that evaluation computes."""
+
+import pandas as pd
+import pytest
+
+from workbench.evaluate.bounds import lower_bound, upper_bound
+from workbench.report.figures.bounds import (
+    TOGETHER,
+    bounds,
+    bounds_by_difficulty,
+    bounds_by_generator,
+)
+
+
+def verdicts(frame):
+    return {q: rows.tolist() for q, rows in frame.groupby("question_id")["correct"]}
+
+
+def test_each_point_is_the_exact_expectation(trials):
+    frame = trials()
+    data = bounds(frame)
+    for row in data.itertuples():
+        part = frame if row.generator == TOGETHER else frame[frame["generator"] == row.generator]
+        assert row.upper == upper_bound(verdicts(part), row.k)
+        assert row.lower == lower_bound(verdicts(part), row.k)
+    assert data[data["generator"] == TOGETHER]["k"].max() == 9
+    assert set(data["run"]) == {"a1b2c3d4e5f6"}
+
+
+def test_one_generator_has_no_line_for_all_together(trials):
+    assert set(bounds(trials(("query_plan",)))["generator"]) == {"query_plan"}
+
+
+def test_what_was_selected_stands_beside_its_k(trials):
+    selected = pd.DataFrame(
+        {"generator": ["query_plan", TOGETHER], "k": [3, 9], "EX": [61.0, 62.0]}
+    )
+    data = bounds_by_generator(trials(), selected, stamp="N = 36").data
+    assert data.dropna(subset="selected")[["generator", "k", "selected"]].to_numpy().tolist() == [
+        ["query_plan", 3, 61.0],
+        [TOGETHER, 9, 62.0],
+    ]
+
+
+def test_by_difficulty_all_generators_count_together(trials):
+    data = bounds_by_difficulty(trials(), stamp="N = 36").data
+    assert data.groupby("difficulty")["k"].max().tolist() == [9, 9, 9, 9]
+
+
+def test_a_scale_shared_by_panels_holds_both(trials):
+    figure = bounds_by_difficulty(trials(), stamp="N = 36")
+    low, high = figure.axes[0].get_ylim()
+    assert low <= figure.data["lower"].min()
+    assert high >= figure.data["upper"].max()
+    assert figure.axes[1].get_ylim() == pytest.approx((low, high))

@@ -1,0 +1,59 @@
+"""Examples from training questions: the most alike first, as many as are asked for."""
+
+from dataclasses import replace
+
+import pytest
+
+from workbench.benchmarks.named import open_benchmark
+from workbench.db.execute import Executor
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+from workbench.systems.few_shot import few_shot
+from workbench.systems.system import solve
+from workbench.train.examples import training_examples
+from workbench.types import Example
+
+EXAMPLES = (
+    Example("How tall is the oldest tower?", "SELECT 1"),
+    Example("How many ships fly a flag?", "SELECT 2"),
+    Example("How many cargo ships fly the flag of Malta?", "SELECT 3", "a hint"),
+)
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """What the model is asked with so many examples, and what came of it."""
+    benchmark = open_benchmark("bundled-dev")
+    question = replace(benchmark.questions[0], text="How many cargo ships fly a flag of Cyprus?")
+
+    def ask(shown):
+        model = Scripted(otherwise="```sql\nSELECT 4\n```")
+        lab = Lab(Client(store, send=model), executor, benchmark.database)
+        selection = solve(few_shot("some/model", EXAMPLES, shown), question, lab)
+        return model.history[0].messages[-1]["content"], selection
+
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+        yield ask
+
+
+def test_the_most_alike_stand_first(asked):
+    prompt, selection = asked(3)
+    places = [prompt.index(f"SQL: SELECT {n}") for n in (3, 2, 1)]
+    assert places == sorted(places)
+    assert "Hint: a hint" in prompt
+    assert selection.trials[0].candidate.generator == "training_examples"
+
+
+def test_no_more_are_shown_than_asked_for(asked):
+    prompt, _ = asked(1)
+    assert prompt.count("\nSQL: ") == 1
+
+
+def test_a_training_split_becomes_examples():
+    split = open_benchmark("bundled-train")
+    found = training_examples(split)
+    assert len(found) == len(split.questions)
+    first = split.questions[0]
+    assert found[0] == Example(first.text, split.golds[first.id].sql, first.evidence)

@@ -1,0 +1,87 @@
+"""Hyper-parameters asked for are the ones used: every step that asks a model, at 0 and above it."""
+
+import importlib
+import pkgutil
+import sqlite3
+from contextlib import closing
+from dataclasses import fields, is_dataclass
+from types import SimpleNamespace
+
+import pytest
+
+from workbench.db.execute import Executor
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.llm.scripted import Scripted
+from workbench.prompts.prompt import names
+from workbench.select.unit_tests import UnitTester
+from workbench.store import Store
+from workbench.types import Candidate, Context, Question, Trial
+
+QUESTION = Question("q1", "zoo", "Which animals have four legs?")
+EMPTY = "SELECT name FROM animal WHERE legs = 'four'"
+TWO = ("SELECT name FROM animal", "SELECT name FROM animal WHERE legs = 4")
+CALLED_WITH = {
+    "retrieve": lambda it: (it.lab, QUESTION),
+    "prune": lambda it: (it.lab, it.context),
+    "generate": lambda it: (it.lab, it.context),
+    "fix": lambda it: (it.lab, it.context, it.trial(EMPTY)),
+    "select": lambda it: (it.lab, it.context, [it.trial(sql) for sql in TWO]),
+}
+# What a step needs to be told so that it asks at all.
+NEEDS = {"Selector": {"mean_columns": 1}}
+
+
+def _steps():
+    """The dataclasses of the verbs' modules that have a temperature, by room."""
+    for room in CALLED_WITH:
+        package = importlib.import_module(f"workbench.{room}")
+        for found in pkgutil.iter_modules(package.__path__):
+            module = importlib.import_module(f"workbench.{room}.{found.name}")
+            for kind in vars(module).values():
+                own = is_dataclass(kind) and kind.__module__ == module.__name__
+                if own and any(field.name == "temperature" for field in fields(kind)):
+                    yield pytest.param(room, kind, id=kind.__name__)
+
+
+STEPS = list(_steps())
+
+
+@pytest.fixture
+def made(tmp_path):
+    path = tmp_path / "zoo.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(
+            "CREATE TABLE animal(name TEXT, legs INTEGER);"
+            "INSERT INTO animal VALUES ('bat', 2), ('cat', 4);"
+        )
+    script = Scripted(otherwise='["The query should restrict legs to 4."]')
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+        lab = Lab(Client(store, send=script), executor, lambda _: path)
+        yield SimpleNamespace(
+            lab=lab,
+            context=Context(QUESTION, lab.schema("zoo")),
+            trial=lambda sql: Trial(Candidate(sql, "g", 2), executor.execute(path, sql)),
+            asked=script.history,
+        )
+
+
+@pytest.mark.parametrize(("room", "kind"), STEPS)
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_the_temperature_asked_for_is_the_one_sent(made, room, kind, temperature):
+    every = [field.name for field in fields(kind) if field.name.endswith("temperature")]
+    step = kind("test/model", **dict.fromkeys(every, temperature), **NEEDS.get(kind.__name__, {}))
+    step(*CALLED_WITH[room](made))
+    assert made.asked
+    assert [request.parameters for request in made.asked] == [{"temperature": temperature}] * len(
+        made.asked
+    )
+
+
+def test_these_steps_ask_every_prompt_of_ours(made):
+    for room, kind in (step.values for step in STEPS):
+        needs = NEEDS.get(kind.__name__, {})
+        variants = [{"by": "test"}, {"by": "candidate"}] if kind is UnitTester else [{}]
+        for variant in variants:
+            kind("test/model", **needs, **variant)(*CALLED_WITH[room](made))
+    assert {request.prompt for request in made.asked} == set(names())

@@ -1,0 +1,85 @@
+"""`workbench lab`: it starts on the notebooks, leaves the user's Jupyter alone, and ends without a trace."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from contextlib import closing
+
+import pytest
+from click.testing import CliRunner
+
+from workbench import jupyter
+from workbench.errors import BadInputError
+
+ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+/)(.*)\?token=(\w+)")
+
+
+@pytest.fixture
+def invoke(monkeypatch):
+    """Run the command in this process, with an environment that it may change."""
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    return lambda *arguments: CliRunner().invoke(
+        jupyter.lab, arguments, catch_exceptions=False, standalone_mode=False
+    )
+
+
+def test_it_prints_an_address_that_answers_and_ctrl_c_leaves_nothing_behind(tmp_path):
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks/explore.ipynb").write_text("{}")
+    user = tmp_path / "user"
+    user.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workbench", "lab", "--no-browser"],
+        cwd=tmp_path,
+        env=os.environ | {"HOME": str(user), "WORKBENCH_HOME": "book"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        url = process.stdout.readline().split()[0]
+        server, page, token = ADDRESS.fullmatch(url).groups()
+        with urllib.request.urlopen(  # noqa: S310  the address is our own server's
+            f"{server}api/contents/?token={token}", timeout=20
+        ) as reply:
+            root = json.load(reply)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.communicate()
+    assert page == "lab/tree/notebooks/explore.ipynb"
+    assert "notebooks" in {entry["name"] for entry in root["content"]}
+    assert (process.returncode, out, err) == (0, "", "")
+    assert {path.name for path in user.iterdir()} <= {".ipython"}
+    assert list((tmp_path / "book/jupyter/runtime").glob("jpserver*")) == []
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(invoke):
+    with closing(socket.socket()) as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(BadInputError, match=rf"--port {port}: .*in use; name another"):
+            invoke("--no-browser", "--port", str(port))
+
+
+def test_without_jupyterlab_it_says_what_to_install(invoke, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
+    with pytest.raises(BadInputError, match="pip install jupyterlab"):
+        invoke("--no-browser")
+
+
+def test_a_setting_that_the_user_changed_stays(tmp_path, invoke, monkeypatch):
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    jupyter._set_apart(tmp_path)
+    (file,) = (tmp_path / "jupyter").rglob("*.jupyterlab-settings")
+    assert json.loads(file.read_text()) == {"fetchNews": "false", "checkForUpdates": False}
+    file.write_text("{}")
+    jupyter._set_apart(tmp_path)
+    assert file.read_text() == "{}"

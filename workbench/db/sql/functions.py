@@ -1,0 +1,30 @@
+"""Which functions a query calls."""
+
+import re
+
+from sqlglot import exp
+
+from workbench.db.sql.parse import is_aggregate, parse
+
+
+def functions(sql: str) -> frozenset[str]:
+    """The names of the scalar functions that a query calls, with CAST, CASE and the operators || and /."""
+    tree = parse(sql)
+    if isinstance(tree, str):
+        return frozenset()
+    found = set()
+    for node in tree.walk():
+        if operator := _OPERATORS.get(type(node)):
+            found.add(operator)
+        elif isinstance(node, exp.Func) and not is_aggregate(node) and not _is_no_call(node):
+            name = re.match(r"\w+(?=\()", node.sql(dialect="sqlite"))
+            found |= {name[0].upper()} if name else set()
+    return frozenset(found)
+
+
+_OPERATORS: dict[type[exp.Expr], str] = {exp.Div: "/", exp.DPipe: "||", exp.Case: "CASE"}
+
+
+def _is_no_call(node: exp.Expr) -> bool:
+    of_case = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
+    return of_case or isinstance(node, exp.Connector | exp.Predicate | exp.AggFunc)

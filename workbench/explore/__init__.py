@@ -1,0 +1,1 @@
+"""Looking around: prompts, pools of candidates, and the lab book's calls."""

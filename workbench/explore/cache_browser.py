@@ -1,0 +1,118 @@
+"""The cache browser: the lab book's calls; open one, see what asking again costs, ask again."""
+
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+
+from workbench.errors import BadInputError
+from workbench.explore.calls import ask_again, call_html, calls_table, cost_again, open_call, totals
+from workbench.explore.compare import text_diff
+from workbench.explore.widgets import button, explorer, fill, labelled, row, shown, title, watch
+from workbench.llm.cache import Call
+from workbench.report.markup import Html, line, table, view
+
+if TYPE_CHECKING:
+    from workbench.study.study import Study
+
+ORDERS = ("newest", "dearest", "longest", "slowest")
+
+
+class CacheBrowser:
+    """Show it as the last line of a cell."""
+
+    def __init__(self, study: "Study") -> None:
+        self._client = study.lab.client
+        self.message, self.call = shown("wb-message"), shown("wb-call-view")
+        self.price, self.totals = shown("wb-price-view"), shown("wb-totals-view")
+        known = totals(self._client.store)
+        choices = {
+            name: sorted(set(known[name])) if len(known) else [] for name in ("prompt", "model")
+        }
+        self.prompt, self.model = (
+            labelled(w.Dropdown(options=[("all", ""), *((v, v) for v in values)]), *names)
+            for values, names in zip(
+                choices.values(), (("Prompt", "wb-prompt"), ("Model", "wb-model")), strict=True
+            )
+        )
+        self.order = labelled(w.Dropdown(options=ORDERS), "Order", "wb-order")
+        self.text = labelled(w.Text(continuous_update=False), "In the reply", "wb-search", "260px")
+        self.list = labelled(w.Select(rows=10), "Call", "wb-calls", "99%")
+        self.box = explorer(
+            "wb-cache-browser",
+            self.totals,
+            title("Which call"),
+            row(self.prompt, self.model, self.order, self.text),
+            self.list,
+            self.price,
+            row(button("Ask again", "wb-ask-again", self._ask_again, self.message)),
+            self.message,
+            self.call,
+        )
+        self.totals.value = totals_html(self._client.store)
+        watch([self.prompt, self.model, self.order, self.text], self._fill, self.message)
+        watch([self.list], self._open, self.message)
+        self._fill()
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        return self.box._repr_mimebundle_(**options)
+
+    @property
+    def opened(self) -> Call:
+        if self.list.value is None:
+            raise BadInputError("no call is picked")
+        return open_call(self._client.store, self.list.value)
+
+    def _fill(self) -> None:
+        found = calls_table(
+            self._client.store,
+            self.prompt.value,
+            self.model.value,
+            self.text.value,
+            self.order.value,
+        )
+        fill(self.list, [(_option(each), each.key) for each in found.itertuples()])
+        if self.list.value is None:
+            self.call.value = self.price.value = ""
+
+    def _open(self) -> None:
+        if self.list.value is None:
+            return
+        call = self.opened
+        self.call.value = call_html(call)
+        self.price.value = view(
+            "Asking it again",
+            line(f"would cost {cost_again(call)}; the new reply takes the place of this one."),
+        )
+
+    def _ask_again(self) -> None:
+        before = self.opened
+        answer = ask_again(self._client, before)
+        if answer.fault:
+            raise BadInputError(f"no answer came: {answer.error}")
+        self.call.value = text_diff(
+            before.text, answer.text, "The reply before and after"
+        ) + call_html(self.opened)
+
+
+def totals_html(store: Any) -> Html:
+    """Calls, tokens and dollars of each prompt and model, as a table."""
+    known = totals(store)
+    return view("The lab book's calls", table(list(known.columns), known.itertuples(index=False)))
+
+
+def _option(each: Any) -> str:
+    paid = (
+        "no price"
+        if each.dollars is None or each.dollars != each.dollars
+        else f"${each.dollars:.4f}"
+    )
+    tokens = f"{each.input_tokens:,} + {each.output_tokens:,} tokens"
+    told = (
+        f"{each.created:%Y-%m-%d %H:%M}",
+        each.prompt,
+        each.model,
+        f"sample {each.sample}",
+        tokens,
+        paid,
+    )
+    return " · ".join(told)

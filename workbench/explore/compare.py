@@ -1,0 +1,111 @@
+"""Two prompts, replies or runs side by side: what differs, and which questions flipped."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.db.sql.reply import extract_sql
+from workbench.evaluate.judge import judge
+from workbench.explore.steps import Step
+from workbench.lab import Lab
+from workbench.pool import pool_of
+from workbench.report.markup import Html, line, table, view, views
+from workbench.types import Candidate, Completion, Request, Trial
+
+if TYPE_CHECKING:
+    from workbench.study.runs import Run
+
+_AROUND = 3  # equal lines shown before and after a change
+
+
+def text_diff(before: str, after: str, title: str = "What changed") -> Html:
+    """Two texts line by line: + and - stand before lines that only one of them has."""
+    old, new = before.split("\n"), after.split("\n")
+    rows: list[tuple[str, str]] = []
+    groups = SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND)
+    for number, group in enumerate(groups):
+        if number:
+            rows.append(("…", ""))
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                rows += [("", text) for text in old[i1:i2]]
+            else:
+                rows += [("-", text) for text in old[i1:i2]]
+                rows += [("+", text) for text in new[j1:j2]]
+    if not rows:
+        return view(title, line("The two are equal."), kind="wb-diff")
+    marks = [{"+": "plus", "-": "minus"}.get(sign, "") for sign, _ in rows]
+    return view(title, table(("", "line"), rows, marks=marks), kind="wb-diff")
+
+
+def text(request: Request) -> str:
+    """A request's messages as one text."""
+    return "\n\n".join(f"# {m.get('role')}\n{m.get('content')}" for m in request.messages)
+
+
+def verdicts(
+    lab: Lab, benchmark: Benchmark, steps: Sequence[Step], answers: Sequence[Completion]
+) -> pd.DataFrame:
+    """One row a question: the SQL in the reply to its step, and whether it is right."""
+    asked = {step.request.question: step for step in steps}
+    part = replace(benchmark, questions=tuple(q for q in benchmark.questions if q.id in asked))
+    trials = [Trial(Candidate(extract_sql(answer.text).sql, "reply")) for answer in answers]
+    found = judge(part, pool_of(zip(asked, trials, strict=True)), lab.executor)
+    metric = "ex_spider" if benchmark.family == "spider" else "ex_bird"
+    return found[["question_id", "sql"]].assign(correct=found[metric] == 1.0)
+
+
+def flips(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+    """The questions that one of two runs answers right: those won first, then those lost.
+
+    Both are tables with question_id, sql and correct, as a run's `questions`; only questions that both
+    have are compared.
+    """
+    names = ["question_id", "sql", "correct"]
+    both = before[names].merge(after[names], on="question_id", suffixes=("_before", "_after"))
+    was, now = both["correct_before"].astype(bool), both["correct_after"].astype(bool)
+    both.insert(1, "change", (now & ~was).map({True: "won", False: "lost"}))
+    found = both[was != now].sort_values("change", ascending=False, kind="stable")
+    return found[["question_id", "change", "sql_before", "sql_after"]].reset_index(drop=True)
+
+
+def flips_html(
+    before: pd.DataFrame, after: pd.DataFrame, title: str = "Questions that flip"
+) -> Html:
+    """How many are right before and after, and the questions that flipped with both queries."""
+    found = flips(before, after)
+    names = ["question_id", "correct"]
+    both = before[names].merge(after[names], on="question_id", suffixes=("_before", "_after"))
+    was, now = int(both["correct_before"].sum()), int(both["correct_after"].sum())
+    won = int((found["change"] == "won").sum())
+    signs = {"won": "+ won", "lost": "- lost"}
+    rows = [
+        (r.question_id, signs[str(r.change)], r.sql_before, r.sql_after) for r in found.itertuples()
+    ]
+    marks = ["plus" if change == "won" else "minus" for change in found["change"]]
+    return view(
+        title,
+        line(
+            f"Of {len(both):,} questions, {was:,} were right before and {now:,} are after: "
+            f"{won:,} won, {len(found) - won:,} lost."
+        ),
+        table(("question", "change", "before", "after"), rows, marks=marks) if rows else "",
+        kind="wb-flips",
+    )
+
+
+def runs_html(before: "Run", after: "Run") -> Html:
+    """Two cached runs: the price of each, and the questions that flipped."""
+    names = ("calls", "input_tokens", "output_tokens", "dollars")
+    rows = [
+        (run.name, run.id, *(f"{run.questions[name].sum():,.10g}" for name in names))
+        for run in (before, after)
+    ]
+    return views(
+        view("What each would cost, all asked anew", table(("system", "run", *names), rows)),
+        flips_html(before.questions, after.questions),
+    )

@@ -1,0 +1,51 @@
+"""The pool browser: all candidates of a question, and the questions where the choice went wrong."""
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.explore.pools import regrets_html
+from workbench.explore.widgets import Picker, explorer, shown, title
+from workbench.report.markup import line, view
+from workbench.report.selections import pool_html
+
+if TYPE_CHECKING:
+    from workbench.study.runs import Run
+    from workbench.study.study import Study
+
+
+class PoolBrowser:
+    """Show it as the last line of a cell."""
+
+    def __init__(self, study: "Study", run: "Run") -> None:
+        self._run = run
+        self.message, self.pool = shown("wb-message"), shown("wb-pool-view")
+        name = study.benchmark.name
+        self.picker = Picker([study.benchmark], {name: run.questions}, self._show, self.message)
+        self.regrets = shown("wb-regrets-view")
+        self.regrets.value = regrets_html(run.questions, run.trials)
+        self.box = explorer(
+            "wb-pool-browser",
+            self.regrets,
+            title("Which question"),
+            self.picker.box,
+            self.message,
+            self.pool,
+        )
+        self._show()
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        return self.box._repr_mimebundle_(**options)
+
+    def _show(self) -> None:
+        question = self.picker.question
+        if question is None or question.id not in set(self._run.questions["question_id"]):
+            told = (
+                "no question fits"
+                if question is None
+                else f"{question.id} was not part of this run"
+            )
+            self.pool.value = view("No candidates", line(told))
+            return
+        trials = self._run.trials
+        mine = trials[trials["question_id"] == question.id]
+        right = [bool(correct) for correct in mine["correct"]]
+        self.pool.value = pool_html(self._run.selection(question.id), right)

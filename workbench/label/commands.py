@@ -1,0 +1,98 @@
+"""`workbench label ...`: what labels there are, how far annotators agree, and labels out to files and back."""
+
+from pathlib import Path
+
+import click
+
+from workbench.errors import BadInputError
+from workbench.label.store import LabelStore
+from workbench.label.taxonomy import open_taxonomy, published
+
+_name = click.argument("name")
+_of = click.option("--taxonomy", "chosen", metavar="NAME", help="Only labels of this taxonomy.")
+_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@click.group()
+def label() -> None:
+    """Look at labels of errors, and move them.
+
+    Labels are given in a notebook: notebooks/label_errors.ipynb. NAME is that of the benchmark which they
+    are about, such as bundled-dev; they lie in the folder labels of the workbench's home.
+    """
+
+
+@label.command()
+@click.argument("name", required=False)
+def taxonomies(name: str | None) -> None:
+    """List the taxonomies, or show one: a paper's by NAME, or your own by its YAML file."""
+    for one in [open_taxonomy(name)] if name else published().values():
+        print(f"{one.name} ({one.source})" if one.source else one.name)
+        for (category, part), what in one.choices() if name else ():
+            print(f"  {'  ' if part else ''}{part or category}: {what.meaning}".rstrip(": "))
+
+
+@label.command()
+@_name
+@_of
+def show(name: str, chosen: str | None) -> None:
+    """Count the labels by taxonomy, category and annotator."""
+    from workbench.label.frames import labels_frame  # noqa: PLC0415  pandas: half a second
+
+    store = _existing(name)
+    frame = labels_frame(store.labels(taxonomy=chosen))
+    by = ["taxonomy", "category", "subcategory", "annotator"]
+    print(frame.groupby(by).size().rename("n").reset_index().to_string(index=False))
+    if store.torn:
+        print(f"{store.torn} lines of {store.path} were cut off by a crash and are left out")
+
+
+@label.command()
+@_name
+@click.option("--taxonomy", "chosen", metavar="NAME", required=True, help="Whose labels.")
+@click.option("--subcategories", is_flag=True, help="Count another sub-category as disagreement.")
+def agreement(name: str, chosen: str, *, subcategories: bool) -> None:
+    """Say how far annotators agree beyond chance, and which cases they dispute."""
+    from workbench.label import agreement as measures  # noqa: PLC0415  pandas: half a second
+
+    labels = _existing(name).labels(taxonomy=chosen)
+    table = measures.agreement(labels, subcategories=subcategories)
+    print(table.to_string(index=False, float_format="%.3f") if len(table) else "one annotator only")
+    for given in measures.disputes(labels).values():
+        said = "; ".join(
+            f"{one.annotator}: {' / '.join(filter(None, (one.category, one.subcategory)))}"
+            for one in given
+        )
+        print(f"question {given[0].question_id} on {given[0].db_id}: {said}")
+
+
+@label.command("export")
+@_name
+@_file
+@_of
+def export_(name: str, file: Path, chosen: str | None) -> None:
+    """Write the labels to FILE, which ends in .csv or .jsonl. No spreadsheet takes a cell for a formula."""
+    from workbench.label.transfer import export  # noqa: PLC0415
+
+    print(f"{file}: {export(_existing(name).labels(taxonomy=chosen), file)} labels")
+
+
+@label.command("import")
+@_name
+@_file
+def import_(name: str, file: Path) -> None:
+    """Add the labels of FILE that are not there yet."""
+    from workbench.label.transfer import import_labels  # noqa: PLC0415
+
+    store = LabelStore.named(name)
+    print(f"{store.path}: {import_labels(file, store)} labels added")
+
+
+def _existing(name: str) -> LabelStore:
+    store = LabelStore.named(name)
+    if not store.path.exists():
+        there = ", ".join(sorted(path.stem for path in store.path.parent.glob("*.jsonl")))
+        raise BadInputError(
+            f"no labels {name!r} in {store.path.parent}; there are {there or 'none'}"
+        )
+    return store

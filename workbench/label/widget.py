@@ -1,0 +1,63 @@
+"""The labelling widget for JupyterLab: a session, its panel, and the keys and clicks that drive it."""
+
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.label.case import Case
+from workbench.label.panel import panel
+from workbench.label.session import Session
+from workbench.label.store import LabelStore
+from workbench.label.taxonomy import Taxonomy
+
+_HERE = Path(__file__).parent
+
+
+class Labeller(anywidget.AnyWidget):
+    """Shows one case after another and keeps each label at once. `session` can be driven from code as well."""
+
+    _esm = _HERE / "widget.js"
+    _css = _HERE / "widget.css"
+    panel: Any = traitlets.List().tag(sync=True)
+    note = traitlets.Unicode().tag(sync=True)
+    status = traitlets.Unicode().tag(sync=True)
+    error = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+        self.on_msg(self._on_message)
+        self._show()
+
+    def _on_message(self, _: Any, message: dict[str, Any], __: Any) -> None:
+        """Take a step; whatever goes wrong is shown, since nobody sees what a callback prints."""
+        error = ""
+        try:
+            note = message.get("note")
+            self.session.step(str(message["do"]), str(message.get("value", "")), note)
+            self._show()
+        except Exception:  # noqa: BLE001  shown in the widget
+            error = traceback.format_exc(limit=-3)
+        self.error = error
+
+    def _show(self) -> None:
+        with self.hold_sync():
+            self.panel = panel(self.session)
+            self.note = self.session.note() if self.session.cases else ""
+            self.status = self.session.status
+
+
+def label(
+    cases: Sequence[Case],
+    taxonomy: Taxonomy,
+    store: LabelStore,
+    annotator: str,
+    *,
+    suggestions: bool = False,
+) -> Labeller:
+    """A widget to label the cases with; it begins at the first one without a label."""
+    return Labeller(Session(cases, taxonomy, store, annotator, suggestions=suggestions))
