@@ -16,7 +16,7 @@ FLOORS: list[set[str]] = [
     {"systems", "parallel"},
     {"train", "report"},
     {"study"},
-    {"label", "explore"},
+    {"label", "explore", "jupyter"},
     {"experiment"},
     {"cli"},
     {"__main__"},

@@ -40,6 +40,8 @@ class _Group(click.Group):
 
     _LATER: Mapping[str, tuple[str, str]] = {
         "reproduce": ("workbench.experiment.commands", "Run an experiment's notebooks."),
+        "lab": ("workbench.jupyter", "Open the notebooks in JupyterLab."),
+        "label": ("workbench.label.commands", "Look at labels of errors, and move them."),
         "preview": ("workbench.experiment.commands", "Say what an experiment would cost."),
         "trace": ("workbench.experiment.commands", "Show the SQL and calls behind a number."),
     }

@@ -106,9 +106,19 @@ class Desk:
         """Scroll something to the top of the screen."""
         locator.evaluate("element => element.scrollIntoView()")
 
-    def small(self, name, **parameters):
-        """The notebook with other parameters, under the same name."""
+    def reload(self, notebook):
+        """Save, load the page anew, and open the notebook again."""
+        self.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+        self.page.reload()
+        self.page.wait_for_function("window.jupyterapp !== undefined")
+        self.open(notebook)
+
+    def small(self, name, changes=(), **parameters):
+        """The notebook with other parameters, and with changes of its code, under the same name."""
         notebook = nbformat.read(self.folder / name, 4)
+        for old, new in dict(changes).items():
+            (cell,) = (c for c in notebook.cells if old in c.source)
+            cell.source = cell.source.replace(old, new)
         (cell,) = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
         cell.source = "\n".join([cell.source, *(f"{k} = {v!r}" for k, v in parameters.items())])
         nbformat.write(notebook, self.folder / name)

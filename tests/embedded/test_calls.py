@@ -75,6 +75,25 @@ def test_one_column_is_judged_by_what_the_question_says():
     assert json.loads(said("prune/filter_column", column=column))["relevant"] == "no"
 
 
+@pytest.mark.parametrize(
+    ("column", "question", "hint"),
+    [
+        ("staff.surname\nType: TEXT", "Who mended it?", ""),
+        ("job.due\nType: TEXT", "How many were late?", "late refers to done > due"),
+        ("job.kind\nValues mean: D: domestic (household); P: public body", "Which households?", ""),
+    ],
+)
+def test_a_column_is_relevant_that_names_people_that_the_hint_names_or_whose_codes_are_meant(
+    column, question, hint
+):
+    def relevant(**asked):
+        told = said("prune/filter_column", column=f"Column: {column}", **asked)
+        return json.loads(told)["relevant"]
+
+    assert relevant(question=question, hint=hint) == "yes"
+    assert relevant(question="How much paint is left?", hint="") == "no"
+
+
 def test_tables_and_columns_are_those_of_the_schema():
     tables = json.loads(said("prune/select_tables"))["tables"]
     assert tables

@@ -2,11 +2,11 @@
 
 import pytest
 
+from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
-from workbench.db.execute import Executor
 from workbench.types import Column, Context, Question, Schema, Table
 
 SCHEMA = Schema(

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from workbench.benchmarks.predictions import load_predictions
+from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError
 from workbench.label.case import case_key
 from workbench.label.cases import KEPT_ROWS, cases
@@ -100,6 +101,14 @@ def test_a_prediction_file_is_as_good_as_a_run(bird, lab, tmp_path):
     assert [(case.question.id, case.predicted, case.generator) for case in found] == [
         ("0", WRONG, "theirs")
     ]
+
+
+def test_on_spider_wrong_is_what_spider_calls_wrong(tiny, lab, tmp_path):
+    spider = load_spider(tiny.write_spider(tmp_path))
+    doubled = "SELECT name FROM animal UNION ALL SELECT name FROM animal ORDER BY name"
+    answered = [selection(spider.questions[1].id, doubled)]
+    (case,) = cases(spider, answered, lab)
+    assert case.gold_execution.fingerprint == case.execution.fingerprint  # which BIRD calls right
 
 
 def test_of_a_pool_a_wrong_candidate_is_drawn(bird, lab):

@@ -2,8 +2,16 @@
 
 import pytest
 
-from workbench.benchmarks.bundled import Flaw
-from workbench.label.suggest import AUTOMATIC, automatic_labels, suggest, suggested
+from workbench.benchmarks.bundled import Flaw, load_bundled
+from workbench.label.store import label_of
+from workbench.label.suggest import (
+    AUTOMATIC,
+    against_labels,
+    automatic_labels,
+    known_flaws,
+    suggest,
+    suggested,
+)
 from workbench.label.taxonomy import CAUSES, open_taxonomy
 
 JOINED = "FROM inspection AS T1 JOIN vessel AS T2 ON T1.imo = T2.imo"
@@ -52,7 +60,7 @@ JOINED = "FROM inspection AS T1 JOIN vessel AS T2 ON T1.imo = T2.imo"
             "SELECT imo FROM vessel WHERE vtype = 'GC'",
             "SELECT imo FROM vessel WHERE vtype = 'FV'",
             "",
-            "gold compares vessel.vtype with 'GC', the prediction with 'FV'",
+            "gold has vessel.vtype = 'GC', the prediction vessel.vtype = 'FV'",
         ),
         (
             "aggregation",
@@ -63,17 +71,24 @@ JOINED = "FROM inspection AS T1 JOIN vessel AS T2 ON T1.imo = T2.imo"
         ),
         (
             "function",
-            "SELECT imo FROM vessel WHERE LENGTH(vname) = 3",
-            "SELECT imo FROM vessel WHERE vname = 3",
+            "SELECT imo FROM vessel ORDER BY LENGTH(vname)",
+            "SELECT imo FROM vessel ORDER BY vname",
             "",
             "gold uses LENGTH, the prediction does not",
         ),
         (
-            "DISTINCT or NULL handling",
-            "SELECT vname FROM vessel WHERE vtype IS NOT NULL",
-            "SELECT vname FROM vessel WHERE vtype IS NULL",
+            "other literal",
+            "SELECT imo FROM vessel WHERE vtype LIKE 'G%'",
+            "SELECT imo FROM vessel",
             "",
-            "only gold has NOT vessel.vtype IS NULL",
+            "gold requires vessel.vtype LIKE 'G%', the prediction nothing",
+        ),
+        (
+            "DISTINCT or NULL handling",
+            "SELECT DISTINCT vname FROM vessel",
+            "SELECT vname FROM vessel",
+            "",
+            "gold has DISTINCT, the prediction nothing",
         ),
         (
             "order and limit",
@@ -178,6 +193,35 @@ def test_what_is_known_of_a_question_goes_before_what_is_concluded(make_case):
         ("Incorrect Golden SQL", "gold likely wrong: ordered as text"),
         ("Vague Question", "vague question: which name?"),
     ]
+
+
+def test_an_automatic_label_that_is_held_is_not_made_again(make_case, labels):
+    cases = [make_case()]
+    labels.add(automatic_labels(cases, open_taxonomy("CHESS"), store=labels))
+    assert automatic_labels(cases, open_taxonomy("CHESS"), store=labels) == ()
+    flaws = [Flaw("7", "wrong gold", "ordered as text")]
+    assert len(automatic_labels(cases, open_taxonomy("CHESS"), flaws, labels)) == 1
+
+
+def test_suggestions_are_compared_with_what_people_said(make_case, labels):
+    kinds = open_taxonomy("MAC-SQL")
+    cases = [make_case(f"SELECT vname, {number} FROM vessel") for number in range(3)]
+    cases.append(make_case("SELECT imo FROM vessel LIMIT 3"))
+    said = ["Schema Linking Error", "Schema Linking Error", "Other", "Question Misunderstand"]
+    labels.add(
+        label_of(c, "MAC-SQL", name, annotator="me") for c, name in zip(cases, said, strict=True)
+    )
+    labels.add(automatic_labels(cases, kinds, store=labels))
+    kappa, table = against_labels(cases, labels.labels(taxonomy="MAC-SQL"), kinds)
+    assert table.loc["Schema Linking Error", "Schema Linking Error"] == 2
+    assert table.loc["Other", "Schema Linking Error"] == 1
+    assert table.to_numpy().sum() == 4
+    assert kappa == pytest.approx(0.5556, abs=1e-4)
+
+
+def test_the_flaws_of_what_is_bundled_are_known_and_no_others(bird):
+    assert len(known_flaws(load_bundled("dev"))) == 8
+    assert known_flaws(bird) == ()
 
 
 def test_a_flaw_that_the_taxonomy_does_not_know_leaves_the_rules_to_speak(make_case):

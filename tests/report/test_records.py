@@ -68,7 +68,7 @@ def test_a_wide_or_long_result_says_what_is_left_out():
     wide = Execution("ok", tuple("abcdefghijklmnop"), ((0,) * 16,) * 50, 50, "x", truncated=True)
     told = execution_html(wide)
     assert "50 rows, 20 shown, cut short at the limit" in told
-    assert "and 4 more columns" in told
+    assert "and 6 more columns" in told
 
 
 def test_a_trial_shows_its_history_and_the_reply():

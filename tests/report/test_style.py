@@ -1,12 +1,14 @@
 """Figures of one look, whose text survives its data and whose files repeat."""
 
 import unicodedata
+from base64 import b64decode
 from collections import Counter
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import pandas as pd
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from workbench.errors import BadInputError
 from workbench.report import lettering, palette, style
@@ -96,7 +98,17 @@ def test_drawing_changes_no_setting_of_the_notebook():
 
 
 def test_a_figure_shows_itself_in_a_notebook():
-    assert drawn("shown")._repr_png_().startswith(b"\x89PNG")
+    figure = drawn("shown")
+    bundle, sizes = DisplayFormatter().format(figure)
+    assert b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+    assert sizes["image/png"]["width"] == round(110 * style.ONE)
+
+
+def test_a_notebook_shows_the_bytes_of_the_file(tmp_path):
+    figure = drawn("shown")
+    style.save(figure, tmp_path / "figure")
+    bundle, _ = DisplayFormatter().format(figure)
+    assert b64decode(bundle["image/png"]) == (tmp_path / "figure.png").read_bytes()
 
 
 def test_the_stamp_stands_on_the_figure_however_long(faults, shown_text):

@@ -48,7 +48,9 @@ def test_right_and_wrong_are_what_the_run_says(solved):
                         run.trials["correct"], strict=True))  # fmt: skip
     found = met(solved, "A")
     assert all(verdicts[pair] for pair in zip(found["question_id"], found["right"], strict=True))
-    assert not any(verdicts[pair] for pair in zip(found["question_id"], found["wrong"], strict=True))
+    assert not any(
+        verdicts[pair] for pair in zip(found["question_id"], found["wrong"], strict=True)
+    )
 
 
 @pytest.mark.parametrize(("reply", "first"), [("A", 100), ("B", 0)])

@@ -13,7 +13,7 @@ from workbench.pool import chosen
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
 from workbench.store import Store
-from workbench.study import accuracy, open_study
+from workbench.study import accuracy, by_difficulty, open_study
 from workbench.study.kept import identity, keys, models
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
@@ -65,6 +65,19 @@ def test_a_row_of_a_table_counts_calls_and_tokens(several):
     assert row["low"] <= row["EX"] <= row["high"]
     assert row["calls"] >= 5  # keywords and four candidates
     assert row["run"] == run.id
+
+
+def test_each_difficulty_has_its_accuracy_and_interval_the_easiest_first(several):
+    _, run = several
+    asked = run.questions
+    mixed = asked.assign(difficulty=["hard", "", "easy", "hard", "medium", "easy", "hard", ""])
+    row = by_difficulty(replace(run, questions=mixed), "it")
+    levels = ("easy", "medium", "hard", "all")
+    columns = [part for name in levels for part in (name, f"{name} low", f"{name} high")]
+    assert list(row) == ["system", "n", *columns, "run"]
+    hard = asked["correct"][mixed["difficulty"] == "hard"]
+    assert row["hard"] == pytest.approx(100 * hard.mean())
+    assert row["all"] == accuracy(asked)["EX"]
 
 
 def test_a_question_counts_once_however_many_candidates_it_has(several):

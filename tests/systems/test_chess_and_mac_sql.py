@@ -1,80 +1,22 @@
 """The papers' systems run end to end on scripted models, and each ablation is the one it says it is."""
 
-import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
-from workbench.db.execute import Executor
+from tests.systems.conftest import EMPTY, QUESTION, RIGHT, SAID
 from workbench.evaluate.gold_schema import AroundGold, linking_by_stage
 from workbench.fix.reviser import Reviser
-from workbench.lab import Lab
-from workbench.llm.client import Client
-from workbench.store import Store
 from workbench.systems import chess, mac_sql
 from workbench.systems.baselines import direct
 from workbench.systems.chess import Models, chess_ir_cg_ut, chess_ir_ss_cg
 from workbench.systems.mac_sql import mac_sql as mac
-from workbench.systems.system import prepare, solve, stages
-from workbench.types import Gold, Question
+from workbench.systems.system import prepare, stages
+from workbench.types import Gold
 
-QUESTION = Question(
-    "q1", "zoo", "Which animals of the Gobi have four legs?", "four legs refers to legs = 4"
-)
-RIGHT = "SELECT name FROM animal WHERE legs = 4"
-EMPTY = "SELECT name FROM animal WHERE legs = 'four'"
 GOLD = {"q1": Gold("q1", RIGHT)}
-SELECTED = {"animal": "keep_all", "cage": "drop_all"}
-
-# What the agents say, by the name of what they are asked; a list is taken from the front.
-SAID = {
-    "retrieve/keywords": '["Gobi", "four legs"]',
-    "prune/filter_column": '{"relevant": "yes"}',
-    "prune/select_tables": '{"tables": ["animal"]}',
-    "prune/select_columns": '{"columns": {"animal": ["name", "legs"]}}',
-    "prune/mac_selector": json.dumps(SELECTED),
-    "generate/chess_candidate": json.dumps({"reasoning": "", "sql": RIGHT}),
-    "generate/decomposer": f"Sub question 1: ...\n```sql\n{RIGHT}\n```",
-    "generate/direct": RIGHT,
-    "fix/reviser": json.dumps({"sql": RIGHT}),
-    "fix/refiner": RIGHT,
-    "select/unit_tests": '["The query should x."]',
-    "select/evaluate_one_test": "Candidate 1: passed\nCandidate 2: failed",
-}
-
-
-@pytest.fixture
-def zoo(tmp_path):
-    """`run(system)`: its selection; `asked`: the requests it made, by prompt."""
-    path = tmp_path / "zoo.sqlite"
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(
-            """CREATE TABLE animal(id INTEGER PRIMARY KEY, name TEXT, legs INTEGER, home TEXT);
-            INSERT INTO animal VALUES (1, 'bat', 2, 'Gobi desert'), (2, 'cat', 4, 'Delhi');
-            CREATE TABLE cage(number INTEGER PRIMARY KEY, size INTEGER, animal_id INTEGER REFERENCES animal(id));"""
-        )
-    (tmp_path / "database_description").mkdir()
-    (tmp_path / "database_description" / "animal.csv").write_text(
-        "original_column_name,column_name,column_description,data_format,value_description\n"
-        "home,,the place where it was caught,text,\nlegs,,how many legs it has,integer,\n"
-    )
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
-        made = SimpleNamespace(asked={}, said=dict(SAID), path=path)
-
-        def send(request, key, url, seconds):
-            del key, url, seconds
-            made.asked.setdefault(request.prompt, []).append(request)
-            said = made.said[request.prompt]
-            text = said.pop(0) if isinstance(said, list) else said
-            choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-            return {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
-
-        made.lab = Lab(Client(store, send=send), executor, lambda _: path)
-        made.run = lambda system: solve(system, QUESTION, made.lab)
-        yield made
 
 
 ALL = {
@@ -165,7 +107,7 @@ class TestChess:
     def test_an_ablation_leaves_out_what_it_says_and_nothing_else(self, zoo, row, left_out):
         tools = {prompt for prompt in SAID if prompt.startswith(("retrieve", "prune", "fix"))}
         zoo.run(chess.table_4("m/x")[row])
-        expected = tools - {left_out, "prune/mac_selector", "fix/refiner"}
+        expected = tools - {left_out, "prune/mac_selector", "fix/refiner", "fix/fixer"}
         assert set(zoo.asked) - {"generate/chess_candidate"} == expected
 
     def test_one_revision_where_one_is_asked_for(self):
@@ -178,6 +120,15 @@ class TestChess:
         assert speakers.pop("prune/filter_column") == {"m/cheap"}
         assert speakers.pop("generate/chess_candidate") == {"m/tuned"}
         assert set().union(*speakers.values()) == {"m/best"}
+
+    def test_the_triplets_of_table_8_each_once(self):
+        engines = chess.table_8("m/cheap", "m/tuned", "m/best", "m/open")
+        assert len(engines) == 5
+        system = engines["m/cheap, m/tuned, m/best"]
+        assert system == replace(
+            chess_ir_ss_cg(Models("m/cheap", "m/tuned", "m/best")), name=system.name
+        )
+        assert list(chess.table_8("m/x", "m/x", "m/x", "m/x")) == ["m/x, m/x, m/x"]
 
     def test_the_stages_of_pruning_and_how_well_they_fit_gold(self, zoo):
         found = list(stages(chess_ir_ss_cg("m/x"), QUESTION, zoo.lab))

@@ -55,12 +55,6 @@ def load_flaws(split: str = "dev") -> tuple[Flaw, ...]:
     )
 
 
-def known_flaws(benchmark: str) -> tuple[Flaw, ...]:
-    """The flaws of a benchmark by its name: of those that are not bundled, none are known."""
-    _, bundled, split = benchmark.partition("bundled-")
-    return load_flaws(split) if bundled else ()
-
-
 def _source(split: str) -> Path:
     splits = sorted(path.name for path in _SOURCE.iterdir() if path.is_dir())
     if split not in splits:

@@ -230,5 +230,10 @@ def _label(columns: list[Field]) -> tuple[int, ...]:
     return tuple(c.id for c in [c for c in texts if c.named] or texts)[:1]
 
 
+def names_people(column: Field) -> bool:
+    """Does its name say that it holds names?"""
+    return bool((_NAMES | _FIRST | _LAST).intersection(column.words))
+
+
 def _said(column: Field) -> frozenset[str]:
     return column.told.union(column.words)

@@ -2,9 +2,17 @@
 
 from typing import Literal
 
+from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.spider_query import connectors, read, units
 from workbench.evaluate.spider_sql import Query
-from workbench.types import Schema
+from workbench.types import Question, Schema
+
+
+def difficulty(benchmark: Benchmark, question: Question) -> str:
+    """How difficult a question is: what its file says, or Spider's level of its gold query."""
+    gold = benchmark.golds[question.id]
+    schema = benchmark.schemas.get(question.db_id)
+    return gold.difficulty or (hardness(gold.sql, schema) if schema else "")
 
 
 def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "extra", ""]:

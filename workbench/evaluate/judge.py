@@ -14,7 +14,7 @@ from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.execute import Executor, Job
 from workbench.db.spelling import one_spelling
 from workbench.evaluate.exact_match import exact_match
-from workbench.evaluate.hardness import hardness
+from workbench.evaluate.hardness import difficulty
 from workbench.evaluate.soft_f1 import soft_f1
 from workbench.pool import Pool
 from workbench.types import Execution, Gold, Limits, Schema
@@ -60,6 +60,7 @@ def judge(
         by_text = {sql: ran[path, sql] for path, sql in mine}
         gold = benchmark.golds[question.id]
         schema = benchmark.schemas.get(question.db_id)
+        level = difficulty(benchmark, question)
         verdicts: dict[str | None, dict[str, Any]] = {
             None: _MISSING | {"em": 0.0 if schema else None}
         }
@@ -73,7 +74,7 @@ def judge(
                     "sample": sample,
                     "question_id": question.id,
                     "db_id": question.db_id,
-                    "difficulty": gold.difficulty or (hardness(gold.sql, schema) if schema else ""),
+                    "difficulty": level,
                     "sql": sql,
                     "gold_status": gold_execution.status,
                     "gold_error": gold_execution.error,

@@ -135,6 +135,16 @@ def compare(
     )
 
 
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values of comparisons made together, each adjusted for all of them (Holm, 1979)."""
+    adjusted = [0.0] * len(p_values)
+    reached = 0.0
+    for rank, place in enumerate(np.argsort(p_values, kind="stable")):
+        reached = max(reached, min(1.0, p_values[place] * (len(p_values) - rank)))
+        adjusted[place] = reached
+    return adjusted
+
+
 def _check_same(
     a: Mapping[str, float], b: Mapping[str, float], clusters: Mapping[str, str]
 ) -> None:

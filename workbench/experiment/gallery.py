@@ -11,6 +11,8 @@ from typing import Any
 
 import orjson
 
+from workbench.report.papers import ALL
+
 _PAPERS = {
     "chase": "CHASE-SQL",
     "chess": "CHESS",
@@ -36,6 +38,16 @@ class Piece:
         """Whose it is: the name's first word."""
         word = self.name.split("_")[0]
         return _PAPERS.get(word, word)
+
+    @property
+    def heading(self) -> str:
+        """Which table or figure it is, and what it shows; what the paper calls it, where it is one."""
+        _, *words = self.name.split("_")
+        source = " ".join(words[:2])
+        known = {(p.paper, p.source): p.title for p in ALL}
+        title = self.title or known.get((self.group, source), "")
+        said = " ".join(words) or self.name
+        return f"{said[:1].upper()}{said[1:]}{': ' if title else ''}{title}"
 
 
 def pieces(folder: Path) -> list[Piece]:
@@ -90,9 +102,9 @@ def _markdown(found: Sequence[Piece]) -> Iterator[str]:
         yield from (f"### {group}", "")
         for piece in members:
             place = f"{piece.folder.name}/{piece.name}"
-            yield from (f"#### {_plain(piece.title or piece.name)}", "")
+            yield from (f"#### {_plain(piece.heading)}", "")
             if piece.kind == "figure":
-                yield f"![{_plain(piece.title or piece.name)}]({place}.png)"
+                yield f"![{_plain(piece.heading)}]({place}.png)"
             else:
                 table = piece.folder / f"{piece.name}.md"
                 yield table.read_text(encoding="utf-8").rstrip() if table.is_file() else ""
@@ -107,7 +119,7 @@ def _markdown(found: Sequence[Piece]) -> Iterator[str]:
 def _section(piece: Piece) -> str:
     if piece.kind == "figure":
         image = base64.b64encode((piece.folder / f"{piece.name}.png").read_bytes()).decode()
-        shown = f"<img src='data:image/png;base64,{image}' alt='{escape(piece.title, quote=True)}'>"
+        shown = f"<img src='data:image/png;base64,{image}' alt='{escape(piece.heading, quote=True)}'>"
     else:
         shown = (piece.folder / f"{piece.name}.html").read_text(encoding="utf-8")
     claims = "".join(
@@ -116,7 +128,7 @@ def _section(piece: Piece) -> str:
         for claim in piece.claims
     )
     return (
-        f"<section id='{escape(piece.name)}'><h3>{escape(piece.title or piece.name)}</h3>{shown}"
+        f"<section id='{escape(piece.name)}'><h3>{escape(piece.heading)}</h3>{shown}"
         f"<p class='stamp'>{escape(piece.stamp)}</p>{f'<ul>{claims}</ul>' if claims else ''}</section>"
     )
 

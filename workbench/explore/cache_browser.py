@@ -8,8 +8,9 @@ from workbench.errors import BadInputError
 from workbench.explore.calls import ask_again, call_html, calls_table, cost_again, open_call, totals
 from workbench.explore.compare import text_diff
 from workbench.explore.widgets import button, explorer, fill, labelled, row, shown, title, watch
+from workbench.llm.budget import dollars
 from workbench.llm.cache import Call
-from workbench.report.markup import Html, line, table, view
+from workbench.report.markup import Html, fold, line, table, view
 
 if TYPE_CHECKING:
     from workbench.study.study import Study
@@ -97,7 +98,22 @@ class CacheBrowser:
 def totals_html(store: Any) -> Html:
     """Calls, tokens and dollars of each prompt and model, as a table."""
     known = totals(store)
-    return view("The lab book's calls", table(list(known.columns), known.itertuples(index=False)))
+    names = ("calls", "input_tokens", "output_tokens")
+    rows = [
+        (
+            each["prompt"],
+            each["model"],
+            *(f"{each[name]:,}" for name in names),
+            dollars(each["cost"]),
+        )
+        for each in known.to_dict("records")
+    ]
+    columns = ("prompt", "model", "calls", "tokens in", "tokens out", "paid")
+    return view(
+        "The lab book's calls",
+        fold("By prompt and model", table(columns, rows), shown=len(rows) < 12),
+        kind="wb-totals",
+    )
 
 
 def _option(each: Any) -> str:

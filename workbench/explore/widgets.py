@@ -16,7 +16,7 @@ from workbench.types import Question
 class KeepKeys(anywidget.AnyWidget):
     """Keeps JupyterLab's shortcuts from acting on keys pressed in an explorer: `d d` deletes cells.
 
-    Those with Ctrl or Command still do, but for the one that runs the cell anew.
+    Escape and those with Ctrl or Command still do, but for the one that runs the cell anew.
     """
 
     _esm = """
@@ -24,7 +24,8 @@ class KeepKeys(anywidget.AnyWidget):
       render({ el }) {
         let tries = 600;
         const stop = (event) => {
-          if (!(event.ctrlKey || event.metaKey) || event.key === "Enter") event.stopPropagation();
+          const ours = !event.ctrlKey && !event.metaKey && event.key !== "Escape";
+          if (ours || event.key === "Enter") event.stopPropagation();
         };
         const keep = () => {
           const box = el.closest(".wb-explorer");

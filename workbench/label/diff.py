@@ -143,7 +143,7 @@ def _summary(execution: Execution, rows: Rows, shown: int) -> Iterator[str]:
 
 def _row(row: Row, times: int, own: str) -> Node:
     cells = (node("td", _value(value), class_=_kind(value)) for value in row)
-    often = f"×{times:,}" if times > 1 else None
+    often = f"\N{MULTIPLICATION SIGN}{times:,}" if times > 1 else None
     sign = node("td", mark(own) if own else None, often)
     return node("tr", sign, *cells, class_="wb-own" if own else None)
 

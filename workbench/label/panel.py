@@ -40,6 +40,7 @@ def panel(session: Session) -> Node:
             case_node(session.cases[session.at], suggestions=session.suggestions),
             class_="wb-case",
             tabindex="0",
+            role="document",
             data_testid="case",
             data_case=str(session.at),
         ),

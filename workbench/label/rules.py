@@ -8,14 +8,13 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from workbench.db.sql.claims import Claims, claims
+from workbench.db.sql.claims import Claims, Compared, claims
 from workbench.db.sql.differences import CLAUSES, Clause, differences
 from workbench.db.sql.functions import functions
 from workbench.label.case import Case
 from workbench.types import Execution, fold
 
 _DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}")
-_DISTINCT_OR_NULL = re.compile(r"\bDISTINCT\b|\bIS (?:NOT )?NULL\b")
 _COUNT = re.compile(
     r"COUNT\((?!DISTINCT)[^()]*\)"
 )  # with or without a column, it is mostly the same
@@ -140,15 +139,19 @@ def other_column(pair: Pair) -> Iterator[str]:
 
 def other_literal(pair: Pair) -> Iterator[str]:
     if pair.gold and pair.predicted:
-        for one in pair.gold.compared:
-            for other in pair.predicted.compared:
-                same_place = (one.column, one.operator) == (other.column, other.operator)
-                if same_place and one.column and one.value != other.value:
-                    name = ".".join(one.column)
-                    yield f"gold compares {name} with {one.value!r}, the prediction with {other.value!r}"
-        if len(pair.gold.compared) != len(pair.predicted.compared):
-            less, more = pair.only("WHERE", "HAVING")
-            yield f"gold requires {_list(less)}, the prediction {_list(more)}"
+        less = [one for one in pair.gold.compared if one not in pair.predicted.compared]
+        more = [one for one in pair.predicted.compared if one not in pair.gold.compared]
+        for one in less:
+            for other in more:
+                if one.column and one.column == other.column:
+                    yield f"gold has {_comparison(one)}, the prediction {_comparison(other)}"
+    required, instead = pair.only("WHERE", "HAVING")
+    if required or instead:
+        yield f"gold requires {_list(required)}, the prediction {_list(instead)}"
+
+
+def _comparison(one: Compared) -> str:
+    return f"{'.'.join(one.column or ())} {one.operator} {one.value!r}"
 
 
 def aggregation(pair: Pair) -> Iterator[str]:
@@ -174,9 +177,10 @@ def function(pair: Pair) -> Iterator[str]:
 
 def distinct_or_null_handling(pair: Pair) -> Iterator[str]:
     less, more = pair.only(*CLAUSES)
-    for who, texts in (("gold", less), ("the prediction", more)):
-        if found := next((text for text in texts if _DISTINCT_OR_NULL.search(text)), None):
-            yield f"only {who} has {found}"
+    for sign in (re.compile(r"\bDISTINCT\b"), re.compile(r"\bIS (?:NOT )?NULL\b")):
+        gold, predicted = ([t for t in texts if sign.search(t)] for texts in (less, more))
+        if len(gold) != len(predicted):
+            yield f"gold has {_list(gold)}, the prediction {_list(predicted)}"
 
 
 def order_and_limit(pair: Pair) -> Iterator[str]:

@@ -36,8 +36,13 @@ class Session:
             raise BadInputError("annotator is empty: give the name under which to label")
         self.at = next(filter(self._open, range(len(self.cases))), 0)
 
-    def step(self, do: str, value: str = "", note: str | None = None) -> None:
-        """Do what a key or a click asks for. `note` is what stands in the note's field."""
+    def step(
+        self, do: str, value: str = "", note: str | None = None, seen: int | None = None
+    ) -> None:
+        """Do what a key or a click asks for. `note` is what stands in the note's field.
+
+        `seen` is the case that was on the screen: a key pressed before the next one came is not meant for it.
+        """
         steps: dict[str, Callable[[str], None]] = {
             "choose": self._choose,
             "note": self._note,
@@ -53,6 +58,9 @@ class Session:
         if do not in steps:
             raise BadInputError(f"no step {do!r}; there are {', '.join(steps)}")
         self.store.refresh()
+        if seen not in {None, self.at}:
+            self.status = f"ignored a key pressed before case {self.at + 1} was shown"
+            return
         if note is not None:
             self.notes[self.at] = note
         if self.cases:

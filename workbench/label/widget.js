@@ -46,7 +46,9 @@ function render({ model, el }) {
     error.hidden = !text;
   };
   const send = (button, value) => {
-    model.send({ do: button.dataset.do, value: value ?? button.dataset.value ?? "", note: note.value });
+    const { do: step, value: own = "" } = button.dataset;
+    const seen = shown === null ? null : Number(shown);
+    model.send({ do: step, value: value ?? own, note: note.value, seen });
   };
   const fold = (event) => {
     if (event.target.open) open.add(event.target.dataset.fold);
@@ -65,8 +67,8 @@ function render({ model, el }) {
       }
       const body = panel.querySelector(".wb-case");
       if (old && body && old.dataset.case === body.dataset.case) body.scrollTop = old.scrollTop;
-      if (shown !== body?.dataset.case) note.value = model.get("note");
-      shown = body?.dataset.case;
+      if (shown !== (body?.dataset.case ?? null)) note.value = model.get("note");
+      shown = body?.dataset.case ?? null;
       if (focus || document.activeElement === root) root.scrollIntoView({ block: "nearest" });
       if (focus) (panel.querySelector(`[data-testid="${CSS.escape(place ?? "")}"]`) ?? root).focus({ preventScroll: true });
     } catch (problem) {

@@ -37,8 +37,7 @@ class Labeller(anywidget.AnyWidget):
         """Take a step; whatever goes wrong is shown, since nobody sees what a callback prints."""
         error = ""
         try:
-            note = message.get("note")
-            self.session.step(str(message["do"]), str(message.get("value", "")), note)
+            self.session.step(**message)
             self._show()
         except Exception:  # noqa: BLE001  shown in the widget
             error = traceback.format_exc(limit=-3)

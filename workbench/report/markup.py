@@ -1,33 +1,38 @@
 """HTML for notebooks: the only place where text of databases and models becomes markup.
 
-Every text goes through `esc`. Every view stands in one `section` whose classes keep MathJax (3, 2) away, so that a
-`$` stays a dollar. Signs are text first and colour second; long lines wrap, so that nothing scrolls
-sideways.
+Every text goes through `esc`. Every view stands in one `section` whose classes keep MathJax away, version 3
+and 2, so that a `$` stays a dollar. Signs are text first and colour second; long lines wrap, so that
+nothing scrolls sideways.
 """
 
 import html
 import re
 from collections.abc import Iterable, Sequence
 
+# `&` is the section, named so often that JupyterLab's own rules for tables and headings come second.
 _STYLE = """<style>
-.wb{max-width:100%;font-size:13px;line-height:1.4}
-.wb h3{font-size:15px;margin:.6em 0 .3em}.wb h4{font-size:13px;margin:.8em 0 .2em}
-.wb p{margin:.2em 0}
-.wb table{border-collapse:collapse;margin:.3em 0;max-width:100%;font-size:inherit}
-.wb caption{text-align:left;font-weight:600;padding:.2em 0;white-space:nowrap}
-.wb th,.wb td{border:1px solid var(--jp-border-color2,#bdbdbd);padding:2px 6px;text-align:left;
-vertical-align:top;white-space:pre-wrap;overflow-wrap:anywhere;min-width:1.5em;height:1.3em}
-.wb th{background:var(--jp-layout-color2,#eee)}
-.wb pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.2em 0;padding:4px 8px;
+&{max-width:100%;font-size:13px;line-height:1.4}
+& h3{font-size:15px;font-weight:600;margin:.6em 0 .3em}
+& h4{font-size:13px;font-weight:600;margin:.8em 0 .2em}
+& p{margin:.2em 0}
+& ul{list-style:none;margin:.2em 0;padding:0}
+& li{padding-left:1.5em;text-indent:-1.5em}
+& table{border-collapse:collapse;margin:.3em 0;max-width:100%;font-size:inherit;table-layout:auto}
+& caption{text-align:left;font-weight:600;padding:.2em 0;white-space:nowrap}
+& th,& td{border:1px solid var(--jp-border-color2,#bdbdbd);padding:2px 6px;text-align:left;
+vertical-align:top;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;min-width:5em}
+& .signs td:first-child,& .signs th:first-child{min-width:1.5em}
+& th{background:var(--jp-layout-color2,#eee)}& td:empty{height:1.3em}
+& tbody tr{background:none}
+& pre{white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;margin:.2em 0;padding:4px 8px;
 background:var(--jp-layout-color2,#f5f5f5);color:inherit;font-size:12px}
-.wb details{margin-left:1em}.wb summary{cursor:pointer;padding:2px 0;margin-left:-1em}
-.wb ul{list-style:none;margin:.2em 0;padding:0}
-.wb .beside{display:flex;flex-wrap:wrap;gap:0 16px;align-items:flex-start}
-.wb .beside>div{flex:1 1 320px;min-width:0}
-.wb tr.plus>*{box-shadow:inset 3px 0 #0072b2}.wb tr.minus>*{box-shadow:inset 3px 0 #d55e00}
-.wb tr.plus{background:rgba(0,114,178,.14)}.wb tr.minus{background:rgba(213,94,0,.14)}
-.wb .alert{border:2px solid #d55e00;padding:4px 8px}
-</style>"""
+& details{margin-left:1em}& summary{cursor:pointer;padding:2px 0;margin-left:-1em}
+& .beside{display:flex;flex-wrap:wrap;gap:0 16px;align-items:flex-start}
+& .beside>div{flex:1 1 320px;max-width:100%}
+& tr.plus>*{box-shadow:inset 3px 0 #0072b2;background:rgba(0,114,178,.14)}
+& tr.minus>*{box-shadow:inset 3px 0 #d55e00;background:rgba(213,94,0,.14)}
+& .alert{border:2px solid #d55e00;padding:4px 8px}
+</style>""".replace("&", "section.wb.wb")
 
 # What HTML cannot hold, what no reader sees, and what turns the order of letters around.
 _UNSEEN = re.compile(
@@ -100,14 +105,20 @@ def table(
     caption: str = "",
     marks: Sequence[str] = (),
 ) -> str:
-    """A table. A row's mark is "plus", "minus" or "": colour for what the row also says in words."""
+    """A table. A row's mark is "plus", "minus" or "": colour for what the row also says in words.
+
+    A first column without a name holds signs and is as narrow as they are.
+    """
     head = "".join(f'<th scope="col">{esc(name)}</th>' for name in columns)
     body = []
     for place, row in enumerate(rows):
         mark = f' class="{esc(marks[place])}"' if marks and marks[place] else ""
         body.append(f"<tr{mark}>{''.join(f'<td>{esc(cell)}</td>' for cell in row)}</tr>")
     told = f"<caption>{esc(caption)}</caption>" if caption else ""
-    return f"<table>{told}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    signs = ' class="signs"' if columns and columns[0] == "" else ""
+    return (
+        f"<table{signs}>{told}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    )
 
 
 def alert(text: str) -> Html:

@@ -6,8 +6,9 @@ from workbench.report.markup import Html, fold, heading, line, pre, table, view
 from workbench.types import Context, Execution, Row, Schema, Table, Trial
 
 ROWS = 20  # rows of a result that are shown
-_COLUMNS = 12
+_COLUMNS = 10
 _CELL = 80
+_NAME = 40
 
 
 def execution_html(execution: Execution) -> Html:
@@ -86,7 +87,7 @@ def told_of(execution: Execution) -> str:
 
 
 def names_of(execution: Execution) -> list[str]:
-    names = [one_line(name, _CELL) for name in execution.columns[:_COLUMNS]]
+    names = [one_line(name, _NAME) for name in execution.columns[:_COLUMNS]]
     more = len(execution.columns) - _COLUMNS
     return names + ([f"and {more} more columns"] if more > 0 else [])
 

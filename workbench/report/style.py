@@ -3,6 +3,7 @@
 Text is drawn as outlines of the one font that Matplotlib brings: a figure looks the same everywhere.
 """
 
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -19,6 +20,8 @@ from workbench.report.palette import GREY, INK, PALE
 
 ONE, TWO = 3.35, 6.9
 """The width of one and of two columns of print, in inches."""
+_ON_SCREEN = 110
+"""Pixels of a notebook for an inch of print."""
 
 _LOOK: dict[Any, Any] = {
     "font.family": [FONT],
@@ -60,8 +63,12 @@ class Picture(Figure):
 
     data: pd.DataFrame
 
-    def _repr_png_(self) -> bytes:
-        return _rendered(self, "png")
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        """In a notebook as in the file, and no larger than reading needs."""
+        image = b64encode(_rendered(self, "png")).decode()
+        wide, high = (round(_ON_SCREEN * inches) for inches in self.get_size_inches())
+        said = {"image/png": image, "text/plain": str(self)}
+        return said, {"image/png": {"width": wide, "height": high}}
 
 
 @contextmanager
@@ -74,7 +81,7 @@ def _settings() -> Iterator[None]:
 
 
 @contextmanager
-def canvas(wide: float, high: float, data: pd.DataFrame, stamp: str) -> Iterator[Picture]:
+def canvas(wide: float, high: float, data: pd.DataFrame, stamp: object) -> Iterator[Picture]:
     """A figure to draw on, in inches; at the end it gets its footer and its layout is made and kept."""
     with _settings():
         footer = lines(stamp, wide * 72 - 8, SMALL)

@@ -46,7 +46,7 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
         right, taken = trials[trials["correct"]], trials[trials["chosen"]]
         if right.empty or taken["correct"].any():
             continue
-        best = right.loc[votes[right.index].idxmax()]
+        best = right.iloc[int(votes[right.index].argmax())]
         rows.append(
             {
                 "question_id": question_id,
@@ -56,13 +56,13 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
                 "chosen": "".join(taken["sql"]),
                 "votes": votes[taken.index].sum(),
                 "right": best["sql"],
-                "right votes": votes[best.name],
+                "right votes": votes[right.index].max(),
                 "right by": ", ".join(right["generator"].unique()),
                 "run": run.id,
             }
         )
-    names = "question_id db_id difficulty question chosen votes right".split()
-    return pd.DataFrame(rows, columns=[*names, "right votes", "right by", "run"])
+    names = ["question_id", "db_id", "difficulty", "question", "chosen", "votes"]
+    return pd.DataFrame(rows, columns=[*names, "right", "right votes", "right by", "run"])
 
 
 def _of(study: Study, whose: str) -> Study:

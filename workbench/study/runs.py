@@ -9,6 +9,7 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.execute import Executor
+from workbench.evaluate.hardness import difficulty
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import mean_interval
 from workbench.pool import Pool, pool_of
@@ -110,12 +111,11 @@ def frames(
     trials, questions = [], []
     for question in benchmark.questions:
         record = kept[question.id]
-        gold = benchmark.golds[question.id]
         about = {
             "run": run,
             "question_id": question.id,
             "db_id": question.db_id,
-            "difficulty": gold.difficulty,
+            "difficulty": difficulty(benchmark, question),
         }
         mine = record.attempt["trials"]
         ranks = _ranks(mine)

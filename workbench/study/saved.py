@@ -78,7 +78,7 @@ class Saved:
                 self._write(f"{name}.html", shown.to_html().encode())
                 self._write(f"{name}.md", shown.to_markdown().encode())
             else:
-                kind, title = "figure", _title(shown)
+                kind, title = "figure", ""  # the gallery knows what the paper calls it
                 style.save(shown, self.folder / name)
             if frame is not None:
                 self._write(f"{name}.csv", frame.to_csv(index=False, float_format="%.6g").encode())
@@ -115,9 +115,3 @@ def _runs(frame: pd.DataFrame | None) -> list[str]:
     if frame is None or "run" not in frame:
         return []
     return sorted({run for cell in frame["run"].dropna() for run in str(cell).split()})
-
-
-def _title(figure: Figure) -> str:
-    return figure.get_suptitle() or next(
-        (ax.get_title() for ax in figure.axes if ax.get_title()), ""
-    )

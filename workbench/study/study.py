@@ -92,12 +92,10 @@ class Study:
         if self._weight:
             tell_estimates(lab.client.ledger, self._weight)
         questions = {question.id: question for question in self.benchmark.questions}
-        told = [
-            (kept[q.id].key, q.id, q.db_id, self.benchmark.golds[q.id].difficulty)
-            for q in self.benchmark.questions
-        ]
-        self.saved.keep_run(run, name, self.benchmark.name, system, told)
         trials, asked = frames(run, self.benchmark, kept, lab.executor)
+        about = zip(asked["question_id"], asked["db_id"], asked["difficulty"], strict=True)
+        told = [(kept[question].key, question, *more) for question, *more in about]
+        self.saved.keep_run(run, name, self.benchmark.name, system, told)
         return Run(
             run,
             name,

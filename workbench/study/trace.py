@@ -13,6 +13,7 @@ import orjson
 import pandas as pd
 
 from workbench.errors import BadInputError
+from workbench.report.figures.bounds import TOGETHER
 from workbench.store import Store
 from workbench.study.kept import read
 
@@ -89,7 +90,7 @@ def _meant(one: Traced, row: Mapping[str, Any]) -> bool:
         return False
     told = {name: getattr(one, name) for name in _NARROW}
     return all(
-        name not in row or pd.isna(row[name]) or str(row[name]) == str(value)
+        name not in row or pd.isna(row[name]) or str(row[name]) in {str(value), TOGETHER}
         for name, value in told.items()
     )
 

@@ -9,6 +9,11 @@ Table 7's correct context and figure 3's industrial schemas are `retrieve` steps
 make, since they need gold:
 
     replace(system, retrieve=AroundGold(system.retrieve, benchmark.golds), prune=())
+
+What the Schema Selector saves on such a schema is in the generator's prompt, and what it costs is in calls of
+the cheap model: on 4,337 columns of the bundled databases the generator was shown 390 tokens in place of
+75,000, after 3,337 calls of filter_column with 1.7 million. In sum that pays from the 23rd candidate on; a
+figure of tokens should show both.
 """
 
 from collections.abc import Mapping

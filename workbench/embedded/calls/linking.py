@@ -9,12 +9,15 @@ import re
 from dataclasses import replace
 
 from workbench.embedded.chance import shares
+from workbench.embedded.index import index, names_people
 from workbench.embedded.memory import hypotheses, links
 from workbench.embedded.messages import Asked
 from workbench.embedded.schema_reading import read_create_tables
+from workbench.embedded.words import tokens
 from workbench.types import Context, Schema
 
-_SPOKEN = 0.6  # how strong a link makes a column by itself relevant
+_SPOKEN = 0.5  # how strong a link makes a column by itself relevant
+_WHO = frozenset({"who", "whose", "whom", "name", "names", "surname", "surnames"})
 _LIKELY = 0.04  # the share of the hypotheses' probability that makes a column or table needed
 _LINKED = 0.15  # what the strongest link is worth, as such a share
 _TOP = 6  # columns of a large table that MAC-SQL's selector keeps
@@ -25,12 +28,28 @@ _LEAST = 3  # tables that it keeps
 def filter_column(asked: Asked, temperature: float, seed: str) -> str:
     """Whether question or hint speak of this one column."""
     del temperature, seed
-    context = replace(asked.context, schema=_one_column(asked.column))
-    found = links(context)
-    best = found[0] if found else None
-    relevant = best is not None and best.score >= _SPOKEN
-    words = f"'{best.words}' speaks of it" if best and relevant else "nothing speaks of it"
-    return json.dumps({"reasoning": words, "relevant": "yes" if relevant else "no"})
+    reasoning = _spoken(replace(asked.context, schema=_one_column(asked.column)))
+    relevant = "yes" if reasoning else "no"
+    return json.dumps(
+        {"reasoning": reasoning or "nothing speaks of it", "relevant": relevant}, ensure_ascii=False
+    )
+
+
+def _spoken(context: Context) -> str:
+    """What speaks of the only column of a schema; "" where nothing does."""
+    best = max(links(context), key=lambda link: link.score, default=None)
+    if best and best.score >= _SPOKEN:
+        return f"'{best.words}' speaks of it"
+    column = index(context.schema).fields[0]
+    hint = re.sub(r"'[^']*'", "''", context.question.evidence)
+    if re.search(rf"(?<!\w){re.escape(column.name)}(?!\w)", hint, re.IGNORECASE):
+        return "the hint names it"
+    words = tokens(context.question.text)
+    if column.kind == "text" and names_people(column) and any(t.low in _WHO for t in words):
+        return "it says who"
+    said = {token.stem for token in words if token.content}
+    meant = (value for value, told in column.codes if told and len(told & said) >= len(told) / 2)
+    return next((f"the question says what '{value}' means" for value in meant), "")
 
 
 def _one_column(told: str) -> Schema:

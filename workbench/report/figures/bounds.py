@@ -34,7 +34,7 @@ def bounds(trials: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
 
 
 def bounds_by_generator(
-    trials: pd.DataFrame, selected: pd.DataFrame | None = None, *, stamp: str
+    trials: pd.DataFrame, selected: pd.DataFrame | None = None, *, stamp: object
 ) -> Picture:
     """Figure 2, a to c: a panel for each generator and one for all: both bounds, and what was selected.
 
@@ -75,7 +75,7 @@ def bounds_by_generator(
     return figure
 
 
-def bounds_by_difficulty(trials: pd.DataFrame, by: str = "difficulty", *, stamp: str) -> Picture:
+def bounds_by_difficulty(trials: pd.DataFrame, by: str = "difficulty", *, stamp: object) -> Picture:
     """Figure 2d: upper bound, and the lower one beside it, of all candidates by difficulty."""
     data = bounds(trials, by)
     names = data[by].unique().tolist()

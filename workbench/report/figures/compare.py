@@ -49,7 +49,7 @@ def accuracies(questions: pd.DataFrame, by: str | Sequence[str] = "system") -> p
 
 
 def accuracy_by(
-    questions: pd.DataFrame, by: str = "feature", label: str | None = None, *, stamp: str
+    questions: pd.DataFrame, by: str = "feature", label: str | None = None, *, stamp: object
 ) -> Picture:
     """EX by SQL feature, difficulty or database with intervals; a mark for each value of `label`."""
     data = accuracies(questions, [by, label] if label else by)
@@ -116,7 +116,7 @@ def differences(
 
 
 def paired_differences(
-    questions: pd.DataFrame, against: str | None = None, label: str = "system", *, stamp: str
+    questions: pd.DataFrame, against: str | None = None, label: str = "system", *, stamp: object
 ) -> Picture:
     """How much better each is than one of them on the same questions, with intervals and p-values."""
     data = differences(questions, against, label)
@@ -127,7 +127,7 @@ def paired_differences(
         axes.axvline(0, color=palette.GREY, linewidth=0.8)
         for row, (name, (_, found)) in enumerate(zip(names, data.iterrows(), strict=True)):
             interval(axes, row, found["low"], found["difference"], found["high"], looks[name])
-        name_rows(axes, names, 150)
+        name_rows(axes, [palette.shown(name) for name in names], 150)
         said = [
             f"{d:+.1f}  won {w}, lost {lost}, p = {p:.2g}"
             for d, w, lost, p in zip(
@@ -141,7 +141,7 @@ def paired_differences(
     return figure
 
 
-def ours_and_paper(rows: pd.DataFrame, label: str = "system", *, stamp: str) -> Picture:
+def ours_and_paper(rows: pd.DataFrame, label: str = "system", *, stamp: object) -> Picture:
     """Our EX with its interval and the paper's beside it: columns `EX`, `low`, `high` and `paper`, in percent.
 
     Either may be missing (NaN) in a row. The models differ: the stamp should say whose ours is.
@@ -160,7 +160,7 @@ def ours_and_paper(rows: pd.DataFrame, label: str = "system", *, stamp: str) -> 
             )
             interval(axes, at, row["low"], row["EX"], row["high"], _OURS)
             interval(axes, at, row["paper"], row["paper"], row["paper"], _PAPER, filled=False)
-        name_rows(axes, names)
+        name_rows(axes, [palette.shown(name) for name in names])
         percent(axes, "x", "EX")
         axes.grid(axis="x")
         keys = {"ours, 95% interval": line_key(_OURS, "-"), "the paper": line_key(_PAPER, "none")}

@@ -20,7 +20,7 @@ def frontier(rows: pd.DataFrame, cost: str = "tokens") -> pd.DataFrame:
 
 
 def pareto(
-    rows: pd.DataFrame, cost: str = "tokens", label: str = "system", *, per: str = "", stamp: str
+    rows: pd.DataFrame, cost: str = "tokens", label: str = "system", *, per: str = "", stamp: object
 ) -> Picture:
     """Accuracy against cost, with intervals; the line is the frontier.
 

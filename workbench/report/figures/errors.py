@@ -52,7 +52,7 @@ def tally(labels: pd.DataFrame, panel: str | None = None) -> pd.DataFrame:
     return found.assign(run=runs(labels))
 
 
-def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: str) -> Picture:
+def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
     """CHASE-SQL's 8 and 13, MAC-SQL's 6, CHESS's 18: a pie for each panel, with a ring of details."""
     data = tally(labels, panel)
     of = panel or "panel"
@@ -136,7 +136,7 @@ def _line(
     axes.text(right, at, f"{rows['percent'].sum():.1f}%", va="center", ha="right")
 
 
-def error_bars(labels: pd.DataFrame, panel: str | None = None, *, stamp: str) -> Picture:
+def error_bars(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
     """The same as bars, details under their kind: to compare panels line by line."""
     data = tally(labels, panel)
     parts = [(str(name), part) for name, part in data.groupby(panel or "panel", sort=False)]
@@ -159,14 +159,10 @@ def error_bars(labels: pd.DataFrame, panel: str | None = None, *, stamp: str) ->
 
 
 def _bars(axes: Axes, part: pd.DataFrame, lines: Sequence[tuple[str, str]], colour: str) -> None:
+    kinds = part.groupby("error")["percent"].sum()
+    details = part.groupby(["error", "detail"])["percent"].sum()
     values = [
-        float(
-            part.loc[
-                (part["error"] == kind)
-                & part["detail"].isin([detail] if detail else part["detail"]),
-                "percent",
-            ].sum()
-        )
+        float(details.get((kind, detail), 0) if detail else kinds.get(kind, 0))
         for kind, detail in lines
     ]
     colours = [_shade(colour, 0.55) if detail else to_rgb(colour) for _, detail in lines]

@@ -53,7 +53,7 @@ def feature_shares(queries: pd.DataFrame, by: str = "source") -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def feature_distribution(queries: pd.DataFrame, by: str = "source", *, stamp: str) -> Picture:
+def feature_distribution(queries: pd.DataFrame, by: str = "source", *, stamp: object) -> Picture:
     """Figure 25: how often each feature occurs in synthetic examples and in gold ("source" and "sql")."""
     data = feature_shares(queries, by)
     names = [str(name) for name in dict.fromkeys(data[by])]

@@ -39,7 +39,7 @@ def sizes(stages: Mapping[str, Schema]) -> pd.DataFrame:
     )
 
 
-def accuracy_by_columns(points: pd.DataFrame, label: str = "metric", *, stamp: str) -> Picture:
+def accuracy_by_columns(points: pd.DataFrame, label: str = "metric", *, stamp: object) -> Picture:
     """Figure 3: EX against the number of columns, on a logarithmic axis; a line for pass@1 and one for pass@5.
 
     Columns `columns`, `EX` and `label`; `low` and `high` are drawn where they are given.
@@ -47,7 +47,7 @@ def accuracy_by_columns(points: pd.DataFrame, label: str = "metric", *, stamp: s
     return _lines(points, "columns", label, "columns in the schema", stamp, logarithmic=True)
 
 
-def accuracy_by_tests(points: pd.DataFrame, label: str | None = None, *, stamp: str) -> Picture:
+def accuracy_by_tests(points: pd.DataFrame, label: str | None = None, *, stamp: object) -> Picture:
     """Figure 4: EX against the number of unit tests: columns `tests` and `EX`, `low` and `high`."""
     return _lines(points, "tests", label, "unit tests per question", stamp)
 
@@ -57,7 +57,7 @@ def _lines(
     x: str,
     label: str | None,
     said: str,
-    stamp: str,
+    stamp: object,
     *,
     logarithmic: bool = False,
 ) -> Picture:
@@ -71,7 +71,7 @@ def _lines(
             look, at = looks[name], part[x]
             bounded = "low" in part and "high" in part
             if bounded and len(names) > 2:  # bands would hide each other
-                at = at * 1.03 ** (place - (len(names) - 1) / 2) if logarithmic else at
+                at = at * 1.06 ** (place - (len(names) - 1) / 2) if logarithmic else at
                 axes.vlines(at, part["low"], part["high"], color=look.colour, linewidth=0.8)
             elif bounded:
                 axes.fill_between(at, part["low"], part["high"], color=look.colour, alpha=0.12)
@@ -99,7 +99,7 @@ def _plain_ticks(axes: Axes, values: Sequence[float]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
-def columns_left(stages: pd.DataFrame, *, stamp: str) -> Picture:
+def columns_left(stages: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 5: the mean number of columns left after each stage, by database.
 
     Columns `db_id`, `stage` and `columns`: a row for each question and stage, stages in their order.
@@ -138,7 +138,7 @@ def _step(place: int) -> Look:
     return _STEPS[min(place, len(_STEPS) - 1)]
 
 
-def funnel(stages: pd.DataFrame, *, stamp: str) -> Picture:
+def funnel(stages: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 16: one question's tables and columns after each stage: columns `stage`, `tables`, `columns`."""
     need(stages, "stage", "tables", "columns")
     names = stages["stage"].tolist()

@@ -24,9 +24,7 @@ def rows_high(rows: int, bars: int = 1) -> float:
 
 def name_rows(axes: Axes, names: Sequence[object], points: float = 110) -> None:
     """Name the rows of horizontal bars, the first one on top."""
-    axes.set_yticks(
-        range(len(names)), [lettering.text(palette.shown(name), points) for name in names]
-    )
+    axes.set_yticks(range(len(names)), [lettering.text(name, points) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
 
@@ -87,7 +85,7 @@ def percent(axes: Axes, which: Literal["x", "y"], label: str, *, whole: bool = F
         axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
     ).get_siblings(axes)
     axis.set_major_formatter(PercentFormatter(decimals=0))
-    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
+    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     set_limits = axes.set_xlim if which == "x" else axes.set_ylim
     if whole:
         set_limits(0, 112 if which == "x" else 100)  # beyond 100 stands the number of a full bar
@@ -104,7 +102,7 @@ def counts(axes: Axes, label: str) -> None:
     """A horizontal axis of whole numbers from 0, with room for the numbers at the bars' ends."""
     most = max(1.0, float(axes.dataLim.x1))
     axes.set_xlim(0, most * 1.12)
-    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel(label)
 
 

@@ -40,7 +40,7 @@ def outcomes(questions: pd.DataFrame, wrong_gold: Collection[str] = ()) -> pd.Da
 
 
 def outcome_pie(
-    questions: pd.DataFrame, wrong_gold: Collection[str] = (), *, stamp: str
+    questions: pd.DataFrame, wrong_gold: Collection[str] = (), *, stamp: object
 ) -> Picture:
     """Figure 6: how many questions came out in each way.
 
@@ -78,7 +78,7 @@ def outcome_pie(
     return figure
 
 
-def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: str) -> Picture:
+def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: object) -> Picture:
     """Figure 7: in how many percent a right candidate exists, and in how many it is chosen."""
     need(questions, by, "correct", "oracle")
     means = questions.astype({"correct": float, "oracle": float}).groupby(by, sort=False)
@@ -107,7 +107,7 @@ def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: str)
     return figure
 
 
-def regret(questions: pd.DataFrame, by: str = "system", *, stamp: str) -> Picture:
+def regret(questions: pd.DataFrame, by: str = "system", *, stamp: object) -> Picture:
     """For each selector (or system) the share it has right, the share it lost, and what no choice could win.
 
     `data` says how many questions each lost; `outcomes` has which.
@@ -156,7 +156,7 @@ def regret(questions: pd.DataFrame, by: str = "system", *, stamp: str) -> Pictur
                         bbox={"boxstyle": "square,pad=0.15", "facecolor": "white", "linewidth": 0},
                     )
             start = [left + value for left, value in zip(start, values, strict=True)]
-        name_rows(axes, names, 150)
+        name_rows(axes, [palette.shown(name) for name in names], 150)
         percent(axes, "x", "questions", whole=True)
         axes.set_xlim(0, 100)
         legend(figure, {way: bar_key(_LOOKS[way]) for way in (RIGHT, LOST, NONE)})

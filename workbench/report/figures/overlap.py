@@ -48,7 +48,7 @@ def overlap(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
     )
 
 
-def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: str) -> Picture:
+def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: object) -> Picture:
     """Figure 3a: the questions that each of two or three solves at least once, areas in proportion."""
     wide = solved(frame, by)
     names = [str(name) for name in wide]
@@ -138,7 +138,7 @@ def _listing(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None
 
 
 def unique_solves(
-    trials: pd.DataFrame, by: str = "difficulty", *, alone: bool = True, stamp: str
+    trials: pd.DataFrame, by: str = "difficulty", *, alone: bool = True, stamp: object
 ) -> Picture:
     """Figures 3b (by difficulty) and 5 (by `db_id`): questions that one generator alone solves.
 
@@ -173,7 +173,7 @@ _SAID = {"same verdict": "both right or both wrong", "row alone": "row right, co
 
 
 def agreement(
-    frame: pd.DataFrame, by: str = "generator", measure: Measure = "same verdict", *, stamp: str
+    frame: pd.DataFrame, by: str = "generator", measure: Measure = "same verdict", *, stamp: object
 ) -> Picture:
     """A heat map over pairs, in percent of the questions; on the diagonal what each solves.
 

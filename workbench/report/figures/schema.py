@@ -51,7 +51,7 @@ def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ())
     )
 
 
-def pruned_schema(columns: pd.DataFrame, *, stamp: str) -> Picture:
+def pruned_schema(columns: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 17: tables as blocks, each column as dark as the stage is late that it survived.
 
     Takes what `survival` gives. Primary keys are underlined, foreign keys slanted with the table that they

@@ -1,0 +1,53 @@
+"""The measurement of selection, small: calls are counted as pairwise selection makes them."""
+
+
+from tests.benchmarks.measure_selection import Calls, calls
+from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
+from workbench.benchmarks.spider import load_spider
+from workbench.db.execute import Executor
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.llm.scripted import Scripted
+from workbench.pool import pool_of
+from workbench.select.pairwise import Pairwise
+from workbench.store import Store
+from workbench.systems.replay import select_from
+from workbench.types import Candidate, Trial
+
+QUERIES = ["SELECT 4"] * 4 + ["SELECT 5"] * 2 + ["SELECT 6", "SELECT gone"]
+
+
+def test_calls_are_counted_as_each_form_makes_them(tiny, tmp_path):
+    benchmark = load_bird(tiny.write_bird(tmp_path))
+    pool = pool_of(("0", Trial(Candidate(sql, f"g{n}"))) for n, sql in enumerate(QUERIES))
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+        lab = Lab(Client(store, send=Scripted(otherwise="A")), executor, benchmark.database)
+
+        def selected(**form):
+            (found,) = select_from(pool, Pairwise("m/x", **form), lab, benchmark.questions)
+            return found
+
+        adaptive = selected()
+        assert calls(adaptive) == Calls(
+            literal=len(selected(by="candidate", adaptive=False).comparisons),
+            by_result=len(selected(adaptive=False).comparisons),
+            adaptive=len(adaptive.comparisons),
+        )
+        assert calls(adaptive).literal == 7 * 6 - 4 * 3 - 2
+
+
+def test_on_30_real_systems_results_are_asked_14_times_and_adaptively_25_times_less(
+    real_spider, tmp_path
+):
+    """On all 471 questions 16.8 and 35 times, with the embedded model as the judge."""
+    benchmark = load_spider(real_spider, "spider-dev")
+    files = file_names(prediction_files([str(real_spider / "predictions")]))
+    pool = load_pool(files, benchmark)
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store) as executor:
+        lab = Lab(Client(store), executor, benchmark.database)
+        judge = Pairwise("embedded/parser")
+        found = [*map(calls, select_from(pool, judge, lab, benchmark.questions[::4]))]
+    literal = sum(one.literal for one in found)
+    assert literal >= 14 * sum(one.by_result for one in found)
+    assert literal >= 25 * sum(one.adaptive for one in found)

@@ -1,0 +1,63 @@
+"""`workbench label ...`: what is there, agreement, and files out and in."""
+
+import pytest
+from click.testing import CliRunner
+
+from workbench.errors import BadInputError
+from workbench.label.commands import label
+from workbench.label.store import LabelStore, label_of
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """`workbench label ...`: what it prints, in a home of its own."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+
+    def run(*arguments):
+        done = CliRunner().invoke(label, list(map(str, arguments)), catch_exceptions=False)
+        assert done.exit_code == 0
+        return done.output
+
+    return run
+
+
+@pytest.fixture
+def two_annotators(run, make_case):
+    store = LabelStore.named("zoo")
+    for name, categories in {"ann": "aab", "bob": "abb"}.items():
+        store.add(
+            label_of(make_case(f"SELECT {number}"), "T", category, annotator=name)
+            for number, category in enumerate(categories)
+        )
+    return store
+
+
+def test_the_papers_taxonomies_are_listed(run):
+    assert "CHESS (figure 18, appendix F)" in run("taxonomies")
+    assert "    Malformed Date: A date is taken apart" in run("taxonomies", "chess")
+
+
+def test_labels_are_counted(run, two_annotators):
+    lines = run("show", "zoo").splitlines()
+    assert len(lines) == 5
+    assert lines[1].split() == ["T", "a", "ann", "2"]
+
+
+def test_agreement_names_the_disputes(run, two_annotators):
+    told = run("agreement", "zoo", "--taxonomy", "T")
+    assert "ann, bob" in told
+    assert "0.400" in told
+    assert "question 7 on harbour: ann: a; bob: b" in told
+    assert run("agreement", "zoo", "--taxonomy", "none") == "one annotator only\n"
+
+
+def test_labels_go_out_and_come_in(run, two_annotators, tmp_path):
+    file = tmp_path / "out.csv"
+    assert run("export", "zoo", file) == f"{file}: 6 labels\n"
+    assert run("import", "pond", file).endswith("pond.jsonl: 6 labels added\n")
+    assert LabelStore.named("pond").labels() == two_annotators.labels()
+
+
+def test_labels_that_are_not_there_are_one_clear_line(run, two_annotators):
+    with pytest.raises(BadInputError, match=r"no labels 'lake' in .*; there are zoo"):
+        run("show", "lake")

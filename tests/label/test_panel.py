@@ -1,0 +1,121 @@
+"""The panel says what each button does and which key presses it; the widget carries both ways."""
+
+import json
+import re
+
+import pytest
+
+from workbench.label.panel import keys, panel
+from workbench.label.session import Session
+from workbench.label.taxonomy import Category, Taxonomy, open_taxonomy, published
+from workbench.label.tree import html
+from workbench.label.widget import Labeller, label
+
+
+@pytest.fixture
+def labeller(make_case, labels):
+    cases = [make_case(f"SELECT {number} FROM vessel") for number in range(3)]
+    return label(cases, open_taxonomy("CHESS"), labels, "me")
+
+
+def press(labeller, **message):
+    """What the browser sends."""
+    labeller._handle_custom_msg(message, [])
+
+
+@pytest.mark.parametrize("name", sorted(published()))
+def test_every_choice_of_a_paper_has_a_key_of_its_own_that_does_nothing_else(name):
+    given = keys(open_taxonomy(name))
+    assert set(given) == {choice for choice, _ in open_taxonomy(name).choices()}
+    assert len(set(given.values())) == len(given)
+    assert not set(given.values()) & set("subnp")
+
+
+def test_what_comes_after_the_last_letter_has_no_key():
+    many = Taxonomy("many", tuple(Category(str(number)) for number in range(40)))
+    given = keys(many)
+    assert [given[str(number), ""] for number in (0, 8, 9, 10)] == ["1", "9", "a", "c"]
+    assert len(given) == 9 + 21
+
+
+def test_the_panel_marks_what_was_chosen_by_a_sign_and_counts_it(labeller):
+    press(labeller, do="choose", value="Vague Question\n", note="")
+    press(labeller, do="back", note="")
+    shown = html(labeller.panel)
+    assert "case 1 of 3" in shown
+    assert "1 of 3 labelled" in shown
+    assert re.search(r'aria-pressed="true"[^>]*><kbd>2</kbd>✓ Vague Question \(1\)</button>', shown)
+
+
+def test_every_control_says_what_it_does_to_the_widget_and_to_a_reader(labeller):
+    buttons = re.findall(r"<button[^>]*>", html(labeller.panel))
+    assert len(buttons) == 26
+    assert all("data-do=" in button and "data-testid=" in button for button in buttons)
+    for button in buttons:
+        key = re.search(r'data-key="(\w)"', button)
+        assert bool(key) == ("aria-keyshortcuts" in button)
+
+
+def test_what_is_sent_to_the_browser_is_plain_data(labeller):
+    assert json.loads(json.dumps(labeller.panel)) == labeller.panel
+
+
+def test_suggestions_are_off_until_they_are_asked_for(labeller):
+    assert "Suggested causes" not in html(labeller.panel)
+    press(labeller, do="suggestions")
+    assert "Suggested causes" in html(labeller.panel)
+
+
+def test_an_exception_in_a_step_is_shown_and_the_next_step_clears_it(labeller):
+    press(labeller, do="choose", value="Luck\n", note="")
+    assert "no category 'Luck'" in labeller.error
+    press(labeller)
+    assert "TypeError" in labeller.error
+    press(labeller, do="next")
+    assert labeller.error == ""
+
+
+def test_an_exception_in_drawing_is_shown_as_well(labeller, monkeypatch):
+    monkeypatch.setattr("workbench.label.widget.panel", lambda _: 1 / 0)
+    press(labeller, do="next")
+    assert "ZeroDivisionError" in labeller.error
+
+
+def test_the_note_of_a_case_comes_with_it(labeller):
+    press(labeller, do="choose", value="Vague Question\n", note="why")
+    assert labeller.note == ""
+    press(labeller, do="back", note="")
+    assert labeller.note == "why"
+
+
+def test_there_may_be_nothing_to_label(labels):
+    empty = Labeller(Session([], open_taxonomy("CHESS"), labels, "me"))
+    assert "There are no cases to label." in html(empty.panel)
+
+
+def test_the_browsers_part_sets_text_as_text_and_asks_no_server():
+    source = str(Labeller._esm) + str(Labeller._css)
+    for word in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "http",
+        "fetch(",
+    ):
+        assert word not in source
+
+
+def test_every_tag_and_attribute_of_the_panel_is_one_that_the_browsers_part_knows(labeller):
+    source = str(Labeller._esm)
+    press(labeller, do="suggestions")
+    tags = set(re.findall(r"<(\w+)", html(labeller.panel)))
+    assert all(f'"{tag}"' in source for tag in tags)
+    names = set(re.findall(r' ([\w-]+)="', html(labeller.panel)))
+    allowed = re.search(r"ATTRIBUTES = /(.*)/", source)[1]
+    assert [name for name in names if not re.fullmatch(allowed, name)] == []
+
+
+def test_the_panel_of_a_session_is_a_pure_function_of_it(labeller):
+    assert panel(labeller.session) == panel(labeller.session)

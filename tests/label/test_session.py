@@ -1,0 +1,209 @@
+"""Labelling, step by step: what each key does, and that a step is quick however many cases there are."""
+
+import time
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.label.frames import counts, labels_frame, progress_frame
+from workbench.label.panel import panel
+from workbench.label.session import Session
+from workbench.label.store import LabelStore
+from workbench.label.taxonomy import open_taxonomy
+
+COLUMN = "Incorrectly Predicted SQL\nColumn"
+VAGUE = "Vague Question\n"
+
+
+@pytest.fixture
+def session(make_case, labels):
+    """Five cases to label by CHESS's taxonomy."""
+    cases = [make_case(f"SELECT {number} FROM vessel") for number in range(5)]
+    return Session(cases, open_taxonomy("CHESS"), labels, "me")
+
+
+def given(session):
+    return [
+        (label.category, label.subcategory) if label else None
+        for label in map(session.label, range(len(session.cases)))
+    ]
+
+
+def test_a_choice_is_on_disk_and_the_next_case_is_shown(session):
+    session.step("choose", COLUMN, note="id, not name")
+    assert session.at == 1
+    assert session.status == "labelled Incorrectly Predicted SQL / Column"
+    (kept,) = LabelStore(session.store.path).labels()
+    assert (kept.category, kept.subcategory, kept.note, kept.annotator) == (
+        "Incorrectly Predicted SQL",
+        "Column",
+        "id, not name",
+        "me",
+    )
+
+
+def test_without_auto_advance_one_stays(session):
+    session.step("advance")
+    session.step("choose", VAGUE)
+    assert (session.at, given(session)[0]) == (0, ("Vague Question", ""))
+
+
+def test_whoever_comes_back_goes_on_where_they_were(session):
+    session.step("choose", VAGUE)
+    session.step("choose", VAGUE)
+    again = Session(session.cases, session.taxonomy, LabelStore(session.store.path), "me")
+    assert again.at == 2
+    assert Session(session.cases, session.taxonomy, session.store, "she").at == 0
+
+
+def test_undo_takes_back_the_last_label_goes_there_and_keeps_the_note(session):
+    session.step("choose", VAGUE)
+    session.step("choose", COLUMN, note="why")
+    session.step("undo", note="")
+    assert given(session) == [("Vague Question", ""), None, None, None, None]
+    assert (session.at, session.note()) == (1, "why")
+    session.step("undo")
+    session.step("undo")
+    assert session.status == "nothing to undo"
+
+
+def test_skipped_cases_are_passed_by_and_can_be_found_again(session):
+    session.step("skip")
+    assert session.at == 1
+    for _ in range(4):
+        session.step("choose", VAGUE)
+    assert session.status.endswith("nothing is left to do")
+    session.step("filter", "skipped")
+    assert session.at == 0
+    session.step("choose", VAGUE)
+    assert not session.skipped
+
+
+def test_back_goes_to_the_case_seen_before(session):
+    session.step("next")
+    session.step("next")
+    session.step("choose", VAGUE)
+    session.step("back")
+    assert session.at == 2
+    session.step("back")
+    session.step("back")
+    session.step("back")
+    assert (session.at, session.status) == (0, "this is where you began")
+
+
+def test_next_and_previous_stop_at_the_ends(session):
+    session.step("previous")
+    assert (session.at, session.status) == (0, "no earlier case")
+    for _ in range(7):
+        session.step("next")
+    assert (session.at, session.status) == (4, "no later case")
+
+
+def test_a_filter_lets_only_its_cases_be_reached(session):
+    session.step("choose", VAGUE)
+    session.step("next")
+    session.step("choose", COLUMN)
+    session.step("filter", "labelled")
+    assert session.status == "2 of 5 cases: labelled"
+    session.step("next")
+    assert session.at == 2
+    session.step("filter", "Vague Question")
+    assert session.at == 0
+    session.step("filter", "to do")
+    assert session.at == 1
+
+
+def test_a_note_waits_for_its_category_and_can_be_changed_later(session):
+    session.step("note", note="first")
+    assert session.status == "the note is saved with the category"
+    session.step("choose", VAGUE, note="first")
+    session.step("back", note="")
+    session.step("note", note="second")
+    assert session.label(0).note == "second"
+    assert len(session.store.labels(latest=False)) == 2
+    session.step("note", note="second")
+    assert len(session.store.labels(latest=False)) == 2
+
+
+def test_a_key_pressed_twice_does_not_label_a_case_that_nobody_saw(session):
+    session.step("choose", VAGUE, note="mine", seen=0)
+    session.step("choose", VAGUE, note="mine", seen=0)
+    assert given(session) == [("Vague Question", ""), None, None, None, None]
+    assert session.status == "ignored a key pressed before case 2 was shown"
+    assert session.note() == ""
+
+
+def test_what_another_program_labelled_is_seen_at_the_next_step(session):
+    other = Session(session.cases, session.taxonomy, LabelStore(session.store.path), "me")
+    other.step("choose", VAGUE)
+    session.step("next")
+    assert given(session)[0] == ("Vague Question", "")
+
+
+@pytest.mark.parametrize(
+    ("do", "value"), [("dance", ""), ("choose", "Luck\n"), ("filter", "red"), ("choose", "")]
+)
+def test_what_cannot_be_done_is_refused(session, do, value):
+    with pytest.raises(BadInputError):
+        session.step(do, value)
+
+
+def test_a_label_needs_somebody_who_gives_it(session):
+    with pytest.raises(BadInputError, match="annotator is empty"):
+        Session(session.cases, session.taxonomy, session.store, " ")
+
+
+def test_with_no_cases_nothing_happens(session):
+    empty = Session([], session.taxonomy, session.store, "me")
+    empty.step("choose", VAGUE, note="x")
+    assert not session.store.labels()
+
+
+def test_progress_and_counts_are_tables(session):
+    session.step("choose", VAGUE)
+    session.step("choose", COLUMN)
+    progress = progress_frame(session.cases, session.store, session.taxonomy, "me")
+    said = {(row.category, row.subcategory): row.n for row in progress.itertuples()}
+    assert said["Vague Question", ""] == said["Incorrectly Predicted SQL", "Column"] == 1
+    assert said["to do", ""] == 3
+    assert len(labels_frame(session.store.labels())) == 2
+
+    table = counts(session.store, session.taxonomy, session.cases[:1])
+    assert list(table.columns) == ["category", "subcategory", "n", "automatic"]
+    assert table.n.sum() == 1
+    assert table.automatic.sum() == 0
+    assert len(table) == 19
+
+
+def test_a_dispute_is_counted_as_one(session):
+    session.step("choose", VAGUE)
+    other = Session(session.cases, session.taxonomy, session.store, "she")
+    other.step("choose", COLUMN)
+    table = counts(session.store, session.taxonomy)
+    assert table[table.n > 0].values.tolist() == [["disputed", "", 1, 0]]
+
+
+def test_a_step_among_three_hundred_cases_is_quick_and_draws_one_case(
+    make_case, labels, monkeypatch
+):
+    drawn = []
+    real = panel.__globals__["case_node"]
+    monkeypatch.setitem(
+        panel.__globals__,
+        "case_node",
+        lambda case, **more: drawn.append(case) or real(case, **more),
+    )
+    rows = tuple((number, "x" * 40) for number in range(1000))
+    cases = [
+        make_case(f"SELECT {number}, vname FROM vessel", rows=rows, gold_rows=rows[::-2])
+        for number in range(300)
+    ]
+    session = Session(cases, open_taxonomy("CHESS"), labels, "me")
+    took = []
+    for _ in cases:
+        start = time.perf_counter()
+        session.step("choose", COLUMN, note="x")
+        panel(session)
+        took.append(time.perf_counter() - start)
+    assert len(drawn) == 300
+    assert sorted(took)[150] < 0.1  # seconds

@@ -1,0 +1,56 @@
+"""Every notebook of the embedded experiment runs, on a handful of questions; what it leaves behind can be read.
+
+They run as `workbench reproduce` runs them, two at a time in one home, so that they share their runs.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workbench.experiment.notebooks import parameters_of
+from workbench.experiment.reproduce import plan, run
+from workbench.study.settings import load_experiment
+
+CHECKOUT = Path(__file__).parents[2]
+EMBEDDED = load_experiment(str(CHECKOUT / "experiments" / "embedded.yaml"))
+LIMIT = 4
+SMALL = {
+    "sweep": 2,
+    "sizes": [100],
+    "counts": [2, 5],
+}
+"""What a parameter of that name is here: those that cost more than the questions alone."""
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory):
+    """All notebooks by name, after they ran; the figures' folder."""
+    folder = tmp_path_factory.mktemp("small")
+    notebooks = {}
+    for name, told in EMBEDDED.notebooks.items():
+        known = parameters_of(CHECKOUT / "notebooks" / f"{name}.ipynb")
+        notebooks[name] = told | {key: value for key, value in SMALL.items() if key in known}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(folder / "home"))
+        ready = plan(replace(EMBEDDED, notebooks=notebooks), limit=LIMIT)
+        run(ready, folder / "figures", at_once=2)
+    return {job.name: job for job in ready}, folder / "figures"
+
+
+@pytest.mark.parametrize("name", EMBEDDED.notebooks)
+def test_a_notebook_runs_and_leaves_what_it_saved(name, jobs):
+    job, figures = jobs[0][name], jobs[1]
+    assert (job.state, job.error) == ("done", "")
+    saved = sorted({line["saved"] for line in job.seen if "saved" in line})
+    assert saved
+    for one in saved:
+        told = json.loads((figures / f"{one}.json").read_bytes())
+        assert told["name"] == one
+        assert "N = " in told["stamp"]
+        kinds = {"figure": (".svg", ".png"), "table": (".html", ".md")}
+        assert all((figures / f"{one}{end}").stat().st_size for end in kinds[told["kind"]])
+        assert len(pd.read_csv(figures / f"{one}.csv").columns)
+    assert any(json.loads((figures / f"{one}.json").read_bytes())["claims"] for one in saved)

@@ -1,0 +1,96 @@
+"""CHASE-SQL runs end to end on scripted models, and each row of table 7 is the ablation it says it is."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.systems.conftest import EMPTY, QUESTION, RIGHT, SAID
+from workbench.generate.direct import Direct
+from workbench.select.majority import Majority
+from workbench.select.ranker import Ranker
+from workbench.select.trained import Trained
+from workbench.systems.chase_sql import chase_sql
+from workbench.systems.system import prepare
+
+WHOLE = chase_sql("m/x")
+TABLE_7 = {
+    "whole": WHOLE,
+    "self-consistency": replace(WHOLE, select=Majority()),
+    "ranker": replace(WHOLE, select=Ranker("m/x")),
+    "trained": chase_sql("m/x", Trained.bundled()),
+    "w/o LSH": replace(WHOLE, retrieve=replace(WHOLE.retrieve, index=None)),
+    "w/o query fixer": replace(WHOLE, fix=()),
+    "w/o DC": replace(WHOLE, generate=WHOLE.generate[1:]),
+    "w/o QP": replace(WHOLE, generate=WHOLE.generate[::2]),
+    "w/o OS": replace(WHOLE, generate=WHOLE.generate[:2]),
+    "direct alone": replace(WHOLE, generate=(Direct("m/x"),)),
+}
+GENERATORS = ("generate/divide_and_conquer", "generate/query_plan", "generate/online_examples")
+
+
+@pytest.mark.parametrize("name", TABLE_7)
+def test_every_ablation_answers(zoo, name):
+    assert zoo.run(TABLE_7[name]).sql == RIGHT
+
+
+@pytest.mark.parametrize("name", TABLE_7)
+def test_none_loses_a_question_to_models_that_say_nothing_of_use(zoo, name):
+    zoo.said = dict.fromkeys(SAID, "I am sorry.")
+    selection = zoo.run(TABLE_7[name])
+    assert (selection.chosen is not None, selection.sql) == (True, "")
+
+
+def test_three_generators_of_seven_candidates_each(zoo):
+    selection = zoo.run(WHOLE)
+    assert [len(zoo.asked[prompt]) for prompt in GENERATORS] == [7, 7, 7]
+    assert len(selection.trials) == 21
+    assert {trial.candidate.generator for trial in selection.trials} == {
+        prompt.removeprefix("generate/") for prompt in GENERATORS
+    }
+
+
+def test_candidates_that_agree_need_no_judge(zoo):
+    zoo.run(WHOLE)
+    assert "select/pairwise" not in zoo.asked
+
+
+def test_candidates_that_differ_are_compared(zoo):
+    zoo.said["generate/query_plan"] = "SELECT name FROM animal"
+    assert zoo.run(WHOLE).comparisons
+    assert zoo.asked["select/pairwise"]
+
+
+def test_equal_queries_that_find_nothing_are_mended_by_one_call(zoo):
+    zoo.said["generate/query_plan"] = EMPTY
+    selection = zoo.run(WHOLE)
+    assert len(zoo.asked["fix/fixer"]) == 1
+    assert sum(trial.repaired_from is not None for trial in selection.trials) == 7
+    assert {trial.candidate.sql for trial in selection.trials} == {RIGHT}
+
+
+def test_without_the_fixer_they_stay_as_they_are(zoo):
+    zoo.said["generate/query_plan"] = EMPTY
+    selection = zoo.run(TABLE_7["w/o query fixer"])
+    assert "fix/fixer" not in zoo.asked
+    assert sum(trial.candidate.sql == EMPTY for trial in selection.trials) == 7
+
+
+EXAMPLES = {"generate/examples_by_feature", "generate/examples_by_column", "prune/filter_column"}
+
+
+@pytest.mark.parametrize(
+    ("row", "left_out"),
+    [
+        ("w/o DC", {"generate/divide_and_conquer"}),
+        ("w/o QP", {"generate/query_plan"}),
+        ("w/o OS", {"generate/online_examples", *EXAMPLES}),
+    ],
+)
+def test_an_ablation_leaves_out_what_it_says_and_nothing_else(zoo, row, left_out):
+    zoo.run(TABLE_7[row])
+    assert set(zoo.asked) == {"retrieve/keywords", *GENERATORS, *EXAMPLES} - left_out
+
+
+def test_without_value_retrieval_generators_are_shown_no_values(zoo):
+    assert prepare(WHOLE, QUESTION, zoo.lab).values
+    assert not prepare(TABLE_7["w/o LSH"], QUESTION, zoo.lab).values
