@@ -2,6 +2,7 @@
 
     python tests/benchmarks/measure_selection.py --spider FOLDER    calls for the pool of 30 real systems
     python tests/benchmarks/measure_selection.py --bundled          EX of each selector on 3 x 7 candidates
+        with --save workbench/select/bundled_selector.json, what `Trained.bundled()` knows
 
 The judge is the embedded model in both; EX is BIRD's. Nothing here is a language model's result. What the
 lab book holds is not asked for again: the first run with --bundled takes a quarter of an hour.

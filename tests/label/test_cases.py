@@ -119,6 +119,13 @@ def test_of_a_pool_a_wrong_candidate_is_drawn(bird, lab):
     assert drawn <= set(queries)
 
 
+def test_which_candidate_is_drawn_has_nothing_to_do_with_which_questions_are(bird, lab):
+    queries = [f"SELECT {number}" for number in range(90, 99)]
+    pool = Pool({q.id: selection(q.id, *queries).trials for q in bird.questions})
+    few = [cases(bird, pool, lab, limit=1, seed=seed)[0].predicted for seed in range(25)]
+    assert len(set(few)) > 5
+
+
 def test_a_pool_has_no_failed_selection(bird, lab):
     with pytest.raises(BadInputError, match="give Selections"):
         cases(bird, Pool({}), lab, which="selection failed")

@@ -131,6 +131,8 @@ def test_a_key_pressed_twice_does_not_label_a_case_that_nobody_saw(session):
     assert given(session) == [("Vague Question", ""), None, None, None, None]
     assert session.status == "ignored a key pressed before case 2 was shown"
     assert session.note() == ""
+    session.step("undo", note="mine", seen=0)
+    assert given(session)[0] is None
 
 
 def test_what_another_program_labelled_is_seen_at_the_next_step(session):

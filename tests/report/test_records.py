@@ -68,7 +68,7 @@ def test_a_wide_or_long_result_says_what_is_left_out():
     wide = Execution("ok", tuple("abcdefghijklmnop"), ((0,) * 16,) * 50, 50, "x", truncated=True)
     told = execution_html(wide)
     assert "50 rows, 20 shown, cut short at the limit" in told
-    assert "and 6 more columns" in told
+    assert "and 8 more columns" in told
 
 
 def test_a_trial_shows_its_history_and_the_reply():
@@ -130,6 +130,11 @@ def test_the_matrix_has_who_was_shown_first_in_rows():
     names = ["0: query_plan 0", "2: direct 0"]
     expected = pd.DataFrame([["", "lost"], ["won", ""]], index=names, columns=names)
     pd.testing.assert_frame_equal(matrix(SELECTION), expected)
+
+
+def test_the_page_shows_who_won():
+    told = pool_html(SELECTION)
+    assert "<tr><td>2: direct 0</td><td>W</td><td></td></tr>" in told
 
 
 @pytest.mark.parametrize("record", [SELECTION, SELECTION.trials[0], SCHEMA, ROWS])

@@ -39,7 +39,7 @@ def text_diff(before: str, after: str, title: str = "What changed") -> Html:
     if not rows:
         return view(title, line("The two are equal."), kind="wb-diff")
     marks = [{"+": "plus", "-": "minus"}.get(sign, "") for sign, _ in rows]
-    return view(title, table(("", "line"), rows, marks=marks), kind="wb-diff")
+    return view(title, table(("", "line"), rows, marks=marks, kind="signs"), kind="wb-diff")
 
 
 def text(request: Request) -> str:

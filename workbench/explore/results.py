@@ -59,4 +59,5 @@ def _marked(caption: str, execution: Execution, only: Iterable[Row], mark: str) 
         [[signs[place], *cells_of(execution.rows[place])] for place in places],
         f"{caption}: {told_of(execution)}, {signs.count(_ONLY):,} of them only here",
         [mark if signs[place] == _ONLY else "" for place in places],
+        kind="signs",
     )

@@ -39,9 +39,10 @@ def cases(
     """A share of the questions that were answered wrongly, in the benchmark's order.
 
     `which` is "wrong", "no correct candidate" or "selection failed", which is when a right candidate was
-    there; wrong is what EX says is, in the benchmark's own sense. Of selections the case is about what was chosen, of a pool about
-    a wrong candidate drawn by the seed. `contexts` tells what a system knew of a question, such as
-    `partial(prepare, system, lab=lab)`; without it a case has the whole schema and no retrieved values.
+    there; wrong is what EX says is, in the benchmark's own sense. Of selections the case is about what was
+    chosen, of a pool about a wrong candidate drawn by the seed. `contexts` tells what a system knew of a
+    question, such as `partial(prepare, system, lab=lab)`; without it a case has the whole schema and no
+    retrieved values.
     """
     if which not in WHICH:
         raise BadInputError(f"which is {which!r}; there are {', '.join(WHICH)}")
@@ -67,7 +68,7 @@ def cases(
         wrong = [place for place, is_right in enumerate(right) if not is_right]
         place = picked[question_id] if picked else None
         if picked is None and wrong:
-            place = wrong[int(_draw(seed, question_id) * len(wrong))]
+            place = wrong[int(_draw(seed, question_id, "candidate") * len(wrong))]
         none_right = which == "no correct candidate"
         if place in wrong and (which == "wrong" or none_right != any(right)):
             places[question_id] = place
@@ -92,9 +93,9 @@ def _verdicts(benchmark: Benchmark, pool: Pool, lab: Lab) -> Mapping[str, tuple[
     }
 
 
-def _draw(seed: int, question_id: str) -> float:
+def _draw(seed: int, question_id: str, what: str = "question") -> float:
     """A number from 0 up to 1 that belongs to this question and this seed."""
-    return random.Random(f"{seed} {question_id}").random()  # noqa: S311  a sample, no secret
+    return random.Random(f"{seed} {question_id} {what}").random()  # noqa: S311  a sample, no secret
 
 
 def _case(

@@ -15,9 +15,7 @@ from workbench.label.case import Case
 from workbench.types import Execution, fold
 
 _DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}")
-_COUNT = re.compile(
-    r"COUNT\((?!DISTINCT)[^()]*\)"
-)  # with or without a column, it is mostly the same
+_COUNT = re.compile(r"COUNT\((?!DISTINCT)[^()]*\)")  # of a column or of rows: mostly the same
 _AGGREGATES = ("count", "sum", "avg", "min", "max", "group")
 _FAULTS = {  # what SQLite says of a query that does not run, and what that is a sign of
     "other column": ("no such column", "ambiguous column"),

@@ -58,10 +58,11 @@ class Session:
         if do not in steps:
             raise BadInputError(f"no step {do!r}; there are {', '.join(steps)}")
         self.store.refresh()
-        if seen not in {None, self.at}:
+        stale = seen not in {None, self.at}
+        if stale and do in {"choose", "note", "skip"}:
             self.status = f"ignored a key pressed before case {self.at + 1} was shown"
             return
-        if note is not None:
+        if note is not None and not stale:
             self.notes[self.at] = note
         if self.cases:
             steps[do](value)

@@ -11,20 +11,21 @@ from collections.abc import Iterable, Sequence
 
 # `&` is the section, named so often that JupyterLab's own rules for tables and headings come second.
 _STYLE = """<style>
-&{max-width:100%;font-size:13px;line-height:1.4}
+&{max-width:100%;font-size:13px;line-height:1.4;word-break:normal;overflow-wrap:anywhere}
 & h3{font-size:15px;font-weight:600;margin:.6em 0 .3em}
 & h4{font-size:13px;font-weight:600;margin:.8em 0 .2em}
 & p{margin:.2em 0}
 & ul{list-style:none;margin:.2em 0;padding:0}
 & li{padding-left:1.5em;text-indent:-1.5em}
-& table{border-collapse:collapse;margin:.3em 0;max-width:100%;font-size:inherit;table-layout:auto}
+& table{border-collapse:collapse;margin:.3em 0;max-width:100%;font-size:inherit}
 & caption{text-align:left;font-weight:600;padding:.2em 0;white-space:nowrap}
 & th,& td{border:1px solid var(--jp-border-color2,#bdbdbd);padding:2px 6px;text-align:left;
-vertical-align:top;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;min-width:5em}
+vertical-align:top;white-space:pre-wrap;min-width:5em}
 & .signs td:first-child,& .signs th:first-child{min-width:1.5em}
+& .matrix th,& .matrix td{min-width:1.2em;padding:2px 4px}
 & th{background:var(--jp-layout-color2,#eee)}& td:empty{height:1.3em}
 & tbody tr{background:none}
-& pre{white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;margin:.2em 0;padding:4px 8px;
+& pre{white-space:pre-wrap;word-break:normal;margin:.2em 0;padding:4px 8px;
 background:var(--jp-layout-color2,#f5f5f5);color:inherit;font-size:12px}
 & details{margin-left:1em}& summary{cursor:pointer;padding:2px 0;margin-left:-1em}
 & .beside{display:flex;flex-wrap:wrap;gap:0 16px;align-items:flex-start}
@@ -104,10 +105,11 @@ def table(
     rows: Iterable[Sequence[object]],
     caption: str = "",
     marks: Sequence[str] = (),
+    kind: str = "",
 ) -> str:
     """A table. A row's mark is "plus", "minus" or "": colour for what the row also says in words.
 
-    A first column without a name holds signs and is as narrow as they are.
+    `kind` says how narrow it may be: in "signs" the first column, in a "matrix" every one.
     """
     head = "".join(f'<th scope="col">{esc(name)}</th>' for name in columns)
     body = []

@@ -6,7 +6,7 @@ from workbench.report.markup import Html, fold, heading, line, pre, table, view
 from workbench.types import Context, Execution, Row, Schema, Table, Trial
 
 ROWS = 20  # rows of a result that are shown
-_COLUMNS = 10
+_COLUMNS = 8
 _CELL = 80
 _NAME = 40
 

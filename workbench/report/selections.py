@@ -21,11 +21,15 @@ def pool_html(selection: Selection, right: Sequence[bool] = ()) -> Html:
         parts.append(_group(selection, number, members[number], right))  # noqa: PERF401
     if selection.comparisons:
         wins = matrix(selection)
-        rows = [[name, *row] for name, row in zip(wins.index, wins.to_numpy(), strict=True)]
+        rows = [
+            [name, *(cell[:1].upper() for cell in row)]
+            for name, row in zip(wins.index, wins.to_numpy(), strict=True)
+        ]
+        places = [str(name).partition(":")[0] for name in wins.columns]
         parts += [
             heading("Comparisons"),
-            line("A row was shown first, a column second. The cell says how the row fared."),
-            table(["", *wins.columns], rows),
+            line("A row was shown first, a column second. W: the row won; L: it lost."),
+            table(["", *places], rows, kind="matrix"),
         ]
     return view(f"Candidates of question {selection.question_id}", *parts, kind="wb-pool")
 

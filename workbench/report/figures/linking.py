@@ -81,7 +81,9 @@ def _lines(
             axes.set_xscale("log")
             _plain_ticks(axes, points[x].unique().tolist())
         else:
-            axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+            axes.xaxis.set_major_locator(
+                MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
+            )
         percent(axes, "y", "EX")
         axes.grid(axis="y")
         if label:

@@ -96,6 +96,12 @@ def _circles(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None
         label, patch = drawn.get_label_by_id(key), drawn.get_patch_by_id(key)
         if label is not None:
             label.set(text=str(size), fontsize=lettering.SIZE)
+            placed = label.get_position()
+            if patch is not None:  # the middle of a region that is nearly a circle, else as placed
+                low, high = patch.get_path().get_extents().get_points()
+                label.set_position((low + high) / 2)
+            if not _holds(patch, label):
+                label.set_position(placed)
             if not size or not _holds(patch, label):
                 label.set_text("")
 

@@ -88,7 +88,7 @@ def pruned_schema(columns: pd.DataFrame, *, stamp: object) -> Picture:
         }
         if columns["used"].any():
             keys["used by the gold query"] = Line2D(
-                [], [], linestyle="none", marker="*", color=palette.INK
+                [], [], linestyle="none", marker="*", markersize=7, color=palette.INK
             )
         legend(figure, keys)
     return figure

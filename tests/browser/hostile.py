@@ -1,0 +1,121 @@
+"""Run in a notebook's cell: widgets and records in which every text that comes from elsewhere is the same."""
+
+import json
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+
+import ipywidgets
+import pandas as pd
+from IPython.display import display
+
+from workbench.benchmarks.bird import load_bird
+from workbench.db.execute import Executor
+from workbench.db.quoting import quote
+from workbench.explore.cache_browser import CacheBrowser
+from workbench.explore.pool_browser import PoolBrowser
+from workbench.explore.prompt_explorer import PromptExplorer
+from workbench.lab import Lab
+from workbench.label.case import Case
+from workbench.label.frames import labels_frame
+from workbench.label.store import LabelStore, label_of
+from workbench.label.taxonomy import open_taxonomy
+from workbench.label.widget import label
+from workbench.llm.client import Client
+from workbench.llm.scripted import Scripted
+from workbench.report.display import install
+from workbench.store import Store
+from workbench.systems.baselines import direct
+from workbench.types import (
+    Candidate,
+    Column,
+    Context,
+    Execution,
+    Question,
+    Schema,
+    Selection,
+    Table,
+    Trial,
+    ValueMatch,
+)
+
+install()
+
+
+def pieces(text):
+    """Records as they stand in memory."""
+    column = Column(text, text, text, text, (text,))
+    schema = Schema("zoo", (Table(text, (column,), (text,)),), (text,))
+    context = Context(
+        Question(text, "zoo", text, text), schema, (ValueMatch(text, text, text, text, 0.5, 0.5),)
+    )
+    right = Execution("ok", (text, text), ((text, 1), (text.encode(), None)), 2, "f")
+    failed = Trial(Candidate(text, text, 0, text), Execution("error", error=text))
+    trial = Trial(Candidate(text, text, 1, text), right, failed)
+    return context, Selection(text, (trial, failed), 0, text, (1.0, 0.0))
+
+
+def case(text):
+    context, selection = pieces(text)
+    right, failed = (trial.execution for trial in selection.trials)
+    return Case(
+        *(context.question, text, text, text, text, right, failed),
+        *(context.schema, context.schema, context.values),
+    )
+
+
+def labeller(text, folder):
+    store = LabelStore(folder / "labels.jsonl")
+    return label([case(text)], open_taxonomy("MAC-SQL"), store, text, suggestions=True)
+
+
+def explorers(text, folder):
+    """All three, on a database that holds the text as table, column and value; the edited call was run."""
+    said = text.replace("\x00", "0")
+    name, value = quote(said), said.replace("'", "''")
+    place = folder / "dev_databases/zoo"
+    place.mkdir(parents=True)
+    with closing(sqlite3.connect(place / "zoo.sqlite")) as database:
+        database.execute(f"CREATE TABLE {name}({name} TEXT)")
+        database.execute(f"INSERT INTO {name} VALUES ('{value}')")
+        database.commit()
+    sql = f"SELECT {name} FROM {name}"
+    item = {"question_id": 0, "db_id": "zoo", "question": text, "evidence": text}
+    item |= {"SQL": f"{sql} WHERE {name} <> '{value}'", "difficulty": text}
+    (folder / "dev.json").write_text(json.dumps([item]))
+    benchmark = load_bird(folder, "bird-dev")
+    store = Store(folder / "lab.sqlite")
+    model = Scripted(otherwise=f"{text}\n```sql\n{sql}\n```")
+    lab = Lab(Client(store, send=model), Executor(store, workers=1), benchmark.database)
+    study = SimpleNamespace(lab=lab, benchmark=benchmark)
+    asked = {"question_id": "0", "db_id": "zoo", "difficulty": text, "sql": text}
+    row = pd.DataFrame([asked | {"correct": False, "oracle": True, "generator": text}])
+    run = SimpleNamespace(
+        name=text,
+        id=text,
+        questions=row,
+        trials=pd.concat([row.assign(chosen=True), row.assign(chosen=False, correct=True)]),
+        selection=lambda _: pieces(text)[1],
+    )
+    explorer = PromptExplorer(study, {"zero-shot": direct("m/x")}, run=run)
+    explorer._ask_missing()
+    explorer.editor.source.value += text.replace("{", "(")  # a template of its own would not render
+    explorer._run()
+    return [explorer.box, PoolBrowser(study, run).box, CacheBrowser(study).box]
+
+
+def show_widgets(texts):
+    for text in texts:
+        folder = Path(tempfile.mkdtemp())
+        display(ipywidgets.VBox([labeller(text, folder), *explorers(text, folder)]))
+
+
+def show_records(texts):
+    for text in texts:
+        context, selection = pieces(text)
+        labels = [label_of(case(text), text, text, text, annotator=text, note=text)]
+        display(context)
+        display(selection)
+        display(labels_frame(labels).assign(at="", id="").rename(columns={"at": text}))
