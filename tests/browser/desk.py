@@ -9,6 +9,8 @@ import nbformat
 
 PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or Path(__file__).parent / "screenshots")
 
+# anywidget's word for a widget that took two seconds to come: on a busy machine many do.
+SLOW = "[anywidget] Failed to initialize model."
 # Through the application and not the menu, which skips cells while the kernel starts.
 OPEN = """async path => {
     const app = window.jupyterapp;
@@ -60,12 +62,16 @@ class Desk:
         page.on("request", lambda request: self._note(request.url))
         page.on("websocket", lambda socket: self._note(socket.url))
         page.on("dialog", self._dismiss)
-        page.on("pageerror", lambda error: self.alarms.append(str(error)))
+        page.on("pageerror", lambda error: self._heed(error.message))
 
     def _note(self, url):
         parts = urlsplit(url)
         if parts.scheme not in {"data", "blob"} and parts.hostname != "127.0.0.1":
             self.strangers.append(url)
+
+    def _heed(self, error):
+        if error != SLOW:
+            self.alarms.append(error)
 
     def _dismiss(self, dialog):
         self.alarms.append(f"{dialog.type}: {dialog.message}")

@@ -1,6 +1,7 @@
 """Run in a notebook's cell: widgets and records in which every text that comes from elsewhere is the same."""
 
 import json
+import re
 import sqlite3
 import tempfile
 from contextlib import closing
@@ -60,10 +61,9 @@ def pieces(text):
 def case(text):
     context, selection = pieces(text)
     right, failed = (trial.execution for trial in selection.trials)
-    return Case(
-        *(context.question, text, text, text, text, right, failed),
-        *(context.schema, context.schema, context.values),
-    )
+    result = {"gold_execution": right, "execution": failed}
+    schemas = {"database": context.schema, "schema": context.schema}
+    return Case(context.question, text, text, text, text, **result, **schemas)
 
 
 def labeller(text, folder):
@@ -101,7 +101,9 @@ def explorers(text, folder):
     )
     explorer = PromptExplorer(study, {"zero-shot": direct("m/x")}, run=run)
     explorer._ask_missing()
-    explorer.editor.source.value += text.replace("{", "(")  # a template of its own would not render
+    explorer.editor.source.value += re.sub(
+        "[{\u2028]", "(", text
+    )  # neither template nor a new line
     explorer._run()
     return [explorer.box, PoolBrowser(study, run).box, CacheBrowser(study).box]
 

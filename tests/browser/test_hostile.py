@@ -51,8 +51,9 @@ def test_the_page_is_built_as_for_a_plain_word(desk):
         desk.write(
             "hostile.ipynb",
             Path(__file__).with_name("hostile.py").read_text(),
-            f"show_widgets({texts!r})",
-            f"show_records({texts!r})",
+            "texts = [\n" + "".join(f"    {text!r},\n" for text in texts) + "]",
+            "show_widgets(texts)",
+            "show_records(texts)",
             formula,
         )
     )
@@ -60,14 +61,14 @@ def test_the_page_is_built_as_for_a_plain_word(desk):
     desk.stand_on("Markdown(")
     desk.page.locator(".jp-mod-active mjx-container").wait_for()  # what typesets has come
 
-    widgets = shapes(desk, "show_widgets(['plain'", len(texts))
+    widgets = shapes(desk, "show_widgets(texts)", len(texts))
     for text, shape in zip(texts, widgets, strict=True):
         assert shape == widgets[0], text
     assert len(widgets[0]) > 10_000
     desk.picture("hostile_widgets")
     assert desk.sideways() == []
 
-    records = shapes(desk, "show_records(['plain'", 3 * len(texts))
+    records = shapes(desk, "show_records(texts)", 3 * len(texts))
     for number, shape in enumerate(records):
         assert shape == records[number % 3], texts[number // 3]
     desk.picture("hostile_records")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import BadInputError
-from workbench.evaluate.stats import compare, mean_interval, t_quantile
+from workbench.evaluate.stats import compare, holm, mean_interval, t_quantile
 
 DATABASES = st.sampled_from("abcd")
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans(), DATABASES), min_size=1, max_size=40)
@@ -214,3 +214,15 @@ def test_the_p_value_counts_every_choice_of_signs(sums):
 def test_what_cannot_be_compared_is_the_callers_mistake(a, b, message):
     with pytest.raises(BadInputError, match=message):
         compare(a, b, {"q1": "x", "q2": "x", "q3": "x"})
+
+
+def test_holm_adjusts_the_smallest_p_value_most_and_keeps_their_order():
+    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+    assert holm([0.6, 0.5]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_is_between_the_p_value_and_bonferronis(p_values):
+    for p, adjusted in zip(p_values, holm(p_values), strict=True):
+        assert p <= adjusted <= min(1.0, p * len(p_values)) or adjusted == pytest.approx(p)

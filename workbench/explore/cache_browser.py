@@ -1,21 +1,29 @@
 """The cache browser: the lab book's calls; open one, see what asking again costs, ask again."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import ipywidgets as w
+import pandas as pd
 
 from workbench.errors import BadInputError
-from workbench.explore.calls import ask_again, call_html, calls_table, cost_again, open_call, totals
+from workbench.explore.calls import (
+    Order,
+    ask_again,
+    call_html,
+    calls_table,
+    cost_again,
+    open_call,
+    priced,
+    totals,
+)
 from workbench.explore.compare import text_diff
 from workbench.explore.widgets import button, explorer, fill, labelled, row, shown, title, watch
 from workbench.llm.budget import dollars
 from workbench.llm.cache import Call
-from workbench.report.markup import Html, fold, line, table, view
+from workbench.report.markup import Html, fold, line, table, view, views
 
 if TYPE_CHECKING:
     from workbench.study.study import Study
-
-ORDERS = ("newest", "dearest", "longest", "slowest")
 
 
 class CacheBrowser:
@@ -26,16 +34,9 @@ class CacheBrowser:
         self.message, self.call = shown("wb-message"), shown("wb-call-view")
         self.price, self.totals = shown("wb-price-view"), shown("wb-totals-view")
         known = totals(self._client.store)
-        choices = {
-            name: sorted(set(known[name])) if len(known) else [] for name in ("prompt", "model")
-        }
-        self.prompt, self.model = (
-            labelled(w.Dropdown(options=[("all", ""), *((v, v) for v in values)]), *names)
-            for values, names in zip(
-                choices.values(), (("Prompt", "wb-prompt"), ("Model", "wb-model")), strict=True
-            )
-        )
-        self.order = labelled(w.Dropdown(options=ORDERS), "Order", "wb-order")
+        self.prompt = labelled(_choices(known, "prompt"), "Prompt", "wb-prompt-name")
+        self.model = labelled(_choices(known, "model"), "Model", "wb-model")
+        self.order = labelled(w.Dropdown(options=get_args(Order)), "Order", "wb-order")
         self.text = labelled(w.Text(continuous_update=False), "In the reply", "wb-search", "260px")
         self.list = labelled(w.Select(rows=10), "Call", "wb-calls", "99%")
         self.box = explorer(
@@ -90,9 +91,13 @@ class CacheBrowser:
         answer = ask_again(self._client, before)
         if answer.fault:
             raise BadInputError(f"no answer came: {answer.error}")
-        self.call.value = text_diff(
-            before.text, answer.text, "The reply before and after"
-        ) + call_html(self.opened)
+        changed = text_diff(before.text, answer.text, "The reply before and after")
+        self.call.value = views(changed, call_html(self.opened))
+
+
+def _choices(known: pd.DataFrame, name: str) -> Any:
+    values = sorted(set(known[name])) if len(known) else []
+    return w.Dropdown(options=[("all", ""), *((value, value) for value in values)])
 
 
 def totals_html(store: Any) -> Html:
@@ -117,18 +122,7 @@ def totals_html(store: Any) -> Html:
 
 
 def _option(each: Any) -> str:
-    paid = (
-        "no price"
-        if each.dollars is None or each.dollars != each.dollars
-        else f"${each.dollars:.4f}"
-    )
     tokens = f"{each.input_tokens:,} + {each.output_tokens:,} tokens"
-    told = (
-        f"{each.created:%Y-%m-%d %H:%M}",
-        each.prompt,
-        each.model,
-        f"sample {each.sample}",
-        tokens,
-        paid,
-    )
-    return " · ".join(told)
+    paid = priced(None if pd.isna(each.dollars) else each.dollars)
+    when = f"{each.created:%Y-%m-%d %H:%M}"
+    return " · ".join((when, each.prompt, each.model, f"sample {each.sample}", tokens, paid))

@@ -75,7 +75,7 @@ def call_html(call: Call) -> Html:
         ),
         line(
             f"{usage.input:,} tokens in ({usage.cached:,} at a discount), {usage.output:,} out, "
-            f"{_price(call.cost)}; it ended with {call.finish_reason or 'no reason'}"
+            f"{priced(call.cost)}; it ended with {call.finish_reason or 'no reason'}"
         ),
         line(f"Key: {call.key}"),
         heading("Reply"),
@@ -94,7 +94,7 @@ def cost_again(call: Call) -> str:
     """What asking the same once more would cost, in words."""
     alike = Usage(call.usage.input, call.usage.output)  # a discount cannot be counted on
     expected, highest = cost(call.model, alike), most(request_of(call))
-    return f"about {_price(expected)}, at most {_price(highest)}"
+    return f"about {priced(expected)}, at most {priced(highest)}"
 
 
 def ask_again(client: Client, call: Call) -> Completion:
@@ -108,5 +108,6 @@ def ask_again(client: Client, call: Call) -> Completion:
     return client.ask_again(request)
 
 
-def _price(amount: float | None) -> str:
+def priced(amount: float | None) -> str:
+    """Dollars; or that nobody knows them."""
     return "an unknown price" if amount is None else dollars(amount)

@@ -38,12 +38,8 @@ class PoolBrowser:
     def _show(self) -> None:
         question = self.picker.question
         if question is None or question.id not in set(self._run.questions["question_id"]):
-            told = (
-                "no question fits"
-                if question is None
-                else f"{question.id} was not part of this run"
-            )
-            self.pool.value = view("No candidates", line(told))
+            name = question.id if question else "What was looked for"
+            self.pool.value = view("No candidates", line(f"{name} was not part of this run."))
             return
         trials = self._run.trials
         mine = trials[trials["question_id"] == question.id]

@@ -117,9 +117,9 @@ def table(
         mark = f' class="{esc(marks[place])}"' if marks and marks[place] else ""
         body.append(f"<tr{mark}>{''.join(f'<td>{esc(cell)}</td>' for cell in row)}</tr>")
     told = f"<caption>{esc(caption)}</caption>" if caption else ""
-    signs = ' class="signs"' if columns and columns[0] == "" else ""
+    named = f' class="{esc(kind)}"' if kind else ""
     return (
-        f"<table{signs}>{told}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        f"<table{named}>{told}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     )
 
 

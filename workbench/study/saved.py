@@ -36,7 +36,7 @@ class Claim:
 
     def _repr_html_(self) -> str:
         said = "holds here" if self.holds else "does not hold here"
-        return f"<p><b>{said}</b>: {escape(self.text)} <i>{escape(self.detail)}</i></p>"
+        return f"<p class='mathjax_ignore'><b>{said}</b>: {escape(self.text)} <i>{escape(self.detail)}</i></p>"
 
 
 class Saved:

@@ -162,7 +162,7 @@ class Study:
         return f"{self.experiment.name}: {self.stamp}"
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{escape(self.experiment.name)}</b>: {escape(str(self.stamp))}</p>"
+        return f"<p class='mathjax_ignore'><b>{escape(self.experiment.name)}</b>: {escape(str(self.stamp))}</p>"
 
     def _run_id(self, system: System) -> str:
         servers = {model: self.lab.client.endpoint(model) for model in sorted(models(system))}

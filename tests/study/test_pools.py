@@ -1,0 +1,108 @@
+"""A pool that is there already is a run like any other; what selection lost in it can be listed."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.evaluate.ceiling import gold_pool
+from workbench.report.figures.overlap import unique_solves
+from workbench.select.majority import Majority
+from workbench.study import open_study
+from workbench.study.pools import answers, lost, predicted
+from workbench.study.settings import Experiment
+from workbench.study.trace import trace
+from workbench.systems.baselines import direct
+from workbench.systems.replay import replayed
+
+RIGHT = "SELECT count(*) FROM animal"
+
+
+@pytest.fixture
+def files(tiny, tmp_path):
+    """An experiment on the tiny BIRD, and three systems' files: one all right, two alike on question 0."""
+    root = tiny.write_bird(tmp_path / "bird")
+    folder = tmp_path / "predictions"
+    folder.mkdir()
+    golds = {str(number): sql for number, sql in enumerate(tiny.gold)}
+    for name in ("one", "other"):
+        wrong = golds | {"0": "SELECT 5"}
+        (folder / f"{name}.json").write_text(
+            json.dumps(wrong if name == "one" else {"0": "SELECT 5 "})
+        )
+    (folder / "right.json").write_text(json.dumps(golds))
+    options = {"predictions": "predictions"}
+    return Experiment("files", benchmark="bird-dev", root=root, options=options, folder=tmp_path)
+
+
+def test_files_are_a_pool_however_few_questions_are_asked(files):
+    with open_study(files, limit=3) as study:
+        told, pool = predicted(study)
+        assert pool.generators() == ("one", "other", "right")
+        assert str(told.stamp) == "3 prediction files on bird-dev, N = 3, EX (BIRD)"
+        run = told.run(replayed("majority", pool, Majority()))
+        assert run.trials.groupby("generator")["correct"].sum().to_dict() == {
+            "one": 2,
+            "other": 0,
+            "right": 3,
+        }
+        assert len(run.trials) == 9
+        assert run.questions["calls"].sum() == 0
+
+
+def test_a_list_names_single_files(files):
+    one = replace(files, options={"predictions": ["predictions/right.json"]})
+    with open_study(one, limit=2) as study:
+        assert predicted(study)[1].generators() == ("right",)
+    nowhere = replace(files, options={"predictions": "nowhere.json"})
+    with open_study(nowhere, limit=2) as study, pytest.raises(BadInputError, match="nowhere"):
+        predicted(study)
+
+
+def test_what_the_majority_lost_is_listed_with_who_had_it_right(files):
+    with open_study(files) as study:
+        study, pool = predicted(study)
+        (row,) = lost(study.run(replayed("majority", pool, Majority())), study).to_dict("records")
+    assert row["question_id"] == "0"
+    assert row["question"] == "zoo, question 0?"
+    assert (row["chosen"].strip(), row["votes"]) == ("SELECT 5", 2)
+    assert (row["right"], row["right votes"], row["right by"]) == (RIGHT, 1, "right")
+
+
+def test_a_pool_without_losses_is_a_table_without_rows(files):
+    with open_study(replace(files, options={"predictions": "predictions/right.json"})) as study:
+        study, pool = predicted(study)
+        found = lost(study.run(replayed("majority", pool, Majority())), study)
+    assert found.empty
+    assert "right by" in found
+
+
+def test_pools_that_differ_in_a_query_are_different_runs(files):
+    with open_study(files, limit=2) as study:
+        _, pool = predicted(study)
+        runs = [study.run(replayed("majority", pool, Majority())) for _ in range(2)]
+        assert runs[0].id == runs[1].id
+        assert runs[0].trials.equals(runs[1].trials)
+        assert study.run(replayed("gold", gold_pool(study.benchmark), Majority())).id != runs[0].id
+
+
+def test_gold_as_a_prediction_is_right_wherever_it_runs(files):
+    with open_study(files) as study:
+        run = study.run(replayed("gold", gold_pool(study.benchmark), Majority()))
+        assert run.questions["correct"].tolist() == (~run.questions["gold_failed"]).tolist()
+        assert run.row()["EX"] == 100
+
+
+def test_answers_of_our_own_lead_back_to_their_calls(study):
+    runs = [study.run(direct()), study.run(direct(think=False))]
+    told, pool = answers(study, runs)
+    assert str(told.stamp).startswith("embedded/parser, the answers of 2 systems (a small stat")
+    run = told.run(replayed("majority", pool, Majority()))
+    for one in runs:
+        mine = run.trials[run.trials["generator"] == one.name]
+        assert mine["correct"].tolist() == one.questions["correct"].tolist()
+    told.save("pool_unique", unique_solves(run.trials, stamp=str(told.stamp)))
+    _, found = trace(told.saved.folder / "pool_unique.csv", 0, study.lab.client.store)
+    assert {one.generator for one in found} == {runs[0].name}
+    assert all(one.calls for one in found)
