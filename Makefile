@@ -2,17 +2,24 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce test test-train lint benchmark clean
+.PHONY: reproduce test test-train browser lint benchmark clean
 
 reproduce: .venv/installed
 	$(BIN)/workbench reproduce
 
+# Tests in a browser want Chromium, and are skipped where there is none: `make browser` installs it.
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # What needs torch: tuning a judge. It is a gigabyte that nothing else wants.
 test-train: .venv/trainable
 	$(BIN)/python -m pytest tests/train
+
+SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
+
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome \
+	  || { $(SUDO) apt-get -qq update && $(SUDO) apt-get -qq install -y --no-install-recommends chromium; }
 
 lint: .venv/installed
 	$(BIN)/ruff check .

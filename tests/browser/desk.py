@@ -42,7 +42,7 @@ STAND_ON = """async text => {
     panel.content.activeCell.node.focus();
 }"""
 CELLS = "() => [...window.jupyterapp.shell.currentWidget.content.model.cells].map(cell => cell.id)"
-SIDEWAYS = """() => [...document.querySelectorAll("html, .jp-NotebookPanel *")]
+SIDEWAYS = """within => [...document.querySelectorAll(`html, ${within} *`)]
     .filter(e => e.scrollWidth > e.clientWidth + 1)
     .filter(e => e.tagName == "HTML" || ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
     .map(e => `${e.tagName} ${e.className}: ${e.scrollWidth} in ${e.clientWidth} pixels`)"""
@@ -104,9 +104,9 @@ class Desk:
                 return
         raise AssertionError(f"{most} times Tab do not lead to {locator}")
 
-    def sideways(self):
+    def sideways(self, within=".jp-NotebookPanel"):
         """What would have to be scrolled sideways to be read."""
-        return self.page.evaluate(SIDEWAYS)
+        return self.page.evaluate(SIDEWAYS, within)
 
     def top(self, locator):
         """Scroll something to the top of the screen."""

@@ -108,14 +108,14 @@ def explorers(text, folder):
     return [explorer.box, PoolBrowser(study, run).box, CacheBrowser(study).box]
 
 
-def show_widgets(texts):
-    for text in texts:
+def show_widgets(given):
+    for text in given:
         folder = Path(tempfile.mkdtemp())
         display(ipywidgets.VBox([labeller(text, folder), *explorers(text, folder)]))
 
 
-def show_records(texts):
-    for text in texts:
+def show_records(given):
+    for text in given:
         context, selection = pieces(text)
         labels = [label_of(case(text), text, text, text, annotator=text, note=text)]
         display(context)

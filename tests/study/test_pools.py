@@ -62,7 +62,7 @@ def test_a_list_names_single_files(files):
 
 def test_what_the_majority_lost_is_listed_with_who_had_it_right(files):
     with open_study(files) as study:
-        study, pool = predicted(study)
+        _, pool = predicted(study)
         (row,) = lost(study.run(replayed("majority", pool, Majority())), study).to_dict("records")
     assert row["question_id"] == "0"
     assert row["question"] == "zoo, question 0?"
@@ -72,7 +72,7 @@ def test_what_the_majority_lost_is_listed_with_who_had_it_right(files):
 
 def test_a_pool_without_losses_is_a_table_without_rows(files):
     with open_study(replace(files, options={"predictions": "predictions/right.json"})) as study:
-        study, pool = predicted(study)
+        _, pool = predicted(study)
         found = lost(study.run(replayed("majority", pool, Majority())), study)
     assert found.empty
     assert "right by" in found

@@ -10,7 +10,8 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
-from workbench.systems.few_shot import few_shot
+from workbench.systems.baselines import direct
+from workbench.systems.few_shot import NearestExamples
 from workbench.systems.system import solve
 from workbench.train.examples import training_examples
 from workbench.types import Example
@@ -31,7 +32,8 @@ def asked(tmp_path):
     def ask(shown):
         model = Scripted(otherwise="```sql\nSELECT 4\n```")
         lab = Lab(Client(store, send=model), executor, benchmark.database)
-        selection = solve(few_shot("some/model", EXAMPLES, shown), question, lab)
+        generator = NearestExamples("some/model", EXAMPLES, shown)
+        selection = solve(replace(direct("some/model"), generate=(generator,)), question, lab)
         return model.history[0].messages[-1]["content"], selection
 
     with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:

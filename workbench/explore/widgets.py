@@ -214,4 +214,5 @@ class Picker:
 
 def _option(each: Any) -> str:
     told = [each.question_id, each.db_id, each.difficulty, each.outcome, each.question]
-    return " · ".join(filter(None, told))
+    text = " · ".join(filter(None, told))
+    return text if len(text) < 130 else f"{text[:130]}…"  # a list scrolls sideways where it must

@@ -1,6 +1,6 @@
-"""The baseline of CHASE-SQL's table 9: examples from training questions that resemble the one asked.
+"""What CHASE-SQL's table 9 compares synthetic examples with: training questions that resemble the one asked.
 
-Everything but the examples is as for online synthetic examples: the same prompt, one candidate, no fixer.
+The prompt is that of online synthetic examples, so that nothing but the examples differs.
 """
 
 from dataclasses import dataclass, field, replace
@@ -10,14 +10,12 @@ from workbench.generate.candidates import propose
 from workbench.lab import Lab
 from workbench.retrieve.embed import Similarity
 from workbench.retrieve.lexical import Lexical
-from workbench.systems.baselines import direct
-from workbench.systems.system import System
 from workbench.types import Candidate, Context, Example
 
 
 @dataclass(frozen=True, slots=True)
 class NearestExamples:
-    """Shows so many of the examples, those first whose questions are most like the one asked."""
+    """A generator that shows so many of the examples, those first whose questions are most like the one asked."""
 
     model: str
     examples: tuple[Example, ...] = field(repr=False)
@@ -40,9 +38,3 @@ class NearestExamples:
             examples=examples_text(nearest),
         )
         return tuple(replace(candidate, generator="training_examples") for candidate in found)
-
-
-def few_shot(model: str, examples: tuple[Example, ...], shown: int = 75) -> System:
-    """One candidate from the whole schema and so many of the examples."""
-    generate = (NearestExamples(model, examples, shown),)
-    return replace(direct(model), name="training examples", generate=generate)
