@@ -11,12 +11,15 @@ lab book holds is not asked for again: the first run with --bundled takes a quar
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.db.execute import Executor
+from workbench.db.schema import union_schema
+from workbench.db.schema_text import create_table_text
 from workbench.evaluate.bounds import adversary, oracle
 from workbench.evaluate.judge import bird_verdicts
 from workbench.evaluate.overlap import regions, unique_solves
@@ -139,6 +142,17 @@ def print_selectors(lab: Lab, benchmark: Benchmark, asked: Asked, trained: Train
     print_calls(made)
 
 
+def print_union(asked: Asked) -> None:
+    """How many times smaller the union's text is, over all pairs of candidates that differ in result."""
+    whole, unions = 0, []
+    for context, trials in asked.values():
+        queries = [trials[group.speaker].candidate.sql for group in groups(trials, "")]
+        for pair in combinations(queries, 2):
+            unions.append(len(create_table_text(union_schema(context.schema, pair))))
+            whole += len(create_table_text(context.schema))
+    print(f"schema's text over the union's: {whole / sum(unions):.1f} on {len(unions)} pairs")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -164,6 +178,7 @@ def main() -> None:
             asked = candidates(judging, dev)
             print_generators(judging, dev, as_pool(asked))
             print_selectors(judging, dev, asked, Trained(weights))
+            print_union(asked)
 
 
 if __name__ == "__main__":

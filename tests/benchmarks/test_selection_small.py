@@ -1,6 +1,5 @@
 """The measurement of selection, small: calls are counted as pairwise selection makes them."""
 
-
 from tests.benchmarks.measure_selection import Calls, calls
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
@@ -40,7 +39,7 @@ def test_calls_are_counted_as_each_form_makes_them(tiny, tmp_path):
 def test_on_30_real_systems_results_are_asked_14_times_and_adaptively_25_times_less(
     real_spider, tmp_path
 ):
-    """On all 471 questions 16.8 and 35 times, with the embedded model as the judge."""
+    """On all 471 questions 16.8 and 35.4 times, with the embedded model as the judge."""
     benchmark = load_spider(real_spider, "spider-dev")
     files = file_names(prediction_files([str(real_spider / "predictions")]))
     pool = load_pool(files, benchmark)

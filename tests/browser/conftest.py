@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def desk_folder(tmp_path_factory):
     """A copy of what the notebooks need: what they write does not land in the checkout."""
     folder = tmp_path_factory.mktemp("desk")
     for name in ("notebooks", "experiments"):
-        shutil.copytree(ROOT / name, folder / name)
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".*"))
     return folder
 
 
@@ -65,17 +66,13 @@ def lab_url(desk_folder, tmp_path_factory):
 @pytest.fixture(scope="module")
 def chromium():
     try:
-        from playwright.sync_api import expect, sync_playwright
+        from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:
         pytest.skip("no Playwright: pip install playwright")
-    program = os.environ.get("WORKBENCH_CHROMIUM") or next(
-        filter(None, map(shutil.which, CHROMIUM)), None
-    )
+    named = os.environ.get("WORKBENCH_CHROMIUM")
+    program = named or next(filter(None, map(shutil.which, CHROMIUM)), None)
     if not program:
-        pytest.skip(
-            f"none of {', '.join(CHROMIUM)} on the PATH, and WORKBENCH_CHROMIUM names no other"
-        )
-    expect.set_options(timeout=PATIENCE)
+        pytest.skip(f"WORKBENCH_CHROMIUM names no browser, and none is {' or '.join(CHROMIUM)}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         yield browser
@@ -83,12 +80,32 @@ def chromium():
 
 
 @pytest.fixture
-def desk(request, chromium, lab_url, desk_folder):
-    """A laptop's screen with JupyterLab on it, a new profile, and a guard at the door."""
-    with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
-        context.set_default_timeout(PATIENCE)
-        desk = Desk(context.new_page(), lab_url, desk_folder)
+def expect(chromium):
+    """Playwright's assertions, which wait until they hold."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=PATIENCE)
+    return expect
+
+
+@pytest.fixture(scope="module")
+def sit_down(chromium, lab_url, desk_folder):
+    """`with sit_down(name) as desk`: a laptop's screen, a new profile, a guard at the door, a last picture."""
+
+    @contextmanager
+    def sit_down(name):
+        with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
+            context.set_default_timeout(PATIENCE)
+            desk = Desk(context.new_page(), lab_url, desk_folder)
+            yield desk
+            desk.picture(name)
+        assert desk.strangers == [], "a page asks nobody but its own server"
+        assert desk.alarms == [], "no dialog, and no script that failed"
+
+    return sit_down
+
+
+@pytest.fixture
+def desk(request, sit_down):
+    with sit_down(request.node.name) as desk:
         yield desk
-        desk.picture(request.node.name)
-    assert desk.strangers == [], "a page asks nobody but its own server"
-    assert desk.alarms == [], "no dialog, and no script that failed"

@@ -1,4 +1,4 @@
-"""Driving JupyterLab: open a notebook, run it, see what went wrong, take a picture."""
+"""Driving JupyterLab: open a notebook, run it, go through it by keyboard, take a picture."""
 
 import os
 import re
@@ -7,45 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import nbformat
 
-PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or Path(__file__).parent / "screenshots")
-
+HERE = Path(__file__).parent
+PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or HERE / "screenshots")
 # anywidget's word for a widget that took two seconds to come: on a busy machine many do.
 SLOW = "[anywidget] Failed to initialize model."
-# Through the application and not the menu, which skips cells while the kernel starts.
-OPEN = """async path => {
-    const app = window.jupyterapp;
-    await app.restored;
-    const panel = await app.commands.execute("docmanager:open", {path, factory: "Notebook"});
-    await panel.context.ready;
-    await panel.sessionContext.ready;
-    await panel.sessionContext.session.kernel.info;
-    app.shell.collapseLeft();
-}"""
-RUN_ALL = """async () => {
-    const app = window.jupyterapp;
-    await app.commands.execute("notebook:run-all-cells");
-    const errors = [];
-    const panel = app.shell.currentWidget;
-    for (const cell of panel.content.model.cells)
-        for (let i = 0; i < (cell.outputs?.length ?? 0); i++) {
-            const output = cell.outputs.get(i).toJSON();
-            if (output.output_type == "error") errors.push(`${output.ename}: ${output.evalue}`);
-        }
-    return errors;
-}"""
-STAND_ON = """async text => {
-    const panel = window.jupyterapp.shell.currentWidget;
-    const at = panel.content.widgets.findIndex(cell => cell.model.sharedModel.source.includes(text));
-    panel.content.activeCellIndex = at;
-    await panel.content.scrollToItem(at, "start");
-    panel.content.activate();
-    panel.content.activeCell.node.focus();
-}"""
-CELLS = "() => [...window.jupyterapp.shell.currentWidget.content.model.cells].map(cell => cell.id)"
-SIDEWAYS = """within => [...document.querySelectorAll(`html, ${within} *`)]
-    .filter(e => e.scrollWidth > e.clientWidth + 1)
-    .filter(e => e.tagName == "HTML" || ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
-    .map(e => `${e.tagName} ${e.className}: ${e.scrollWidth} in ${e.clientWidth} pixels`)"""
 
 
 class Desk:
@@ -59,6 +24,7 @@ class Desk:
         parts = urlsplit(url)
         self._server = f"{parts.scheme}://{parts.netloc}"
         self._token = parse_qs(parts.query)["token"][0]
+        page.add_init_script(path=HERE / "desk.js")
         page.on("request", lambda request: self._note(request.url))
         page.on("websocket", lambda socket: self._note(socket.url))
         page.on("dialog", self._dismiss)
@@ -77,24 +43,35 @@ class Desk:
         self.alarms.append(f"{dialog.type}: {dialog.message}")
         dialog.dismiss()
 
+    def enter(self):
+        """JupyterLab with nothing open."""
+        self.page.goto(f"{self._server}/lab?token={self._token}&reset")
+        self.page.wait_for_function("window.jupyterapp !== undefined")
+
     def open(self, notebook):
         """Open a notebook, given by its path in the folder, and wait for its kernel."""
         if not self.page.url.startswith(self._server):
-            self.page.goto(f"{self._server}/lab?token={self._token}&reset")
-            self.page.wait_for_function("window.jupyterapp !== undefined")
-        self.page.evaluate(OPEN, notebook)
+            self.enter()
+        self.page.evaluate("path => desk.open(path).then(() => null)", notebook)
 
     def run_all(self):
         """Run every cell and wait for the last; the errors that cells ended with."""
-        return self.page.evaluate(RUN_ALL)
+        return self.page.evaluate("desk.run()")
+
+    def reload(self, notebook):
+        """Save, load the page anew, and open the notebook again."""
+        self.page.evaluate("desk.panel().context.save()")
+        self.page.reload()
+        self.page.wait_for_function("window.jupyterapp !== undefined")
+        self.open(notebook)
 
     def cells(self):
         """The ids of the open notebook's cells."""
-        return self.page.evaluate(CELLS)
+        return self.page.evaluate("desk.cells()")
 
     def stand_on(self, text):
         """Where the arrow keys would lead: on the cell that holds the text, in command mode."""
-        self.page.evaluate(STAND_ON, text)
+        self.page.evaluate("text => desk.standOn(text)", text)
 
     def tab_to(self, locator, most=60):
         """Press Tab until what has the focus lies in there."""
@@ -104,20 +81,13 @@ class Desk:
                 return
         raise AssertionError(f"{most} times Tab do not lead to {locator}")
 
-    def sideways(self, within=".jp-NotebookPanel"):
-        """What would have to be scrolled sideways to be read."""
-        return self.page.evaluate(SIDEWAYS, within)
-
     def top(self, locator):
         """Scroll something to the top of the screen."""
         locator.evaluate("element => element.scrollIntoView()")
 
-    def reload(self, notebook):
-        """Save, load the page anew, and open the notebook again."""
-        self.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-        self.page.reload()
-        self.page.wait_for_function("window.jupyterapp !== undefined")
-        self.open(notebook)
+    def sideways(self):
+        """What one would have to scroll sideways to read, in the page and in the active cell."""
+        return self.page.evaluate("desk.sideways(desk.panel().content.activeCell.node)")
 
     def small(self, name, changes=(), **parameters):
         """The notebook with other parameters, and with changes of its code, under the same name."""

@@ -1,14 +1,13 @@
 """The exploring notebook in JupyterLab, by keyboard alone: find a question, edit a prompt, run it."""
 
 import pytest
-from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
 CHOSEN = "select => select.selectedOptions[0].text.replaceAll('\\u00a0', ' ')"
 
 
-def test_a_question_is_explored_and_an_edited_prompt_runs(desk):
+def test_a_question_is_explored_and_an_edited_prompt_runs(desk, expect):
     desk.open(desk.small("notebooks/explore.ipynb", limit=3))
     assert desk.run_all() == []
     cells = desk.cells()

@@ -1,12 +1,11 @@
 """The labelling notebook in JupyterLab, by keyboard alone: ten cases, an undo, a note, a page loaded anew."""
 
 import pytest
-from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
 
-def test_ten_cases_are_labelled_and_found_again(desk):
+def test_ten_cases_are_labelled_and_found_again(desk, expect):
     notebook = desk.small(
         "notebooks/label_errors.ipynb",
         {"chase_sql(study.model)": "chase_sql(study.model, samples=1)"},

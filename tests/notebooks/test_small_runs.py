@@ -49,7 +49,7 @@ def test_a_notebook_runs_and_leaves_what_it_saved(name, jobs):
     for one in saved:
         told = json.loads((figures / f"{one}.json").read_bytes())
         assert told["name"] == one
-        assert "N = " in told["stamp"]
+        assert told["stamp"]
         kinds = {"figure": (".svg", ".png"), "table": (".html", ".md")}
         assert all((figures / f"{one}{end}").stat().st_size for end in kinds[told["kind"]])
         assert len(pd.read_csv(figures / f"{one}.csv").columns)

@@ -7,6 +7,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.evaluate.ceiling import gold_pool
+from workbench.report.figures.bounds import bounds_by_generator
 from workbench.report.figures.overlap import unique_solves
 from workbench.select.majority import Majority
 from workbench.study import open_study
@@ -106,3 +107,14 @@ def test_answers_of_our_own_lead_back_to_their_calls(study):
     _, found = trace(told.saved.folder / "pool_unique.csv", 0, study.lab.client.store)
     assert {one.generator for one in found} == {runs[0].name}
     assert all(one.calls for one in found)
+
+
+def test_a_number_of_all_generators_together_is_traced_to_them_all(files):
+    with open_study(files, limit=2) as study:
+        _, pool = predicted(study)
+        run = study.run(replayed("majority", pool, Majority()))
+        figure = bounds_by_generator(run.trials, stamp=str(study.stamp))
+        study.save("pool_bounds", figure)
+        place = figure.data["generator"].tolist().index("all together")
+        _, found = trace(study.saved.folder / "pool_bounds.csv", place, study.lab.client.store)
+    assert {one.generator for one in found} == {"one", "other", "right"}

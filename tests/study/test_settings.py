@@ -37,6 +37,16 @@ def test_a_relative_folder_lies_beside_the_file(write, tmp_path):
     assert load_experiment(write("prompts: mine")).prompts == tmp_path / "experiments" / "mine"
 
 
+def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
+    monkeypatch.delenv("BIRD", raising=False)
+    monkeypatch.setenv("WORKBENCH_PREVIEW", "3")
+    told = load_experiment(
+        write("benchmark: bird-dev\nroot: $BIRD\noptions: {train: bird-train, other: [1]}\n")
+    )
+    assert (told.benchmark, told.root, told.stands_for) == ("bundled-dev", None, 1534)
+    assert told.options == {"train": "bundled-train", "other": [1]}
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

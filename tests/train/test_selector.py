@@ -156,6 +156,7 @@ def test_thirty_real_systems_gap_closed_on_databases_not_seen(thirty):
 
 
 def test_the_bundled_selector_closes_a_quarter_of_a_gap_that_it_never_saw(thirty):
+    """It closes 43%: 90.2 of 84.3 and 98.1."""
     weights = Trained.bundled().weights
     picked = sum(pick(weights, case) for case in thirty)
     majority = sum(case.majority for case in thirty)

@@ -97,6 +97,9 @@ def load_experiment(name: str) -> Experiment:
     if os.environ.get("WORKBENCH_PREVIEW") and _lacks_data(given):
         size = BENCHMARK_SIZES[given["benchmark"]]
         given |= {"benchmark": "bundled-dev", "root": None, "stands_for": size}
+        options = given.get("options", {}).items()
+        splits = {key: "bundled-train" for key, told in options if told in _TRAIN}
+        given["options"] = dict(options) | splits
     for key in ("root", "prompts"):
         if given.get(key):
             given[key] = path.absolute().parent / _filled(path, key, given[key])
@@ -113,6 +116,7 @@ def load_experiment(name: str) -> Experiment:
 
 BENCHMARK_SIZES = {"bird-dev": 1534, "bird-mini-dev": 500, "spider-dev": 1034}
 """Questions of the benchmarks that a preview can do without."""
+_TRAIN = ("bird-train", "spider-train")
 
 
 def _lacks_data(given: Mapping[str, Any]) -> bool:

@@ -1,0 +1,31 @@
+"""Every notebook opens and runs in JupyterLab as it is, on a few questions."""
+
+import pytest
+
+from tests.browser.conftest import ROOT
+from tests.notebooks.test_small_runs import SMALL
+from workbench.experiment.notebooks import parameters_of
+
+pytestmark = pytest.mark.browser
+
+NOTEBOOKS = sorted(
+    str(path.relative_to(ROOT))
+    for folder in (ROOT / "notebooks").glob("[!.]*/")
+    for path in folder.glob("*.ipynb")
+)
+
+
+@pytest.fixture(scope="module")
+def wrong(sit_down, desk_folder):
+    """What is wrong with each notebook, after they ran three at a time."""
+    with sit_down("notebooks") as desk:
+        for name in NOTEBOOKS:
+            known = parameters_of(desk_folder / name)
+            desk.small(name, limit=3, **{key: SMALL[key] for key in SMALL.keys() & known})
+        desk.enter()
+        return desk.page.evaluate("paths => desk.runAll(paths, 3)", NOTEBOOKS)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_runs_without_an_error_and_fits_the_screen(name, wrong):
+    assert wrong[name] == []
