@@ -7,13 +7,11 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from tests.browser.desk import Desk
+from tests.browser.desk import ROOT, Desk
 
-ROOT = Path(__file__).parents[2]
 PATIENCE = 60_000  # milliseconds; a machine may be busy
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
@@ -99,6 +97,7 @@ def sit_down(chromium, lab_url, desk_folder):
             desk = Desk(context.new_page(), lab_url, desk_folder)
             yield desk
             desk.picture(name)
+            desk.leave()
         assert desk.strangers == [], "a page asks nobody but its own server"
         assert desk.alarms == [], "no dialog, and no script that failed"
 

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import nbformat
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or HERE / "screenshots")
 # anywidget's word for a widget that took two seconds to come: on a busy machine many do.
 SLOW = "[anywidget] Failed to initialize model."
@@ -47,6 +48,10 @@ class Desk:
         """JupyterLab with nothing open."""
         self.page.goto(f"{self._server}/lab?token={self._token}&reset")
         self.page.wait_for_function("window.jupyterapp !== undefined")
+
+    def leave(self):
+        """End what was begun: kernels, and the workers they started."""
+        self.page.evaluate("window.jupyterapp?.serviceManager.sessions.shutdownAll()")
 
     def open(self, notebook):
         """Open a notebook, given by its path in the folder, and wait for its kernel."""
@@ -90,8 +95,8 @@ class Desk:
         return self.page.evaluate("desk.sideways(desk.panel().content.activeCell.node)")
 
     def small(self, name, changes=(), **parameters):
-        """The notebook with other parameters, and with changes of its code, under the same name."""
-        notebook = nbformat.read(self.folder / name, 4)
+        """A copy of the notebook with other parameters, and with changes of its code."""
+        notebook = nbformat.read(ROOT / name, 4)
         for old, new in dict(changes).items():
             (cell,) = (c for c in notebook.cells if old in c.source)
             cell.source = cell.source.replace(old, new)

@@ -8,7 +8,8 @@ pytestmark = pytest.mark.browser
 def test_ten_cases_are_labelled_and_found_again(desk, expect):
     notebook = desk.small(
         "notebooks/label_errors.ipynb",
-        {"chase_sql(study.model)": "chase_sql(study.model, samples=1)"},
+        {"workbench.systems.chase_sql import chase_sql": "workbench.systems.baselines import direct"}
+        | {"chase_sql(study.model)": "direct(study.model)"},  # one call a question
         limit=24,
         taxonomy="MAC-SQL",
     )

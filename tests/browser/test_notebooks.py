@@ -2,12 +2,14 @@
 
 import pytest
 
-from tests.browser.conftest import ROOT
+from tests.browser.desk import ROOT
 from tests.notebooks.test_small_runs import SMALL
 from workbench.experiment.notebooks import parameters_of
 
 pytestmark = pytest.mark.browser
 
+import os
+LIMIT = int(os.environ.get("LIM","3"))
 NOTEBOOKS = sorted(
     str(path.relative_to(ROOT))
     for folder in (ROOT / "notebooks").glob("[!.]*/")
@@ -20,8 +22,8 @@ def wrong(sit_down, desk_folder):
     """What is wrong with each notebook, after they ran three at a time."""
     with sit_down("notebooks") as desk:
         for name in NOTEBOOKS:
-            known = parameters_of(desk_folder / name)
-            desk.small(name, limit=3, **{key: SMALL[key] for key in SMALL.keys() & known})
+            known = parameters_of(ROOT / name)
+            desk.small(name, limit=LIMIT, **{key: SMALL[key] for key in SMALL.keys() & known})
         desk.enter()
         return desk.page.evaluate("paths => desk.runAll(paths, 3)", NOTEBOOKS)
 
