@@ -2,7 +2,8 @@
 
 Rows are content-addressed: a row's key is made of all that it depends on, so rows are only ever added
 and a second process writing the same row changes nothing. Writes are one `BEGIN IMMEDIATE` transaction
-each, committed with `synchronous=FULL` in WAL mode before anybody sees them; reads never wait for them.
+each, committed in WAL mode before anybody sees them, what was paid for with `synchronous=FULL`; reads
+never wait for them.
 
 What a disk can do to it ends in one line for the reader: a full disk stops the write and keeps the book;
 a book that cannot be written serves what it holds; a damaged one is set aside, never deleted, and what
@@ -97,7 +98,6 @@ class Store:
         try:
             connection.execute("PRAGMA page_size=16384")  # rows of 2 KB fill a page of 4 KB badly
             _use_wal(connection)
-            connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA wal_autocheckpoint=250")
             connection.execute("PRAGMA cache_size=-64000")  # KB: what was read is not read again
         except sqlite3.Error:
@@ -199,10 +199,15 @@ class Store:
         return self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)])
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: committed and on disk when the block ends, rolled back if it raises."""
+    def write(self, *, paid: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed and on disk when the block ends, rolled back if it raises.
+
+        What can be had again for nothing is not `paid`, and nobody waits for the disk: a process that is
+        killed does not lose it, a power cut may.
+        """
         with self._writing:
             try:
+                self._writer.execute(f"PRAGMA synchronous={'FULL' if paid else 'NORMAL'}")
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
                 self._writer.execute("COMMIT")

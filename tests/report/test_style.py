@@ -162,3 +162,9 @@ def test_an_empty_or_wrong_table_is_one_clear_error():
 def test_the_runs_behind_a_table_are_named_once():
     assert style.runs(pd.DataFrame({"run": ["a b", "a", "c"]})) == "a b c"
     assert style.runs(pd.DataFrame({"x": [1]})) == ""
+
+
+def test_difficulties_stand_easiest_first_and_other_names_as_they_come():
+    levels = ["extra", "easy", "hard", "medium", "easy"]
+    assert palette.ordered(levels) == ["easy", "medium", "hard", "extra"]
+    assert palette.ordered(["zoo", "shop", "zoo"]) == ["zoo", "shop"]

@@ -63,7 +63,7 @@ def recall_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
 def keep(store: Store, fresh: Iterable[tuple[str, str, str, Answer]], limits: Limits) -> None:
     """Write (key, database content, SQL, answer) rows, all in one transaction."""
     bounds = canonical(limits).decode()
-    with store.write() as book:
+    with store.write(paid=False) as book:
         book.executemany(
             "INSERT OR IGNORE INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (

@@ -16,6 +16,7 @@ import orjson
 
 from workbench.canonical import canonical, content_hash
 from workbench.errors import StoreError
+from workbench.llm.provider import is_ours
 from workbench.store import Store
 from workbench.types import Completion, Message, Request, Usage
 
@@ -82,7 +83,7 @@ class Cache:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._unsaved: list[tuple[str, _Packed, bool]] = []
+        self._unsaved: list[tuple[Call, _Packed, bool]] = []
         self._recent: dict[str, Completion] = {}
         self._saving = threading.Lock()
 
@@ -108,7 +109,7 @@ class Cache:
 
         What a full disk refuses is held here and written with the next call, or by `save`.
         """
-        self._unsaved.append((call.key, pack(call), again))
+        self._unsaved.append((call, pack(call), again))
         self.save()
         self._recent.pop(call.key, None)
 
@@ -117,11 +118,12 @@ class Cache:
         with self._saving:
             if not (held := tuple(self._unsaved)):
                 return
+            paid = not all(is_ours(call.model) for call, _, _ in held)
             try:
-                with self.store.write() as book:
-                    for key, packed, again in held:
+                with self.store.write(paid=paid) as book:
+                    for call, packed, again in held:
                         _write(book, packed, again=again)
-                        book.execute("DELETE FROM claims WHERE key = ?", (key,))
+                        book.execute("DELETE FROM claims WHERE key = ?", (call.key,))
             except StoreError as error:
                 raise StoreError(
                     f"{error} ({len(held)} paid replies wait in memory for it)"

@@ -6,7 +6,7 @@ apart; names that nobody foresaw get one of Paul Tol's muted colours by their ha
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +85,7 @@ _KNOWN = {
     **_looks(("simple", SKY), ("moderate", ORANGE), ("challenging", VERMILION)),
     **_looks(("easy", SKY), ("medium", ORANGE), ("hard", VERMILION), ("extra", PURPLE)),
 }
+_LEVELS = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra")
 _SHOWN = {name: name for name in _KNOWN} | {
     "chase sql": "CHASE-SQL",
     "chess (ir, cg, ut)": "CHESS (IR, CG, UT)",
@@ -102,6 +103,13 @@ _OTHERS = tuple(
     for shape in _SHAPES
     for colour in ("#332288", "#882255", "#44AA99", "#999933", "#AA4499", "#661100", "#6699CC")
 )
+
+
+def ordered(names: Iterable[Any]) -> list[Any]:
+    """Each name once, as they come; difficulties the easiest first."""
+    return sorted(
+        dict.fromkeys(names), key=lambda name: _LEVELS.index(name) if name in _LEVELS else -1
+    )
 
 
 def look(name: str) -> Look:

@@ -125,5 +125,5 @@ def write(store: Store, table: str, key: str, question: str, record: Any, *more:
     """Keep a record; one that is there already stays."""
     packed = zlib.compress(canonical(record), 1)
     row = (key, question, *more, packed)
-    with store.write() as book:
+    with store.write(paid=False) as book:
         book.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)

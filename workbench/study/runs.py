@@ -13,11 +13,11 @@ from workbench.evaluate.hardness import difficulty
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import mean_interval
 from workbench.pool import Pool, pool_of
+from workbench.report.palette import ordered
 from workbench.study.solving import Kept, Record
 from workbench.systems.system import System
 from workbench.types import Candidate, Selection, Trial
 
-_LEVELS = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra")
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 
 
@@ -79,9 +79,8 @@ def by_difficulty(run: Run, label: str = "") -> dict[str, Any]:
     """A row of a table: EX in percent at each difficulty, easiest first, and of `all`, with intervals."""
     asked = run.questions
     parts = {str(name): part for name, part in asked.groupby("difficulty", sort=False) if name}
-    order = sorted(parts, key=lambda name: (_LEVELS.index(name) if name in _LEVELS else -1, name))
     row: dict[str, Any] = {"system": label or run.name, "n": len(asked)}
-    for name, part in [*((name, parts[name]) for name in order), ("all", asked)]:
+    for name, part in [*((name, parts[name]) for name in ordered(parts)), ("all", asked)]:
         row |= cells(name, accuracy(part))
     return row | {"run": run.id}
 

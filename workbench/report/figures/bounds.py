@@ -19,7 +19,7 @@ TOGETHER = "all together"
 def bounds(trials: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
     """Upper and lower bound in percent for every k, by a column's values, and for all rows together."""
     need(trials, "question_id", "correct", by)
-    groups = [(str(name), group) for name, group in trials.groupby(by, sort=False)]
+    groups = [(str(name), trials[trials[by] == name]) for name in palette.ordered(trials[by])]
     if len(groups) > 1:
         groups.append((TOGETHER, trials))
     return pd.DataFrame(

@@ -53,7 +53,7 @@ def accuracy_by(
 ) -> Picture:
     """EX by SQL feature, difficulty or database with intervals; a mark for each value of `label`."""
     data = accuracies(questions, [by, label] if label else by)
-    rows = list(dict.fromkeys(data[by]))
+    rows = palette.ordered(data[by])
     names = [str(n) for n in dict.fromkeys(data[label])] if label else [""]
     looks = palette.looks(names) if label else {"": _OURS}
     sizes = data.groupby(by)["n"].max()

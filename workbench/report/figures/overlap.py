@@ -155,7 +155,7 @@ def unique_solves(
     if alone:
         wide = wide[wide.sum(axis=1) == 1]
     where = trials.drop_duplicates("question_id").set_index("question_id")[by]
-    rows = list(dict.fromkeys(where))
+    rows = palette.ordered(where)
     names = [str(name) for name in solved(trials)]
     tall = wide.groupby(where.reindex(wide.index), sort=False).sum().reindex(rows, fill_value=0)
     data = pd.DataFrame(
