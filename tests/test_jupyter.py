@@ -14,9 +14,14 @@ import pytest
 from click.testing import CliRunner
 
 from workbench import jupyter
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, StoreError
 
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+/)(.*)\?token=(\w+)")
+
+
+def ask(url, data=None):
+    with urllib.request.urlopen(url, data, timeout=60) as reply:  # noqa: S310  of our own server
+        return json.load(reply)
 
 
 @pytest.fixture
@@ -44,12 +49,11 @@ def test_it_prints_an_address_that_answers_and_ctrl_c_leaves_nothing_behind(tmp_
     try:
         url = process.stdout.readline().split()[0]
         server, page, token = ADDRESS.fullmatch(url).groups()
-        with urllib.request.urlopen(  # noqa: S310  the address is our own server's
-            f"{server}api/contents/?token={token}", timeout=20
-        ) as reply:
-            root = json.load(reply)
+        root = ask(f"{server}api/contents/?token={token}")
+        ask(f"{server}api/kernels?token={token}", b"{}")  # started
+        kernels = list((tmp_path / "book/jupyter/runtime").glob("kernel-*"))
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     finally:
         process.kill()
         process.communicate()
@@ -57,7 +61,9 @@ def test_it_prints_an_address_that_answers_and_ctrl_c_leaves_nothing_behind(tmp_
     assert "notebooks" in {entry["name"] for entry in root["content"]}
     assert (process.returncode, out, err) == (0, "", "")
     assert {path.name for path in user.iterdir()} <= {".ipython"}
-    assert list((tmp_path / "book/jupyter/runtime").glob("jpserver*")) == []
+    assert len(kernels) == 1
+    left = {path.name for path in (tmp_path / "book/jupyter/runtime").iterdir()}
+    assert left == {"jupyter_cookie_secret"}
 
 
 def test_a_port_that_is_taken_is_said_in_one_line(invoke):
@@ -83,3 +89,10 @@ def test_a_setting_that_the_user_changed_stays(tmp_path, invoke, monkeypatch):
     file.write_text("{}")
     jupyter._set_apart(tmp_path)
     assert file.read_text() == "{}"
+
+
+def test_a_home_that_cannot_be_written_is_said(tmp_path, invoke, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setitem(os.environ, "WORKBENCH_HOME", str(tmp_path / "file"))
+    with pytest.raises(StoreError, match="Not a directory"):
+        invoke("--no-browser")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, StoreError
 from workbench.store import home
 
 FIRST = Path("notebooks/explore.ipynb")  # what one sees first
@@ -31,6 +31,7 @@ def lab(port: int | None, browser: bool) -> None:
         _check_free(port)
     _set_apart(home().absolute())
     try:
+        import zmq  # noqa: PLC0415
         from jupyterlab.labapp import LabApp  # noqa: PLC0415  a second, and it reads what was just set
     except ModuleNotFoundError as error:
         raise BadInputError(f"no JupyterLab here ({error}): pip install jupyterlab") from error
@@ -51,13 +52,16 @@ def lab(port: int | None, browser: bool) -> None:
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
             "--LabApp.extension_manager=readonly",  # the other one lists what PyPI has
             "--LanguageServerManager.autodetect=False",  # it looks for them with npm
+            f"--KernelManager.transport_encryption={'auto' if zmq.has('curve') else 'disabled'}",
             "--Application.log_level=ERROR",
         ]
     )
     # Jupyter's own handler asks back, and without a terminal leaves the kernels to themselves.
     signal.signal(signal.SIGINT, lambda *_: server.stop(from_signal=True))
     address = f"http://127.0.0.1:{server.port}{page}?token={token}"
-    server.io_loop.add_callback(print, f"{address}  (Ctrl-C ends it)", flush=True)  # once it listens
+    server.io_loop.add_callback(
+        print, f"{address}  (Ctrl-C ends it)", flush=True
+    )  # once it listens
     server.start()
 
 
@@ -85,9 +89,12 @@ def _set_apart(ours: Path) -> None:
         "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces"),
     }
     news = settings / "@jupyterlab/apputils-extension/notification.jupyterlab-settings"
-    if not news.exists():  # later it is the user's to change
-        news.parent.mkdir(parents=True, exist_ok=True)
-        news.write_text(json.dumps(_NO_NEWS))
+    try:
+        if not news.exists():  # later it is the user's to change
+            news.parent.mkdir(parents=True, exist_ok=True)
+            news.write_text(json.dumps(_NO_NEWS))
+    except OSError as error:
+        raise StoreError(f"{error.filename}: {error.strerror}") from error
 
 
 def _folder() -> Path:

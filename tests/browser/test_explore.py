@@ -8,7 +8,7 @@ CHOSEN = "select => select.selectedOptions[0].text.replaceAll('\\u00a0', ' ')"
 
 
 def test_a_question_is_explored_and_an_edited_prompt_runs(desk, expect):
-    desk.open(desk.small("notebooks/explore.ipynb", limit=3))
+    desk.open(desk.small("notebooks/explore.ipynb", limit=2))
     assert desk.run_all() == []
     cells = desk.cells()
     explorer = desk.page.locator(".wb-prompt-explorer")

@@ -8,7 +8,9 @@ pytestmark = pytest.mark.browser
 def test_ten_cases_are_labelled_and_found_again(desk, expect):
     notebook = desk.small(
         "notebooks/label_errors.ipynb",
-        {"workbench.systems.chase_sql import chase_sql": "workbench.systems.baselines import direct"}
+        {
+            "workbench.systems.chase_sql import chase_sql": "workbench.systems.baselines import direct"
+        }
         | {"chase_sql(study.model)": "direct(study.model)"},  # one call a question
         limit=24,
         taxonomy="MAC-SQL",

@@ -8,8 +8,6 @@ from workbench.experiment.notebooks import parameters_of
 
 pytestmark = pytest.mark.browser
 
-import os
-LIMIT = int(os.environ.get("LIM","3"))
 NOTEBOOKS = sorted(
     str(path.relative_to(ROOT))
     for folder in (ROOT / "notebooks").glob("[!.]*/")
@@ -18,12 +16,12 @@ NOTEBOOKS = sorted(
 
 
 @pytest.fixture(scope="module")
-def wrong(sit_down, desk_folder):
+def wrong(sit_down):
     """What is wrong with each notebook, after they ran two at a time."""
     with sit_down("notebooks") as desk:
         for name in NOTEBOOKS:
             known = parameters_of(ROOT / name)
-            desk.small(name, limit=LIMIT, **{key: SMALL[key] for key in SMALL.keys() & known})
+            desk.small(name, limit=2, **{key: SMALL[key] for key in SMALL.keys() & known})
         desk.enter()
         return desk.page.evaluate("paths => desk.goThroughAll(paths, 2)", NOTEBOOKS)
 

@@ -97,7 +97,7 @@ def public(url: str) -> str:
 
 _BUNDLED = {"embedded": "workbench.embedded.provider"}  # modules that register when imported
 _ours: dict[str, tuple[Callable[[], Any], str]] = {}
-_known: set[str] = set()
+_handlers: dict[str, Any] = {}
 _loaded: list[Any] = []
 _loading = threading.Lock()
 
@@ -131,10 +131,10 @@ def load() -> Any:
                 warnings.simplefilter("ignore")
                 _loaded.append(_import())
             gc.freeze()  # what stays for good: going through it again and again halved our speed
-        for provider in set(_ours) - _known:
-            handler = {"provider": provider, "custom_handler": _ours[provider][0]()}
-            _loaded[0].custom_provider_map.append(handler)
-            _known.add(provider)
+        for provider in set(_ours) - set(_handlers):
+            _handlers[provider] = _ours[provider][0]()
+            known = {"provider": provider, "custom_handler": _handlers[provider]}
+            _loaded[0].custom_provider_map.append(known)
         return _loaded[0]
 
 
@@ -154,24 +154,32 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:
     What one of ours says that its caller got wrong is raised as it is: asking again would not help.
     """
     litellm = load()
-    extra: dict[str, Any] = {"api_base": url} if url else {}
-    if is_ours(request.model):
-        extra["call_key"] = key
     parameters = dict(request.parameters)
     messages = [dict(message) for message in request.messages]
-    if embeds := parameters.pop(EMBEDDING, False):
-        ask = partial(litellm.embedding, input=[message["content"] for message in messages])
+    embeds = parameters.pop(EMBEDDING, False)
+    ask: Callable[..., Any]
+    if is_ours(request.model) and not embeds:  # LiteLLM's way there costs more than the answer
+        provider, _, model = request.model.partition("/")
+        ask = partial(
+            _handlers[provider].completion,
+            model=model,
+            messages=messages,
+            optional_params=parameters | {"call_key": key},
+        )
     else:
-        ask = partial(litellm.completion, messages=messages)
-    try:
-        reply = ask(
+        parameters |= {"api_base": url} if url else {}
+        what = {"input": [m["content"] for m in messages]} if embeds else {"messages": messages}
+        ask = partial(
+            litellm.embedding if embeds else litellm.completion,
             model=request.model,
+            **what,
             **parameters,
-            **extra,
             timeout=seconds,
             num_retries=0,
             max_retries=0,
         )
+    try:
+        reply = ask()
     except Exception as error:
         mistake = next((e for e in _chain(error) if isinstance(e, WorkbenchError)), None)
         raise mistake or refusal(error) from error
