@@ -19,8 +19,8 @@ from workbench.errors import BadInputError, StoreError
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+/)(.*)\?token=(\w+)")
 
 
-def ask(url, data=None):
-    with urllib.request.urlopen(url, data, timeout=60) as reply:  # noqa: S310  of our own server
+def ask(url):
+    with urllib.request.urlopen(url, timeout=60) as reply:  # noqa: S310  of our own server
         return json.load(reply)
 
 
@@ -50,8 +50,6 @@ def test_it_prints_an_address_that_answers_and_ctrl_c_leaves_nothing_behind(tmp_
         url = process.stdout.readline().split()[0]
         server, page, token = ADDRESS.fullmatch(url).groups()
         root = ask(f"{server}api/contents/?token={token}")
-        ask(f"{server}api/kernels?token={token}", b"{}")  # started
-        kernels = list((tmp_path / "book/jupyter/runtime").glob("kernel-*"))
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     finally:
@@ -61,7 +59,6 @@ def test_it_prints_an_address_that_answers_and_ctrl_c_leaves_nothing_behind(tmp_
     assert "notebooks" in {entry["name"] for entry in root["content"]}
     assert (process.returncode, out, err) == (0, "", "")
     assert {path.name for path in user.iterdir()} <= {".ipython"}
-    assert len(kernels) == 1
     left = {path.name for path in (tmp_path / "book/jupyter/runtime").iterdir()}
     assert left == {"jupyter_cookie_secret"}
 

@@ -38,6 +38,7 @@ def lab(port: int | None, browser: bool) -> None:
     folder = _folder()
     page = f"/lab/tree/{FIRST.as_posix()}" if (folder / FIRST).exists() else "/lab"
     token = secrets.token_hex(24)
+    encryption = "auto" if zmq.has("curve") else "disabled"  # without it every kernel warns
     server = LabApp.initialize_server(
         [
             f"--ServerApp.root_dir={folder}",
@@ -52,16 +53,15 @@ def lab(port: int | None, browser: bool) -> None:
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
             "--LabApp.extension_manager=readonly",  # the other one lists what PyPI has
             "--LanguageServerManager.autodetect=False",  # it looks for them with npm
-            f"--KernelManager.transport_encryption={'auto' if zmq.has('curve') else 'disabled'}",
+            f"--KernelManager.transport_encryption={encryption}",
             "--Application.log_level=ERROR",
         ]
     )
     # Jupyter's own handler asks back, and without a terminal leaves the kernels to themselves.
     signal.signal(signal.SIGINT, lambda *_: server.stop(from_signal=True))
     address = f"http://127.0.0.1:{server.port}{page}?token={token}"
-    server.io_loop.add_callback(
-        print, f"{address}  (Ctrl-C ends it)", flush=True
-    )  # once it listens
+    # The loop's first callback opens the port: printed after it, the address answers.
+    server.io_loop.add_callback(print, f"{address}  (Ctrl-C ends it)", flush=True)
     server.start()
 
 
@@ -99,6 +99,5 @@ def _set_apart(ours: Path) -> None:
 
 def _folder() -> Path:
     """The current folder where it has the notebooks, else the checkout that this package lies in."""
-    checkout = Path(__file__).parents[1]
-    here = Path.cwd()
-    return checkout if not (here / FIRST).exists() and (checkout / FIRST).exists() else here
+    places = (Path.cwd(), Path(__file__).parents[1])
+    return next((place for place in places if (place / FIRST).exists()), places[0])

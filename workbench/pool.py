@@ -42,7 +42,9 @@ class Pool:
 
     def save(self, path: Path) -> None:
         """One JSON line a trial. Executions are left out: running the SQL again finds them cached."""
-        lines = [orjson.dumps({"question_id": key} | record_of(trial)) for key, trial in self.items()]
+        lines = [
+            orjson.dumps({"question_id": key} | record_of(trial)) for key, trial in self.items()
+        ]
         path.write_bytes(b"".join(line + b"\n" for line in lines))
 
     @classmethod

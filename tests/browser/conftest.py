@@ -4,9 +4,10 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -44,8 +45,10 @@ def lab_url(desk_folder, tmp_path_factory):
     (own / "jupyter/jupyter_lab_config.json").write_text(
         json.dumps({"LabApp": {"expose_app_in_browser": True}})
     )
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:  # others look for one just now
+        port = str(free.getsockname()[1])
     process = subprocess.Popen(
-        [sys.executable, "-m", "workbench", "lab", "--no-browser"],
+        [sys.executable, "-m", "workbench", "lab", "--no-browser", "--port", port],
         cwd=desk_folder,
         env=os.environ | {"WORKBENCH_HOME": str(own), "IPYTHONDIR": str(own / "ipython")},
         stdout=subprocess.PIPE,

@@ -12,6 +12,7 @@ ROOT = HERE.parents[1]
 PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or HERE / "screenshots")
 # anywidget's word for a widget that took two seconds to come: on a busy machine many do.
 SLOW = "[anywidget] Failed to initialize model."
+READY = "async () => window.jupyterapp && (await window.jupyterapp.restored, true)"
 
 
 class Desk:
@@ -47,7 +48,7 @@ class Desk:
     def enter(self):
         """JupyterLab with nothing open."""
         self.page.goto(f"{self._server}/lab?token={self._token}&reset")
-        self.page.wait_for_function("window.jupyterapp !== undefined")
+        self.page.wait_for_function(READY)
 
     def leave(self):
         """End what was begun: kernels, and the workers they started."""
@@ -67,7 +68,7 @@ class Desk:
         """Save, load the page anew, and open the notebook again."""
         self.page.evaluate("desk.panel().context.save()")
         self.page.reload()
-        self.page.wait_for_function("window.jupyterapp !== undefined")
+        self.page.wait_for_function(READY)
         self.open(notebook)
 
     def cells(self):

@@ -4,6 +4,7 @@ import re
 import time
 
 import pytest
+
 from workbench.errors import BadInputError
 from workbench.experiment.reproduce import plan, run
 

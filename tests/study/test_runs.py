@@ -197,7 +197,7 @@ def test_a_step_that_is_no_value_cannot_be_kept():
     class Odd:
         thing: object
 
-    with pytest.raises(BadInputError, match="a step holds .*dataclasses of plain values"):
+    with pytest.raises(BadInputError, match=r"a step holds .*dataclasses of plain values"):
         identity(Odd(object()))
 
 

@@ -91,10 +91,8 @@ def preview(
     messages, parameters, sample. A line with `calls` stands for calls whose prompts depend on earlier
     replies: prompt, model, calls (how many), input_tokens (of each); what follows from it is an estimate.
     """
-    if (
-        Path(experiment).suffix == ".jsonl"
-        or Path(experiment).is_file()
-        and not experiment.endswith((".yaml", ".yml"))
+    if Path(experiment).suffix == ".jsonl" or (
+        Path(experiment).is_file() and not experiment.endswith((".yaml", ".yml"))
     ):
         context.invoke(calls_preview, experiment=Path(experiment), api_base=api_base, book=book)
         return

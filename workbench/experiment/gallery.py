@@ -119,7 +119,9 @@ def _markdown(found: Sequence[Piece]) -> Iterator[str]:
 def _section(piece: Piece) -> str:
     if piece.kind == "figure":
         image = base64.b64encode((piece.folder / f"{piece.name}.png").read_bytes()).decode()
-        shown = f"<img src='data:image/png;base64,{image}' alt='{escape(piece.heading, quote=True)}'>"
+        shown = (
+            f"<img src='data:image/png;base64,{image}' alt='{escape(piece.heading, quote=True)}'>"
+        )
     else:
         shown = (piece.folder / f"{piece.name}.html").read_text(encoding="utf-8")
     claims = "".join(

@@ -99,7 +99,9 @@ class _Engine(NBClientEngine):  # type: ignore[misc]
                 timeout=None,
                 config=config,
             )
-            return client.execute(cwd=given["folder"], env=given["environment"])
+            return client.execute(
+                cwd=given["folder"], env=given["environment"], stderr=given["errors"]
+            )
 
 
 papermill_engines.register("workbench", _Engine)
@@ -130,17 +132,19 @@ def execute(
     """Run it; "" when every cell did, else which cell failed and why. The outputs are in `output`."""
     output.parent.mkdir(parents=True, exist_ok=True)
     try:
-        papermill.execute_notebook(
-            str(notebook),
-            str(output),
-            dict(parameters),
-            engine_name="workbench",
-            kernel_name="python3",
-            progress_bar=False,
-            kernel=kernel,
-            folder=str(notebook.parent),
-            environment=dict(os.environ) | dict(environment),
-        )
+        with output.with_suffix(".log").open("wb") as errors:  # what a kernel says of itself
+            papermill.execute_notebook(
+                str(notebook),
+                str(output),
+                dict(parameters),
+                engine_name="workbench",
+                kernel_name="python3",
+                progress_bar=False,
+                kernel=kernel,
+                folder=str(notebook.parent),
+                environment=dict(os.environ) | dict(environment),
+                errors=errors,
+            )
     except PapermillExecutionError as error:
         source = next(iter(str(error.source).strip().splitlines()), "")
         return redact(

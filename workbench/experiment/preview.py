@@ -6,9 +6,10 @@ calls of the same prompt and model in the lab book, or else from rules of thumb.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from workbench.errors import BadInputError
 from workbench.experiment.reproduce import Job, plan, run
@@ -57,11 +58,6 @@ def cost(
     return Cost(by_model, preview(client, [], estimates), failed)
 
 
-def _estimates(lines: Iterable[dict[str, object]]) -> Iterable[Estimate]:
+def _estimates(lines: Iterable[Mapping[str, Any]]) -> Iterable[Estimate]:
     for line in lines:
-        yield Estimate(
-            str(line["prompt"]),
-            str(line["model"]),
-            int(str(line["expected"])),
-            int(str(line["tokens"])),
-        )
+        yield Estimate(line["prompt"], line["model"], line["expected"], line["tokens"])
