@@ -19,7 +19,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 
 browser:
 	@command -v chromium || command -v chromium-browser || command -v google-chrome \
-	  || { $(SUDO) apt-get -qq update && $(SUDO) apt-get -qq install -y --no-install-recommends chromium; }
+	  || { $(SUDO) apt-get -qq update && $(SUDO) apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; }
 
 lint: .venv/installed
 	$(BIN)/ruff check .

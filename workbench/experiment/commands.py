@@ -65,7 +65,7 @@ def reproduce(
     print(f"manifest: {manifest}")
     for job in failed:
         print(f"failed:   {job.name}: {job.error} (as far as it came: {job.output})")
-    sys.exit(bool(failed))
+    sys.exit(int(bool(failed)))
 
 
 @click.command()

@@ -13,9 +13,9 @@ from workbench.llm.budget import dollars
 class Display:
     """A few lines that replace themselves on a terminal; elsewhere a line for each notebook that ends."""
 
-    def __init__(self, out: TextIO = sys.stderr) -> None:
-        self._out = out
-        self._live = out.isatty()
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out or sys.stderr
+        self._live = self._out.isatty()
         self._began = time.monotonic()
         self._told: set[str] = set()
         self._high = 0  # lines now on the terminal that the next ones replace

@@ -86,9 +86,10 @@ function render({ model, el }) {
   root.addEventListener("change", (event) => {
     if (event.target.matches("select[data-do]")) send(event.target, event.target.value);
   });
-  // No key of ours reaches JupyterLab, whose shortcuts would act on the cell.
+  // No key of ours reaches JupyterLab, whose shortcuts would act on the cell; but Ctrl+S saves the notebook.
   root.addEventListener("keydown", (event) => {
-    event.stopPropagation();
+    const saves = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s";
+    if (!saves) event.stopPropagation();
     if (event.target === note) {
       if (event.key === "Escape" || (event.key === "Enter" && !event.shiftKey && !event.isComposing)) {
         event.preventDefault();
