@@ -82,7 +82,13 @@ def test_an_interrupt_ends_the_kernels_at_once(checkout, tmp_path):
 
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
-    [("sample: 3", r"one.ipynb has no parameter sample; there are experiment, limit, name")],
+    [
+        ("sample: 3", r"one.ipynb has no parameter sample; there are experiment, limit, name"),
+        ("api_key: sk-1", "parameter api_key would be written into the notebook; keys come from"),
+        ("OPENAI_API_KEY: x", "parameter OPENAI_API_KEY would be written into the notebook"),
+        ("hf_token: x", "parameter hf_token would be written into the notebook"),
+        ("password: x", "parameter password would be written into the notebook"),
+    ],
 )
 def test_a_parameter_that_a_notebook_does_not_have_is_an_error(checkout, parameters, complaint):
     with pytest.raises(BadInputError, match=complaint):

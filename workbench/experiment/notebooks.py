@@ -4,6 +4,7 @@ Kernels talk over pipes in a fresh folder: ports of many kernels started at once
 """
 
 import os
+import re
 import signal
 import tempfile
 import threading
@@ -23,6 +24,7 @@ from traitlets.config import Config
 
 from workbench.errors import BadInputError, redact
 
+_SECRET = re.compile(r"(?i)(?:^|_|api)(?:key|token|secret|password|credential)s?$")
 _LINE = 160  # characters of a cell or of an error that are told
 
 
@@ -114,7 +116,15 @@ def parameters_of(notebook: Path) -> Mapping[str, Any]:
 
 
 def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
-    """A parameter that the notebook does not have is an error; Papermill would only warn."""
+    """A parameter that the notebook does not have is an error; Papermill would only warn.
+
+    So is one that is called a secret: Papermill writes parameters into the notebook that it leaves.
+    """
+    if secret := next(filter(_SECRET.search, given), None):
+        raise BadInputError(
+            f"{notebook.name}: parameter {secret} would be written into the notebook; keys come from the"
+            " environment, as OPENAI_API_KEY and the like"
+        )
     known = parameters_of(notebook)
     if odd := sorted(set(given) - set(known)):
         raise BadInputError(

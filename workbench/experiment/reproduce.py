@@ -112,7 +112,12 @@ def run(
             job.state = "unchanged"
             records[job.name] = known
     open_ = [job for job in jobs if job.state == "waiting"]
-    told = {"WORKBENCH_FIGURES": str(figures), "WORKBENCH_BEGAN": str(time.time()), **environment}
+    told = {
+        "WORKBENCH_FIGURES": str(figures),
+        "WORKBENCH_BEGAN": str(time.time()),
+        "PYTHONHASHSEED": "0",  # sums of numbers in a set are the same to the last bit
+        **environment,
+    }
     threads = ThreadPoolExecutor(at_once or os.cpu_count() or 1)
     futures: dict[Future[Record | None], Job] = {
         threads.submit(_one, job, figures, told): job for job in open_
