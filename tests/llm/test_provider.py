@@ -62,3 +62,37 @@ def test_a_provider_of_our_own_is_told_the_key_and_costs_nothing(tmp_path: objec
 
 def test_a_call_looks_up_no_other_host_than_its_providers(tmp_path: object) -> None:
     assert run(NOWHERE, f"{tmp_path}/lab.sqlite") == "answer to: hello\n"
+
+
+THREADS = """
+import sys, threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from litellm import Choices, CustomLLM, Message, ModelResponse
+from workbench.llm import provider
+from workbench.llm.client import Client
+from workbench.store import Store
+from workbench.types import Request
+
+inside = []
+
+class Alone(CustomLLM):
+    def completion(self, *args, **kwargs):
+        inside.append(1)
+        threading.Event().wait(0.02)
+        text = str(len(inside))
+        inside.pop()
+        message = Message(content=text, role="assistant")
+        return ModelResponse(choices=[Choices(message=message, finish_reason="stop")])
+
+provider.register("alone", Alone)
+with Store(Path(sys.argv[1])) as book:
+    client = Client(book)
+    asks = [Request("p", "alone/one", [{"role": "user", "content": str(n)}]) for n in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        print({answer.text for answer in threads.map(client.complete, asks)})
+"""
+
+
+def test_a_provider_of_our_own_is_asked_by_one_thread_at_a_time(tmp_path: object) -> None:
+    assert run(THREADS, f"{tmp_path}/lab.sqlite") == "{'1'}\n"

@@ -100,6 +100,7 @@ _ours: dict[str, tuple[Callable[[], Any], str]] = {}
 _handlers: dict[str, Any] = {}
 _loaded: list[Any] = []
 _loading = threading.Lock()
+_thinking = threading.Lock()
 
 
 def register(provider: str, make: Callable[[], Any], version: str = "") -> None:
@@ -161,6 +162,7 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:
     if is_ours(request.model) and not embeds:  # LiteLLM's way there costs more than the answer
         provider, _, model = request.model.partition("/")
         ask = partial(
+            _one_at_a_time,
             _handlers[provider].completion,
             model=model,
             messages=messages,
@@ -185,6 +187,12 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:
         raise mistake or refusal(error) from error
     tidy: Reply = _tidy(reply.model_dump())
     return _with_vector(tidy) if embeds else tidy
+
+
+def _one_at_a_time(complete: Callable[..., Any], **given: Any) -> Any:
+    """A model of ours keeps what it thought of a prompt, for one thread; a second would gain nothing."""
+    with _thinking:
+        return complete(**given)
 
 
 def _with_vector(reply: Reply) -> Reply:
