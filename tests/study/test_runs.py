@@ -184,7 +184,9 @@ def test_prompts_of_the_users_own_are_part_of_the_key(study, tmp_path):
     (mine / "direct.md").write_text("one")
     one = keys(direct(), lab)
     (mine / "direct.md").write_text("two")
-    assert len({ours, one, keys(direct(), lab)}) == 3
+    two = keys(direct(), lab)
+    mine.rename(tmp_path / "mine" / "fix")  # the same text as another call's prompt
+    assert len({ours, one, two, keys(direct(), lab)}) == 4
 
 
 def test_every_model_of_a_system_is_found():

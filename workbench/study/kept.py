@@ -8,7 +8,7 @@ below this floor. Systems that differ in their selector alone share their candid
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -39,7 +39,7 @@ class Keys:
         """The keys of a question's attempt and selection."""
         path = lab.database(question.db_id)
         content = lab.executor.fingerprints([path])[path]
-        schema = _schema_hash(lab, question.db_id)
+        schema = _hashed(lab.schema(question.db_id))
         attempt = content_hash("attempt", [self.attempt, question, content, schema])
         return attempt, content_hash("selection", [attempt, self.select])
 
@@ -86,28 +86,21 @@ def models(value: Any) -> set[str]:
 @cache
 def code() -> str:
     """A hash of all code and prompts that a system's steps can reach."""
-    rooms = (room for room in sorted(_PACKAGE.iterdir()) if room.name not in _ABOVE)
-    return _digest(file for room in rooms for file in ([room] if room.is_file() else _files(room)))
+    return _digest(_PACKAGE, _ABOVE)
 
 
 def _texts(folder: Path | None) -> str:
-    return _digest(_files(folder)) if folder else ""
+    return _digest(folder) if folder else ""
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.rglob("*") if p.suffix in {".py", ".md", ".json"})
-
-
-def _digest(files: Iterator[Path] | list[Path]) -> str:
+def _digest(folder: Path, without: Collection[str] = ()) -> str:
+    """A hash of a folder's code and texts and of where each lies; some of what lies in it left out."""
     digest = hashlib.sha256()
-    for file in files:
-        if file.suffix in {".py", ".md", ".json"}:
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    for file in sorted(folder.rglob("*")):
+        place = file.relative_to(folder)
+        if file.suffix in {".py", ".md", ".json"} and place.parts[0] not in without:
+            digest.update(place.as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
-
-
-def _schema_hash(lab: Lab, db_id: str) -> str:
-    return _hashed(lab.schema(db_id))
 
 
 @cache
