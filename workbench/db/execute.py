@@ -6,7 +6,6 @@ itself (a lock, a full disk, a killed worker) is not kept.
 """
 
 import os
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,8 +23,6 @@ from workbench.types import Execution, Limits
 Job = tuple[Path, str]
 _Told = TypeVar("_Told")  # what a caller wants to know of an execution
 _DEFAULT = Limits()
-_BATCH = 1.0  # seconds of finished executions that a kill may lose
-_HELD = 32_000_000  # bytes of their rows that are held in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,29 +120,15 @@ class Executor:
         requests = [
             _request(real[place], sql, limits) for place, sql in map(places.__getitem__, todo)
         ]
-        fresh: list[tuple[str, str, str, Answer]] = []
-        held = 0
-        kept = time.monotonic()
-        try:
-            for index, answer in self._supervisor.run(requests, limits.seconds):
-                key = todo[index]
-                known[key] = told(answer)
-                if self.remembers and not answer.get("passing"):
-                    place, sql = places[key]
-                    fresh.append((key, contents[place], sql, answer))
-                    held += len(answer["rows"])
-                if progress:
-                    progress(times[key])
-                if held > _HELD or time.monotonic() - kept > _BATCH:
-                    self._keep(fresh, limits)
-                    fresh, held, kept = [], 0, time.monotonic()
-        finally:
-            self._keep(fresh, limits)
+        for index, answer in self._supervisor.run(requests, limits.seconds):
+            key = todo[index]
+            known[key] = told(answer)
+            if self._store and self.remembers and not answer.get("passing"):
+                place, sql = places[key]
+                keep(self._store, [(key, contents[place], sql, answer)], limits)
+            if progress:
+                progress(times[key])
         return [known[key] for key in keys]
-
-    def _keep(self, fresh: list[tuple[str, str, str, Answer]], limits: Limits) -> None:
-        if self._store and fresh:
-            keep(self._store, fresh, limits)
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """For each database a hash of its content; without a store each is read anew."""
