@@ -12,7 +12,8 @@ ROOT = HERE.parents[1]
 PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or HERE / "screenshots")
 # anywidget's word for a widget that took two seconds to come: on a busy machine many do.
 SLOW = "[anywidget] Failed to initialize model."
-READY = "async () => window.jupyterapp && (await window.jupyterapp.restored, true)"
+# Not an async function: the promise that one returns is truthy, and would end the waiting at once.
+THERE = "() => Boolean(window.jupyterapp)"
 
 
 class Desk:
@@ -45,10 +46,14 @@ class Desk:
         self.alarms.append(f"{dialog.type}: {dialog.message}")
         dialog.dismiss()
 
+    def _come_up(self):
+        self.page.wait_for_function(THERE)
+        self.page.evaluate("window.jupyterapp.restored.then(() => null)")
+
     def enter(self):
         """JupyterLab with nothing open."""
         self.page.goto(f"{self._server}/lab?token={self._token}&reset")
-        self.page.wait_for_function(READY)
+        self._come_up()
 
     def leave(self):
         """End what was begun: kernels, and the workers they started."""
@@ -68,7 +73,7 @@ class Desk:
         """Save, load the page anew, and open the notebook again."""
         self.page.evaluate("desk.panel().context.save()")
         self.page.reload()
-        self.page.wait_for_function(READY)
+        self._come_up()
         self.open(notebook)
 
     def cells(self):
