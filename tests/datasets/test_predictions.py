@@ -7,9 +7,11 @@ import random
 import pytest
 
 from workbench.benchmarks.bird import load_bird
-from workbench.benchmarks.predictions import load_predictions
+from workbench.benchmarks.predictions import load_pool, load_predictions
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError, MisalignedError
+from workbench.pool import pool_of
+from workbench.types import Candidate, Trial
 
 SEPARATOR = "\t----- bird -----\t"
 
@@ -282,6 +284,34 @@ def test_json_lines_may_hold_odd_line_separators(bird, load):
 def test_samples_are_trials_of_one_question(bird, load):
     items = [{"question_id": 2, "sql": f"SELECT {n}", "sample": n} for n in range(3)]
     assert load(bird, items) == {"2": ["SELECT 0", "SELECT 1", "SELECT 2"]}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A file that a pool of two generators with two samples each was saved to."""
+
+    def saved(name):
+        path = tmp_path / name
+        candidates = [Candidate(f"SELECT {n}", g, n) for g in ("direct", "plan") for n in range(2)]
+        pool_of(("2", Trial(candidate)) for candidate in candidates).save(path)
+        return path
+
+    return saved
+
+
+def test_a_saved_pool_keeps_its_generators(bird, saved):
+    pool = load_pool({saved("pool.jsonl"): "pool"}, bird)
+    assert [(t.candidate.generator, t.candidate.sample) for t in pool.trials["2"]] == [
+        ("direct", 0),
+        ("direct", 1),
+        ("plan", 0),
+        ("plan", 1),
+    ]
+
+
+def test_a_generator_that_two_files_state_is_told_apart(bird, saved):
+    pool = load_pool({saved("a.jsonl"): "a", saved("b.jsonl"): "b"}, bird)
+    assert pool.generators() == ("a: direct", "a: plan", "b: direct", "b: plan")
 
 
 def test_two_answers_without_samples_are_refused(bird, refusal):

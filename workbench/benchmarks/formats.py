@@ -36,6 +36,7 @@ class Prediction:
     counted: bool = False
     db_id: str | None = None
     text: str | None = None
+    generator: str | None = None
     sample: int = 0
 
 
@@ -172,6 +173,7 @@ def _from_record(path: Path, line: str, record: Any) -> Prediction:
         place=place,
         db_id=_text(fields.get("db_id")) or db_id,
         text=_text(fields.get("question")),
+        generator=_text(fields.get("generator")),
         sample=_number(path, line, "sample", fields) or 0,
     )
 

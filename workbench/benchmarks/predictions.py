@@ -6,7 +6,9 @@ the tables they name. A file that does not fit is refused with the first line th
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
@@ -48,16 +50,27 @@ def file_names(paths: Sequence[Path]) -> dict[Path, str]:
 
 
 def load_pool(names: Mapping[Path, str], benchmark: Benchmark) -> Pool:
-    """The predictions of several files as one pool, each file a generator of the name given."""
-    return pool_of(
-        pair
-        for path, name in names.items()
-        for pair in load_predictions(path, benchmark, name).items()
-    )
+    """The predictions of several files as one pool."""
+    pools = load_pools(names, benchmark).values()
+    return pool_of(pair for pool in pools for pair in pool.items())
+
+
+def load_pools(names: Mapping[Path, str], benchmark: Benchmark) -> dict[Path, Pool]:
+    """Each file's predictions: by the generators that it states, else by one of the name given.
+
+    A generator that several files state is told apart by the files' names.
+    """
+    pools = {path: load_predictions(path, benchmark, name) for path, name in names.items()}
+    told = Counter(generator for pool in pools.values() for generator in pool.generators())
+    twice = {generator for generator, count in told.items() if count > 1}
+    return {path: _renamed(pool, twice, names[path]) for path, pool in pools.items()}
 
 
 def load_predictions(path: Path, benchmark: Benchmark, generator: str = "") -> Pool:
-    """The file's predictions as trials not yet run, by that generator or by the file's name.
+    """The file's predictions as trials not yet run.
+
+    Who proposed one is what its field `generator` says, as in what `Pool.save` writes; else the generator
+    given, or the file's name.
 
     Questions the file does not answer are missing from the pool; lines of SQL must answer all, an empty
     line being an empty answer. MisalignedError names the first line that fits no question, or not the
@@ -65,19 +78,29 @@ def load_predictions(path: Path, benchmark: Benchmark, generator: str = "") -> P
     """
     predictions = read_predictions(path, benchmark)
     questions = _pair(path, predictions, benchmark)
-    seen: dict[tuple[str, int], str] = {}
+    seen: dict[tuple[str, str, int], str] = {}
     for question, prediction in zip(questions, predictions, strict=True):
-        key = (question.id, prediction.sample)
+        key = (question.id, prediction.generator or "", prediction.sample)
         if key in seen:
             raise MisalignedError(
                 f"{path}, {prediction.line}: question {question.id} is answered there and in {seen[key]};"
                 " give each answer a number of its own in a field 'sample'"
             )
         seen[key] = prediction.line
+    name = generator or path.stem
     return pool_of(
-        (question.id, Trial(Candidate(prediction.sql, generator or path.stem, prediction.sample)))
-        for question, prediction in zip(questions, predictions, strict=True)
+        (question.id, Trial(Candidate(one.sql, one.generator or name, one.sample)))
+        for question, one in zip(questions, predictions, strict=True)
     )
+
+
+def _renamed(pool: Pool, generators: Collection[str], prefix: str) -> Pool:
+    def named(candidate: Candidate) -> Candidate:
+        if candidate.generator not in generators:
+            return candidate
+        return replace(candidate, generator=f"{prefix}: {candidate.generator}")
+
+    return pool_of((key, replace(t, candidate=named(t.candidate))) for key, t in pool.items())
 
 
 def _pair(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> list[Question]:

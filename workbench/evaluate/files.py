@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.predictions import file_names, load_pool
+from workbench.benchmarks.predictions import file_names, load_pools
 from workbench.db.execute import Executor
 from workbench.evaluate.efficiency import Efficiency, measure, r_ves, ves
 from workbench.evaluate.judge import judge
@@ -37,7 +37,10 @@ _HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class FilesReport:
-    """Every table of one evaluation; `summary` has a row a file, `slices` one a file and slice."""
+    """Every table of one evaluation; `summary` has a row a generator, `slices` one a generator and slice.
+
+    A generator is a file's name, or what the file's own entries say.
+    """
 
     benchmark: Benchmark
     paths: Mapping[str, Path]
@@ -120,8 +123,8 @@ def evaluate_files(
 
     What each of the `selectors` picks from all files has a row of its own below theirs.
     """
-    names = file_names(paths)
-    candidates = load_pool(names, benchmark)
+    pools = load_pools(file_names(paths), benchmark)
+    candidates = pool_of(pair for one in pools.values() for pair in one.items())
     picked = {name: select(candidates) for name, select in (selectors or {}).items()}
     verdicts = judge(
         benchmark,
@@ -130,7 +133,8 @@ def evaluate_files(
         limits or Limits(),
         progress,
     )
-    order = {name: path for path, name in names.items()} | {name: Path(name) for name in picked}
+    order = {name: path for path, one in pools.items() for name in one.generators()}
+    order |= {name: Path(name) for name in picked}
     summary = summarise(verdicts).set_index("generator").loc[list(order)].reset_index()
     if efficiency:
         scores = _efficiency(benchmark, verdicts, executor, efficiency, progress)
