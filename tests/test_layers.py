@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[1] / "workbench"
 VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
 FLOORS: list[set[str]] = [
     {"types", "errors", "canonical", "migrations", "salvage"},
-    {"store", "prompts", "pool"},
+    {"store", "prompts", "pool", "yamlfile"},
     {"llm", "db"},
     {"benchmarks", "embedded", "lab"},
     VERBS,

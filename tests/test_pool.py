@@ -1,4 +1,4 @@
-"""Pools: what is saved comes back, and equal results stand together."""
+"""Pools: what is saved comes back."""
 
 import orjson
 import pytest
@@ -50,25 +50,6 @@ def test_what_cannot_be_saved_leaves_the_file_as_it_was(tmp_path):
     with pytest.raises(TypeError):
         pool_of([("1", trial("SELECT 2")), ("2", trial("\ud83d"))]).save(path)
     assert path.read_bytes() == before
-
-
-def names(clusters):
-    return [[t.candidate.sql for t in cluster] for cluster in clusters]
-
-
-def test_clusters_stand_by_size_and_ties_in_order_of_appearance():
-    trials = [trial("a", "x"), trial("b", "y"), trial("c", "z"), trial("d", "y"), trial("e", "w")]
-    pool = pool_of(("1", t) for t in trials)
-    assert names(pool.clusters("1")) == [["b", "d"], ["a"], ["c"], ["e"]]
-
-
-def test_a_trial_without_a_complete_result_stands_in_no_cluster():
-    pool = pool_of([("1", Trial(Candidate("a", "g"))), ("1", trial("b")), ("1", trial("c", "x"))])
-    assert names(pool.clusters("1")) == [["c"]]
-
-
-def test_a_question_without_trials_has_no_clusters():
-    assert pool_of([]).clusters("1") == ()
 
 
 def test_generators_are_named_in_order_of_appearance():

@@ -34,15 +34,31 @@ def run(program: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+def workbench(*words: str, folder: Path) -> str:
+    return "\n".join(
+        run(
+            f"import sys; sys.argv[1:] = {list(words)}\nfrom workbench.cli import main; main()",
+            folder,
+        )
+    )
+
+
 def program(word: str) -> str:
     (found,) = [text for text in PROGRAMS if word in text]
     return found
 
 
 def test_the_system_program_answers_twice(tmp_path: Path) -> None:
-    lines = run(program("chase_sql"), tmp_path)
+    lines = run(program("Majority"), tmp_path)
     assert len(lines) == 2
     assert all(line.startswith("SELECT ") for line in lines)
+
+
+def test_the_candidates_that_the_training_program_saves_train_a_selector(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn", reason="the extra train is not installed")
+    run(program("candidates.jsonl").replace("limit=20", "limit=8"), tmp_path)
+    (train,) = re.findall(r"(?m)^workbench (train selector .*) --cross-validate$", README)
+    assert "learned from 8 questions by 3 generators" in workbench(*train.split(), folder=tmp_path)
 
 
 def test_the_database_program_shows_schema_answer_and_plan(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from workbench.benchmarks.check import check
 from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.benchmarks.predictions import prediction_files
 from workbench.db.execute import Executor
-from workbench.errors import BadInputError, WorkbenchError
+from workbench.errors import BadInputError, WorkbenchError, naming
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.commands import cache
@@ -214,10 +214,8 @@ cli.add_command(ask)
 
 def _check_writable(path: Path) -> None:
     """Say before the work, not after it, that its result cannot be kept. What the file holds stays."""
-    try:
+    with naming(path):
         path.open("a").close()
-    except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
 
 
 @contextmanager

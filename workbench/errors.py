@@ -1,6 +1,9 @@
 """The errors a caller can make or meet, as one small tree. A model's failures are values, not these."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 
 class WorkbenchError(Exception):
@@ -33,6 +36,31 @@ class BudgetError(WorkbenchError):
 
 class StoreError(WorkbenchError):
     """The lab book cannot be opened, read or written."""
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Whatever the system refuses within, to read or to write, is a BadInputError about this path."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror}") from error
+
+
+def at_least(least: int, **counts: object) -> None:
+    """Refuse counts that are no whole numbers, or below the least."""
+    for name, count in counts.items():
+        if not isinstance(count, int) or count < least:
+            raise BadInputError(f"{name} is {count!r}: it must be a whole number, {least} or more")
+
+
+def one_of(allowed: tuple[str, ...], **choices: object) -> None:
+    """Refuse choices that are not among those allowed."""
+    for name, choice in choices.items():
+        if choice not in allowed:
+            raise BadInputError(
+                f"{name} is {choice!r}: it must be {' or '.join(map(repr, allowed))}"
+            )
 
 
 _SECRETS = re.compile(

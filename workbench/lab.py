@@ -19,7 +19,8 @@ class Lab:
     """The client and the executor share a lab book; `database` tells where a db_id's file lies.
 
     A prompt that `prompts`, a folder of the user's own, holds under its name replaces ours. `system`
-    names in the lab book on whose behalf calls are made; `watch` is told every request that is made.
+    names in the lab book on whose behalf calls are made; `watch` is told every request that is made, and
+    the data that its prompt was rendered from.
     """
 
     client: Client
@@ -27,7 +28,7 @@ class Lab:
     database: Callable[[str], Path]
     prompts: Path | None = None
     system: str = ""
-    watch: Callable[[Request], object] | None = None
+    watch: Callable[[Request, Mapping[str, Any]], object] | None = None
 
     def request(
         self,
@@ -43,7 +44,7 @@ class Lab:
         messages = load(prompt, self.prompts).messages(**data)
         request = Request(prompt, model, messages, parameters, sample, question.id, self.system)
         if self.watch:
-            self.watch(request)
+            self.watch(request, data)
         return request
 
     def schema(self, db_id: str) -> Schema:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 from workbench.types import Candidate, Selection, Trial
 
 T = TypeVar("T")
@@ -29,17 +29,6 @@ class Pool:
             for trial in trials:
                 yield question_id, trial
 
-    def clusters(self, question_id: str) -> tuple[tuple[Trial, ...], ...]:
-        """The question's trials grouped by equal result in BIRD's sense, the largest group first.
-
-        Trials without a complete result agree with nobody and stand in no group.
-        """
-        groups: dict[str, list[Trial]] = {}
-        for trial in self.trials.get(question_id, ()):
-            if trial.execution and trial.execution.fingerprint:
-                groups.setdefault(trial.execution.fingerprint, []).append(trial)
-        return tuple(tuple(group) for group in sorted(groups.values(), key=len, reverse=True))
-
     def save(self, path: Path) -> None:
         """One JSON line a trial. Executions are left out: running the SQL again finds them cached."""
         lines = [
@@ -50,10 +39,8 @@ class Pool:
     @classmethod
     def load(cls, path: Path) -> "Pool":
         """What `save` wrote."""
-        try:
+        with naming(path):
             lines = path.read_bytes().splitlines()
-        except OSError as error:
-            raise BadInputError(f"{path}: {error.strerror}") from error
         pairs = []
         for number, line in enumerate(lines, 1):
             try:

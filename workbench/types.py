@@ -281,20 +281,28 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate and what came of running it. Following `repaired_from` gives the fixing history."""
+    """A candidate, what came of running it, and the trial that a fixer made it from."""
 
     candidate: Candidate
     execution: Execution | None = None
     repaired_from: "Trial | None" = None
 
+    @property
+    def history(self) -> tuple["Trial", ...]:
+        """The trial and all that it was repaired from, the oldest first."""
+        trials = [self]
+        while before := trials[-1].repaired_from:
+            trials.append(before)
+        return tuple(reversed(trials))
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A judge saw two trials, by their places, in this order, and preferred one."""
+    """A judge saw two trials, by their places, in this order, and preferred one; None if it did not say."""
 
     first: int
     second: int
-    winner: int
+    winner: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,12 +329,3 @@ class Selection:
     def sql(self) -> str:
         """The query that was picked; "" where there is none."""
         return self.trial.candidate.sql if self.trial else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One verdict: what a metric said of one answer to one question, and why."""
-
-    question_id: str
-    correct: bool
-    reason: str = ""

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
+import pandas as pd
+
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
@@ -22,11 +24,11 @@ from workbench.db.schema import union_schema
 from workbench.db.schema_text import create_table_text
 from workbench.evaluate.bounds import adversary, oracle
 from workbench.evaluate.judge import bird_verdicts
-from workbench.evaluate.overlap import regions, unique_solves
 from workbench.evaluate.stats import mean_interval
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.pool import Pool, pool_of
+from workbench.report.figures.overlap import solved
 from workbench.select.groups import groups
 from workbench.select.majority import Majority
 from workbench.select.pairwise import Pairwise
@@ -91,11 +93,7 @@ def as_pool(asked: Asked) -> Pool:
 
 def before_fixing(pool: Pool) -> Pool:
     """The candidates as their generators wrote them."""
-
-    def first(trial: Trial) -> Trial:
-        return first(trial.repaired_from) if trial.repaired_from else trial
-
-    return pool_of((question_id, first(trial)) for question_id, trial in pool.items())
+    return pool_of((question_id, trial.history[0]) for question_id, trial in pool.items())
 
 
 def shown(name: str, benchmark: Benchmark, values: Sequence[float]) -> None:
@@ -107,17 +105,20 @@ def shown(name: str, benchmark: Benchmark, values: Sequence[float]) -> None:
 
 def print_generators(lab: Lab, benchmark: Benchmark, pool: Pool) -> None:
     """Each generator's mean EX over its samples, before and after fixing, and what it alone solves."""
-    solved: dict[str, dict[str, list[bool]]] = {}
     for when, of in (("before fixing", before_fixing(pool)), ("fixed", pool)):
-        verdicts = bird_verdicts(benchmark, of, lab.executor)
+        judged = pd.DataFrame(
+            [
+                {"question_id": key, "generator": trial.candidate.generator, "correct": right}
+                for key, verdicts in bird_verdicts(benchmark, of, lab.executor).items()
+                for trial, right in zip(of.trials[key], verdicts, strict=True)
+            ]
+        )
+        means = judged.groupby(["generator", "question_id"])["correct"].mean()
         for name in pool.generators():
-            solved[name] = {
-                key: [v for t, v in zip(of.trials[key], found, strict=True) if t.candidate.generator == name]
-                for key, found in verdicts.items()
-            }  # fmt: skip
-            means = [sum(solved[name][q.id]) / len(solved[name][q.id]) for q in benchmark.questions]
-            shown(f"one candidate of {name}, {when}", benchmark, means)
-    for name, count in unique_solves(regions(solved)).items():
+            values = [means[name, question.id] for question in benchmark.questions]
+            shown(f"one candidate of {name}, {when}", benchmark, values)
+    solvers = solved(judged)
+    for name, count in solvers[solvers.sum(axis=1) == 1].sum().items():
         print(f"solved by {name} alone: {count}")
 
 

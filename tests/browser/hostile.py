@@ -96,7 +96,10 @@ def explorers(text, folder):
         name=text,
         id=text,
         questions=row,
-        trials=pd.concat([row.assign(chosen=True), row.assign(chosen=False, correct=True)]),
+        trials=pd.concat(
+            [row.assign(group=0, chosen=True), row.assign(group=1, chosen=False, correct=True)],
+            ignore_index=True,
+        ),
         selection=lambda _: pieces(text)[1],
     )
     explorer = PromptExplorer(study, {"zero-shot": direct("m/x")}, run=run)

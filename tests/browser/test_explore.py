@@ -5,6 +5,16 @@ import pytest
 pytestmark = pytest.mark.browser
 
 CHOSEN = "select => select.selectedOptions[0].text.replaceAll('\\u00a0', ' ')"
+SMALL = """
+from workbench.benchmarks.named import open_benchmark
+from workbench.explore.prompt_explorer import PromptExplorer
+from workbench.study import open_study
+from workbench.systems.baselines import direct
+
+study = open_study("embedded", limit=2)
+both = [study.benchmark, open_benchmark("bundled-train")]
+PromptExplorer(study, {"zero-shot": direct(study.model)}, benchmarks=both)
+"""
 
 
 def test_a_question_is_explored_and_an_edited_prompt_runs(desk, expect):
@@ -49,3 +59,46 @@ def test_a_question_is_explored_and_an_edited_prompt_runs(desk, expect):
     for name in ("pool", "cache"):
         desk.top(desk.page.locator(f".wb-{name}-browser"))
         desk.picture(f"explore_{name}")
+
+
+def test_another_benchmark_shows_its_own_question_and_what_went_wrong_is_on_the_screen(
+    desk, expect
+):
+    desk.open(desk.write("small_explore.ipynb", SMALL))
+    assert desk.run_all() == []
+    explorer = desk.page.locator(".wb-prompt-explorer")
+    keys = desk.page.keyboard
+
+    def view(name):
+        return explorer.locator(f".{name}")
+
+    def press(name):
+        """As the last thing on the screen: what it says must come into sight of its own."""
+        view(name).evaluate("button => { button.scrollIntoView({ block: 'end' }); button.focus() }")
+        keys.press("Enter")
+
+    before = view("wb-question").locator("select").evaluate(CHOSEN)
+    view("wb-benchmark").locator("select").select_option("bundled-train")
+    expect(view("wb-question").locator("option")).not_to_have_count(2)
+    question = view("wb-question").locator("select").evaluate(CHOSEN)
+    number, *_, text = question.removesuffix("…").split(" · ")
+    assert number == before.split(" · ")[0]  # under the same id
+    assert text not in before
+    expect(view("wb-prompt-view")).to_contain_text(text)
+    expect(view("wb-prompt-view")).not_to_contain_text(before.split(" · ")[-1])
+
+    view("wb-model").locator("input").fill("nonsense")
+    press("wb-run")
+    expect(explorer.get_by_role("alert")).to_contain_text("names no provider")
+    expect(explorer.get_by_role("alert")).to_be_in_viewport(ratio=1)
+    expect(view("wb-run")).to_be_in_viewport(ratio=1)
+    desk.picture("explore_wrong")
+    press("wb-save")
+    expect(view("wb-saved")).to_contain_text(str(desk.folder / "my_prompts"))
+    expect(view("wb-saved")).to_be_in_viewport(ratio=1)
+    desk.picture("explore_saved")
+
+    view("wb-template").locator("textarea").fill("# System\n# User\n{{ question")
+    expect(view("wb-price-view")).to_contain_text("generate/direct.md:3")
+    expect(view("wb-price-view")).not_to_contain_text("lab book")
+    desk.picture("explore_broken")

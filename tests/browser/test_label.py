@@ -1,8 +1,13 @@
-"""The labelling notebook in JupyterLab, by keyboard alone: ten cases, an undo, a note, a page loaded anew."""
+"""The labelling notebook in JupyterLab, by keyboard alone: ten cases, an undo, a note, a page loaded anew, disputes."""
 
 import pytest
 
 pytestmark = pytest.mark.browser
+
+ANN = """
+from workbench.label.store import label_of
+store.add(label_of(case, kinds.name, "Other", annotator="ann", note="so I say") for case in sample[:3])
+given ="""
 
 
 def test_ten_cases_are_labelled_and_found_again(desk, expect):
@@ -11,7 +16,8 @@ def test_ten_cases_are_labelled_and_found_again(desk, expect):
         {
             "workbench.systems.chase_sql import chase_sql": "workbench.systems.baselines import direct"
         }
-        | {"chase_sql(study.model)": "direct(study.model)"},  # one call a question
+        | {"chase_sql(study.model)": "direct(study.model)"}  # one call a question
+        | {"given =": ANN},  # another annotator has been there
         limit=24,
         taxonomy="MAC-SQL",
     )
@@ -19,9 +25,10 @@ def test_ten_cases_are_labelled_and_found_again(desk, expect):
     assert desk.run_all() == []
     cells = desk.cells()
     keys = desk.page.keyboard
+    active = desk.page.locator(".jp-mod-active")
 
     def part(name):
-        return desk.page.get_by_test_id(name)
+        return active.get_by_test_id(name)
 
     def labelled(number):
         expect(part("progress")).to_contain_text(f"{number} of ")
@@ -55,8 +62,31 @@ def test_ten_cases_are_labelled_and_found_again(desk, expect):
     desk.stand_on("labeller = label(")
     labelled(10)
     desk.stand_on("labels_frame(given)")
-    table = desk.page.locator(".jp-mod-active table")
+    table = active.locator("table")
     expect(table.locator("tbody tr")).to_have_count(10)
     expect(table).to_contain_text("dd <b>two</b>")
     expect(table).to_contain_text("Other")
     desk.picture("label_found")
+
+    desk.stand_on("disputed = disputes(")
+    expect(active.locator("tbody tr")).to_have_count(6)
+    desk.stand_on("adjudicate(")
+    expect(part("position")).to_have_text("case 1 of 3")
+    expect(part("said")).to_contain_text("ann: Other (so I say)")
+    desk.tab_to(part("labeller"))
+    desk.picture("label_adjudicate")
+    desk.tab_to(part("meanings"))
+    keys.press("Enter")
+    expect(part("meanings")).to_contain_text("Gold Error: ")
+    expect(part("meanings").locator("ul")).to_be_visible()
+    desk.picture("label_meanings")
+    keys.press("Enter")
+    keys.press("1")
+    labelled(1)
+    expect(part("position")).to_have_text("case 2 of 3")
+    assert desk.sideways() == []
+
+    desk.leave()
+    keys.press("2")
+    expect(part("error")).to_contain_text("Nothing was done: the kernel is gone")
+    desk.picture("label_kernel_gone")

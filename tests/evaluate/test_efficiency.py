@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
-from workbench.evaluate.efficiency import measure, opcode_ratio, r_ves, time_ratio, ves
+from workbench.evaluate.efficiency import (
+    measure,
+    opcode_ratio,
+    r_ves,
+    time_ratio,
+    ves,
+    ves_interval,
+)
+from workbench.evaluate.stats import mean_interval
 
 RATIOS = st.lists(st.one_of(st.none(), st.floats(0.01, 100)), min_size=1, max_size=20)
 
@@ -62,6 +70,20 @@ def test_no_run_takes_no_time():
 
 def test_ves_is_the_mean_root_of_the_ratios_in_percent():
     assert ves([1.0, 4.0, None]) == pytest.approx(100)
+
+
+def test_where_every_right_answer_costs_as_much_as_gold_the_interval_is_that_of_accuracy():
+    clusters = ["a", "a", "b", "b", "c", "c"]
+    interval = ves_interval([1, None, 1, 1, None, 1], clusters)
+    assert interval == mean_interval([1, 0, 1, 1, 0, 1], clusters)
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1e6)), min_size=1, max_size=40))
+def test_the_interval_encloses_ves_and_never_goes_below_nothing(ratios):
+    interval = ves_interval(ratios, [str(n % 4) for n in range(len(ratios))])
+    assert 100 * interval.mean == pytest.approx(ves(ratios))
+    assert 0 <= interval.low <= interval.mean * (1 + 1e-9)
+    assert interval.mean <= interval.high * (1 + 1e-9)
 
 
 def test_ves_of_a_far_faster_answer_has_no_ceiling():

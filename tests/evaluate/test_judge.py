@@ -9,7 +9,7 @@ from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.spider import load_spider
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
-from workbench.evaluate.judge import METRICS, judge
+from workbench.evaluate.judge import METRICS, judge, own_verdicts
 from workbench.pool import pool_of
 from workbench.types import Candidate, Gold, Limits, Trial
 
@@ -195,3 +195,19 @@ def test_a_db_id_with_path_tricks_is_refused_before_anything_runs(bird, executor
 def test_judging_again_gives_the_same_table(bird, executor):
     answers = pool({key: ["SELECT 4", sql] for key, sql in golds(bird).items()})
     pd.testing.assert_frame_equal(judge(bird, answers, executor), judge(bird, answers, executor))
+
+
+@pytest.mark.parametrize(("family", "right"), [("bird", (True, False)), ("spider", (False, False))])
+def test_right_is_what_the_benchmark_itself_calls_right(family, right, executor, request):
+    benchmark = request.getfixturevalue(family)
+    answers = pool({"6": ["SELECT DISTINCT price FROM item", "SELECT 5"], "999": "SELECT 4"})
+    assert own_verdicts(benchmark, answers, executor) == {"6": right}
+
+
+@pytest.mark.parametrize("family", ["bird", "spider"])
+def test_what_a_generator_left_out_is_no_trial_and_has_no_verdict(family, executor, request):
+    benchmark = request.getfixturevalue(family)
+    gold = golds(benchmark)
+    some = pool_of([*pool({"0": gold["0"]}, "a").items(), *pool({"1": gold["1"]}, "b").items()])
+    assert own_verdicts(benchmark, some, executor) == {"0": (True,), "1": (True,)}
+    assert own_verdicts(benchmark, pool({}), executor) == {}

@@ -42,6 +42,14 @@ def test_a_generator_is_a_row_of_percents_in_order_of_appearance():
     assert list(table["ex_spider"]) == [0.0, 0.0]
 
 
+def test_every_question_weighs_alike_however_many_answers_it_has():
+    one = [("one", 1, 1), ("one", 2, 0)]
+    table = summarise(verdicts(*one, ("one", 1, 1), ("one", 1, 1)))
+    alone = summarise(verdicts(*one))
+    pd.testing.assert_frame_equal(table, alone)
+    assert (table["n"][0], table["ex_bird"][0], table["soft_f1"][0]) == (2, 50.0, 50.0)
+
+
 def test_the_interval_holds_the_mean():
     table = summarise(verdicts(*ABLE))
     assert 0 <= table["ex_bird_low"][0] < 75.0 < table["ex_bird_high"][0] <= 100
@@ -94,6 +102,13 @@ def test_the_bounds_of_a_pool_of_two():
     bounds = pool_bounds(verdicts(*ABLE, *WEAK)).set_index("k")
     assert bounds.loc[1].tolist() == [50.0, 50.0]
     assert bounds.loc[2].tolist() == [25.0, 75.0]
+
+
+def test_a_question_that_nobody_answered_is_wrong_at_every_k():
+    frame = verdicts(*ABLE, *WEAK, ("able", 5, 0))
+    frame.loc[8, "status"] = "missing"
+    bounds = pool_bounds(frame).set_index("k")
+    assert bounds.loc[2].tolist() == [20.0, 60.0]
 
 
 def test_a_comparison_names_the_questions_won_and_lost():

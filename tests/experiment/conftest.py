@@ -17,7 +17,8 @@ def checkout(tmp_path):
         lines = ["notebooks:"]
         for name, cells in notebooks.items():
             first = new_code_cell(
-                f'experiment = "embedded"\nlimit = None\nname = "{name}"',
+                f'experiment = "embedded"\nlimit = None\nname = "{name}"\nsamples = 7\nseed = 0\n'
+                "sweep = 5  # questions; None: all\ncounts = [5, 25]\nheat = 0.5",
                 metadata={"tags": ["parameters"]},
             )
             code = [new_code_cell(cell) for cell in cells]

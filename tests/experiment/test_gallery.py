@@ -5,7 +5,8 @@ import pytest
 
 from workbench.experiment.gallery import pieces, write_gallery, write_report
 from workbench.report.figures.overlap import unique_solves
-from workbench.report.tables import Stamp, Table
+from workbench.report.stamp import Stamp
+from workbench.report.tables import Table
 from workbench.store import Store
 from workbench.study.saved import Claim, Saved
 
@@ -39,8 +40,10 @@ def test_pieces_come_paper_by_paper_in_the_order_of_their_numbers(folder):
 
 
 def test_the_page_of_the_repository_shows_everything(folder):
+    (folder.parent / "mine-3").symlink_to(folder)
     text = write_gallery(folder.parent).read_text()
     assert "## mine" in text
+    assert "mine-3" not in text, "a trial of three questions"
     assert "](mine/mac_figure_6.png)" in text
     assert "([data](mine/chase_table_2.csv))" in text
     assert "no language model" in text

@@ -1,8 +1,12 @@
 """A preview counts what would be asked of which model, and asks nobody."""
 
+import json
+
 import pytest
+from click.testing import CliRunner
 
 from workbench.errors import BadInputError
+from workbench.experiment.commands import preview
 from workbench.experiment.preview import cost
 from workbench.store import Store
 
@@ -46,3 +50,12 @@ def test_an_experiment_that_asks_nobody_cannot_be_previewed(checkout, monkeypatc
     experiment = checkout(one=["1 / 0"])
     with Store() as store, pytest.raises(BadInputError, match="no notebook came as far"):
         cost(experiment, 2, store)
+
+
+def test_a_file_of_calls_is_counted_against_the_lab_book_that_is_named(tmp_path):
+    path = tmp_path / "calls.jsonl"
+    messages = [{"role": "user", "content": "hello"}]
+    path.write_text(json.dumps({"prompt": "p", "model": "openai/gpt-4o", "messages": messages}))
+    done = CliRunner().invoke(preview, [str(path), "--book", str(tmp_path / "book.sqlite")])
+    assert "1 request: 0 answers held, 1 call to make" in done.output
+    assert (tmp_path / "book.sqlite").exists()

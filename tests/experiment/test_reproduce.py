@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,22 @@ def test_what_a_notebook_depends_on_is_its_key(checkout, tmp_path):
     assert plan(checkout(one=[SAVES, "1"]))[0].key != before
 
 
+def test_a_file_that_the_settings_name_is_part_of_the_key(checkout, tmp_path):
+    folder = tmp_path / "given"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "a.md").write_text("one")
+    whole = checkout(one=[SAVES])
+    for told in ({"prompts": folder}, {"options": {"predictions": ["given"]}}):
+        experiment = replace(whole, **told)
+        before = plan(experiment)[0].key
+        assert plan(experiment)[0].key == before
+        (folder / "deep" / "a.md").write_text("two, changed")
+        changed = plan(experiment)[0].key
+        (folder / "deep" / "b.md").write_text("new")
+        assert len({before, changed, plan(experiment)[0].key}) == 3
+        (folder / "deep" / "b.md").unlink()
+
+
 def test_a_notebook_that_fails_names_its_cell_and_stops_no_other(checkout, tmp_path):
     experiment = checkout(bad=["x = 1", "y = x / 0"], good=[SAVES])
     jobs = plan(experiment)
@@ -83,16 +100,32 @@ def test_an_interrupt_ends_the_kernels_at_once(checkout, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ("sample: 3", r"one.ipynb has no parameter sample; there are experiment, limit, name"),
+        (
+            "sample: 3",
+            r"one.ipynb has no parameter sample; there are experiment, limit, name, samples",
+        ),
         ("api_key: sk-1", "parameter api_key would be written into the notebook; keys come from"),
         ("OPENAI_API_KEY: x", "parameter OPENAI_API_KEY would be written into the notebook"),
         ("hf_token: x", "parameter hf_token would be written into the notebook"),
         ("password: x", "parameter password would be written into the notebook"),
+        ("samples: 0", "one.ipynb: samples is 0; it must be a whole number from 1 on$"),
+        ("samples: true", "samples is True; it must be a whole number"),
+        ("samples: null", "samples is None; it must be a whole number from 1 on$"),
+        ("sweep: -2", "sweep is -2; it must be a whole number from 1 on or null"),
+        ("counts: 3", "counts is 3; it must be a list, each a whole number"),
+        ("counts: []", r"counts is \[\]; it must be a list"),
+        ("heat: hot", "heat is 'hot'; it must be a number"),
+        ("name: 3", "name is 3; it must be a text"),
     ],
 )
-def test_a_parameter_that_a_notebook_does_not_have_is_an_error(checkout, parameters, complaint):
+def test_a_parameter_that_does_not_fit_the_notebook_is_an_error(checkout, parameters, complaint):
     with pytest.raises(BadInputError, match=complaint):
         plan(checkout(parameters, one=[SAVES]))
+
+
+def test_parameters_that_fit_are_taken(checkout):
+    given = "samples: 3, sweep: null, counts: [1, 2], heat: 1, seed: 0, name: x"
+    assert plan(checkout(given, one=[SAVES]))[0].parameters["sweep"] is None
 
 
 def test_a_notebook_that_is_not_there_is_an_error(checkout, tmp_path):

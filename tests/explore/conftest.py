@@ -51,10 +51,13 @@ def outcomes():
     trials = pd.DataFrame(
         {
             "question_id": ["0", "1", "1", "2"],
+            "db_id": "zoo",
+            "difficulty": "simple",
+            "group": [0, 0, 1, 0],
             "generator": ["a", "a", "b", "a"],
             "sql": ["SELECT 1", "SELECT 2", "SELECT 2 + 0", "SELECT 3"],
             "correct": [True, False, True, False],
             "chosen": [True, True, False, True],
         }
     )
-    return SimpleNamespace(questions=questions, trials=trials)
+    return SimpleNamespace(id="run", questions=questions, trials=trials)

@@ -8,6 +8,7 @@ from workbench.explore.calls import (
     call_html,
     calls_table,
     cost_again,
+    count,
     open_call,
     request_of,
     totals,
@@ -38,6 +39,21 @@ def test_the_longest_come_first_when_asked_for(zoo):
     ask(zoo, text="one")
     found = calls_table(zoo.lab.client.store, order="longest")
     assert found["input_tokens"].tolist() == [3, 1]
+
+
+def test_what_the_limit_leaves_out_is_counted(zoo):
+    for text in "abc":
+        ask(zoo, text=text)
+    ask(zoo, prompt="q", model="m/y")
+    store = zoo.lab.client.store
+    assert len(calls_table(store, limit=2)) == 2
+    assert (count(store), count(store, prompt="p"), count(store, model="m/y")) == (4, 3, 1)
+    assert (count(store, text="ANIMAL"), count(store, text="nothing")) == (4, 0)
+
+
+def test_an_order_that_is_none_is_refused(zoo):
+    with pytest.raises(BadInputError, match="no order 'oldest'; there are newest, dearest"):
+        calls_table(zoo.lab.client.store, order="oldest")
 
 
 def test_totals_count_by_prompt_and_model(zoo):

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -11,7 +12,15 @@ import pytest
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.execute import Executor
 from workbench.db.quoting import quote
-from workbench.explore import cache_browser, calls, compare, pools, rendered, results, running
+from workbench.explore import (
+    cache_browser,
+    calls,
+    compare,
+    pool_browser,
+    rendered,
+    results,
+    running,
+)
 from workbench.explore.steps import Edit, Recording, Step
 from workbench.lab import Lab
 from workbench.llm.cache import Call
@@ -108,8 +117,10 @@ def stuffed(text, folder):
     run = {"question_id": [text], "db_id": text, "difficulty": text, "sql": text, "oracle": True}
     questions = pd.DataFrame(run | {"correct": False})
     better = questions.assign(correct=True)
-    trials = pd.DataFrame({"question_id": [text] * 2, "generator": text, "sql": text})
-    trials = trials.assign(correct=[True, False], chosen=[False, True])
+    trials = pd.DataFrame({**run, "question_id": [text] * 2, "generator": text})
+    trials = trials.assign(group=[0, 1], correct=[True, False], chosen=[False, True])
+    run_of = SimpleNamespace(id=text, questions=questions, trials=trials)
+    asked_of = SimpleNamespace(benchmark=SimpleNamespace(questions=[replace(question, id=text)]))
     costs = dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars"), 0)
     runs = [
         SimpleNamespace(name=text, id=text, questions=table.assign(**costs))
@@ -158,9 +169,9 @@ def stuffed(text, folder):
             "diff": compare.text_diff(text, "other"),
             "flips": compare.flips_html(questions, better, text),
             "runs": compare.runs_html(*runs),
-            "regrets": pools.regrets_html(questions, trials),
+            "regrets": pool_browser.regrets_html(run_of, asked_of),
             "call": calls.call_html(call),
-            "totals": cache_browser.totals_html(store),
+            "totals": cache_browser.totals_html(calls.totals(store)),
         }.items()
 
 

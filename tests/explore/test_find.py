@@ -1,7 +1,6 @@
 """Questions are found by words, difficulty, database and outcome."""
 
 from workbench.explore.find import questions
-from workbench.explore.pools import regrets, regrets_html
 
 
 def ids(*arguments, **more):
@@ -27,16 +26,3 @@ def test_outcomes_are_those_of_a_run(zoo, outcomes):
     assert found("wrong") == ["1", "2"]
     assert found("wrong: chosen badly") == ["1"]
     assert found("wrong: none right") == ["2"]
-
-
-def test_a_regret_names_who_was_right_and_who_was_chosen(outcomes):
-    found = regrets(outcomes.questions, outcomes.trials)
-    (row,) = found.to_dict("records")
-    assert (row["question_id"], row["right_by"], row["chosen_by"]) == ("1", "b", "a")
-    assert (row["chosen_sql"], row["right_sql"]) == ("SELECT 2", "SELECT 2 + 0")
-    assert "Regrets: 1 of 3 questions" in regrets_html(outcomes.questions, outcomes.trials)
-
-
-def test_without_regrets_the_page_says_so(outcomes):
-    none = outcomes.questions[:1]
-    assert "Regrets: 0 of 1 questions" in regrets_html(none, outcomes.trials)

@@ -4,7 +4,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.explore.compare import text
-from workbench.explore.steps import Edit, record, steps_table
+from workbench.explore.steps import Edit, record
 from workbench.explore.templates import source
 
 
@@ -12,7 +12,9 @@ def test_recording_asks_nothing_and_says_what_is_missing(zoo):
     found = record(zoo.system, zoo.questions[0], zoo.lab)
     assert zoo.model.history == []
     assert "offline" in found.missing
-    assert [step.request.prompt for step in found.steps] == ["generate/direct"]
+    (step,) = found.steps
+    assert step.request.prompt == "generate/direct"
+    assert step.data["question"] == zoo.questions[0].text
     assert found.selection is None
 
 
@@ -35,12 +37,6 @@ def test_what_is_held_is_recorded_whole_and_counted_nowhere(zoo):
 def test_the_contexts_of_all_stages_are_kept(zoo):
     (context,) = record(zoo.system, zoo.questions[0], zoo.lab).contexts
     assert context.schema.columns() == (("animal", "id"), ("animal", "name"), ("animal", "legs"))
-
-
-def test_the_table_of_steps_says_which_are_held(zoo):
-    before = steps_table(record(zoo.system, zoo.questions[0], zoo.lab), zoo.lab.client)
-    after = steps_table(record(zoo.system, zoo.questions[0], zoo.lab, pay=True), zoo.lab.client)
-    assert (before["held"].tolist(), after["held"].tolist()) == ([False], [True])
 
 
 @pytest.fixture

@@ -41,6 +41,12 @@ def test_what_is_no_template_of_this_prompt_is_not_saved(tmp_path, text):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInputError, match=r"file/generate/direct\.md: Not a directory"):
+        save(tmp_path / "file", "generate/direct", EDITED)
+
+
 def test_only_prompts_that_there_are_can_be_saved(tmp_path):
     with pytest.raises(BadInputError, match="no prompt is called"):
         save(tmp_path, "../outside", EDITED)

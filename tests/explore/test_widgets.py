@@ -1,24 +1,38 @@
 """The explorers without a browser: inputs lead to views, and an error is shown where it happened."""
 
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import ipywidgets as w
 import pytest
 
-from workbench.explore.cache_browser import CacheBrowser
+from tests.explore.press import press
+from workbench.errors import BadInputError
 from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer
 from workbench.explore.steps import record
 from workbench.explore.widgets import button, guarded, watch
+from workbench.generate.query_plan import QueryPlan
 from workbench.systems.baselines import direct
 
 
 @pytest.fixture
-def explorer(zoo):
+def other(zoo):
+    """Another benchmark whose questions have the same ids."""
+    questions = tuple(replace(q, text=f"other, question {q.id}?") for q in zoo.questions)
+    gold = replace(zoo.benchmark.golds["0"], sql="SELECT max(legs) FROM animal")
+    golds = zoo.benchmark.golds | {"0": gold}
+    return replace(zoo.benchmark, name="other", questions=questions, golds=golds)
+
+
+@pytest.fixture
+def explorer(zoo, other):
     for question in zoo.questions[:2]:
         record(zoo.system, question, zoo.lab, pay=True)
     study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
-    return PromptExplorer(study, {"one": zoo.system, "warm": direct("m/x", temperature=0.5)})
+    systems = {"one": zoo.system, "warm": direct("m/x", temperature=0.5)}
+    return PromptExplorer(study, systems, benchmarks=[zoo.benchmark, other])
 
 
 def test_an_exception_in_a_callback_is_shown_and_goes_with_the_next():
@@ -75,6 +89,44 @@ def test_another_question_opens_its_own(explorer):
     assert "zoo, question 1?" in explorer.prompt.value
 
 
+def test_another_benchmark_opens_its_own_question_under_the_same_id(zoo, explorer):
+    press(explorer, "wb-cost-all")
+    explorer.picker.name.value = "other"
+    assert explorer.picker.question.id == "0"
+    assert "other, question 0?" in explorer.prompt.value
+    assert "zoo, question 0?" not in explorer.prompt.value
+    press(explorer, "wb-run-all")
+    assert "see the cost for all questions first" in explorer.done.value
+    press(explorer, "wb-run")
+    assert "other, question 0?" in zoo.model.history[-1].messages[1]["content"]
+    assert "SELECT max(legs) FROM animal" in explorer.answer.value
+    assert "EX (BIRD): wrong" in explorer.answer.value
+
+
+def test_a_question_that_cannot_be_opened_leaves_nothing_of_the_one_before(zoo, other, tmp_path):
+    broken = replace(other, databases=tmp_path / "nowhere")
+    study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
+    explorer = PromptExplorer(study, {"one": zoo.system}, benchmarks=[zoo.benchmark, broken])
+    explorer.picker.name.value = "other"
+    assert "expected zoo/zoo.sqlite in" in explorer.message.value
+    assert (explorer.prompt.value, explorer.step.options) == ("", ())
+    press(explorer, "wb-run")
+    assert "no call is picked" in explorer.done.value
+    assert zoo.model.history == []
+
+
+def test_an_explorer_whose_first_question_cannot_be_opened_says_so(zoo, other, tmp_path):
+    broken = replace(other, databases=tmp_path / "nowhere")
+    study = SimpleNamespace(lab=zoo.lab, benchmark=broken)
+    assert "expected zoo/zoo.sqlite in" in PromptExplorer(study, {"one": zoo.system}).message.value
+
+
+def test_an_explorer_of_no_system_is_refused(zoo):
+    study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
+    with pytest.raises(BadInputError, match="no system is given"):
+        PromptExplorer(study, {})
+
+
 def test_a_search_narrows_the_list_and_nothing_found_empties_the_views(explorer):
     explorer.picker.text.value = "question 1"
     assert [value for _, value in explorer.picker.list.options] == ["1"]
@@ -83,12 +135,12 @@ def test_a_search_narrows_the_list_and_nothing_found_empties_the_views(explorer)
     assert explorer.picker.question is None
     assert explorer.prompt.value == ""
     press(explorer, "wb-run")
-    assert "no call is picked" in explorer.message.value
+    assert "no call is picked" in explorer.done.value
 
 
 def test_a_system_that_was_not_run_says_what_it_would_cost_and_asks_only_then(zoo, explorer):
     explorer.system.value = "warm"
-    assert "1 calls to make" in explorer.missing.value
+    assert "1 call to make" in explorer.missing.value
     assert len(zoo.model.history) == 2
     press(explorer, "wb-ask-missing")
     assert explorer.missing.value == ""
@@ -97,7 +149,7 @@ def test_a_system_that_was_not_run_says_what_it_would_cost_and_asks_only_then(zo
 
 def test_an_edit_is_priced_before_it_is_run_and_undone_after(zoo, explorer):
     explorer.editor.source.value = explorer.editor.source.value.replace("expert", "novice")
-    assert "1 calls to make" in explorer.price.value
+    assert "1 call to make" in explorer.price.value
     assert len(zoo.model.history) == 2
     press(explorer, "wb-run")
     assert "novice" in zoo.model.history[-1].messages[0]["content"]
@@ -117,17 +169,33 @@ def test_a_text_of_the_context_is_edited_and_kept_while_another_is_looked_at(exp
     assert "<td>+</td><td>count them all</td>" in explorer.answer.value
 
 
-def test_a_template_that_cannot_be_read_says_where(explorer):
+def test_a_template_that_cannot_be_read_says_where_and_has_no_price(explorer):
+    press(explorer, "wb-run")
+    assert "running it costs nothing" in explorer.price.value
+    assert "EX (BIRD): right" in explorer.answer.value
     explorer.editor.source.value = "# System\n# User\n{{ question"
-    assert "generate/direct.md:3" in explorer.message.value
+    assert "generate/direct.md:3" in explorer.price.value
+    assert "costs nothing" not in explorer.price.value
+    press(explorer, "wb-run")
+    assert "generate/direct.md:3" in explorer.done.value
+    assert explorer.answer.value == ""
     explorer.editor.source.value = "# System\n# User\n{{ question }}"
-    assert explorer.message.value == ""
+    assert "1 call to make" in explorer.price.value
+    assert explorer.done.value == ""
+
+
+def test_what_a_button_says_stands_below_the_buttons(explorer):
+    places = explorer.box.children
+    (buttons,) = (
+        n for n, each in enumerate(places) if explorer.folder in getattr(each, "children", ())
+    )
+    assert places[buttons + 1] is explorer.done
 
 
 def test_all_questions_are_run_only_after_their_cost_was_seen(zoo, explorer):
     explorer.editor.temperature.value = 0.2
     press(explorer, "wb-run-all")
-    assert "see the cost for all questions first" in explorer.message.value
+    assert "see the cost for all questions first" in explorer.done.value
     press(explorer, "wb-cost-all")
     assert "2 requests: 0 answers held, 2 calls to make" in explorer.everywhere.value
     press(explorer, "wb-run-all")
@@ -139,42 +207,52 @@ def test_an_edited_template_is_saved_and_not_overwritten(explorer, tmp_path):
     explorer.editor.source.value = "# System\n# User\n{{ question }}"
     explorer.folder.value = str(tmp_path / "mine")
     press(explorer, "wb-save")
-    assert "Saved" in explorer.message.value
+    assert f"{tmp_path}/mine/generate/direct.md" in explorer.done.value
+    assert f"<pre>prompts: {tmp_path}/mine</pre>" in explorer.done.value
     explorer.editor.source.value = "# System\n# User\n{{ hint }}"
     press(explorer, "wb-save")
-    assert "is there and differs" in explorer.message.value
+    assert "is there and differs" in explorer.done.value
     assert (tmp_path / "mine/generate/direct.md").read_text().endswith("{{ question }}")
+
+
+def test_what_was_saved_is_told_by_its_whole_path_and_not_of_another_question(
+    explorer, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    press(explorer, "wb-save")
+    assert f"{tmp_path}/my_prompts/generate/direct.md" in explorer.done.value
+    explorer.picker.list.value = "1"
+    assert explorer.done.value == ""
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_a_template_is_not_saved_in_a_folder_without_a_name(explorer, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    explorer.folder.value = name
+    press(explorer, "wb-save")
+    assert "no folder is named" in explorer.done.value
+    assert not Path("generate").exists()
+
+
+def test_the_cost_of_one_prompt_does_not_serve_another(zoo):
+    two = replace(zoo.system, generate=(*zoo.system.generate, QueryPlan("m/x")))
+    record(two, zoo.questions[0], zoo.lab, pay=True)
+    explorer = PromptExplorer(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark), {"two": two})
+    press(explorer, "wb-cost-all")
+    explorer.step.value = 1
+    press(explorer, "wb-run-all")
+    assert "see the cost for all questions first" in explorer.done.value
 
 
 def test_the_pool_browser_shows_candidates_with_their_verdicts(zoo):
     selection = record(zoo.system, zoo.questions[0], zoo.lab, pay=True).selection
     study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
     browser = PoolBrowser(study, a_run(selection, correct=True))
-    assert "1 candidates, 1 different results" in browser.pool.value
+    assert "1 candidate, 1 different result." in browser.pool.value
     assert "right; ★ chosen" in browser.pool.value
     assert "Regrets: 0 of 1 questions" in browser.regrets.value
     browser.picker.list.value = "3"
     assert "was not part of this run" in browser.pool.value
-
-
-def test_the_cache_browser_opens_a_call_and_asks_again(zoo):
-    record(zoo.system, zoo.questions[0], zoo.lab, pay=True)
-    browser = CacheBrowser(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark))
-    assert "Call of generate/direct" in browser.call.value
-    assert "would cost about" in browser.price.value
-    zoo.model.otherwise = "SELECT 2"
-    press(browser, "wb-ask-again")
-    assert "<td>+</td><td>SELECT 2</td>" in browser.call.value
-    browser.text.value = "not in any reply"
-    assert browser.call.value == ""
-    press(browser, "wb-ask-again")
-    assert "no call is picked" in browser.message.value
-
-
-def test_an_empty_lab_book_is_shown_as_one(zoo):
-    browser = CacheBrowser(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark))
-    assert browser.list.options == ()
-    assert browser.message.value == ""
 
 
 def a_run(selection, *, correct):
@@ -182,17 +260,8 @@ def a_run(selection, *, correct):
 
     about = {"question_id": ["0"], "db_id": "zoo", "difficulty": "simple", "sql": selection.sql}
     questions = pd.DataFrame(about | {"correct": correct, "oracle": correct})
-    trials = pd.DataFrame(about | {"generator": "direct", "correct": correct, "chosen": True})
-    return SimpleNamespace(questions=questions, trials=trials, selection=lambda _: selection)
-
-
-def press(explorer, kind):
-    """Click the button of that class, wherever it stands."""
-    waiting = [explorer.box]
-    while waiting:
-        widget = waiting.pop()
-        if kind in widget._dom_classes and isinstance(widget, w.Button):
-            widget.click()
-            return
-        waiting += getattr(widget, "children", ())
-    raise AssertionError(f"no button {kind}")
+    told = {"generator": "direct", "group": 0, "correct": correct, "chosen": True}
+    trials = pd.DataFrame(about | told)
+    return SimpleNamespace(
+        id="run", questions=questions, trials=trials, selection=lambda _: selection
+    )

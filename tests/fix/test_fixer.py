@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from workbench.db.execute import Executor
-from workbench.fix.fixer import Fixer, earlier
+from workbench.fix.fixer import Fixer
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
@@ -65,7 +65,7 @@ def test_the_repaired_candidate_keeps_generator_sample_and_calls(zoo):
 def test_it_stops_after_so_many_attempts_and_keeps_them_all(zoo):
     tries = [EMPTY, "SELECT name FROM animal WHERE legs = 5", "SELECT nom FROM animal"]
     trial, script = zoo(BROKEN, map(answer, [*tries, RIGHT]))
-    assert [t.candidate.sql for t in earlier(trial)] == [BROKEN, *tries[:2]]
+    assert [t.candidate.sql for t in trial.history[:-1]] == [BROKEN, *tries[:2]]
     assert trial.candidate.sql == tries[2]
     assert len(script.history) == 3
 

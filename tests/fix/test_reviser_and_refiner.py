@@ -6,6 +6,8 @@ from contextlib import closing
 import pytest
 
 from workbench.db.execute import Executor
+from workbench.errors import BadInputError
+from workbench.fix.fixer import Fixer
 from workbench.fix.refiner import Refiner, told
 from workbench.fix.reviser import Reviser
 from workbench.lab import Lab
@@ -44,11 +46,7 @@ def mend(tmp_path):
 
 
 def chain(trial):
-    found = []
-    while trial:
-        found.append(trial.candidate.sql)
-        trial = trial.repaired_from
-    return found[::-1]
+    return [tried.candidate.sql for tried in trial.history]
 
 
 @pytest.mark.parametrize("step", BOTH)
@@ -167,3 +165,12 @@ def test_the_temperature_asked_for_is_sent_and_at_0_samples_share_their_calls(
     _, asked = mend(step("test/model", temperature=temperature), BROKEN, [RIGHT])
     assert asked[0].parameters == {"temperature": temperature}
     assert asked[0].sample == sample
+
+
+@pytest.mark.parametrize(
+    ("step", "count"), [(Reviser, "revisions"), (Refiner, "tries"), (Fixer, "attempts")]
+)
+def test_nobody_mends_less_than_never(step, count):
+    step("test/model", **{count: 0})
+    with pytest.raises(BadInputError, match=f"^{count} is -1"):
+        step("test/model", **{count: -1})

@@ -8,6 +8,10 @@ from workbench.errors import BadInputError
 from workbench.generate.candidates import propose, shuffled
 from workbench.generate.chess_candidate import ChessCandidate
 from workbench.generate.decomposer import Decomposer
+from workbench.generate.direct import Direct
+from workbench.generate.divide_and_conquer import DivideAndConquer
+from workbench.generate.query_plan import QueryPlan
+from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.llm.provider import Refusal
 from workbench.types import Context
 
@@ -97,3 +101,19 @@ def test_each_sample_sees_an_order_of_its_own_where_that_is_asked_for(ask):
 
     _, asked = ask(step, otherwise=SQL)
     assert len({request.messages[1]["content"] for request in asked}) == 4
+
+
+@pytest.mark.parametrize(
+    "step",
+    [ChessCandidate, Decomposer, Direct, DivideAndConquer, QueryPlan, SyntheticExamples],
+)
+def test_without_a_sample_there_is_no_generator(step):
+    with pytest.raises(BadInputError, match=r"^samples is 0"):
+        step("test/model", samples=0)
+
+
+@pytest.mark.parametrize("count", ["by_feature", "by_column"])
+def test_examples_may_be_none_but_not_less(count):
+    SyntheticExamples("test/model", **{count: 0})
+    with pytest.raises(BadInputError, match=f"^{count} is -1"):
+        SyntheticExamples("test/model", **{count: -1})

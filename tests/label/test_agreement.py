@@ -110,6 +110,12 @@ def test_of_one_annotator_there_is_no_agreement(given):
     assert agreement(given(ann="ab")).empty
 
 
+def test_neither_rules_nor_the_adjudicator_are_annotators(given):
+    people = given(ann="ab", bob="aa")
+    with_others = [*people, *given(rule="bb", adjudicator="ab")]
+    assert agreement(with_others).equals(agreement(people))
+
+
 def test_confusion_counts_what_the_one_says_where_the_other_says_what():
     table = confusion(
         {("q", "1"): "a", ("q", "2"): "a", ("q", "3"): "b"}, {("q", "1"): "a", ("q", "2"): "b"}

@@ -48,7 +48,32 @@ def test_agreement_names_the_disputes(run, two_annotators):
     assert "ann, bob" in told
     assert "0.400" in told
     assert "question 7 on harbour: ann: a; bob: b" in told
-    assert run("agreement", "zoo", "--taxonomy", "none") == "one annotator only\n"
+
+
+def test_a_rule_is_no_annotator(run, make_case):
+    store = LabelStore.named("zoo")
+    store.add(
+        label_of(make_case(), "T", name[0], annotator=name, automatic=name == "automatic")
+        for name in ("ann", "automatic")
+    )
+    assert run("agreement", "zoo", "--taxonomy", "T") == "no two annotators\n"
+
+
+def test_a_taxonomy_is_named_in_any_case_and_one_without_labels_is_refused(
+    run, two_annotators, tmp_path, make_case
+):
+    two_annotators.add([label_of(make_case(), "MAC-SQL", "Other", annotator="ann")])
+    assert run("agreement", "zoo", "--taxonomy", "t").startswith("annotators ")
+    assert "Other" in run("show", "zoo", "--taxonomy", "mac-sql")
+    two_annotators.add([label_of(make_case(), "Mac-sql", "Mine", annotator="ann")])
+    assert "Mine" not in run("show", "zoo", "--taxonomy", "MAC-SQL")
+    file = tmp_path / "out.csv"
+    assert run("export", "zoo", file, "--taxonomy", "MAC-SQL") == f"{file}: 1 labels\n"
+    for command in (["agreement", "zoo"], ["show", "zoo"], ["export", "zoo", file]):
+        with pytest.raises(
+            BadInputError, match=r"'CHESS' in .*; there are those of MAC-SQL, Mac-sql, T"
+        ):
+            run(*command, "--taxonomy", "CHESS")
 
 
 def test_labels_go_out_and_come_in(run, two_annotators, tmp_path):

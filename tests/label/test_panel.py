@@ -5,11 +5,14 @@ import re
 
 import pytest
 
+from workbench.errors import StoreError
 from workbench.label.panel import keys, panel
 from workbench.label.session import Session
+from workbench.label.store import label_of
+from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import Category, Taxonomy, open_taxonomy, published
 from workbench.label.tree import html
-from workbench.label.widget import Labeller, label
+from workbench.label.widget import Labeller, adjudicate, label
 
 
 @pytest.fixture
@@ -75,6 +78,16 @@ def test_an_exception_in_a_step_is_shown_and_the_next_step_clears_it(labeller):
     assert labeller.error == ""
 
 
+def test_of_an_exception_with_causes_the_last_is_shown(labeller, monkeypatch):
+    def fail(_):
+        raise StoreError("the disk is full") from OSError("no space")
+
+    monkeypatch.setattr(labeller.session.store, "add", fail)
+    press(labeller, do="choose", value="Vague Question\n", note="")
+    assert labeller.error.endswith("the disk is full\n")
+    assert labeller.error.count("Traceback") == 1
+
+
 def test_an_exception_in_drawing_is_shown_as_well(labeller, monkeypatch):
     monkeypatch.setattr("workbench.label.widget.panel", lambda _: 1 / 0)
     press(labeller, do="next")
@@ -91,6 +104,46 @@ def test_the_note_of_a_case_comes_with_it(labeller):
 def test_there_may_be_nothing_to_label(labels):
     empty = Labeller(Session([], open_taxonomy("CHESS"), labels, "me"))
     assert "There are no cases to label." in html(empty.panel)
+
+
+def test_what_the_categories_mean_can_be_unfolded(labeller, labels):
+    shown = html(labeller.panel)
+    meanings = re.search(r'<details data-fold="meanings".*?</details>', shown)[0]
+    assert "<li><strong>Vague Question / Column</strong>: Neither question" in meanings
+    assert meanings.count("<li>") == 19
+    plain = Taxonomy("plain", (Category("a"),))
+    assert "meanings" not in html(label(labeller.session.cases, plain, labels, "me").panel)
+
+
+@pytest.fixture
+def disputed(labeller, labels):
+    """Ann and Bob differ on the first case, and agree on the second."""
+    cases, kinds = labeller.session.cases, open_taxonomy("CHESS")
+    for name, first in {"ann": "Vague Question", "bob": "Incorrect Golden SQL"}.items():
+        given = [(cases[0], first), (cases[1], "Vague Question")]
+        labels.add(
+            label_of(case, "CHESS", category, annotator=name, note="<b>")
+            for case, category in given
+        )
+    labels.add(automatic_labels(cases[1:], kinds))
+    return cases, kinds, labels
+
+
+def test_the_adjudicator_sees_the_disputed_cases_and_what_was_said_and_settles_them(disputed):
+    judge = adjudicate(*disputed)
+    shown = html(judge.panel)
+    assert "case 1 of 1" in shown
+    assert "<li>ann: <strong>Vague Question</strong> (&lt;b&gt;)</li>" in shown
+    assert "<li>bob: <strong>Incorrect Golden SQL</strong> (&lt;b&gt;)</li>" in shown
+    press(judge, do="choose", value="Vague Question\n", note="")
+    assert "1 of 1 labelled" in html(judge.panel)
+    assert "There are no disputes to settle." in html(adjudicate(*disputed).panel)
+
+
+def test_an_annotator_does_not_see_what_others_said_and_has_the_keys_at_once(disputed):
+    labeller, judge = label(*disputed, "me"), adjudicate(*disputed)
+    assert 'data-testid="said"' not in html(labeller.panel)
+    assert (labeller.eager, judge.eager) == (True, False)
 
 
 def test_the_browsers_part_sets_text_as_text_and_asks_no_server():

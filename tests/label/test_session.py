@@ -5,10 +5,12 @@ import time
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.label.frames import counts, labels_frame, progress_frame
+from workbench.label.agreement import disputes
+from workbench.label.frames import labels_frame, progress_frame
 from workbench.label.panel import panel
 from workbench.label.session import Session
 from workbench.label.store import LabelStore
+from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import open_taxonomy
 
 COLUMN = "Incorrectly Predicted SQL\nColumn"
@@ -65,6 +67,20 @@ def test_undo_takes_back_the_last_label_goes_there_and_keeps_the_note(session):
     session.step("undo")
     session.step("undo")
     assert session.status == "nothing to undo"
+
+
+def test_undo_of_a_label_of_another_sample_names_its_question_and_leaves_the_case_alone(
+    session, make_case
+):
+    other = Session([make_case("SELECT 9", number="9")], session.taxonomy, session.store, "me")
+    other.step("choose", VAGUE, note="about nine")
+    session.step("next")
+    session.step("undo", note="mine")
+    assert not session.store.labels()
+    assert (session.at, session.note()) == (1, "mine")
+    assert session.status == (
+        "took back Vague Question, of question 9, which is not among these cases"
+    )
 
 
 def test_skipped_cases_are_passed_by_and_can_be_found_again(session):
@@ -155,13 +171,34 @@ def test_a_label_needs_somebody_who_gives_it(session):
         Session(session.cases, session.taxonomy, session.store, " ")
 
 
+@pytest.mark.parametrize("name", ["automatic", "Automatic ", "adjudicator", "ADJUDICATOR"])
+def test_the_names_of_rules_and_of_the_adjudicator_are_kept_for_them(session, name):
+    with pytest.raises(BadInputError, match=f"annotator '{name}' is kept for"):
+        Session(session.cases, session.taxonomy, session.store, name)
+
+
+def test_the_adjudicator_sees_what_people_said_of_the_case(session):
+    for name, choice in {"ann": VAGUE, "bob": COLUMN}.items():
+        other = Session(session.cases, session.taxonomy, session.store, name)
+        other.step("choose", choice, note=f"so says {name}")
+    session.store.add(automatic_labels(session.cases, session.taxonomy))
+    judge = Session(session.cases, session.taxonomy, session.store, "adjudicator", adjudicates=True)
+    assert [(one.annotator, one.note) for one in judge.said(0)] == [
+        ("ann", "so says ann"),
+        ("bob", "so says bob"),
+    ]
+    judge.step("choose", COLUMN)
+    assert len(judge.said(0)) == 2
+    assert not disputes(session.store.labels())
+
+
 def test_with_no_cases_nothing_happens(session):
     empty = Session([], session.taxonomy, session.store, "me")
     empty.step("choose", VAGUE, note="x")
     assert not session.store.labels()
 
 
-def test_progress_and_counts_are_tables(session):
+def test_progress_and_labels_are_tables(session):
     session.step("choose", VAGUE)
     session.step("choose", COLUMN)
     progress = progress_frame(session.cases, session.store, session.taxonomy, "me")
@@ -169,20 +206,6 @@ def test_progress_and_counts_are_tables(session):
     assert said["Vague Question", ""] == said["Incorrectly Predicted SQL", "Column"] == 1
     assert said["to do", ""] == 3
     assert len(labels_frame(session.store.labels())) == 2
-
-    table = counts(session.store, session.taxonomy, session.cases[:1])
-    assert list(table.columns) == ["category", "subcategory", "n", "automatic"]
-    assert table.n.sum() == 1
-    assert table.automatic.sum() == 0
-    assert len(table) == 19
-
-
-def test_a_dispute_is_counted_as_one(session):
-    session.step("choose", VAGUE)
-    other = Session(session.cases, session.taxonomy, session.store, "she")
-    other.step("choose", COLUMN)
-    table = counts(session.store, session.taxonomy)
-    assert table[table.n > 0].values.tolist() == [["disputed", "", 1, 0]]
 
 
 def test_a_step_among_three_hundred_cases_is_quick_and_draws_one_case(
@@ -203,9 +226,9 @@ def test_a_step_among_three_hundred_cases_is_quick_and_draws_one_case(
     session = Session(cases, open_taxonomy("CHESS"), labels, "me")
     took = []
     for _ in cases:
-        start = time.perf_counter()
+        start = time.process_time()  # what others do meanwhile does not count
         session.step("choose", COLUMN, note="x")
         panel(session)
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     assert len(drawn) == 300
-    assert sorted(took)[150] < 0.1  # seconds
+    assert sorted(took)[297] < 0.1  # seconds, of ninety-nine steps in a hundred

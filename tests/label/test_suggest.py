@@ -195,14 +195,6 @@ def test_what_is_known_of_a_question_goes_before_what_is_concluded(make_case):
     ]
 
 
-def test_an_automatic_label_that_is_held_is_not_made_again(make_case, labels):
-    cases = [make_case()]
-    labels.add(automatic_labels(cases, open_taxonomy("CHESS"), store=labels))
-    assert automatic_labels(cases, open_taxonomy("CHESS"), store=labels) == ()
-    flaws = [Flaw("7", "wrong gold", "ordered as text")]
-    assert len(automatic_labels(cases, open_taxonomy("CHESS"), flaws, labels)) == 1
-
-
 def test_suggestions_are_compared_with_what_people_said(make_case, labels):
     kinds = open_taxonomy("MAC-SQL")
     cases = [make_case(f"SELECT vname, {number} FROM vessel") for number in range(3)]
@@ -211,7 +203,7 @@ def test_suggestions_are_compared_with_what_people_said(make_case, labels):
     labels.add(
         label_of(c, "MAC-SQL", name, annotator="me") for c, name in zip(cases, said, strict=True)
     )
-    labels.add(automatic_labels(cases, kinds, store=labels))
+    labels.add(automatic_labels(cases, kinds))
     kappa, table = against_labels(cases, labels.labels(taxonomy="MAC-SQL"), kinds)
     assert table.loc["Schema Linking Error", "Schema Linking Error"] == 2
     assert table.loc["Other", "Schema Linking Error"] == 1

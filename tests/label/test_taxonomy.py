@@ -1,11 +1,20 @@
 """The papers' taxonomies are there as published; a user's own is read strictly."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.label.taxonomy import CAUSES, WHICH, load_taxonomy, open_taxonomy, published
+from workbench.label import taxonomy
+from workbench.label.taxonomy import (
+    CAUSES,
+    FILTERS,
+    WHICH,
+    load_taxonomy,
+    open_taxonomy,
+    published,
+)
 
 
 def names(found):
@@ -89,6 +98,16 @@ def test_a_taxonomy_of_ones_own_can_be_as_short_as_its_names(tmp_path):
         ("name: mine\ncategories: [a]\ncases: some", "cases is 'some'"),
         ("name: mine\ncategories: [a]\nshare: 1/0", "share is '1/0'"),
         ("name: mine\ncategories: [a]\nshare: 2", "share is 2"),
+        ("name: mine\ncategories: [a, ' a ']", "'a' stands there twice"),
+        ("name: mine\ncategories: ['  ']", "name must be a text"),
+        ('name: mine\ncategories: ["a\\nb"]', "name must be one line"),
+        ('name: "mi\\nne"\ncategories: [a]', "name must be one line"),
+        *(
+            (f"name: mine\ncategories: [{name}]", f"'{name}' is what a filter is called")
+            for name in (*FILTERS, "To do")
+        ),
+        ("name: mine\ncategories: [{name: a, apart: maybe}]", "apart must be true or false"),
+        ("name: 2020-13-45\ncategories: [a]", "not YAML (month must be in 1..12)"),
         ("!!python/object/apply:os.getcwd []", "not YAML"),
     ],
 )
@@ -107,6 +126,35 @@ def test_a_name_that_is_unknown_says_which_there_are():
         BadInputError, match="there are CHASE-SQL selection, CHASE-SQL, CHESS, MAC-SQL"
     ):
         open_taxonomy("DIN-SQL")
+
+
+def test_a_name_has_no_space_around_it(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: ' mine '\ncategories: [' a ', {name: b, parts: ['c ', all]}]")
+    found = load_taxonomy(path)
+    assert found.name == "mine"
+    assert [choice for choice, _ in found.choices()] == [
+        ("a", ""),
+        ("b", ""),
+        ("b", "c"),
+        ("b", "all"),
+    ]
+
+
+def test_a_changed_copy_of_a_papers_taxonomy_needs_a_name_of_its_own(tmp_path):
+    path = tmp_path / "mine.yaml"
+    text = (Path(taxonomy.__file__).parent / "taxonomies/chess.yaml").read_text()
+    path.write_text(text)
+    assert open_taxonomy(str(path)) == open_taxonomy("CHESS")
+    for changed in (
+        text.replace("name: Column", "name: Columns", 1),
+        text.replace("CHESS", "chess"),
+    ):
+        path.write_text(changed)
+        with pytest.raises(BadInputError, match="is a paper's taxonomy and this is another"):
+            open_taxonomy(str(path))
+    path.write_text(changed.replace("name: chess", "name: ours"))
+    assert open_taxonomy(str(path)).name == "ours"
 
 
 def test_a_category_that_is_not_there_is_refused():

@@ -10,11 +10,13 @@ from workbench.errors import BadInputError
 from workbench.label.store import LabelStore, label_of
 from workbench.label.transfer import export, import_labels, load
 
+WIDE = [chr(0xFEE0 + ord(sign)) for sign in "=+-@"]  # the full-width ones
 NASTY = [
     "=1+1",
     "+1",
     "-1",
     "@SUM(A1)",
+    *(f"{sign}1" for sign in WIDE),
     "\tx",
     "\rx",
     "\nx",
@@ -58,7 +60,17 @@ def test_no_cell_begins_like_a_formula(make_case, tmp_path):
     export([labelled(make_case(note, text=note), note) for note in NASTY], path)
     with path.open(newline="", encoding="utf-8") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
-    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    signs = ("=", "+", "-", "@", "\t", "\r", *WIDE)
+    assert not [cell for cell in cells if cell.startswith(signs)]
+
+
+def test_a_file_that_a_spreadsheet_saved_comes_back(make_case, tmp_path):
+    labels = tuple(labelled(make_case(), note, automatic=note == "one") for note in ("one", "two"))
+    path = tmp_path / "labels.csv"
+    export(labels, path)
+    text = path.read_text().replace('"true"', "TRUE").replace('"false"', "FALSE")
+    path.write_bytes(text.encode("utf-8-sig"))
+    assert load(path) == labels
 
 
 def test_what_is_there_already_is_not_added_again(make_case, labels, tmp_path):
@@ -80,6 +92,7 @@ def test_what_is_there_already_is_not_added_again(make_case, labels, tmp_path):
         ("a.csv", "id,note\n1,x\n", "label 1: no label, for its at is None"),
         ("a.jsonl", "{", "not JSONL"),
         ("a.jsonl", "3\n", "label 1: not an object but 3"),
+        ("a.csv", "automatic\nmaybe\n", "label 1: no label"),
         ("a.csv", 'a,"b', "not CSV"),
         ("a.xlsx", "", "ends in .csv or .jsonl"),
     ],

@@ -47,7 +47,7 @@ def test_sums_say_what_they_leave_out() -> None:
     ledger = Ledger()
     ledger.paid(ask(), Completion("x", MODEL, cost=0.5))
     ledger.paid(ask(), Completion("x", MODEL, cost=None))
-    assert "2 calls paid: $0.5000 and 1 calls of unknown price" in str(ledger)
+    assert "2 calls paid: $0.5000 and 1 call of unknown price" in str(ledger)
 
 
 def test_what_was_paid_now_is_apart_from_what_the_cache_held(book: Store) -> None:

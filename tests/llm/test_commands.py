@@ -1,13 +1,12 @@
 from pathlib import Path
 
-import orjson
 import pytest
 from click.testing import CliRunner
 
 from tests.llm.wire import ask
 from workbench.errors import BadInputError
 from workbench.llm.client import Client
-from workbench.llm.commands import cache, preview
+from workbench.llm.commands import cache
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
 
@@ -65,30 +64,3 @@ def test_a_book_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no lab book"):
         run("stats", "--book", tmp_path / "none.sqlite")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_preview_reads_requests_as_json_lines(path: Path, tmp_path: Path) -> None:
-    requests = tmp_path / "requests.jsonl"
-    requests.write_bytes(b"\n".join(orjson.dumps(ask(text)) for text in "abxy"))
-    arguments = [str(requests), "--book", str(path)]
-    output = CliRunner().invoke(preview, arguments, catch_exceptions=False).output
-    assert "4 requests: 2 answers held, 2 calls to make" in output
-
-
-def test_preview_takes_estimates_of_calls_that_depend_on_replies(
-    path: Path, tmp_path: Path
-) -> None:
-    experiment = tmp_path / "experiment.jsonl"
-    later = {"prompt": "fix", "model": "openai/gpt-4o-mini", "calls": 300, "input_tokens": 1000}
-    experiment.write_bytes(orjson.dumps(ask("a")) + b"\n" + orjson.dumps(later))
-    output = CliRunner().invoke(preview, [str(experiment), "--book", str(path)]).output
-    assert "1 requests: 1 answers held, 0 calls to make" in output
-    assert "about 300 more, whose prompts depend on replies: an estimate" in output
-
-
-@pytest.mark.parametrize("line", ["[]", "{", '{"prompt": "p"}', '{"calls": 1}', "3"])
-def test_preview_names_the_line_that_is_neither(tmp_path: Path, line: str) -> None:
-    experiment = tmp_path / "experiment.jsonl"
-    experiment.write_bytes(orjson.dumps(ask("a")) + b"\n" + line.encode())
-    with pytest.raises(BadInputError, match=r"line 2: .*expected a call .* or an estimate"):
-        CliRunner().invoke(preview, [str(experiment)], catch_exceptions=False)

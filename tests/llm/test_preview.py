@@ -1,9 +1,13 @@
+from pathlib import Path
+
+import orjson
 import pytest
 
 from tests.llm.wire import ask
+from workbench.errors import BadInputError
 from workbench.llm.budget import cost
 from workbench.llm.client import Client
-from workbench.llm.preview import Estimate, preview
+from workbench.llm.preview import Estimate, preview, preview_file
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
 from workbench.types import Request, Usage
@@ -48,7 +52,7 @@ def test_a_limit_on_tokens_bounds_the_cost(book: Store) -> None:
 def test_a_model_without_a_price_is_left_out_and_said(book: Store) -> None:
     found = preview(Client(book), [Request("p", "hosted_vllm/x", ask().messages)])
     assert found.unpriced == 1
-    assert "1 calls of unknown price" in str(found)
+    assert "1 call of unknown price" in str(found)
 
 
 def test_calls_that_depend_on_replies_come_as_an_estimate_that_says_so(book: Store) -> None:
@@ -62,3 +66,31 @@ def test_nothing_to_ask_costs_nothing(book: Store) -> None:
     found = preview(Client(book), [])
     assert found.dollars == (0.0, 0.0)
     assert found.seconds == (0.0, 0.0)
+
+
+def test_a_file_holds_calls_as_they_will_be_sent(book: Store, tmp_path: Path) -> None:
+    client = Client(book, send=Scripted(otherwise="x"))
+    client.complete_many([ask("a"), ask("b")])
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(b"\n".join(orjson.dumps(ask(text)) for text in "abxy"))
+    told = str(preview_file(client, path))
+    assert "4 requests: 2 answers held, 2 calls to make" in told
+
+
+def test_a_file_holds_estimates_of_calls_that_depend_on_replies(
+    book: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "calls.jsonl"
+    later = {"prompt": "fix", "model": MODEL, "calls": 300, "input_tokens": 1000}
+    path.write_bytes(orjson.dumps(ask("a")) + b"\n" + orjson.dumps(later))
+    told = str(preview_file(Client(book), path))
+    assert "1 request: 0 answers held, 1 call to make" in told
+    assert "about 300 more, whose prompts depend on replies: an estimate" in told
+
+
+@pytest.mark.parametrize("line", ["[]", "{", '{"prompt": "p"}', '{"calls": 1}', "3"])
+def test_a_line_that_is_neither_is_named(book: Store, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(orjson.dumps(ask("a")) + b"\n" + line.encode())
+    with pytest.raises(BadInputError, match=r"line 2: .*expected a call .* or an estimate"):
+        preview_file(Client(book), path)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from workbench.llm.replies import read_list, read_member, read_object
+from workbench.llm.replies import answer_of, read_list, read_member, read_object, read_values
 
 OBJECTS = {
     '{"a": 1}': {"a": 1},
@@ -66,6 +66,30 @@ def test_a_member_by_its_name(reply):
     assert read_member(reply, "relevant") == MEMBERS[reply]
 
 
+VALUES = {
+    '{"a": 1}\n{"b": {"c": 2}}': [{"a": 1}, {"b": {"c": 2}}],
+    'By [1] and {x}: {"a": ["b"]} or ["c"]': [[1], {"a": ["b"]}, ["c"]],
+    '<think>{"a": 0}</think>{"a": 1}': [{"a": 1}],
+    '{"a": 1} [{"b": 2}, {"c': [{"a": 1}, '[{"b": 2}, {"c', {"b": 2}, '{"c'],
+    '{"a": "the "x"", "b": [2]}': ['{"a": "the "x"", "b": [2]}', [2]],
+    "[a, b]": [],
+    "": [],
+}
+
+
+@pytest.mark.parametrize("reply", VALUES)
+def test_all_values_of_a_reply_and_where_one_cannot_be_read(reply):
+    assert read_values(reply) == VALUES[reply]
+
+
+def test_however_many_values_there_are():
+    assert len(read_values('{"a": {"b": 1}}\n' * 100)) == 100
+
+
+def test_what_was_only_thought_is_no_answer():
+    assert answer_of("<think>no</think>yes<think>no") == "yes"
+
+
 def test_a_member_that_is_whole_where_its_object_is_not():
     reply = '{"reasoning": "the "old" tables: none", "tables": ["a", "b"], "more": ['
     assert read_member(reply, "tables") == ["a", "b"]
@@ -90,5 +114,6 @@ def test_no_reply_takes_long(reply):
     begun = time.process_time()
     read_object(reply)
     read_list(reply)
+    read_values(reply)
     read_member(reply, "a")
     assert time.process_time() - begun < 5

@@ -151,6 +151,12 @@ def test_it_saves_what_it_draws_and_says_which_claims_hold(drawing):
     assert called(drawing, "claim")
 
 
+def test_a_stamp_is_handed_on_as_it_is(drawing):
+    """As text it could no longer say which models the runs behind a table or a figure asked."""
+    for cell in drawing.cells:
+        assert not re.search(r"str\((replace\()?\w+\.stamp|\{\w+\.stamp[}!:]", cell.source)
+
+
 def test_no_two_figures_have_the_same_name():
     names = [
         call.args[0].value

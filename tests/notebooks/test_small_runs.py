@@ -4,6 +4,7 @@ They run as `workbench reproduce` runs them, two at a time in one home, so that 
 """
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +13,15 @@ import pytest
 
 from workbench.experiment.notebooks import parameters_of
 from workbench.experiment.reproduce import plan, run
+from workbench.store import Store
 from workbench.study.settings import load_experiment
+from workbench.study.trace import trace
 
 CHECKOUT = Path(__file__).parents[2]
 EMBEDDED = load_experiment(str(CHECKOUT / "experiments" / "embedded.yaml"))
 LIMIT = 4
+NO_QUESTIONS = {"chase_figure_25", "mac_figure_6_shares"}
+"""Where n counts something else: queries, all labels."""
 SMALL = {
     "sweep": 2,
     "sizes": [100],
@@ -54,3 +59,26 @@ def test_a_notebook_runs_and_leaves_what_it_saved(name, jobs):
         assert all((figures / f"{one}{end}").stat().st_size for end in kinds[told["kind"]])
         assert len(pd.read_csv(figures / f"{one}.csv").columns)
     assert any(json.loads((figures / f"{one}.json").read_bytes())["claims"] for one in saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [("chase_table_4", 8), ("chase_table_6", 36), ("chase_table_9", 4), ("mac_table_1", 8)],
+)
+def test_each_accuracy_and_efficiency_of_ours_has_its_interval(name, cells, jobs):
+    body = (jobs[1] / f"{name}.md").read_text()
+    assert len(re.findall(r" \d+\.\d \(\d+\.\d to \d+\.\d\) \|", body)) == cells
+
+
+def test_every_row_of_ours_leads_to_the_questions_that_it_counts(jobs):
+    figures = jobs[1]
+    with Store(figures.parent / "home" / "lab.sqlite") as store:
+        for path in sorted(figures.glob("*.csv")):
+            rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+            for number, row in enumerate(rows):
+                if row.get("run"):
+                    _, found = trace(path, number, store)
+                    asked = {one.question_id for one in found}
+                    assert asked or row.get("question_ids") == "", (path.name, row)
+                    if "n" in row and path.stem not in NO_QUESTIONS:
+                        assert len(asked) == int(row["n"]), (path.name, row)

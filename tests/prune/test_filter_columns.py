@@ -60,6 +60,16 @@ def test_calls_that_fail_keep_their_columns(bank):
         "No.",
         '"irrelevant"',
         "Not relevant",
+        "The column is not relevant.",
+        "This column is irrelevant.",
+        "It might be relevant, but it isn't really relevant.",
+        "Answer: no",
+        "It holds the sex.\n**Answer:** No",
+        "<think>It is relevant.</think>The column is not relevant.",
+        '{"relevant": 0}',
+        '{"relevant": "n"}',
+        '{"is_column_information_relevant": "No"}',
+        '{"reasoning": "...", "is_relevant": false}',
     ],
 )
 def test_a_no_in_any_dress(reply):
@@ -80,6 +90,14 @@ def test_a_no_in_any_dress(reply):
         "Nothing can be said.",
         "{}",
         "[]",
+        '{"relevant": 1}',
+        '{"is_column_information_relevant": "Yes"}',
+        "The column is not irrelevant.",
+        "At first not relevant, it is relevant by the hint.",
+        "It is not only relevant but necessary.",
+        "<think>No: not relevant.</think>Yes",
+        "<think>The column is not relevant.",
+        '{"reasoning": "not relevant by its name, the answer: no one kn',
     ],
 )
 def test_whatever_else_keeps_the_column(reply):

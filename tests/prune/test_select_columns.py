@@ -24,6 +24,19 @@ REPLIES = {
     "client.sex, district.salary": TWO,
     "- client.sex\n- district.salary": TWO,
     '{"columns": ["sex", "salary"]}': TWO,
+    '{"columns": [{"table": "client", "column": "sex"}, {"table": "district", "column": "salary"}]}': TWO,
+    '[{"table_name": "client", "column_name": "sex"}, {"table_name": "district", "column_name": "salary"}]': TWO,
+    '[{"column": "sex", "table": "client", "why": "born"}, {"name": "salary", "why": "client", "table": "district"}]': TWO,
+    '{"answer": {"rows": [{"table": "client", "column": "sex"}, {"table": "district", "column": "salary"}]}}': TWO,
+    '{"columns": {"client": {"sex": true, "born": false}, "district": ["salary"], "note": false}}': TWO,
+    '{"columns": {"client": ["sex"]}}\nand {"columns": {"district": ["salary"]}}': TWO,
+    '{"columns": {"client": ["sex"]}}\nand {"Columns": {"district": ["salary"]}}': TWO,
+    '```json\n{"client": ["sex"]}\n```\n```json\n{"district": ["salary"]}\n```': TWO,
+    '{"table": "client", "columns": ["sex"]}\n{"table": "district", "columns": ["salary"]}': TWO,
+    '{"columns": {"client": ["sex"], "district": ["salary"]}, "reasoning": "cut o': TWO,
+    '{"columns": {"client": ["sex"]}}\n{"columns": {"district": ["salary"]}, "reaso': TWO,
+    'For the years in [1, 2): {"columns": {"client": ["sex"], "district": ["salary"]}}': TWO,
+    "Columns: client.sex, district.salary": TWO,
     '{"columns": {"account_book": ["opened_on"]}}': {
         "Account Book": ["account_id", "opened on"]
     },
@@ -47,9 +60,17 @@ def test_what_a_reply_means(bank, reply):
         '{"columns": {"branch": ["city"]}}',
         '{"columns": ["city", "street"]}',
         "You need client.sex and maybe the salary.",
+        '{"columns": {"client": ["sex"], "district": ["sal',
+        '{"columns": {"client": ["sex"]}}\n{"columns": {"district": ["sal',
+        '{"columns": [{"table": "client", "column": "sex"}, {"table": "district", "column": "sal',
+        '[{"table": "client", "column": "sex"}, {"table": "district", "column": "sal',
+        '{"table": "client", "columns": ["sex"]}\n{"table": "district", "columns": ["sal',
+        '["client.sex", "district.sal',
+        '["client.sex", "district.salary",',
+        '{"reasoning": "the "sex"", "client": ["sex"], "district": ["salary"]}',
     ],
 )
-def test_a_reply_that_names_no_column_cuts_nothing(bank, reply):
+def test_a_reply_that_names_no_column_or_cannot_be_read_to_its_end_cuts_nothing(bank, reply):
     assert bank.cut(STEP, reply) == bank.whole
 
 
@@ -65,6 +86,12 @@ def test_a_table_whose_columns_are_unknown_or_all_meant_stays_whole(bank, said):
     assert bank.cut(STEP, f'{{"columns": {{"client": {said}}}}}') == {
         "client": bank.whole["client"]
     }
+
+
+@pytest.mark.parametrize(("named", "key"), [("", []), (', "district_id"', ["district_id"])])
+def test_a_foreign_key_goes_with_its_target_unless_it_is_named(bank, named, key):
+    left = bank.cut(STEP, f'{{"columns": {{"client": ["sex"{named}]}}}}')
+    assert left == {"client": ["client_id", "sex", *key]}
 
 
 def test_keys_stay_whatever_is_said(bank):

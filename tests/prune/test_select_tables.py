@@ -23,6 +23,12 @@ REPLIES = {
     '{"tables": {"client": "has sex", "district": "has salary"}}': {"client", "district"},
     '{"tables": [{"name": "client"}, {"name": "district"}]}': {"client", "district"},
     '["client", "district"]': {"client", "district"},
+    '{"tables": ["Client;", "DISTRICT,"]}': {"client", "district"},
+    '{"tables": ["client.sex", "main.district.salary"]}': {"client", "district"},
+    '["client.*"]': {"client"},
+    '{"client": true, "note": false}': {"client"},
+    '{"tables": {"client": true, "district": true, "note": false}}': {"client", "district"},
+    '{"table": "client", "why": "sex"}\n{"table": "district"}': {"client", "district"},
     "client, district": {"client", "district"},
     "1. client: who it is\n2. **district** - where": {"client", "district"},
 }
@@ -44,6 +50,9 @@ def test_what_a_reply_means(bank, reply):
         '{"tables": null}',
         '{"tables": ["branch", "city"]}',
         '{"tables": ["client", ',
+        '["client", "dis',
+        '{"table": "client"}\n{"table": "dis',
+        'I need the tables: client. It has {"sex": 1}',
         "You need the client table and district, not note.",
     ],
 )

@@ -1,7 +1,11 @@
 """MAC-SQL's Selector: when it is needed, what its three decisions do, and the replies that models give."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
+from workbench.errors import BadInputError
 from workbench.prune.selector import Selector
 from workbench.types import Column, Context, Question, Schema, Table
 
@@ -15,6 +19,11 @@ SAID = (
     '"Account Book": "drop_all", "note": "keep_all"'
 )
 WHOLE = f"{{{SAID}}}"
+ROWS = [
+    {"table": "client", "decision": "keep_all"},
+    {"name": "district", "action": "keep", "columns": TOP},
+    {"table": "account_book", "columns": [], "decision": "drop_all", "reason": "no account"},
+]
 REPLIES = [
     WHOLE,
     f"The decisions:\n```json\n{WHOLE}\n```\nQuestion solved.",
@@ -32,6 +41,11 @@ REPLIES = [
     WHOLE.replace('"salary", ', '"pay", "salary", '),
     WHOLE.replace('"firms"]', '"firms", "crimes", "ratio"]'),
     WHOLE.replace(', "', '\n- "').replace('\n- "name', ', "name').replace("{", "").replace("}", ""),
+    WHOLE.replace("drop_all", "drop-all"),
+    WHOLE.replace("drop_all", "drop_all."),
+    WHOLE.replace('"drop_all"', '{"decision": "dropAll", "reason": "it has nothing"}'),
+    json.dumps(ROWS),
+    json.dumps({"decisions": ROWS}),
     "client: keep_all\ndistrict: [salary, name, people, towns, area, firms]\nAccount Book: drop_all",
 ]  # fmt: skip
 
@@ -59,6 +73,13 @@ def test_a_reply_that_decides_nothing_or_drops_everything_cuts_nothing(bank, rep
 
 def test_columns_of_a_large_table_that_are_all_unknown_keep_it_whole(bank):
     assert bank.cut(STEP, '{"district": ["pay", "wage"]}') == bank.whole
+
+
+def test_a_column_called_drop_drops_no_table(bank):
+    (client, *others) = bank.schema.tables
+    small = replace(client, columns=(*client.columns, Column("drop")))
+    context = replace(bank.context, schema=replace(bank.schema, tables=(small, *others)))
+    assert "client" in bank.cut(STEP, '{"client": ["sex", "drop"]}', context=context)
 
 
 def test_a_small_table_is_never_cut(bank):
@@ -100,3 +121,11 @@ def test_a_small_database_costs_no_call(bank):
 def test_the_temperature_asked_for_is_the_one_sent(bank):
     bank.cut(Selector("test/model", 0.0, mean_columns=4), "{}")
     assert bank.asked[0].parameters == {"temperature": 0.0}
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"top": 0}, {"whole": -1}, {"most_columns": -1}, {"least_tables": -1}]
+)
+def test_thresholds_that_cannot_be_are_refused_at_once(wrong):
+    with pytest.raises(BadInputError, match=f"^{next(iter(wrong))} is "):
+        Selector("test/model", **wrong)

@@ -61,7 +61,6 @@ def costs(names):
             "EX": [40.0 + 5 * n for n in range(len(names))],
             "low": [35.0 + 5 * n for n in range(len(names))],
             "high": [48.0 + 5 * n for n in range(len(names))],
-            "paper": [70.0 - 2 * n for n in range(len(names))],
             "calls": [2.0 * 4**n for n in range(len(names))],
             "tokens": [900.0 * 7**n for n in range(len(names))],
             "dollars": 0.0,
@@ -161,7 +160,6 @@ FIGURES = {
     "accuracy by feature": lambda g: compare.accuracy_by(g.questions(), label="system", stamp=STAMP),
     "accuracy by database": lambda g: compare.accuracy_by(g.questions(1), "db_id", stamp=STAMP),
     "paired differences": lambda g: compare.paired_differences(g.questions(), stamp=STAMP),
-    "ours and the paper's": lambda g: compare.ours_and_paper(costs(g.names), stamp=STAMP),
     "accuracy by columns": lambda g: linking.accuracy_by_columns(points(g.names), stamp=STAMP),
     "accuracy by tests": lambda g: linking.accuracy_by_tests(points(g.names), "metric", stamp=STAMP),
     "columns left": lambda g: linking.columns_left(left(g.databases), stamp=STAMP),
@@ -173,8 +171,7 @@ FIGURES = {
 }  # fmt: skip
 NO_VERDICTS = {
     "one error pie", "error pies", "error bars", "feature distribution", "pareto", "pareto, all free",
-    "ours and the paper's", "accuracy by columns", "accuracy by tests", "columns left", "funnel",
-    "pruned schema",
+    "accuracy by columns", "accuracy by tests", "columns left", "funnel", "pruned schema",
 }  # fmt: skip
 OF_VERDICTS = [name for name in FIGURES if name not in NO_VERDICTS]
 
@@ -217,7 +214,7 @@ EMPTY = {
     "trials": pd.DataFrame(columns=["question_id", "db_id", "difficulty", "generator", "correct"]),
     "questions": pd.DataFrame(columns=["question_id", "db_id", "system", "feature", "correct", "oracle"]),
     "labels": pd.DataFrame(columns=["error"]),
-    "rows": pd.DataFrame(columns=["system", "EX", "paper", "tokens"]),
+    "rows": pd.DataFrame(columns=["system", "EX", "tokens"]),
     "points": pd.DataFrame(columns=["columns", "tests", "EX", "metric", "stage", "tables", "db_id"]),
     "queries": pd.DataFrame(columns=["source", "sql"]),
 }  # fmt: skip
@@ -228,7 +225,7 @@ TAKES = {
         compare.accuracy_by, compare.paired_differences,
     ),
     "labels": (errors.error_pies, errors.error_bars),
-    "rows": (cost.pareto, compare.ours_and_paper),
+    "rows": (cost.pareto,),
     "points": (
         linking.accuracy_by_columns, linking.accuracy_by_tests, linking.columns_left, linking.funnel,
     ),

@@ -8,7 +8,6 @@ from workbench.evaluate.stats import compare, mean_interval
 from workbench.report.figures.compare import (
     accuracies,
     differences,
-    ours_and_paper,
     paired_differences,
 )
 from workbench.report.figures.cost import frontier, pareto
@@ -49,19 +48,6 @@ def test_a_comparison_needs_two_and_one_to_compare_with(questions, against):
     names = ("MAC-SQL", "chase_sql") if against else ("MAC-SQL",)
     with pytest.raises(BadInputError, match="two or more"):
         paired_differences(questions(names), against, stamp="s")
-
-
-def test_a_row_may_lack_ours_or_the_papers_number(faults):
-    rows = pd.DataFrame(
-        {
-            "system": ["a", "b"],
-            "EX": [50.0, float("nan")],
-            "low": [40.0, float("nan")],
-            "high": [60.0, float("nan")],
-            "paper": [float("nan"), 70.0],
-        }
-    )
-    assert faults(ours_and_paper(rows, stamp="s")) == []
 
 
 COSTS = pd.DataFrame(

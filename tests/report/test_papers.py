@@ -3,6 +3,7 @@
 import pytest
 
 from workbench.errors import BadInputError
+from workbench.label.taxonomy import open_taxonomy
 from workbench.report.papers import ALL, published
 
 TABLES = {"CHASE-SQL": 9, "CHESS": 8, "MAC-SQL": 4}
@@ -81,6 +82,37 @@ def test_printed_changes_are_differences_to_the_first_row(paper, source, change)
 def test_the_venn_regions_make_all_of_bird_dev():
     one = published("CHASE-SQL", "figure 3a")
     assert sum(row[1] for row in one.rows) == one.n == 1534
+
+
+def test_each_generator_solves_as_many_as_the_order_of_oracles_has_it_at_the_lower_temperature():
+    regions = published("CHASE-SQL", "figure 3a").frame().set_index("label")["questions"]
+    names = ("query plan", "divide and conquer", "synthetic examples")
+    solved = {n: regions[regions.index.str.contains(n)].sum() + regions["all three"] for n in names}
+    oracle = {
+        t: {n: cell("CHASE-SQL", "table 6", "oracle", f"{n}, T {t}") for n in names}
+        for t in (0.5, 1.8)
+    }
+    assert sorted(names, key=solved.get) == sorted(names, key=oracle[0.5].get)
+    assert sorted(names, key=solved.get) != sorted(names, key=oracle[1.8].get)
+
+
+@pytest.mark.parametrize(
+    ("paper", "source", "taxonomy"),
+    [
+        ("CHASE-SQL", "figure 8", "CHASE-SQL selection"),
+        ("CHASE-SQL", "figure 13", "CHASE-SQL"),
+        ("MAC-SQL", "figure 6", "MAC-SQL"),
+    ],
+)
+def test_causes_of_errors_are_called_as_their_categories_are(paper, source, taxonomy):
+    categories = {one.name.casefold() for one in open_taxonomy(taxonomy).categories}
+    assert {row[0].casefold() for row in published(paper, source).rows} <= categories
+
+
+def test_where_a_text_gives_the_order_alone_each_rank_is_there_once():
+    for source in ("figure 8", "figure 13"):
+        ranks = published("CHASE-SQL", source).frame()["rank"].tolist()
+        assert ranks == list(range(1, len(ranks) + 1))
 
 
 def test_the_outcomes_make_a_hundred_percent():

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
+from workbench.report.papers import ALL
 from workbench.report.published import Published
-from workbench.report.tables import Stamp, Table, alone, beside
+from workbench.report.stamp import Stamp
+from workbench.report.tables import Table, alone, beside
 
 STAMP = Stamp("embedded/parser", "bundled", 1234)
 PAPER = Published(
@@ -99,10 +101,37 @@ def test_the_caption_says_what_both_sides_are_of():
     )
 
 
-def test_only_the_embedded_model_is_called_a_parser():
-    assert (
-        str(Stamp("openai/o9", "bird", 7, "EX (Spider)")) == "openai/o9 on bird, N = 7, EX (Spider)"
+def test_each_of_the_papers_rows_says_its_model_where_they_are_of_several():
+    mixed = replace(
+        PAPER,
+        model="",
+        columns=("model", "EX"),
+        rows=(("query plan", "GPT-4", 46.35), ("direct", None, 50.0)),
     )
+    table = beside(ours("query plan", "decomposer"), mixed, STAMP, label="generator")
+    assert cells(table.to_html()) == [
+        ["query plan", "36.3 (27.8 to 45.9)", "46.35", "GPT-4"],
+        ["decomposer", "36.3 (27.8 to 45.9)", "", ""],
+        ["direct", "", "50.00", ""],
+    ]
+    assert "| EX: CHASE-SQL | CHASE-SQL: model |" in table.to_markdown()
+
+
+@pytest.mark.parametrize("paper", [one for one in ALL if not one.model and "model" in one.columns],
+                         ids=lambda one: f"{one.paper} {one.source}")  # fmt: skip
+def test_no_paper_that_compares_models_loses_them(paper):
+    metric = next(name for name in paper.columns if name.startswith(("EX", "all")))
+    none = pd.DataFrame({"system": [], metric: []}, dtype=object)
+    shown = beside(none, paper, STAMP).to_markdown()
+    assert {row[1] for row in paper.rows if row[1] and row[1] not in shown} == set()
+
+
+def test_our_side_names_the_models_that_its_runs_asked():
+    stamp = replace(STAMP, asked={"abc": ("openai/o9", "openai/o1")})
+    table = beside(ours("query plan"), PAPER, stamp, label="generator")
+    assert table.caption[0].startswith("Here: openai/o9, openai/o1 on bundled, N = 1,234")
+    assert table.heads["EX"] == ("EX", "openai/o9, openai/o1")
+    assert alone(ours("a"), stamp, "t").caption == table.caption[:1]
 
 
 def test_a_table_of_something_else_does_not_speak_of_execution_accuracy():

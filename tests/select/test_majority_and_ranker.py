@@ -11,6 +11,7 @@ from workbench.llm.scripted import Scripted
 from workbench.select.groups import groups
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
+from workbench.types import Candidate, Trial
 
 MODEL = "test/judge"
 
@@ -42,6 +43,13 @@ def test_a_majority_does_not_depend_on_the_order_of_arrival(zoo):
         for order in itertools.permutations(names)
     }
     assert len(picked) == 1
+
+
+def test_where_all_failed_one_with_a_query_goes_before_more_without(zoo):
+    broken = zoo.trials("broken")[0]
+    blank = Trial(Candidate(" ", "g"), zoo.lab(None).executor.execute(zoo.path, " "))
+    assert Majority()(zoo.lab(None), zoo.context, [blank, blank, broken]).chosen == 2
+    assert Majority()(zoo.lab(None), zoo.context, [blank, blank]).chosen in {0, 1}
 
 
 @pytest.mark.parametrize(

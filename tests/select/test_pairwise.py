@@ -5,8 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.errors import BadInputError
+from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
 from workbench.select.pairwise import Pairwise, verdict
+from workbench.types import Completion
 
 MODEL = "test/judge"
 MIXED = (
@@ -103,6 +106,24 @@ def test_a_tie_is_broken_by_the_seed_and_not_by_the_order_of_arrival(zoo):
     assert len(picked) == 2
 
 
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("by", ["result", "candidate"])
+@pytest.mark.parametrize("reply", ["Hm.", "", Refusal("rejected", "no")])
+def test_a_call_without_a_verdict_gives_nobody_a_point(zoo, reply, by, adaptive):
+    """So the largest group wins, whatever the seed."""
+    trials = zoo.trials("wrong", "right", "wrong, too", "right, spelled otherwise")
+    for seed in range(9):
+        select = Pairwise(MODEL, by=by, adaptive=adaptive, seed=seed)
+        selection = select(zoo.lab(Scripted([reply] * 99)), zoo.context, trials)
+        assert selection.trial.execution.rows == (("cat",), ("dog",))
+        assert selection.scores == (0, 1, 0, 1)
+        assert {c.winner for c in selection.comparisons} == {None}
+
+
+def test_a_refusal_that_holds_a_letter_is_no_verdict():
+    assert verdict(Completion("A request like this I decline", "m", fault="filtered")) == ""
+
+
 def test_a_temperature_of_zero_arrives_as_zero(zoo, fair):
     lab = zoo.lab(fair)
     request = Pairwise(MODEL).request(lab, zoo.context, *zoo.trials("right", "wrong"))
@@ -117,17 +138,22 @@ def test_a_temperature_of_zero_arrives_as_zero(zoo, fair):
         ("**B**", "B"),
         ("Candidate B.", "B"),
         ("A misses a join, so the answer is B", "B"),
-        ("", "A"),
-        ("neither", "A"),
+        ("", ""),
+        ("neither", ""),
         ("b", "B"),
         ("candidate b.", "B"),
         ("`b`", "B"),
         ('{"answer": "b"}', "B"),
         ('{"answer": "B"', "B"),
-        ("This is a", "A"),
-        ("there is no better b", "A"),
+        ("This is a", ""),
+        ("there is no better b", ""),
         ("A, though a join on b", "A"),
     ],
 )
 def test_the_verdict_is_the_last_letter_that_stands_alone(reply, letter):
-    assert verdict(reply) == letter
+    assert verdict(Completion(reply, "m")) == letter
+
+
+def test_players_are_results_or_candidates():
+    with pytest.raises(BadInputError, match=r"^by is 'test': it must be 'result' or 'candidate'$"):
+        Pairwise(MODEL, by="test")

@@ -37,6 +37,15 @@ def test_of_equal_points_the_earlier_player_wins():
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
+def test_a_meeting_without_a_winner_gives_nobody_a_point(adaptive):
+    said = PREFERS | {(0, 1): None, (1, 0): None}
+    outcome = tournament([0, 0, 0], ONE_EACH, by(said), adaptive=adaptive)
+    assert (outcome.winner, outcome.points[0]) == (0, 2)
+    nobody = tournament([1, 2, 0], ONE_EACH, by(dict.fromkeys(PREFERS)), adaptive=adaptive)
+    assert (nobody.winner, nobody.points) == (1, (1, 2, 0))
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
 def test_a_player_alone_wins_unasked(adaptive):
     def judge(meetings):
         raise AssertionError(meetings)
@@ -53,7 +62,9 @@ def thousand():
         chance = random.Random(seed)
         sizes = [chance.randint(1, 8) for _ in range(chance.randint(1, 7))]
         players = range(len(sizes))
-        matrix = {(i, j): chance.choice((i, j)) for i in players for j in players if i != j}
+        matrix = {
+            (i, j): chance.choice((i, i, j, j, None)) for i in players for j in players if i != j
+        }
         gain = [[sizes[j] * (i != j) for j in players] for i in players]
         points = [size - 1 for size in sizes]
         cases.append((points, gain, by(matrix)))

@@ -13,6 +13,7 @@ from workbench.select.trained import Trained, Weights, evidence
 from workbench.types import Candidate
 
 WEIGHTS = Weights(1.0, dict.fromkeys(DOUBTS, -2.0), slope=0.8, intercept=-0.1)
+GOOD = {"votes": 1, "doubts": {"lost": -1}}
 
 
 def by(trial, generator):
@@ -105,10 +106,17 @@ def test_one_is_bundled_that_knows_no_generator_and_was_taught_by_the_train_spli
     [
         "no JSON",
         "[]",
-        json.dumps({"votes": "many"}),
-        json.dumps({"doubts": {"unheard of": -1}}),
-        json.dumps({"generators": {"g": 0}}),
-        json.dumps({"weights": {}}),
+        "{}",
+        json.dumps({"votes": 1}),
+        json.dumps(GOOD | {"votes": "many"}),
+        json.dumps(GOOD | {"votes": True}),
+        json.dumps(GOOD | {"votes": -1}),
+        json.dumps(GOOD | {"slope": -1}),
+        json.dumps(GOOD | {"doubts": {"unheard of": -1}}),
+        json.dumps(GOOD | {"doubts": {"lost": False}}),
+        json.dumps(GOOD | {"generators": {"g": 0}}),
+        json.dumps(GOOD | {"generators": {"g": True}}),
+        json.dumps(GOOD | {"weights": {}}),
     ],
 )
 def test_a_file_that_is_no_selector_is_refused(tmp_path, content):
@@ -116,6 +124,17 @@ def test_a_file_that_is_no_selector_is_refused(tmp_path, content):
     path.write_text(content)
     with pytest.raises(BadInputError, match=r"selector\.json: .*; expected the JSON that"):
         Weights.load(path)
+
+
+def test_a_file_that_says_votes_and_doubts_is_enough(tmp_path):
+    path = tmp_path / "selector.json"
+    path.write_text(json.dumps(GOOD))
+    assert Weights.load(path) == Weights(1.0, {"lost": -1})
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    with pytest.raises(BadInputError, match=r"nowhere/selector\.json: No such file"):
+        WEIGHTS.save(tmp_path / "nowhere" / "selector.json")
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):

@@ -13,7 +13,7 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.select.groups import groups
 from workbench.store import Store
-from workbench.systems.replay import ran
+from workbench.systems.system import ran
 from workbench.types import Context
 
 FOUR = DivideAndConquer("embedded/parser", temperature=0.8, samples=4)

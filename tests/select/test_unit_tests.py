@@ -6,9 +6,11 @@ import re
 
 import pytest
 
+from workbench.errors import BadInputError
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
-from workbench.select.unit_tests import UnitTester, read_tests, read_verdicts
+from workbench.select.unit_tests import UnitTester
+from workbench.select.verdicts import read_tests, read_verdicts
 
 MODEL = "test/judge"
 TESTS = ["The query should restrict legs to 4.", "The query should return names."]
@@ -131,10 +133,52 @@ TWO = ["The query should a", "The query should b"]
         "1. The query should a\n2. The query should b",
         "- The query should a\n- The query should b\nThat is all.",
         json.dumps([*TWO, TWO[0]]),
+        "Test 1: The query should a\nTest 2: The query should b",
+        "**Unit Test 1:** The query should a\n**Unit Test 2:** The query should b",
+        "| 1 | The query should a |\n| 2 | The query should b |",
+        json.dumps({"test_1": TWO[0], "test_2": TWO[1]}),
+        json.dumps({"1": TWO[0], "2": TWO[1]}),
+        json.dumps({"reasoning": "It should be so.", "tests": TWO}),
+        json.dumps({"reasoning": "It should be so.", "test_1": TWO[0], "test_2": TWO[1]}),
+        json.dumps([[TWO[0]], [TWO[1]]]),
+        json.dumps([{"name": "a title that is longer than its test", "test": t} for t in TWO]),
+        json.dumps([{"test_id": 7, "description": t} for t in TWO]),
+        "\n".join(json.dumps({"test": t}) for t in TWO),
+        json.dumps(TWO)[:-1] + ', "The query should c',
+        json.dumps([{"test": t} for t in TWO])[:-1] + ', {"test": "The query should c',
+        f'{{"test_1": "{TWO[0]}", "test_2": "{TWO[1]}", "test_3": "The query should c',
+        f"They have {list(range(40))} rows and the columns {['legs', 'home', 'name']}: {json.dumps(TWO)}",
+        f"By {list(range(40))}:\n1. The query should a\n2. The query should b",
+        f'<think>["The query should c", "d", "e"]</think>{json.dumps(TWO)}',
+        '["The query should a", "The query should b", "The query should "c',
     ],
 )
 def test_tests_in_any_dress(reply):
     assert read_tests(reply) == TWO
+
+
+QUOTING = ["The query should return the owner's name.", 'The query should use state = "CA"']
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        json.dumps(QUOTING),
+        '["{}", "{}"]'.format(*QUOTING),
+        '["{}",\n"{}"]'.format(*QUOTING),
+        "['{}', '{}']".format(*QUOTING),
+        '```json\n["{}", "{}"]\n```\nThat is all.'.format(*QUOTING),
+        '{{"test_1": "{}", "test_2": "{}"}}'.format(*QUOTING),
+        "1. {}\n2. {}".format(*QUOTING),
+    ],
+)
+def test_quotes_that_nobody_escaped_stay_in_their_tests(reply):
+    assert read_tests(reply) == QUOTING
+
+
+@pytest.mark.parametrize("reply", ["", "[1, 2, 3]", "[]", '["", " "]', "{}", "<think>Test 1: The query should a", '["The query should a'])  # fmt: skip
+def test_a_reply_without_a_whole_test_has_none(reply):
+    assert read_tests(reply) == []
 
 
 @pytest.mark.parametrize(
@@ -152,6 +196,32 @@ def test_tests_in_any_dress(reply):
         "Candidate 1: failed? No.\nCandidate 2 I would fail.\nCandidate 1: passed",
         "Candidate 1 joins the tables and so: passed\nCandidate 2: it doesn't pass",
         "Candidate 1: passed\nCandidate 2: failed\nCandidate 3: passed",
+        "Candidate 1 does not fail.\nCandidate 2 cannot pass.",
+        "Candidate 1 passes.\nCandidate 2 clearly fails to pass.",
+        "Candidate 1: it doesn't really fail\nCandidate 2: it can\u2019t possibly pass",
+        "<think>Candidate 1: failed\nCandidate 2: passed</think>Candidate 1: passed\nCandidate 2: failed",
+        "Candidate 1: passed\nCandidate 2: failed\n<think>Candidate 1: failed",
+        "Candidate 1: yes\nCandidate 2: no",
+        "Candidate 1: Yes, it does.\nCandidate 2: No - it counts twice.",
+        "Candidate 1 has the legs: true\nCandidate 2 has no legs: false",
+        "Candidate 1: \u2705\nCandidate 2: \u274c",
+        "\u2714\ufe0f\n\u2718",
+        "1) Passed - it joins\n2) Failed - it does not pass on names",
+        "2. Failed\n1. Passed",
+        "#1: passed\n#2: failed",
+        '{"1": "passed", "2": "failed"}',
+        '{"2": false, "1": true}',
+        '{"Candidate 1": true, "Candidate 2": false}',
+        '{"candidate_1": "passed", "candidate_2": "failed"}',
+        '[{"candidate": 1, "passed": true}, {"candidate": 2, "passed": false}]',
+        '[{"passed": true}, {"passed": false}]',
+        '{"verdicts": ["passed", "failed"]}',
+        '{"reasoning": "It failed, failed, passed.", "verdicts": [true, false]}',
+        '["yes", "no"]',
+        "Response 1: Passed\nResponse 2: Failed",
+        "**Query 1**: Passed\n**Query 2**: Failed",
+        "Candidate 1:\nIt joins.\nVerdict: passed\nCandidate 2:\nIt does not.\nVerdict: failed",
+        "Candidate 1: no rows are lost: passed\nCandidate 2: names IS NOT NULL is missing: failed",
     ],
 )
 def test_verdicts_in_any_dress(reply):
@@ -166,7 +236,40 @@ def test_verdicts_in_any_dress(reply):
         ("Candidate 2: failed", [0.5, 0.0]),
         ("passed", [0.5, 0.5]),
         ("Candidate 9: passed", [0.5, 0.5]),
+        ("<think>Candidate 1: failed", [0.5, 0.5]),
+        ("Candidate 1: there is no join", [0.5, 0.5]),
+        ("Candidate 1: No join is there", [0.5, 0.5]),
+        ("1. Passing needs legs.\n2. The first would fail there.", [0.5, 0.5]),
+        ("[1, 2]", [0.5, 0.5]),
     ],
 )
 def test_a_verdict_that_is_not_given_counts_half(reply, verdicts):
     assert read_verdicts(reply, "candidate", 2) == verdicts
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Unit test 1: passed\nUnit test 2: passed",
+        "Test 1: yes\nTest 2: yes",
+        '{"unit_test_1": true, "unit_test_2": true}',
+    ],
+)
+def test_verdicts_of_one_candidate_by_all_tests(zoo, reply):
+    trials = zoo.trials("wrong", "right")
+    script = Scripted([json.dumps(TWO), reply, "?"], otherwise="?")
+    selection = UnitTester(MODEL, by="candidate")(zoo.lab(script), zoo.context, trials)
+    assert sorted(selection.scores) == [1.0, 2.0]
+    assert [r.prompt for r in script.history][1:] == ["select/evaluate_one_candidate"] * 2
+
+
+@pytest.mark.parametrize("wrong", [{"by": "tests"}, {"tests": 0}, {"tests": 2.5}])
+def test_what_cannot_be_is_refused_at_once(wrong):
+    with pytest.raises(BadInputError, match=f"^{next(iter(wrong))} is "):
+        UnitTester(MODEL, **wrong)
+
+
+def test_candidates_without_rows_stay_out_while_others_have_some(zoo):
+    judge = Judge(RIGHT)
+    UnitTester(MODEL)(zoo.lab(judge), zoo.context, zoo.trials("wrong", "right", "broken"))
+    assert len(shown(judge.asked[0])) == 2

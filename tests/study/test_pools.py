@@ -103,7 +103,7 @@ def test_answers_of_our_own_lead_back_to_their_calls(study):
     for one in runs:
         mine = run.trials[run.trials["generator"] == one.name]
         assert mine["correct"].tolist() == one.questions["correct"].tolist()
-    told.save("pool_unique", unique_solves(run.trials, stamp=str(told.stamp)))
+    told.save("pool_unique", unique_solves(run.trials, alone=False, stamp=told.stamp))
     _, found = trace(told.saved.folder / "pool_unique.csv", 0, study.lab.client.store)
     assert {one.generator for one in found} == {runs[0].name}
     assert all(one.calls for one in found)

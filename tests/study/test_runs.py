@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import pandas as pd
 import pytest
 
 from workbench.benchmarks.named import open_benchmark
@@ -13,7 +14,7 @@ from workbench.pool import chosen
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
 from workbench.store import Store
-from workbench.study import accuracy, by_difficulty, open_study
+from workbench.study import accuracy, across, by_difficulty, open_study
 from workbench.study.kept import identity, keys, models
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
@@ -78,6 +79,31 @@ def test_each_difficulty_has_its_accuracy_and_interval_the_easiest_first(several
     hard = asked["correct"][mixed["difficulty"] == "hard"]
     assert row["hard"] == pytest.approx(100 * hard.mean())
     assert row["all"] == accuracy(asked)["EX"]
+
+
+def test_accuracies_across_a_column_stand_side_by_side_with_their_intervals():
+    found = {"n": 8, "low": 10.0, "high": 30.0}
+    rows = [
+        {"system": "b", "EX": 20.0, "run": "r1 r2", "examples": "5"} | found,
+        {"system": "b", "EX": 21.0, "run": "r2", "examples": "25"} | found,
+        {"system": "a", "EX": 22.0, "run": "r3", "examples": "5"} | found,
+    ]
+    wide = across(pd.DataFrame(rows), "examples")
+    assert list(wide) == ["system", "5", "5 low", "5 high", "25", "25 low", "25 high", "run"]
+    assert wide["system"].tolist() == ["b", "a"]
+    assert wide.loc[0, ["5", "25 low", "25", "run"]].tolist() == [20.0, 10.0, 21.0, "r1 r2"]
+    assert wide["25"].isna().tolist() == [False, True]
+
+
+def test_efficiency_has_its_interval(several):
+    study, run = several
+    row = study.efficiency(run)
+    assert list(row) == ["VES, opcodes", "VES, opcodes low", "VES, opcodes high"]
+    value, low, high = row.values()
+    assert 0 <= low < value < high
+    gold = {q.id: study.benchmark.golds[q.id].sql for q in study.benchmark.questions}
+    asked = run.questions.assign(sql=run.questions["question_id"].map(gold), correct=True)
+    assert study.efficiency(replace(run, questions=asked))["VES, opcodes"] == pytest.approx(100)
 
 
 def test_a_question_counts_once_however_many_candidates_it_has(several):

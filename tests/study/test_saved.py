@@ -1,6 +1,7 @@
 """What is saved says what it is of, can be made again byte for byte, and leads back to SQL and calls."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -9,8 +10,10 @@ from workbench.errors import BadInputError
 from workbench.report.figures.overlap import unique_solves
 from workbench.report.tables import alone
 from workbench.study import open_study
+from workbench.study.pools import answers
 from workbench.study.trace import trace
 from workbench.systems.baselines import direct
+from workbench.systems.chess import Models, chess_ir_ss_cg
 
 
 @pytest.fixture
@@ -29,6 +32,28 @@ def test_a_table_lies_beside_its_data(study, table):
     told = json.loads((folder / "a_table.json").read_text())
     assert told["runs"] == [run.id]
     assert "no language model" in told["stamp"]
+
+
+def test_what_is_saved_names_the_models_that_its_runs_asked(experiment, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_PREVIEW", "2")  # a stand-in answers for all of them
+    told = replace(experiment, model="a/one", models={"rest": "b/two"})
+    with open_study(told) as study:
+        roles = Models(study.models["filtering"], study.models["rest"], study.models["rest"])
+        others = Models(*[study.models["rest"]] * 3)
+        for model, who in (
+            ("a/one", "a/one on"),
+            (roles, "a/one, b/two on"),
+            (others, "b/two on"),
+        ):
+            run = study.run(chess_ir_ss_cg(model))
+            study.save("a_table", alone(pd.DataFrame([run.row()]), study.stamp, "A table"))
+            study.save("a_figure", unique_solves(run.trials, stamp=study.stamp))
+            for name in ("a_table", "a_figure"):
+                saved = json.loads((study.saved.folder / f"{name}.json").read_text())
+                assert saved["stamp"].startswith(who)
+            assert f"Here: {who}" in (study.saved.folder / "a_table.md").read_text()
+        assert str(study.stamp).startswith("a/one on")
+        assert answers(study, [run])[0].model == "b/two, the answers of 1 systems"
 
 
 def test_a_figure_lies_beside_its_data(study):

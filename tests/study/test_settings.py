@@ -58,7 +58,7 @@ def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
         ("notebooks: {a: 3}", "a: parameters by name, not 3"),
         ("- a", "expected settings by name"),
         ("a: [", "not YAML"),
-        ("root: $NOWHERE_SET/dev", r"\$NOWHERE_SET is not set; set it to the folder"),
+        ("root: $NOWHERE_SET/dev", r"\$NOWHERE_SET is not set; set it in the environment"),
         ("root: $", "root is"),
     ],
 )

@@ -1,17 +1,25 @@
 """The papers' systems run end to end on scripted models, and each ablation is the one it says it is."""
 
 import sqlite3
+from base64 import b64encode
 from contextlib import closing
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.systems.conftest import EMPTY, QUESTION, RIGHT, SAID
+from workbench.errors import BadInputError
 from workbench.evaluate.gold_schema import AroundGold, linking_by_stage
 from workbench.fix.reviser import Reviser
+from workbench.retrieve.embed import Embedding
+from workbench.retrieve.keywords import Keywords
+from workbench.retrieve.matches import CHESS
+from workbench.retrieve.minhash import MinHash
+from workbench.retrieve.retrieval import Retrieval
 from workbench.systems import chess, mac_sql
 from workbench.systems.baselines import direct
-from workbench.systems.chess import Models, chess_ir_cg_ut, chess_ir_ss_cg
+from workbench.systems.chess import InformationRetriever, Models, chess_ir_cg_ut, chess_ir_ss_cg
 from workbench.systems.mac_sql import mac_sql as mac
 from workbench.systems.system import prepare, stages
 from workbench.types import Gold
@@ -85,6 +93,18 @@ class TestChess:
             (),
             (),
         )
+
+    def test_the_paper_s_own_retrieval_takes_the_default_s_place(self, zoo):
+        model, system = "m/x", chess_ir_ss_cg("m/x")
+        paper = replace(system, retrieve=InformationRetriever(Retrieval(Keywords(model), MinHash(), Embedding("openai/text-embedding-3-small"), CHESS)))  # fmt: skip
+        zoo.said["retrieve/embed"] = b64encode(np.ones(3, np.float32).tobytes()).decode()
+        schema = next(stages(paper, QUESTION, zoo.lab)).schema
+        assert schema.column("animal", "home").examples[0] == "Gobi desert"
+        assert schema.column("animal", "legs").description == "how many legs it has"
+        texts = {r.messages[0]["content"] for r in zoo.asked["retrieve/embed"]}
+        assert {"Gobi", "Gobi desert", "animal legs how many legs it has"} <= texts
+        assert {r.model for r in zoo.asked["retrieve/embed"]} == {"openai/text-embedding-3-small"}
+        assert zoo.run(paper).sql == RIGHT
 
     def test_without_retrieval_every_column_is_described_and_nothing_asked(self, zoo):
         system = chess.table_4("m/x")["w/o retrieve_entity & _context"]
@@ -184,6 +204,11 @@ class TestMacSql:
         zoo.run(mac_sql.table_4("m/x")[f"{shots}-shot"])
         (request,) = zoo.asked["generate/decomposer"]
         assert sections(request).count("## Worked example\n") == shots
+
+    def test_fewer_values_than_none_are_refused(self):
+        mac_sql.SchemaWithValues(0)
+        with pytest.raises(BadInputError, match=r"^values is -1"):
+            mac_sql.SchemaWithValues(-1)
 
     def test_temperature_0_arrives_as_0(self, zoo):
         zoo.said["generate/decomposer"] = EMPTY

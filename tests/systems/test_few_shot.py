@@ -6,6 +6,7 @@ import pytest
 
 from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
+from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
@@ -59,3 +60,8 @@ def test_a_training_split_becomes_examples():
     assert len(found) == len(split.questions)
     first = split.questions[0]
     assert found[0] == Example(first.text, split.golds[first.id].sql, first.evidence)
+
+
+def test_fewer_than_none_cannot_be_shown():
+    with pytest.raises(BadInputError, match=r"^shown is -1"):
+        NearestExamples("some/model", EXAMPLES, -1)

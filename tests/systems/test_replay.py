@@ -5,7 +5,8 @@ from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.pool import pool_of
 from workbench.select.majority import Majority
-from workbench.systems.replay import picks, ran, select_from
+from workbench.systems.replay import picks, select_from
+from workbench.systems.system import ran
 from workbench.types import Candidate, Trial
 
 

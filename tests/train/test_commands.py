@@ -1,4 +1,4 @@
-"""`workbench train selector` and `train pairs`, and the selector at work in `workbench evaluate`."""
+"""`workbench train selector`, `pairs` and `instructions`, and the selector at work in `workbench evaluate`."""
 
 import json
 import sys
@@ -69,3 +69,64 @@ def test_a_selector_that_is_none_is_refused_before_any_query_runs(run, files, tm
     code, out, err = run("evaluate", *files, "--pool", "--selector", tmp_path / "selector.json")
     assert (code, out) == (2, "")
     assert "train selector" in err
+
+
+def test_instructions_are_written_and_running_again_asks_nothing(run, tmp_path):
+    written = []
+    for _ in range(2):
+        out = tmp_path / "instructions.jsonl"
+        code, told, err = run("train", "instructions", "bundled-train", "--limit", 6, "--out", out)
+        assert (code, err) == (0, "")
+        written.append(out.read_bytes())
+    assert written[0] == written[1]
+    lines = [json.loads(line) for line in written[0].splitlines()]
+    assert lines
+    assert all(line.keys() == {"question_id", "db_id", "agent", "messages"} for line in lines)
+    right = len({line["question_id"] for line in lines})
+    assert told.startswith(
+        f"{out}: {len(lines)} calls behind {right} right answers to 6 questions\n"
+    )
+    assert "generate/decomposer" in told
+    assert "\n0 calls paid: $0.0000\n" in told
+
+
+def test_instructions_in_geminis_form_have_its_keys_and_no_other(run, tmp_path):
+    out = tmp_path / "instructions.jsonl"
+    command = ("train", "instructions", "bundled-train", "--limit", 6)
+    assert run(*command, "--format", "gemini", "--out", out)[0] == 0
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert lines
+    assert all(line.keys() == {"systemInstruction", "contents"} for line in lines)
+
+
+@pytest.mark.parametrize("system", ["chase", "chess", "mac", "direct"])
+def test_any_system_can_be_asked_for_its_instructions(run, tmp_path, system):
+    out = tmp_path / "instructions.jsonl"
+    command = ("train", "instructions", "bundled-train", "--limit", 1, "--system", system)
+    code, told, _ = run(*command, "--out", out)
+    assert code == 0
+    assert "to 1 questions" in told
+
+
+def test_a_folder_that_is_not_there_is_said_before_anything_is_asked(
+    run, files, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    benchmark = files[:3]
+    out = tmp_path / "nowhere" / "instructions.jsonl"
+    code, told, err = run("train", "instructions", *benchmark, "--out", out)
+    assert (code, told, err) == (2, "", f"workbench: {out}: No such file or directory\n")
+    root, out = tmp_path / "none", tmp_path / "instructions.jsonl"
+    code, told, err = run("train", "instructions", "bird-train", "--root", root, "--out", out)
+    assert (code, told) == (2, "")
+    assert err.startswith(f"workbench: {root}: no such folder; give the one where")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_instructions_keep_to_the_dollars(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    command = ("train", "instructions", "bundled-train", "--limit", 1, "--dollars", 0)
+    out = tmp_path / "instructions.jsonl"
+    code, told, err = run(*command, "--model", "openai/gpt-4o-mini", "--out", out)
+    assert (code, told) == (2, "")
+    assert "the budget of $0.0000 is reached" in err

@@ -1,15 +1,25 @@
 """MAC-SQL's agent-instruction data: the calls behind right answers, and no others."""
 
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
 from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.bundled import load_bundled
 from workbench.db.execute import Executor
+from workbench.evaluate.judge import judge
+from workbench.generate.decomposer import Decomposer
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
+from workbench.pool import chosen
 from workbench.store import Store
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.system import solve
 from workbench.train.conversations import read_conversations
-from workbench.train.instructions import export, instructions
+from workbench.train.export import write
+from workbench.train.instructions import instructions
 
 RIGHT = "Sub question 1: ...\n```sql\nSELECT count(*) FROM {}\n```"
 TABLES = {"zoo": "animal", "shop": "item", "pond": "fish"}
@@ -21,45 +31,118 @@ class Counting:
     def __init__(self):
         self.calls = 0
 
-    def __call__(self, request, key, url, seconds):
+    def __call__(self, request, *told):
         self.calls += 1
         table = next(
             t for t in TABLES.values() if f"# Table: {t}" in request.messages[1]["content"]
         )
-        return Scripted([RIGHT.format(table)])(request, key, url, seconds)
+        return self.reply(RIGHT.format(table), request, *told)
+
+    def reply(self, text, *told):
+        return Scripted([text])(*told)
 
 
-def test_right_answers_are_exported_as_chats_that_end_with_the_reply(tmp_path, tiny):
-    benchmark = load_bird(tiny.write_bird(tmp_path / "bird"))
-    system = mac_sql("m/x")
-    model = Counting()
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
-        lab = Lab(Client(store, send=model), executor, benchmark.database)
-        for question in benchmark.questions:
-            solve(system, question, lab)
-        run = model.calls
-        found = list(instructions(benchmark, system, lab))
-        assert model.calls == run  # all from the cache
+@pytest.fixture
+def benchmark(tmp_path, tiny):
+    return load_bird(tiny.write_bird(tmp_path / "bird"))
+
+
+@pytest.fixture
+def lab_of(tmp_path, benchmark):
+    """A lab in which a model answers; each test's labs share a lab book."""
+
+    @contextmanager
+    def lab_of(model, of=benchmark):
+        with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+            client = Client(store, send=model) if model else Client(store)
+            yield Lab(client, executor, of.database)
+
+    return lab_of
+
+
+def test_right_answers_are_told_as_chats_that_end_with_the_reply(benchmark, lab_of, tmp_path):
+    with lab_of(Counting()) as lab:
+        found = instructions(benchmark, mac_sql("m/x"), lab)
     # Of the four questions about each database the first asks for the count.
-    assert [record.question_id for record in found] == ["0", "4", "8"]
-    assert {record.agent for record in found} == {"generate/decomposer"}
-    assert export(iter(found), tmp_path / "out.jsonl") == 3
+    told = [(talk.question_id, talk.db_id, talk.agent) for talk in found]
+    assert told == [
+        (number, db_id, "generate/decomposer")
+        for number, db_id in (("0", "zoo"), ("4", "shop"), ("8", "pond"))
+    ]
+    assert write(found, tmp_path / "out.jsonl", "huggingface") == 3
     first = read_conversations(tmp_path / "out.jsonl")[0]
     assert [message["role"] for message in first] == ["system", "user", "assistant"]
     assert first[-1]["content"] == RIGHT.format("animal")
 
 
-def test_every_agent_of_a_run_has_its_calls_there(tmp_path, tiny):
-    benchmark = load_bird(tiny.write_bird(tmp_path / "bird"))
-    broken = "SELECT count(*) FROM animals"
+def test_what_a_run_has_paid_is_not_paid_again(benchmark, lab_of):
+    model, system = Counting(), mac_sql("m/x")
+    with lab_of(model) as lab:
+        for question in benchmark.questions:
+            solve(system, question, lab)
+        run = model.calls
+        assert instructions(benchmark, system, lab)
+    assert model.calls == run > 0
 
+
+def test_every_agent_that_had_a_part_has_its_calls_there(benchmark, lab_of):
     class Stumbling(Counting):
-        def __call__(self, request, key, url, seconds):
+        def __call__(self, request, *told):
             if request.prompt == "generate/decomposer":
-                return Scripted([broken])(request, key, url, seconds)
-            return super().__call__(request, key, url, seconds)
+                return self.reply("SELECT count(*) FROM animals", request, *told)
+            return super().__call__(request, *told)
 
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
-        lab = Lab(Client(store, send=Stumbling()), executor, benchmark.database)
-        found = list(instructions(benchmark, mac_sql("m/x"), lab))
-    assert [record.agent for record in found] == ["generate/decomposer", "fix/refiner"] * 3
+    with lab_of(Stumbling()) as lab:
+        found = instructions(benchmark, mac_sql("m/x"), lab)
+    assert [talk.agent for talk in found] == ["generate/decomposer", "fix/refiner"] * 3
+
+
+def test_a_candidate_that_answers_otherwise_than_the_right_one_is_left_out(benchmark, lab_of):
+    class Wavering(Counting):
+        def __call__(self, request, *told):
+            if request.sample == 1:
+                return self.reply("```sql\nSELECT 0\n```", request, *told)
+            return super().__call__(request, *told)
+
+    three = replace(mac_sql("m/x"), generate=(Decomposer("m/x", samples=3),))
+    with lab_of(Wavering()) as lab:
+        found = instructions(benchmark, three, lab)
+    answers = [talk.messages[-1]["content"] for talk in found if talk.db_id == "zoo"]
+    assert answers == [RIGHT.format("animal")] * 2
+
+
+def test_a_reply_that_was_cut_off_is_left_out(benchmark, lab_of):
+    class Limited(Counting):
+        def reply(self, text, *told):
+            reply = super().reply(text, *told)
+            reply["choices"][0]["finish_reason"] = "length"
+            return reply
+
+    with lab_of(Limited()) as lab:
+        assert instructions(benchmark, mac_sql("m/x"), lab) == []
+
+
+def test_whoever_watches_the_lab_is_told_as_before(benchmark, lab_of):
+    seen = []
+    with lab_of(Counting()) as lab:
+        watched = replace(lab, watch=lambda request, data: seen.append((request.question, data)))
+        instructions(benchmark, mac_sql("m/x", tries=0), watched)
+    assert {question for question, _ in seen} == {question.id for question in benchmark.questions}
+    assert all("question" in data for _, data in seen)
+
+
+def test_of_the_embedded_models_answers_exactly_the_right_ones_are_kept(lab_of):
+    train = load_bundled("train")
+    few = replace(train, questions=train.questions[4:9])
+    system, told = mac_sql(), []
+    with lab_of(None, few) as lab:
+        found = instructions(few, system, lab, progress=lambda *how_far: told.append(how_far))
+        answers = chosen("mac", [solve(system, question, lab) for question in few.questions])
+        verdicts = judge(few, answers, lab.executor)
+    right = verdicts.loc[verdicts["ex_bird"] == 1.0, "question_id"].tolist()
+    assert 0 < len(right) < len(few.questions)
+    assert list(dict.fromkeys(talk.question_id for talk in found)) == right
+    for question_id in right:
+        agents = {talk.agent for talk in found if talk.question_id == question_id}
+        assert agents >= {"prune/mac_selector", "generate/decomposer"}
+    assert told[-1] == (5, 5)

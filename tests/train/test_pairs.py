@@ -1,4 +1,4 @@
-"""Pairs to learn from, and the three forms in which they are written."""
+"""Pairs to learn from, the chats that they become, and the three forms in which these are written."""
 
 import json
 import re
@@ -94,10 +94,14 @@ def test_the_hint_comes_after_the_questions_own(small):
 def test_a_conversation_is_the_judges_prompt_and_its_answer(small):
     pairs = made(small, "poor", "good")
     talks = list(conversations(small.lab, pairs))
-    assert [[said["role"] for said in talk] for talk in talks] == [
+    assert [[said["role"] for said in talk.messages] for talk in talks] == [
         ["system", "user", "assistant"]
     ] * len(pairs)
-    for pair, (_, asked, answer) in zip(pairs, talks, strict=True):
+    for pair, talk in zip(pairs, talks, strict=True):
+        question = pair.context.question
+        told = (talk.question_id, talk.db_id, talk.agent)
+        assert told == (question.id, question.db_id, "select/pairwise")
+        _, asked, answer = talk.messages
         assert answer["content"] == pair.right
         shown = re.findall(r"Query:\n```sql\n(.*?)\n```", asked["content"], re.DOTALL)
         assert shown == [pair.first.candidate.sql, pair.second.candidate.sql]
@@ -105,7 +109,8 @@ def test_a_conversation_is_the_judges_prompt_and_its_answer(small):
 
 def test_a_prompt_shows_the_union_of_the_schemas_that_the_two_queries_use(small):
     pair = next(p for p in made(small, "poor", "good") if p.context.question.id == "5")
-    ((_, asked, _),) = conversations(small.lab, [pair])
+    (talk,) = conversations(small.lab, [pair])
+    _, asked, _ = talk.messages
     schema = re.search(r"```sql\n(CREATE.*?)```", asked["content"], re.DOTALL)[1]
     assert "label" in schema
     assert "price" in schema
@@ -117,14 +122,29 @@ def test_openai_and_hugging_face_read_messages(small, tmp_path, form):
     pairs = made(small, "poor", "good")
     talks = list(conversations(small.lab, pairs))
     assert write(talks, path, form) == len(pairs)
-    assert read_conversations(path) == talks
+    assert read_conversations(path) == [talk.messages for talk in talks]
+
+
+def test_where_it_is_from_stands_beside_messages_for_hugging_face_alone(small, tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    talk = next(conversations(small.lab, made(small, "poor", "good")))
+    write([talk], path, "huggingface")
+    assert json.loads(path.read_text()) == {
+        "question_id": talk.question_id,
+        "db_id": talk.db_id,
+        "agent": "select/pairwise",
+        "messages": list(talk.messages),
+    }
+    write([talk], path, "openai")
+    assert json.loads(path.read_text()) == {"messages": list(talk.messages)}
 
 
 def test_gemini_reads_contents_with_the_system_apart(small, tmp_path):
     path = tmp_path / "pairs.jsonl"
     talks = list(conversations(small.lab, made(small, "poor", "good")))
     write(talks, path, "gemini")
-    for (system, asked, answer), line in zip(talks, path.read_text().splitlines(), strict=True):
+    for talk, line in zip(talks, path.read_text().splitlines(), strict=True):
+        system, asked, answer = talk.messages
         assert json.loads(line) == {
             "systemInstruction": {"role": "system", "parts": [{"text": system["content"]}]},
             "contents": [

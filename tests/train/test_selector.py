@@ -130,6 +130,31 @@ def test_one_database_cannot_be_cross_validated(small):
         cross_validate([case for case in small.cases if case.db_id == "zoo"])
 
 
+def only_mixed_on(small, database):
+    """The cases, of which only that database's have a right and a wrong result."""
+    return [
+        case if case.db_id == database else replace(case, right=(True,) * len(case.right))
+        for case in small.cases
+    ]
+
+
+def test_a_database_without_which_nothing_is_taught_is_left_out_of_calibration_alone(small):
+    assert Learner()(only_mixed_on(small, "zoo")).votes > 0
+
+
+def test_cross_validation_says_which_database_it_cannot_do_without(small):
+    with pytest.raises(
+        BadInputError, match="leaves out zoo, and on the other databases no question"
+    ):
+        cross_validate(only_mixed_on(small, "zoo"), halvings=1)
+
+
+def test_questions_of_different_databases_may_have_one_id(small):
+    found = [replace(case, majority=place == 0) for place, case in enumerate(small.cases)]
+    alike = [replace(case, question_id="1") for case in found]
+    assert cross_validate(alike, halvings=2) == cross_validate(found, halvings=2)
+
+
 def test_belief_is_shared_out_and_never_certain():
     assert beliefs([]) == []
     assert beliefs([3.0]) == pytest.approx(beliefs([900.0, 0.0])[:1])

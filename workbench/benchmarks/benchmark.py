@@ -1,7 +1,7 @@
 """What every benchmark comes down to: questions, gold queries kept apart, and a folder of databases."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from typing import Any, Literal
 import orjson
 
 from workbench.canonical import content_hash
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 from workbench.types import Gold, Question, Schema
 
 _DB_ID = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
@@ -53,12 +53,23 @@ class Benchmark:
         return content_hash("questions", [self.questions, golds])
 
 
+def some(questions: Sequence[Question], limit: int | None) -> list[Question]:
+    """That many of the questions, spread evenly; all of them where no limit is given."""
+    if limit is None:
+        return list(questions)
+    if type(limit) is not int or limit < 1:
+        raise BadInputError(
+            f"limit is {limit!r}: it must be a number of questions, 1 or more, or None"
+        )
+    limit = min(limit, len(questions))
+    return [questions[place * len(questions) // limit] for place in range(limit)]
+
+
 def read_json(path: Path) -> Any:
     """A JSON file, or one clear line on why it is none."""
     try:
-        return orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
+        with naming(path):
+            return orjson.loads(path.read_bytes())
     except ValueError as error:
         raise BadInputError(f"{path}: not JSON ({error})") from error
 

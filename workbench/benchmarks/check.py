@@ -8,13 +8,7 @@ from workbench.db.catalog import describe
 from workbench.db.execute import Executor
 from workbench.db.quoting import quote
 from workbench.db.schema import read_schema
-from workbench.db.sql.features import features
-
-_SLICES = {
-    "join": "join", "aggregate": "aggregation", "order and limit": "limit", "group by": "group_by",
-    "having": "having", "distinct": "distinct", "nested query": "nested", "case": "control_flow",
-    "arithmetic": "math_compute", "function": "scalar_function",
-}  # fmt: skip
+from workbench.db.sql.features import NAMES, features
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +43,7 @@ def check(benchmark: Benchmark, executor: Executor) -> Report:
             complaints.append(f"question {question.id}: the same as {first}")
         asked.setdefault((question.db_id, text), question.id)
         if found := features(gold.sql):
-            made_of.update(name for name, field in _SLICES.items() if getattr(found, field))
+            made_of.update(name for field, name in NAMES.items() if getattr(found, field))
         else:
             complaints.append(f"question {question.id}: the gold query cannot be read")
     databases = []
@@ -68,6 +62,6 @@ def check(benchmark: Benchmark, executor: Executor) -> Report:
         tuple(databases),
         tuple(Counter(gold.difficulty for gold in golds).most_common()),
         sum(bool(question.evidence) for question in benchmark.questions),
-        tuple((name, made_of[name]) for name in _SLICES),
+        tuple((name, made_of[name]) for name in NAMES.values()),
         tuple(complaints),
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 
 _BIRD = "\t----- bird -----\t"
 # In files that carry gold beside the prediction, `sql` and `query` are gold's names: they come last.
@@ -43,9 +43,8 @@ class Prediction:
 def read_predictions(path: Path, benchmark: Benchmark) -> list[Prediction]:
     """What the file says, at least one prediction; the benchmark only helps to tell a db_id from SQL."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
+        with naming(path):
+            text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInputError(
             f"{path}: not UTF-8 text ({error.reason} at byte {error.start})"

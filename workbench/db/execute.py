@@ -125,7 +125,7 @@ class Executor:
             known[key] = told(answer)
             if self._store and self.remembers and not answer.get("passing"):
                 place, sql = places[key]
-                keep(self._store, [(key, contents[place], sql, answer)], limits)
+                keep(self._store, key, contents[place], sql, limits, answer)
             if progress:
                 progress(times[key])
         return [known[key] for key in keys]

@@ -2,7 +2,7 @@
 
 import zlib
 from base64 import b64decode
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from hashlib import sha256
 from typing import Any
 
@@ -60,28 +60,24 @@ def recall_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
     )
 
 
-def keep(store: Store, fresh: Iterable[tuple[str, str, str, Answer]], limits: Limits) -> None:
-    """Write (key, database content, SQL, answer) rows, all in one transaction."""
-    bounds = canonical(limits).decode()
+def keep(store: Store, key: str, content: str, sql: str, limits: Limits, answer: Answer) -> None:
+    """Write what a query answered on that content of a database."""
     with store.write(paid=False) as book:
-        book.executemany(
+        book.execute(
             "INSERT OR IGNORE INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (
-                    key,
-                    content,
-                    sql,
-                    bounds,
-                    answer["status"],
-                    answer.get("fingerprint", ""),
-                    answer.get("row_count", 0),
-                    answer.get("truncated", False),
-                    answer["seconds"],
-                    answer.get("error", ""),
-                    orjson.dumps(answer.get("columns", [])).decode(),
-                    _stored(answer["rows"]),
-                )
-                for key, content, sql, answer in fresh
+                key,
+                content,
+                sql,
+                canonical(limits).decode(),
+                answer["status"],
+                answer.get("fingerprint", ""),
+                answer.get("row_count", 0),
+                answer.get("truncated", False),
+                answer["seconds"],
+                answer.get("error", ""),
+                orjson.dumps(answer.get("columns", [])).decode(),
+                _stored(answer["rows"]),
             ),
         )
 

@@ -13,13 +13,14 @@ first row, its R-VES includes the opening.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
+from workbench.evaluate.stats import Interval, mean_interval
 
 _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5), (0.0, 0.25))
 
@@ -87,6 +88,17 @@ def ves(ratios: Iterable[float | None]) -> float:
     with a slow gold query can lift it far above 100.
     """
     return _mean_percent([math.sqrt(_valid(ratio)) for ratio in ratios])
+
+
+def ves_interval(ratios: Sequence[float | None], clusters: Sequence[str]) -> Interval:
+    """VES as a share, and its interval; `clusters` gives each question's database.
+
+    The interval is that of the scores as shares of the highest one: a score has no upper bound of its own.
+    """
+    scores = [math.sqrt(_valid(ratio)) for ratio in ratios]
+    most = max([1.0, *scores])
+    found = mean_interval([score / most for score in scores], clusters)
+    return replace(found, mean=found.mean * most, low=found.low * most, high=found.high * most)
 
 
 def r_ves(ratios: Iterable[float | None]) -> float:

@@ -5,6 +5,7 @@ answers is compared once. A gold query that fails is counted apart (`gold_status
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -136,6 +137,20 @@ def bird_verdicts(
         question_id: tuple([found[gold] != "" and found[n] == found[gold] for n in predicted])
         for question_id, (gold, predicted) in asked.items()
     }
+
+
+def own_verdicts(
+    benchmark: Benchmark, pool: Pool, executor: Executor
+) -> dict[str, tuple[bool, ...]]:
+    """As `bird_verdicts`, by the benchmark's own execution accuracy: on Spider by that of Spider."""
+    if benchmark.family == "bird":
+        return bird_verdicts(benchmark, pool, executor)
+    asked = tuple(question for question in benchmark.questions if pool.trials.get(question.id))
+    right: dict[str, list[bool]] = {question.id: [] for question in asked}
+    for row in judge(replace(benchmark, questions=asked), pool, executor).itertuples():
+        if row.status != "missing":
+            right[str(row.question_id)].append(bool(row.ex_spider == 1))
+    return {question_id: tuple(verdicts) for question_id, verdicts in right.items()}
 
 
 _MISSING = {

@@ -3,50 +3,41 @@
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.sql.features import features
+from workbench.db.sql.features import NAMES, features
 from workbench.evaluate.bounds import curve
 from workbench.evaluate.judge import METRICS
 from workbench.evaluate.stats import Comparison, compare, mean_interval
 
 # The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
-_SLICES = {
-    "join": "JOIN",
-    "group_by": "GROUP BY",
-    "having": "HAVING",
-    "order_by": "ORDER BY",
-    "limit": "LIMIT",
-    "distinct": "DISTINCT",
-    "aggregation": "aggregation",
-    "nested": "nested query",
-    "set_operation": "set operation",
-    "case": "CASE",
-    "window": "window",
-    "math_compute": "arithmetic",
-    "like": "LIKE",
-    "logical_connecter": "AND or OR",
-}
+_SLICES = (
+    "join", "group_by", "having", "order_by", "limit", "distinct", "aggregation", "nested",
+    "set_operation", "case", "window", "math_compute", "like", "logical_connecter",
+)  # fmt: skip
 
 
 def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
     """Means in percent by generator, and by the column `by` within it if one is given.
 
-    `ex_bird_low` and `ex_bird_high` are the 95% interval clustered by database. `failed` counts answers
+    Every one of the `n` questions weighs alike, however many answers it has. `ex_bird_low` and `ex_bird_high` are the 95% interval clustered by database. `failed` counts answers
     that did not run to their end, `missing` questions without an answer (both are wrong answers), and
     `gold_failed` those whose gold query did not run to its end.
     """
     rows = []
     keys = ["generator", by] if by else ["generator"]
     for names, group in verdicts.groupby(keys, sort=False):
-        interval = mean_interval(group["ex_bird"].tolist(), group["db_id"].tolist())
+        measured = [name for name in METRICS if group[name].notna().all()]
+        told = dict.fromkeys(measured, "mean") | {"db_id": "first"}
+        asked = group.groupby("question_id", sort=False).agg(told)
+        interval = mean_interval(asked["ex_bird"].tolist(), asked["db_id"].tolist())
         rows.append(
             dict(zip(keys, names, strict=True))
             | {
-                "n": len(group),
+                "n": len(asked),
                 "ex_bird": 100 * interval.mean,
                 "ex_bird_low": 100 * interval.low,
                 "ex_bird_high": 100 * interval.high,
             }
-            | {name: 100 * group[name].mean() for name in METRICS[1:] if group[name].notna().all()}
+            | {name: 100 * asked[name].mean() for name in measured[1:]}
             | {
                 "failed": int((~group["status"].isin(["ok", "empty", "missing"])).sum()),
                 "missing": int((group["status"] == "missing").sum()),
@@ -62,22 +53,29 @@ def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
     for question_id, gold in benchmark.golds.items():
         found = features(gold.sql)
         names[question_id] = (
-            [name for field, name in _SLICES.items() if getattr(found, field)] or ["none of these"]
+            [NAMES[field] for field in _SLICES if getattr(found, field)] or ["none of these"]
             if found
             else ["unreadable"]
         )
     sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode("feature")
-    order = [*_SLICES.values(), "none of these", "unreadable"]
+    order = [*(NAMES[field] for field in _SLICES), "none of these", "unreadable"]
     return sliced.sort_values("feature", key=lambda column: column.map(order.index), kind="stable")
 
 
 def pool_bounds(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Lower and upper bound of selection among k of all candidates, for every k, in percent."""
+    """Lower and upper bound of selection among k of all candidates, for every k, in percent.
+
+    A question that nobody answered is wrong at every k.
+    """
     right = {
         str(question_id): group["ex_bird"].tolist()
         for question_id, group in verdicts.groupby("question_id", sort=False)
     }
-    return pd.DataFrame(curve(right))
+    answered = set(verdicts.loc[verdicts["status"] != "missing", "question_id"])
+    wrong = [0.0] * max(map(len, right.values()), default=0)
+    return pd.DataFrame(
+        curve({key: one if key in answered else wrong for key, one in right.items()})
+    )
 
 
 def compare_generators(

@@ -13,7 +13,8 @@ from workbench.experiment.manifest import write_manifest
 from workbench.experiment.preview import cost
 from workbench.experiment.reproduce import plan, run
 from workbench.llm.budget import dollars
-from workbench.llm.commands import preview as calls_preview
+from workbench.llm.client import Client
+from workbench.llm.preview import preview_file
 from workbench.store import Store
 from workbench.study.settings import load_experiment
 from workbench.study.trace import trace as trace_back
@@ -28,7 +29,9 @@ _SHOWN = 10  # candidates that trace shows unless it is told to show all
 )
 @click.option("--limit", type=click.IntRange(1), help="Only so many questions, spread evenly.")
 @click.option(
-    "--at-once", type=click.IntRange(1), help="Notebooks at a time; as many as processors."
+    "--at-once",
+    type=click.IntRange(1),
+    help="Notebooks at a time: as many as processors, one where a budget is kept to.",
 )
 @click.option("--again", is_flag=True, help="Run unchanged notebooks, too; from the cache.")
 def reproduce(
@@ -49,10 +52,12 @@ def reproduce(
             flush=True,
         )
     display = Display()
+    if told.dollars is not None or told.calls is not None:
+        at_once = 1  # a kernel knows what was spent before it began
     records = run(jobs, figures, at_once=at_once, again=again, watch=display)
     display(jobs)
     failed = [job for job in jobs if job.state not in {"done", "unchanged"}]
-    manifest = write_manifest(told, records, [job.name for job in failed])
+    manifest = write_manifest(told, records, [job.name for job in failed], limit)
     calls, hits = sum(job.total("calls") for job in jobs), sum(job.total("hits") for job in jobs)
     spent = sum(job.total("dollars") for job in jobs)
     print(f"{calls:,.0f} calls, {hits:,.0f} answers held, {dollars(spent)}")
@@ -70,17 +75,20 @@ def reproduce(
 
 @click.command()
 @click.argument("experiment")
-@click.option("--questions", default=3, show_default=True, help="How many to try it with.")
+@click.option(
+    "--questions",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="How many to try it with.",
+)
 @click.option("--api-base", default="", help="For a file of calls: the server's address.")
 @click.option(
     "--book",
     type=click.Path(path_type=Path, dir_okay=False),
     help="For a file of calls: the lab book.",
 )
-@click.pass_context
-def preview(
-    context: click.Context, experiment: str, questions: int, api_base: str, book: Path | None
-) -> None:
+def preview(experiment: str, questions: int, api_base: str, book: Path | None) -> None:
     """Say what EXPERIMENT would ask, cost and take before it is run.
 
     EXPERIMENT is a name in the folder experiments, or a YAML file: its notebooks are tried with a few
@@ -94,7 +102,8 @@ def preview(
     if Path(experiment).suffix == ".jsonl" or (
         Path(experiment).is_file() and not experiment.endswith((".yaml", ".yml"))
     ):
-        context.invoke(calls_preview, experiment=Path(experiment), api_base=api_base, book=book)
+        with Store(book) as store:
+            print(preview_file(Client(store, api_base=api_base), Path(experiment)))
         return
     os.environ["WORKBENCH_PREVIEW"] = str(questions)
     told = load_experiment(experiment)
@@ -126,12 +135,18 @@ def preview(
 def trace(data: Path, row: int, everything: bool) -> None:
     """Show what is behind a number: the SQL and the calls that ROW of DATA was counted from.
 
-    DATA is the .csv beside a figure or table, and its rows are counted from 0. `workbench cache export
-    FILE.jsonl --keys KEYS` writes calls out in full.
+    DATA is the .csv beside a figure or table, and its rows are counted from 0. Where nothing is behind a
+    row, it says why. `workbench cache export FILE.jsonl --keys KEYS` writes calls out in full.
     """
     with Store() as store:
         told, found = trace_back(data, row, store)
-    print(", ".join(f"{name} {value}" for name, value in told.items()))
+    print(", ".join(f"{k} {value}" for k, value in told.items() if value and k != "question_ids"))
+    if not found:
+        none = "no question" if told.get("question_ids") == "" else "nothing of its run"
+        print(f"{none} is what this row counts, so there is no SQL behind it")
+        return
+    if "stage" in told:
+        print("counted from what pruning left of the schemas; what was then answered:")
     asked = {one.question_id for one in found}
     calls = {key for one in found for key in one.calls}
     print(f"{len(found):,} candidates for {len(asked):,} questions, {len(calls):,} calls\n")

@@ -64,7 +64,10 @@ def pieces(folder: Path) -> list[Piece]:
 
 
 def write_gallery(figures: Path) -> Path:
-    """`README.md` in the folder of all figures: a part for each experiment that drew some."""
+    """`README.md` in the folder of all figures: a part for each experiment that drew some.
+
+    Trials of fewer questions, in folders like `embedded-3`, have none.
+    """
     lines = [
         "# Figures",
         "",
@@ -72,6 +75,8 @@ def write_gallery(figures: Path) -> Path:
         "where that comes from (`NAME.json`). `make reproduce` makes all of it again.",
     ]
     for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
+        if re.search(r"-\d+$", folder.name):
+            continue
         if found := pieces(folder):
             lines += ["", f"## {folder.name}", "", *_markdown(found)]
     path = figures / "README.md"

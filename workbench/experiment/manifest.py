@@ -9,6 +9,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -63,21 +64,45 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
-def place(name: str, notebook: str) -> Path:
-    """Where the executed notebook of an experiment lies; its record is the .json beside it."""
-    return home() / "runs" / name / f"{notebook.replace('/', '-')}.ipynb"
+def folder(experiment: Experiment, limit: int | None) -> Path:
+    """Where an experiment leaves what it ran; a trial of so many questions has one of its own."""
+    return home() / "runs" / (experiment.name if limit is None else f"{experiment.name}-{limit}")
+
+
+def place(experiment: Experiment, limit: int | None, notebook: str) -> Path:
+    """Where an executed notebook lies; its record is the .json beside it."""
+    return folder(experiment, limit) / f"{notebook.replace('/', '-')}.ipynb"
 
 
 def common(experiment: Experiment) -> str:
-    """A hash of what all notebooks of an experiment depend on: code, data, labels, settings, libraries."""
+    """A hash of what all notebooks of an experiment depend on: code, data, labels, settings, libraries.
+
+    The files that settings name belong to it: prompts, predictions, weights, another benchmark.
+    """
     told = replace(experiment, notebooks={}, about="")
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
     databases = {
         db: file_state(benchmark.database(db))[0] for db in {q.db_id for q in benchmark.questions}
     }
     labels = {p.name: digest(p) for p in sorted((home() / "labels").glob("*.jsonl"))}
-    facts = [repr(told), code(), benchmark.fingerprint(), databases, labels, versions()]
+    named = [told.folder / text for option in told.options.values() for text in _texts(option)]
+    files = [files_at(path) for path in (*named, told.prompts) if path]
+    facts = [repr(told), code(), benchmark.fingerprint(), databases, labels, files, versions()]
     return content_hash("experiment", facts)
+
+
+def _texts(option: object) -> list[str]:
+    several = option if isinstance(option, list) else [option]
+    return [text for text in several if isinstance(text, str) and text]
+
+
+def files_at(path: Path) -> list[list[str | int]]:
+    """Name, size and time of every file at a path; none where a setting is no path."""
+    with suppress(OSError):  # a text may be too long for a name
+        found = [path, *sorted(path.rglob("*"))]
+        stats = [(p.relative_to(path).as_posix(), p.stat()) for p in found if p.is_file()]
+        return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+    return []
 
 
 def key(shared: str, notebook: Path, parameters: Mapping[str, Any]) -> str:
@@ -108,11 +133,20 @@ def commit() -> str:
 
 
 def write_manifest(
-    experiment: Experiment, records: Sequence[Record], failed: Iterable[str]
+    experiment: Experiment, records: Sequence[Record], failed: Iterable[str], limit: int | None
 ) -> Path:
-    """The manifest of what stands after a run: everything that a number in a figure can be traced to."""
-    path = home() / "runs" / experiment.name / "manifest.json"
+    """The manifest of what stands after a run: everything that a number in a figure can be traced to.
+
+    Of a notebook that was not asked for it tells what its last run left.
+    """
+    path = folder(experiment, limit) / "manifest.json"
     path.parent.mkdir(parents=True, exist_ok=True)
+    ran = {record.notebook: record for record in records}
+    others = {
+        name: Record.load(place(experiment, limit, name).with_suffix(".json"))
+        for name in experiment.notebooks
+    }
+    stand = [found for name, old in others.items() if (found := ran.get(name, old))]
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
     told = {
         "experiment": experiment.name,
@@ -124,8 +158,9 @@ def write_manifest(
         "questions": benchmark.fingerprint(),
         "model": experiment.model,
         "models": dict(experiment.models),
-        "dollars": sum(record.dollars for record in records),
-        "notebooks": [asdict(record) for record in records],
+        "limit": limit,
+        "dollars": sum(record.dollars for record in stand),
+        "notebooks": [asdict(record) for record in stand],
         "failed": list(failed),
     }
     path.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -3,6 +3,7 @@
 Kernels talk over pipes in a fresh folder: ports of many kernels started at once collide.
 """
 
+import ast
 import os
 import re
 import signal
@@ -110,7 +111,7 @@ papermill_engines.register("workbench", _Engine)
 
 
 def parameters_of(notebook: Path) -> Mapping[str, Any]:
-    """The names that its cell tagged `parameters` gives."""
+    """What its cell tagged `parameters` gives, by name: each with `default` and `help`, its comment."""
     found: Mapping[str, Any] = papermill.inspect_notebook(str(notebook))
     return found
 
@@ -118,7 +119,9 @@ def parameters_of(notebook: Path) -> Mapping[str, Any]:
 def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
     """A parameter that the notebook does not have is an error; Papermill would only warn.
 
-    So is one that is called a secret: Papermill writes parameters into the notebook that it leaves.
+    So is a value that is not of the default's kind, and a number of things below 1: what it would spoil
+    may come late in the notebook. None will do where the default is None, or the comment speaks of it. One
+    that is called a secret is refused, since Papermill writes parameters into the notebook that it leaves.
     """
     if secret := next(filter(_SECRET.search, given), None):
         raise BadInputError(
@@ -130,6 +133,30 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
         raise BadInputError(
             f"{notebook.name} has no parameter {', '.join(odd)}; there are {', '.join(known) or 'none'}"
         )
+    for name, value in given.items():
+        default = ast.literal_eval(known[name]["default"])
+        unset = default is None or "None" in known[name]["help"]
+        if default is not None and not (unset and value is None) and not _fits(value, default):
+            raise BadInputError(
+                f"{notebook.name}: {name} is {value!r:.60}; it must be {_kind(default)}"
+                f"{' or null' if unset else ''}"
+            )
+
+
+def _fits(value: Any, default: Any) -> bool:
+    if isinstance(default, list):
+        return isinstance(value, list) and value != [] and all(_fits(v, default[0]) for v in value)
+    if isinstance(default, float):
+        return type(value) in {int, float}
+    return type(value) is type(default) and (type(default) is not int or value >= min(default, 1))
+
+
+def _kind(default: Any) -> str:
+    if isinstance(default, list):
+        return f"a list, each {_kind(default[0])}"
+    if type(default) is int:
+        return f"a whole number from {min(default, 1)} on"
+    return {float: "a number", str: "a text"}.get(type(default), f"like {default!r}")
 
 
 def execute(

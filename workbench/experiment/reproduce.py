@@ -71,7 +71,6 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
             f"{', '.join(experiment.notebooks) or 'none'}"
         )
     shared = common(experiment)
-    name = experiment.name if limit is None else f"{experiment.name}-{limit}"
     jobs = []
     for notebook, told in experiment.notebooks.items():
         path = folder / f"{notebook}.ipynb"
@@ -87,7 +86,13 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
         if only and notebook not in only:
             continue
         jobs.append(
-            Job(notebook, path, parameters, key(shared, path, parameters), place(name, notebook))
+            Job(
+                notebook,
+                path,
+                parameters,
+                key(shared, path, parameters),
+                place(experiment, limit, notebook),
+            )
         )
     return jobs
 
@@ -101,7 +106,9 @@ def run(
     environment: Mapping[str, str] = MappingProxyType({}),
     watch: Callable[[Sequence[Job]], None] | None = None,
 ) -> list[Record]:
-    """Run the jobs; each says what came of it. The records are of those that stand.
+    """Run the jobs, as many at once as there are processors; each says what came of it.
+
+    The records are of those that stand.
 
     `again` runs the unchanged ones as well, `environment` is what kernels find in theirs. `watch` is told of all jobs, twice a second.
     """

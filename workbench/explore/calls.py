@@ -14,6 +14,7 @@ from workbench.report.markup import Html, fold, heading, line, pre, view
 from workbench.store import Store
 from workbench.types import Completion, Request, Usage
 
+LISTED = 200
 Order = Literal["newest", "dearest", "longest", "slowest"]
 _ORDERS = {
     "newest": "created DESC",
@@ -21,6 +22,7 @@ _ORDERS = {
     "longest": "input_tokens + output_tokens DESC",
     "slowest": "seconds DESC",
 }
+_MEANT = "(? = '' OR prompt = ?) AND (? = '' OR model = ?) AND instr(lower(text), lower(?))"
 _COLUMNS = (
     "created", "prompt", "model", "sample", "input_tokens", "output_tokens", "dollars", "seconds",
     "finish_reason", "reply", "key",
@@ -38,19 +40,27 @@ def calls_table(
     model: str = "",
     text: str = "",
     order: Order = "newest",
-    limit: int = 200,
+    limit: int = LISTED,
 ) -> pd.DataFrame:
     """One row a call, in that order and no more than the limit. `text` is looked for in replies."""
+    if order not in _ORDERS:
+        raise BadInputError(f"no order {order!r}; there are {', '.join(_ORDERS)}")
     rows = store.read(
         "SELECT created, prompt, model, sample, input_tokens, output_tokens, cost, seconds, "
-        "finish_reason, substr(text, 1, 120), key FROM calls WHERE (? = '' OR prompt = ?) AND "
-        "(? = '' OR model = ?) AND instr(lower(text), lower(?)) "
+        f"finish_reason, substr(text, 1, 120), key FROM calls WHERE {_MEANT} "
         f"ORDER BY {_ORDERS[order]}, key LIMIT ?",
         [prompt, prompt, model, model, text, limit],
     )
     found = pd.DataFrame(rows, columns=list(_COLUMNS))
     found["created"] = pd.to_datetime(found["created"], unit="s", utc=True).dt.floor("s")
     return found
+
+
+def count(store: Store, prompt: str = "", model: str = "", text: str = "") -> int:
+    """How many calls `calls_table` would list if it had no limit."""
+    query = f"SELECT count(*) FROM calls WHERE {_MEANT}"
+    ((number,),) = store.read(query, [prompt, prompt, model, model, text])
+    return int(number)
 
 
 def open_call(store: Store, key: str) -> Call:

@@ -1,7 +1,6 @@
 """Two prompts, replies or runs side by side: what differs, and which questions flipped."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.sql.reply import extract_sql
-from workbench.evaluate.judge import judge
+from workbench.evaluate.judge import own_verdicts
 from workbench.explore.steps import Step
 from workbench.lab import Lab
 from workbench.pool import pool_of
@@ -50,13 +49,12 @@ def text(request: Request) -> str:
 def verdicts(
     lab: Lab, benchmark: Benchmark, steps: Sequence[Step], answers: Sequence[Completion]
 ) -> pd.DataFrame:
-    """One row a question: the SQL in the reply to its step, and whether it is right."""
-    asked = {step.request.question: step for step in steps}
-    part = replace(benchmark, questions=tuple(q for q in benchmark.questions if q.id in asked))
+    """One row a step, each of another question: the SQL in the reply, and whether it is right."""
     trials = [Trial(Candidate(extract_sql(answer.text).sql, "reply")) for answer in answers]
-    found = judge(part, pool_of(zip(asked, trials, strict=True)), lab.executor)
-    metric = "ex_spider" if benchmark.family == "spider" else "ex_bird"
-    return found[["question_id", "sql"]].assign(correct=found[metric] == 1.0)
+    asked = list(zip((step.request.question for step in steps), trials, strict=True))
+    right = own_verdicts(benchmark, pool_of(asked), lab.executor)
+    rows = [(key, trial.candidate.sql, *right[key]) for key, trial in asked if key in right]
+    return pd.DataFrame(rows, columns=["question_id", "sql", "correct"])
 
 
 def flips(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:

@@ -1,27 +1,25 @@
 """The pool browser: all candidates of a question, and the questions where the choice went wrong."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from workbench.explore.pools import regrets_html
 from workbench.explore.widgets import Picker, explorer, shown, title
-from workbench.report.markup import line, view
+from workbench.report.markup import Html, line, table, view
 from workbench.report.selections import pool_html
-
-if TYPE_CHECKING:
-    from workbench.study.runs import Run
-    from workbench.study.study import Study
+from workbench.study.pools import lost
+from workbench.study.runs import Run
+from workbench.study.study import Study
 
 
 class PoolBrowser:
     """Show it as the last line of a cell."""
 
-    def __init__(self, study: "Study", run: "Run") -> None:
+    def __init__(self, study: Study, run: Run) -> None:
         self._run = run
         self.message, self.pool = shown("wb-message"), shown("wb-pool-view")
         name = study.benchmark.name
         self.picker = Picker([study.benchmark], {name: run.questions}, self._show, self.message)
         self.regrets = shown("wb-regrets-view")
-        self.regrets.value = regrets_html(run.questions, run.trials)
+        self.regrets.value = regrets_html(run, study)
         self.box = explorer(
             "wb-pool-browser",
             self.regrets,
@@ -45,3 +43,12 @@ class PoolBrowser:
         mine = trials[trials["question_id"] == question.id]
         right = [bool(correct) for correct in mine["correct"]]
         self.pool.value = pool_html(self._run.selection(question.id), right)
+
+
+def regrets_html(run: Run, study: Study) -> Html:
+    """The questions where a right candidate was there and another was chosen, as a table."""
+    found = lost(run, study)
+    names = ["question_id", "difficulty", "votes", "right votes", "right by"]
+    told = "A right candidate was there, and another was chosen"
+    rows = table(names, found[names].itertuples(index=False), told) if len(found) else ""
+    return view(f"Regrets: {len(found)} of {len(run.questions)} questions", rows, kind="wb-regrets")

@@ -3,7 +3,7 @@
 Everything shown comes from the plain functions beside this file; here it is only wired to widgets.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from workbench.explore.compare import flips_html, text, text_diff, verdicts
 from workbench.explore.editor import Editor
 from workbench.explore.rendered import prompt_html, stages_html
 from workbench.explore.running import (
-    cost_of_all,
     everywhere,
     missing_html,
     price_html,
@@ -30,6 +29,7 @@ from workbench.explore.widgets import (
     button,
     explorer,
     fill,
+    guarded,
     labelled,
     row,
     shown,
@@ -37,7 +37,8 @@ from workbench.explore.widgets import (
     watch,
 )
 from workbench.lab import Lab
-from workbench.report.markup import line, pre, view
+from workbench.llm.preview import preview
+from workbench.report.markup import alert, line, pre, view
 from workbench.systems.system import System
 
 if TYPE_CHECKING:
@@ -56,11 +57,13 @@ class PromptExplorer:
         benchmarks: Sequence[Benchmark] = (),
         run: "Run | None" = None,
     ) -> None:
+        if not systems:
+            raise BadInputError("no system is given: name one or more, like {'CHESS': chess(...)}")
         self._lab, self._systems = study.lab, systems
         self._recording: Recording | None = None
         self._prompt = ""  # of the call that is looked at
-        self._all: tuple[Edit, tuple[Step, ...]] | None = None
-        self.message = shown("wb-message")
+        self._all: tuple[tuple[str, Edit], tuple[Step, ...]] | None = None  # whose cost was seen
+        self.message, self.done = shown("wb-message"), shown("wb-message")  # above and below
         kinds = ("missing", "stages", "prompt", "price", "answer", "all")
         self._views = [shown(f"wb-{kind}-view") for kind in kinds]
         self.missing, self.stages, self.prompt, self.price, self.answer, self.everywhere = (
@@ -69,7 +72,7 @@ class PromptExplorer:
         self.system = labelled(w.Dropdown(options=list(systems)), "System", "wb-system")
         self.step = labelled(w.Select(rows=6), "Call", "wb-step", "99%")
         self.other = labelled(w.Dropdown(), "Compare with call", "wb-other")
-        self.editor = Editor(self._lab.prompts, self._price, self.message)
+        self.editor = Editor(self._lab.prompts, self._price, self.done)
         self.folder = labelled(w.Text("my_prompts"), "Folder", "wb-folder", "300px")
         self.overwrite = labelled(w.Checkbox(indent=False), "replace what is there", "wb-overwrite")
         outcomes = {} if run is None else {study.benchmark.name: run.questions}
@@ -77,16 +80,21 @@ class PromptExplorer:
         self.box = self._laid_out()
         watch([self.system], self._record, self.message)
         watch([self.step], self._load, self.message)
-        self._record()
+        guarded(self._record, self.message)()
 
     def _laid_out(self) -> Any:
-        act = self._button
+        def act(label: str, kind: str, do: Callable[[], None]) -> Any:
+            return button(label, kind, do, self.done)
+
         return explorer(
             "wb-prompt-explorer",
             title("Which question"),
             self.picker.box,
             title("Which call"),
-            row(self.system, act("Ask what is missing", "wb-ask-missing", self._ask_missing)),
+            row(
+                self.system,
+                button("Ask what is missing", "wb-ask-missing", self._ask_missing, self.message),
+            ),
             self.step,
             self.message,
             self.missing,
@@ -104,12 +112,10 @@ class PromptExplorer:
             ),
             row(self.other, act("Compare", "wb-compare", self._compare)),
             row(self.folder, self.overwrite, act("Save the template", "wb-save", self._save)),
+            self.done,
             self.answer,
             self.everywhere,
         )
-
-    def _button(self, label: str, kind: str, do: Any) -> Any:
-        return button(label, kind, do, self.message)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         return self.box._repr_mimebundle_(**options)
@@ -128,11 +134,11 @@ class PromptExplorer:
 
     def _record(self, *, pay: bool = False) -> None:
         question = self.picker.question
-        for place in self._views:
+        for place in (*self._views, self.done):
             place.value = ""
-        self._all = None
+        self._all = self._recording = None  # so that no call outlives its question, whatever fails
+        self.step.options = self.other.options = []
         if question is None:
-            self._recording, self.step.options = None, []
             return
         system = self._systems[self.system.value]
         self._recording = record(system, question, self.lab, pay=pay)
@@ -165,11 +171,18 @@ class PromptExplorer:
             self._prompt = self.chosen.request.prompt
             self.editor.load(self.chosen)
             self.prompt.value = prompt_html(self.chosen, self.lab.client)
-            self.answer.value = ""
+            self.answer.value = self.done.value = ""
             self._price()
 
     def _price(self) -> None:
-        self.price.value = price_html(self.lab.client, self._edited().request)
+        """What the edited call would cost; in the same place, what is wrong with the edit."""
+        told = ""
+        try:
+            told = price_html(self.lab.client, self._edited().request)
+        except BadInputError as error:
+            told = alert(str(error))
+        finally:
+            self.price.value = told
 
     def _edited(self) -> Step:
         return self.editor.edit()(self.chosen, self._lab.prompts)
@@ -178,11 +191,13 @@ class PromptExplorer:
         self.answer.value = text_diff(text(self.chosen.request), text(self._edited().request))
 
     def _compare(self) -> None:
+        one = self.chosen
         if self._recording and self.other.value is not None:
             other = self._recording.steps[self.other.value]
-            self.answer.value = steps_diff(self.lab.client, self.chosen, other)
+            self.answer.value = steps_diff(self.lab.client, one, other)
 
     def _run(self) -> None:
+        self.answer.value = ""
         new = self._edited()
         answer = self.lab.client.complete(new.request)
         if question := self.picker.question:
@@ -192,22 +207,27 @@ class PromptExplorer:
         self._price()
 
     def _cost_all(self) -> None:
-        edit = replace(self.editor.edit(), data={})  # a context is one question's
-        system, prompt = self._systems[self.system.value], self.chosen.request.prompt
+        prompt, edit = self._edit_of_all()
+        system = self._systems[self.system.value]
 
         def progress(done: int, total: int) -> None:
             if done % 10 == 0:
                 self.everywhere.value = view(f"Looking: {done} of {total} questions")
 
         steps = everywhere(system, self.picker.benchmark, self.lab, prompt, progress)
-        told = cost_of_all(self.lab.client, steps, edit, self._lab.prompts)
-        asked = f"{prompt}, once for each of {len(steps)} questions that the lab book has it for:"
+        edited = [edit(step, self._lab.prompts).request for step in steps]
+        told = preview(self.lab.client, edited)
+        asked = f"{prompt}, once for each question that the lab book has it for: {len(steps):,}."
         self.everywhere.value = view("All questions", line(asked), pre(str(told)))
-        self._all = edit, steps
+        self._all = (prompt, edit), steps
+
+    def _edit_of_all(self) -> tuple[str, Edit]:
+        """The prompt that is looked at and its edit, less the context: that is one question's."""
+        return self.chosen.request.prompt, replace(self.editor.edit(), data={})
 
     def _run_all(self) -> None:
-        edit = replace(self.editor.edit(), data={})
-        if self._all is None or self._all[0] != edit:
+        _, edit = counted = self._edit_of_all()
+        if self._all is None or self._all[0] != counted:
             raise BadInputError("see the cost for all questions first: this edit was not counted")
         steps, lab, benchmark = self._all[1], self.lab, self.picker.benchmark
         before = lab.client.complete_many([step.request for step in steps])
@@ -217,11 +237,13 @@ class PromptExplorer:
         )
 
     def _save(self) -> None:
+        if not (named := self.folder.value.strip()):
+            raise BadInputError("no folder is named: write one, like my_prompts")
+        folder = Path(named).expanduser().absolute()
         path = templates.save(
-            Path(self.folder.value),
+            folder,
             self.chosen.request.prompt,
             self.editor.source.value,
             overwrite=self.overwrite.value,
         )
-        use = "name its folder as `prompts` in an experiment, or in Lab(prompts=...)"
-        self.message.value = view("Saved", line(f"{path}: {use}."), kind="wb-saved")
+        self.done.value = templates.saved_html(path, folder)

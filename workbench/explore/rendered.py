@@ -42,16 +42,9 @@ def tokens_per_character(request: Request, client: Client) -> tuple[float, str]:
     ]
     if counted:
         rate = sum(tokens for tokens, _ in counted) / max(1, sum(size for _, size in counted))
-        told = f"Estimated by length: {rate:.2f} tokens a character in {len(counted)} calls of {request.model}."
+        told = f"Estimated by length: {rate:.2f} tokens a character in calls of {request.model}: {len(counted)}."
         return rate, told
     return RULE, "Estimated: a token for four characters, since no call of this model was counted."
-
-
-def sections_table(request: Request, client: Client) -> pd.DataFrame:
-    """One row a section: its characters and tokens; `tokens_per_character` says how they are known."""
-    rate, _ = tokens_per_character(request, client)
-    rows = [(title, len(text), round(len(text) * rate)) for title, text in sections(request)]
-    return pd.DataFrame(rows, columns=["section", "characters", "tokens"])
 
 
 def prompt_html(step: Step, client: Client, title: str = "The prompt as sent") -> Html:
@@ -99,7 +92,7 @@ def stages_html(recording: Recording) -> Html:
         dropped = [pair for pair in before.schema.columns() if pair not in kept]
         parts.append(
             fold(
-                f"{_stage(number)} dropped {len(dropped)} columns and kept {len(kept)}",
+                f"{_stage(number)} dropped {len(dropped)} of {len(dropped) + len(kept)} columns",
                 heading("Kept"),
                 listed(_by_table(after.schema.columns())),
                 heading("Dropped"),

@@ -1,16 +1,15 @@
 """Before and after an edited call is asked: its price, its answer, and the same for all questions."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.sql.reply import extract_sql
 from workbench.explore.compare import text, text_diff
 from workbench.explore.results import answer_html
-from workbench.explore.steps import Edit, Recording, Step, record
+from workbench.explore.steps import Recording, Step, record
 from workbench.lab import Lab
 from workbench.llm.client import Client
-from workbench.llm.preview import Preview, preview
+from workbench.llm.preview import preview
 from workbench.report.markup import Html, line, pre, view, views
 from workbench.systems.system import System
 from workbench.types import Completion, Question, Request
@@ -86,10 +85,3 @@ def everywhere(
         if progress:
             progress(number, len(benchmark.questions))
     return tuple(found)
-
-
-def cost_of_all(
-    client: Client, steps: tuple[Step, ...], edit: Edit, prompts: Path | None = None
-) -> Preview:
-    """What asking the edited call for all these questions would cost, before it is run."""
-    return preview(client, [edit(step, prompts).request for step in steps])

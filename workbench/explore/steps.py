@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from workbench.errors import CacheMissError
 from workbench.lab import Lab
 from workbench.llm.budget import Ledger
@@ -45,41 +43,27 @@ class Recording:
     missing: str = ""
 
 
-@dataclass(frozen=True)
-class _Recorder(Lab):
-    """A lab that keeps what each prompt was rendered from, which `watch` is not told."""
-
-    steps: list[Step] = field(default_factory=list)
-
-    def request(
-        self,
-        prompt: str,
-        model: str,
-        question: Question,
-        parameters: Mapping[str, Any],
-        sample: int = 0,
-        /,
-        **data: Any,
-    ) -> Request:
-        made = Lab.request(self, prompt, model, question, parameters, sample, **data)
-        self.steps.append(Step(made, data))
-        return made
-
-
 def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -> Recording:
     """The steps of a system for a question; with `pay`, what the lab book lacks is asked for."""
     client = lab.client if pay else _held_only(lab.client)
-    recorder = _Recorder(client, lab.executor, lab.database, lab.prompts, lab.system, lab.watch)
+    steps: list[Step] = []
+
+    def watch(request: Request, data: Mapping[str, Any]) -> None:
+        steps.append(Step(request, data))
+        if lab.watch:
+            lab.watch(request, data)
+
+    watched = replace(lab, client=client, watch=watch)
     contexts: list[Context] = []
     selection, missing = None, ""
     try:
-        for context in stages(system, question, recorder):
+        for context in stages(system, question, watched):
             contexts.append(context)  # noqa: PERF402  those before a miss count
-        trials = attempt(system, contexts[-1], recorder)
-        selection = system.select(recorder, contexts[-1], trials)
+        trials = attempt(system, contexts[-1], watched)
+        selection = system.select(watched, contexts[-1], trials)
     except CacheMissError as error:
         missing = str(error)
-    return Recording(question, tuple(recorder.steps), tuple(contexts), selection, missing)
+    return Recording(question, tuple(steps), tuple(contexts), selection, missing)
 
 
 def _held_only(client: Client) -> Client:
@@ -87,28 +71,6 @@ def _held_only(client: Client) -> Client:
     quiet.offline = True
     quiet.ledger = Ledger()  # looking costs nothing and is counted nowhere
     return quiet
-
-
-def steps_table(recording: Recording, client: Client) -> pd.DataFrame:
-    """One row a call: prompt, model, sample, parameters, whether it is held, tokens, dollars, key."""
-    rows = []
-    for step in recording.steps:
-        request = step.request
-        held = client.held(request)
-        rows.append(
-            {
-                "prompt": request.prompt,
-                "model": request.model,
-                "sample": request.sample,
-                "parameters": ", ".join(f"{k}={v}" for k, v in request.parameters.items()),
-                "held": held is not None,
-                "input_tokens": held.usage.input if held else None,
-                "output_tokens": held.usage.output if held else None,
-                "dollars": held.cost if held else None,
-                "key": client.key(request),
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 from workbench.prompts.prompt import load
 from workbench.prompts.template import parse
+from workbench.report.markup import Html, line, pre, view
 
 
 def source(prompt: str, prompts: Path | None = None) -> str:
@@ -32,8 +33,21 @@ def save(folder: Path, prompt: str, text: str, *, overwrite: bool = False) -> Pa
         raise BadInputError(
             f"{path} is there and differs: name another folder, or allow to replace it"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
     return path
+
+
+def saved_html(path: Path, folder: Path) -> Html:
+    """Where a template was saved, and how an experiment and a `Lab` are told to use its folder."""
+    return view(
+        "Saved",
+        line(f"{path}. An experiment whose file has this line uses it:"),
+        pre(f"prompts: {folder}"),
+        line("In Python:"),
+        pre(f"Lab(..., prompts=Path({str(folder)!r}))"),
+        kind="wb-saved",
+    )

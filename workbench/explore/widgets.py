@@ -13,10 +13,11 @@ from workbench.report.markup import alert, view
 from workbench.types import Question
 
 
-class KeepKeys(anywidget.AnyWidget):
-    """Keeps JupyterLab's shortcuts from acting on keys pressed in an explorer: `d d` deletes cells.
+class Manners(anywidget.AnyWidget):
+    """What an explorer does in the page: keys stay inside, and what a button said comes into sight.
 
-    Escape and those with Ctrl or Command still do, but for the one that runs the cell anew.
+    JupyterLab's shortcuts would act on keys pressed in it: `d d` deletes cells. Escape and those with Ctrl
+    or Command still do, but for the one that runs the cell anew.
     """
 
     _esm = """
@@ -27,12 +28,21 @@ class KeepKeys(anywidget.AnyWidget):
           const ours = !event.ctrlKey && !event.metaKey && event.key !== "Escape";
           if (ours || event.key === "Enter") event.stopPropagation();
         };
-        const keep = () => {
-          const box = el.closest(".wb-explorer");
-          if (box) box.addEventListener("keydown", stop);
-          else if (tries--) requestAnimationFrame(keep);
+        const begin = (box) => {
+          box.addEventListener("keydown", stop);
+          const said = ({ addedNodes, target }) => addedNodes.length && target.closest(".wb-message");
+          const follow = (changes) => {
+            const place = box.querySelector("button:focus") && changes.find(said);
+            if (place) place.target.scrollIntoView({ block: "nearest" });
+          };
+          new MutationObserver(follow).observe(box, { childList: true, subtree: true });
         };
-        keep();
+        const wait = () => {
+          const box = el.closest(".wb-explorer");
+          if (box) begin(box);
+          else if (tries--) requestAnimationFrame(wait);
+        };
+        wait();
       },
     };
     """
@@ -40,8 +50,8 @@ class KeepKeys(anywidget.AnyWidget):
 
 def explorer(kind: str, *children: Any) -> Any:
     """The box of a whole explorer. `kind` is a class by which it can be found."""
-    keys = KeepKeys(layout=w.Layout(display="none"))
-    box = w.VBox([*children, keys], layout=w.Layout(width="100%", overflow="visible"))
+    manners = Manners(layout=w.Layout(display="none"))
+    box = w.VBox([*children, manners], layout=w.Layout(width="100%", overflow="visible"))
     box.add_class("wb-explorer")
     box.add_class(kind)
     return box
@@ -176,7 +186,8 @@ class Picker:
 
     def _open(self) -> None:
         self._choices()
-        self._fill()
+        self._refill()
+        self._then()  # another benchmark's question is another one, even under the same id
 
     def _choices(self) -> None:
         known = questions(self.benchmark)

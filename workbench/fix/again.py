@@ -62,12 +62,7 @@ def _best(trial: Trial) -> Trial:
 
     A query with rows is better than one without, and that than one that failed; of equals the later.
     """
-    chosen = trial
-    earlier = trial.repaired_from
-    while earlier:
-        if _rank(earlier) < _rank(chosen):
-            chosen = earlier
-        earlier = earlier.repaired_from
+    chosen = min(reversed(trial.history), key=_rank)
     if chosen is trial:
         return trial
     candidate = replace(chosen.candidate, call_keys=trial.candidate.call_keys)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from workbench.db.context_text import context_data, result_text
 from workbench.db.sql.reply import extract_sql
+from workbench.errors import at_least
 from workbench.lab import Lab
 from workbench.types import Candidate, Context, Execution, Trial
 
@@ -21,6 +22,9 @@ class Fixer:
     model: str
     attempts: int = 3
     temperature: float = 0.0
+
+    def __post_init__(self) -> None:
+        at_least(0, attempts=self.attempts)
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         for _ in range(self.attempts):
@@ -38,7 +42,7 @@ class Fixer:
     ) -> Candidate | None:
         history = [
             {"query": t.candidate.sql, "result": result_text(t.execution)}
-            for t in earlier(trial)
+            for t in trial.history[:-1]
             if t.execution
         ]
         last = trial.candidate
@@ -58,12 +62,3 @@ class Fixer:
         sql = extract_sql(answer.text).sql
         keys = (*last.call_keys, answer.key)
         return Candidate(sql, last.generator, last.sample, answer.text, keys) if sql else None
-
-
-def earlier(trial: Trial) -> list[Trial]:
-    """What the trial was repaired from, the oldest first."""
-    found: list[Trial] = []
-    while trial.repaired_from:
-        trial = trial.repaired_from
-        found.append(trial)
-    return found[::-1]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from workbench.db.context_text import result_text
 from workbench.db.schema_text import mac_sql_text
+from workbench.errors import at_least
 from workbench.fix.again import mended
 from workbench.lab import Lab
 from workbench.types import Context, Execution, Trial
@@ -28,6 +29,9 @@ class Refiner:
     model: str
     tries: int = 3
     temperature: float = 0.1
+
+    def __post_init__(self) -> None:
+        at_least(0, tries=self.tries)
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         return mended(

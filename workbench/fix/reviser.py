@@ -7,6 +7,7 @@ was right (F.1.4): `sound` asks for that. A revision that loses the rows is not 
 
 from dataclasses import dataclass
 
+from workbench.errors import at_least
 from workbench.fix.again import mended
 from workbench.lab import Lab
 from workbench.types import Context, Trial
@@ -20,6 +21,9 @@ class Reviser:
     revisions: int = 3
     sound: bool = False
     temperature: float = 0.0
+
+    def __post_init__(self) -> None:
+        at_least(0, revisions=self.revisions)
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         return mended(

@@ -5,6 +5,7 @@ The schema that it shows is the one that is left: what the Schema Selector prune
 
 from dataclasses import dataclass
 
+from workbench.errors import at_least
 from workbench.generate.candidates import propose
 from workbench.lab import Lab
 from workbench.types import Candidate, Context
@@ -18,6 +19,9 @@ class ChessCandidate:
     temperature: float = 0.0
     samples: int = 1
     shuffle: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(1, samples=self.samples)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         return propose(

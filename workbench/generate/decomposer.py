@@ -7,7 +7,7 @@ answers is its only sub-question. The chain stands in the candidate's reasoning.
 from dataclasses import dataclass
 
 from workbench.db.schema_text import mac_sql_text
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, at_least
 from workbench.generate.candidates import propose
 from workbench.lab import Lab
 from workbench.types import Candidate, Context
@@ -23,6 +23,7 @@ class Decomposer:
     shots: int = 2
 
     def __post_init__(self) -> None:
+        at_least(1, samples=self.samples)
         if self.shots not in {0, 1, 2}:
             raise BadInputError(
                 f"shots is {self.shots}: the Decomposer has 0, 1 or 2 worked examples"

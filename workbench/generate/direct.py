@@ -6,6 +6,7 @@ Follows the zero-shot prompt of BIRD, with or without chain of thought, as CHASE
 
 from dataclasses import dataclass
 
+from workbench.errors import at_least
 from workbench.generate.candidates import propose
 from workbench.lab import Lab
 from workbench.types import Candidate, Context
@@ -20,6 +21,9 @@ class Direct:
     samples: int = 1
     think: bool = True
     shuffle: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(1, samples=self.samples)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         return propose(

@@ -7,6 +7,7 @@ worked examples, which are our own.
 
 from dataclasses import dataclass
 
+from workbench.errors import at_least
 from workbench.generate.candidates import propose
 from workbench.lab import Lab
 from workbench.types import Candidate, Context
@@ -20,6 +21,9 @@ class DivideAndConquer:
     temperature: float = 0.0
     samples: int = 1
     shuffle: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(1, samples=self.samples)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         return propose(

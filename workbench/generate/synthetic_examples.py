@@ -16,6 +16,7 @@ from workbench.canonical import content_hash
 from workbench.db.context_text import examples_text
 from workbench.db.schema_text import create_table_text
 from workbench.db.sql.normal_form import normal_form
+from workbench.errors import at_least
 from workbench.generate.candidates import propose
 from workbench.lab import Lab
 from workbench.llm.replies import read_object
@@ -37,6 +38,10 @@ class SyntheticExamples:
     by_feature: int = 38
     by_column: int = 37
     columns: Callable[[Lab, Context], Context] | None = None
+
+    def __post_init__(self) -> None:
+        at_least(1, samples=self.samples)
+        at_least(0, by_feature=self.by_feature, by_column=self.by_column)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         return propose(

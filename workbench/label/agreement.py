@@ -57,6 +57,7 @@ def _beyond_chance(observed: float, expected: float) -> float:
 def agreement(labels: Iterable[Label], *, subcategories: bool = False) -> pd.DataFrame:
     """A row for each two annotators, with Cohen's kappa, and one for all of them, with Fleiss'.
 
+    Rules are no annotators, nor is the adjudicator, who knows what the others said.
     Columns: annotators, cases (those that all of them labelled), agree (a fraction), kappa, method.
     The labels are those of one taxonomy, as `LabelStore.labels` gives them.
     """
@@ -134,6 +135,8 @@ def final(labels: Iterable[Label]) -> dict[Key, Label | None]:
 def _said(labels: Iterable[Label], *, subcategories: bool) -> dict[str, dict[Key, str]]:
     said: dict[str, dict[Key, str]] = {}
     for label in labels:
+        if label.automatic or label.annotator == ADJUDICATOR:
+            continue
         parts = (label.category, label.subcategory if subcategories else "")
         said.setdefault(label.annotator, {})[label.key] = " / ".join(filter(None, parts))
     return said

@@ -6,14 +6,14 @@ a rerun in which a few answers changed, most of the sample is the same, and so a
 
 import math
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.spelling import one_spelling
 from workbench.errors import BadInputError
-from workbench.evaluate.judge import bird_verdicts, judge
+from workbench.evaluate.judge import own_verdicts
 from workbench.lab import Lab
 from workbench.label.case import Case
 from workbench.label.taxonomy import WHICH
@@ -62,7 +62,7 @@ def cases(
         if (not difficulty or benchmark.golds[question.id].difficulty in difficulty)
         and (not databases or question.db_id in databases)
     ]
-    verdicts = _verdicts(replace(benchmark, questions=tuple(asked)), pool, lab)
+    verdicts = own_verdicts(replace(benchmark, questions=tuple(asked)), pool, lab.executor)
     places: dict[str, int] = {}
     for question_id, right in verdicts.items():
         wrong = [place for place, is_right in enumerate(right) if not is_right]
@@ -79,18 +79,6 @@ def cases(
         for question in asked
         if question.id in kept
     )
-
-
-def _verdicts(benchmark: Benchmark, pool: Pool, lab: Lab) -> Mapping[str, tuple[bool, ...]]:
-    """For each question whether each of its trials is right."""
-    if benchmark.family == "bird":
-        return bird_verdicts(benchmark, pool, lab.executor)
-    frame = judge(benchmark, pool, lab.executor)
-    answered = frame[frame["status"] != "missing"]
-    return {
-        str(question_id): tuple(rows["ex_spider"] == 1)
-        for question_id, rows in answered.groupby("question_id", sort=False)
-    }
 
 
 def _draw(seed: int, question_id: str, what: str = "question") -> float:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from workbench.errors import BadInputError
-from workbench.label.store import LabelStore
+from workbench.label.store import Label, LabelStore
 from workbench.label.taxonomy import open_taxonomy, published
 
 _name = click.argument("name")
@@ -40,7 +40,7 @@ def show(name: str, chosen: str | None) -> None:
     from workbench.label.frames import labels_frame  # noqa: PLC0415  pandas: half a second
 
     store = _existing(name)
-    frame = labels_frame(store.labels(taxonomy=chosen))
+    frame = labels_frame(_chosen(store, chosen))
     by = ["taxonomy", "category", "subcategory", "annotator"]
     print(frame.groupby(by).size().rename("n").reset_index().to_string(index=False))
     if store.torn:
@@ -55,9 +55,9 @@ def agreement(name: str, chosen: str, *, subcategories: bool) -> None:
     """Say how far annotators agree beyond chance, and which cases they dispute."""
     from workbench.label import agreement as measures  # noqa: PLC0415  pandas: half a second
 
-    labels = _existing(name).labels(taxonomy=chosen)
+    labels = _chosen(_existing(name), chosen)
     table = measures.agreement(labels, subcategories=subcategories)
-    print(table.to_string(index=False, float_format="%.3f") if len(table) else "one annotator only")
+    print(table.to_string(index=False, float_format="%.3f") if len(table) else "no two annotators")
     for given in measures.disputes(labels).values():
         said = "; ".join(
             f"{one.annotator}: {' / '.join(filter(None, (one.category, one.subcategory)))}"
@@ -74,7 +74,7 @@ def export_(name: str, file: Path, chosen: str | None) -> None:
     """Write the labels to FILE, which ends in .csv or .jsonl. No spreadsheet takes a cell for a formula."""
     from workbench.label.transfer import export  # noqa: PLC0415
 
-    print(f"{file}: {export(_existing(name).labels(taxonomy=chosen), file)} labels")
+    print(f"{file}: {export(_chosen(_existing(name), chosen), file)} labels")
 
 
 @label.command("import")
@@ -96,3 +96,18 @@ def _existing(name: str) -> LabelStore:
             f"no labels {name!r} in {store.path.parent}; there are {there or 'none'}"
         )
     return store
+
+
+def _chosen(store: LabelStore, taxonomy: str | None) -> tuple[Label, ...]:
+    """The labels of a taxonomy, whose name is given in any case, or of all of them."""
+    labels = store.labels()
+    if taxonomy is None:
+        return labels
+    there = sorted({label.taxonomy for label in labels})
+    named = {taxonomy} & set(there) or {x for x in there if x.lower() == taxonomy.lower()}
+    if not named:
+        raise BadInputError(
+            f"no labels of taxonomy {taxonomy!r} in {store.path}; there are those of"
+            f" {', '.join(there) or 'none'}"
+        )
+    return tuple(label for label in labels if label.taxonomy in named)

@@ -1,14 +1,18 @@
-"""Labels as tables: one row a label, how far the work is, and the counts that figures draw."""
+"""Labels as tables: one row a label, how far the work is, and the errors that figures draw."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from workbench.label.agreement import DISPUTED, Key, final
+from workbench.benchmarks.bundled import Flaw
+from workbench.label.agreement import DISPUTED, final
 from workbench.label.case import Case
 from workbench.label.store import FIELDS, Label, LabelStore
+from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import Taxonomy
+
+UNLABELLED = "not labelled"
 
 
 def labels_frame(labels: Iterable[Label]) -> pd.DataFrame:
@@ -31,30 +35,35 @@ def progress_frame(
     )
 
 
-def counts(
-    store: LabelStore,
+def errors(
+    cases: Sequence[Case],
     taxonomy: Taxonomy,
-    cases: Collection[Case] | None = None,
-    *,
-    annotator: str | None = None,
+    labels: Iterable[Label] = (),
+    flaws: Sequence[Flaw] = (),
 ) -> pd.DataFrame:
-    """What a figure of errors draws: category, subcategory, n, and of these n the automatic ones.
+    """A row for each case: `error` and its `detail`, and why (`note`).
 
-    One label counts for each case: the adjudicator's, else what the annotators agree on, else an automatic
-    one; a case on which they differ counts as "disputed". Every category of the taxonomy has a row.
-    Without `cases` all that were ever labelled count.
+    A person's label counts where there is one, else a rule's, which is `automatic`. Errors that the taxonomy
+    sets `apart` are in the frame, and not among those that its figure shows.
     """
-    wanted: set[Key] | None = None if cases is None else {case.key for case in cases}
-    labels = store.labels(taxonomy=taxonomy.name, annotator=annotator)
-    seen: Counter[tuple[str, str]] = Counter()
-    automatic: Counter[tuple[str, str]] = Counter()
-    for key, label in final(labels).items():
-        if wanted is None or key in wanted:
-            choice = (label.category, label.subcategory) if label else (DISPUTED, "")
-            seen[choice] += 1
-            automatic[choice] += bool(label and label.automatic)
-    choices = dict.fromkeys([*(choice for choice, _ in taxonomy.choices()), *seen])
-    return pd.DataFrame(
-        [[*choice, seen[choice], automatic[choice]] for choice in choices],
-        columns=["category", "subcategory", "n", "automatic"],
-    )
+    by_hand = [label for label in labels if label.taxonomy == taxonomy.name]
+    stands = final([*automatic_labels(cases, taxonomy, flaws), *by_hand])
+    apart = {category.name for category in taxonomy.categories if category.apart}
+    rows = []
+    for case in cases:
+        label = stands.get(case.key)
+        missing = DISPUTED if case.key in stands else UNLABELLED
+        rows.append(
+            {
+                "question_id": case.question.id,
+                "db_id": case.question.db_id,
+                "generator": case.generator,
+                "error": label.category if label else missing,
+                "detail": label.subcategory if label else "",
+                "automatic": bool(label and label.automatic),
+                "apart": bool(label and label.category in apart),
+                "note": label.note if label else "",
+            }
+        )
+    columns = "question_id db_id generator error detail automatic apart note"
+    return pd.DataFrame(rows, columns=columns.split())

@@ -8,10 +8,11 @@ import string
 from collections import Counter
 from collections.abc import Iterator
 
-from workbench.label.session import FILTERS, Session
-from workbench.label.taxonomy import Category, Choice, Taxonomy
+from workbench.label.session import Session
+from workbench.label.store import Label
+from workbench.label.taxonomy import FILTERS, Category, Choice, Taxonomy
 from workbench.label.tree import Node, node
-from workbench.label.view import NO_MATH, case_node
+from workbench.label.view import NO_MATH, case_node, folded
 
 _STEPS = {"skip": "s", "undo": "u", "back": "b", "previous": "p", "next": "n"}
 
@@ -30,13 +31,15 @@ def keys(taxonomy: Taxonomy) -> dict[Choice, str]:
 def panel(session: Session) -> Node:
     """All that the widget shows."""
     if not session.cases:
-        return node("p", "There are no cases to label.", data_testid="empty")
+        what = "disputes to settle" if session.adjudicates else "cases to label"
+        return node("p", f"There are no {what}.", data_testid="empty")
     return node(
         "div",
         node("div", *_top(session), class_="wb-bar"),
         node("div", *_choices(session), class_="wb-choices", role="group", aria_label="Categories"),
         node(
             "div",
+            _said(session) if session.adjudicates else None,
             case_node(session.cases[session.at], suggestions=session.suggestions),
             class_="wb-case",
             tabindex="0",
@@ -48,7 +51,7 @@ def panel(session: Session) -> Node:
     )
 
 
-def _top(session: Session) -> Iterator[Node]:
+def _top(session: Session) -> Iterator[Node | None]:
     total = len(session.cases)
     done = sum(session.label(at) is not None for at in range(total))
     yield node("span", f"case {session.at + 1} of {total}", data_testid="position")
@@ -63,6 +66,36 @@ def _top(session: Session) -> Iterator[Node]:
         for name in names
     )
     yield node("label", "Show ", node("select", *options, data_do="filter", data_testid="filter"))
+    yield _meanings(session.taxonomy)
+
+
+def _meanings(taxonomy: Taxonomy) -> Node | None:
+    """What the titles of the buttons say, for those who have no mouse."""
+    lines = [
+        node("li", node("strong", _called(*choice)), f": {one.meaning}")
+        for choice, one in taxonomy.choices()
+        if one.meaning
+    ]
+    text = node("ul", *lines, class_="wb-meanings", tabindex="0")
+    return folded("meanings", "What the categories mean", text) if lines else None
+
+
+def _said(session: Session) -> Node:
+    lines = [node("li", *_opinion(label)) for label in session.said(session.at)]
+    return node(
+        "div", node("h4", "What the annotators said"), node("ul", *lines), data_testid="said"
+    )
+
+
+def _opinion(label: Label) -> Iterator[Node]:
+    yield f"{label.annotator}: "
+    yield node("strong", _called(label.category, label.subcategory))
+    if label.note:
+        yield f" ({label.note})"
+
+
+def _called(category: str, part: str) -> str:
+    return f"{category} / {part}" if part else category
 
 
 def _choices(session: Session) -> Iterator[Node]:
@@ -92,7 +125,7 @@ def _choice(choice: Choice, category: Category, key: str | None, seen: int, *, o
         value="\n".join(choice),
         title=category.meaning or None,
         on=on,
-        testid=f"choice {' / '.join(filter(None, choice))}",
+        testid=f"choice {_called(*choice)}",
     )
 
 

@@ -7,16 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from workbench.errors import BadInputError
+from workbench.label.agreement import ADJUDICATOR
 from workbench.label.case import Case
 from workbench.label.store import Label, LabelStore, label_of
-from workbench.label.taxonomy import Taxonomy
-
-FILTERS = ("all", "to do", "labelled", "skipped")
+from workbench.label.suggest import AUTOMATIC
+from workbench.label.taxonomy import FILTERS, Taxonomy
 
 
 @dataclass(slots=True)
 class Session:
-    """Where an annotator is among the cases, and what the last step did."""
+    """Where an annotator is among the cases, and what the last step did.
+
+    Who `adjudicates` labels as the adjudicator, and sees what the others said.
+    """
 
     cases: Sequence[Case]
     taxonomy: Taxonomy
@@ -26,6 +29,7 @@ class Session:
     filter: str = "all"
     advance: bool = True
     suggestions: bool = False
+    adjudicates: bool = False
     status: str = ""
     skipped: set[int] = field(default_factory=set)
     trail: list[int] = field(default_factory=list)  # the cases seen before this one
@@ -34,6 +38,12 @@ class Session:
     def __post_init__(self) -> None:
         if not self.annotator.strip():
             raise BadInputError("annotator is empty: give the name under which to label")
+        name = self.annotator.strip().lower()
+        if name == AUTOMATIC or (name == ADJUDICATOR and not self.adjudicates):
+            what = "what rules say" if name == AUTOMATIC else "the adjudication of disputed cases"
+            raise BadInputError(
+                f"annotator {self.annotator!r} is kept for {what}: give another name"
+            )
         self.at = next(filter(self._open, range(len(self.cases))), 0)
 
     def step(
@@ -70,6 +80,12 @@ class Session:
     def label(self, at: int) -> Label | None:
         """What this annotator says of a case."""
         return self.store.of(self.cases[at].key, self.taxonomy.name, self.annotator)
+
+    def said(self, at: int) -> tuple[Label, ...]:
+        """What the other annotators say of a case."""
+        given = self.store.labels(taxonomy=self.taxonomy.name, automatic=False)
+        key = self.cases[at].key
+        return tuple(one for one in given if one.key == key and one.annotator != self.annotator)
 
     def note(self) -> str:
         """What stands in the note's field."""
@@ -143,8 +159,11 @@ class Session:
             self.status = "nothing to undo"
             return
         self.status = f"took back {' / '.join(filter(None, (label.category, label.subcategory)))}"
-        here = (at for at, case in enumerate(self.cases) if case.key == label.key)
-        self._go(next(here, self.at))
+        here = next((at for at, case in enumerate(self.cases) if case.key == label.key), None)
+        if here is None:
+            self.status += f", of question {label.question_id}, which is not among these cases"
+            return
+        self._go(here)
         self.notes[self.at] = label.note  # to be written once only
 
     def _back(self, _: str) -> None:

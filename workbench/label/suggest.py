@@ -14,7 +14,7 @@ from workbench.benchmarks.bundled import Flaw, load_flaws
 from workbench.label.agreement import cohen_kappa, confusion, final
 from workbench.label.case import Case
 from workbench.label.rules import RULES, fault, pair
-from workbench.label.store import Label, LabelStore, label_of
+from workbench.label.store import Label, label_of
 from workbench.label.taxonomy import Choice, Taxonomy
 
 AUTOMATIC = "automatic"  # who labels where nobody does
@@ -52,15 +52,9 @@ def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
 
 
 def automatic_labels(
-    cases: Iterable[Case],
-    taxonomy: Taxonomy,
-    flaws: Iterable[Flaw] = (),
-    store: LabelStore | None = None,
+    cases: Iterable[Case], taxonomy: Taxonomy, flaws: Iterable[Flaw] = ()
 ) -> tuple[Label, ...]:
-    """Labels by what is known to be wrong with a question, else by rule, with the reason as their note.
-
-    With a store, those alone that it does not hold yet.
-    """
+    """Labels by what is known to be wrong with a question, else by rule, with the reason as their note."""
     known = {flaw.question_id: flaw for flaw in flaws}
     labels = []
     for case in cases:
@@ -72,18 +66,11 @@ def automatic_labels(
         if found:
             choice, suggestion = found
             note = f"{suggestion.cause}: {suggestion.reason}"
-            held = store.of(case.key, taxonomy.name, AUTOMATIC) if store else None
-            if not held or (held.category, held.subcategory, held.note) != (*choice, note):
-                labels.append(
-                    label_of(
-                        case,
-                        taxonomy.name,
-                        *choice,
-                        annotator=AUTOMATIC,
-                        note=note,
-                        automatic=True,
-                    )
+            labels.append(
+                label_of(
+                    case, taxonomy.name, *choice, annotator=AUTOMATIC, note=note, automatic=True
                 )
+            )
     return tuple(labels)
 
 

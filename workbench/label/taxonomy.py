@@ -11,9 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from workbench.errors import BadInputError
+from workbench.yamlfile import read_yaml
 
 _FOLDER = Path(__file__).with_name("taxonomies")
 WHICH = (
@@ -21,6 +20,7 @@ WHICH = (
     "no correct candidate",
     "selection failed",
 )  # the cases that a taxonomy can be for
+FILTERS = ("all", "to do", "labelled", "skipped")  # beside the categories, so none is called that
 CAUSES = (
     "gold likely wrong",
     "hint ignored",
@@ -89,7 +89,12 @@ def open_taxonomy(name: str) -> Taxonomy:
     if name.lower() in known:
         return known[name.lower()]
     if Path(name).suffix in {".yaml", ".yml"}:
-        return load_taxonomy(Path(name))
+        own = load_taxonomy(Path(name))
+        if known.get(own.name.lower(), own) != own:
+            raise BadInputError(
+                f"{name}: {own.name} is a paper's taxonomy and this is another: give it another name"
+            )
+        return own
     raise BadInputError(
         f"no taxonomy {name!r}; there are {', '.join(one.name for one in known.values())}, or give a"
         " file that ends in .yaml"
@@ -106,13 +111,7 @@ def published() -> dict[str, Taxonomy]:
 def load_taxonomy(path: Path) -> Taxonomy:
     """A taxonomy from its file, or one line on what is wrong with it."""
     try:
-        record = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
-    try:
-        return _taxonomy(record)
+        return _taxonomy(read_yaml(path))
     except ValueError as error:
         raise BadInputError(f"{path}: {error}") from error
 
@@ -129,7 +128,7 @@ def _taxonomy(record: Any) -> Taxonomy:
     if not 0 < share <= 1:
         raise ValueError(f"share is {share}: it must be above 0 and at most 1")
     return Taxonomy(
-        name=_text(record, "name", "the file"),
+        name=_name(record, "the file"),
         categories=_categories(record.get("categories"), "categories"),
         source=_text(record, "source", "the file", ""),
         cases=cases,
@@ -150,19 +149,24 @@ def _categories(records: Any, where: str, *, parts: bool = True) -> tuple[Catego
         causes = record.get("suggested_by") or []
         if unknown := [c for c in _list(causes, place) if c not in CAUSES]:
             raise ValueError(f"{place}: suggested_by {unknown[0]!r} is none of {', '.join(CAUSES)}")
+        apart = record.get("apart", False)
+        if not isinstance(apart, bool):
+            raise ValueError(f"{place}: apart must be true or false, not {apart!r:.60}")  # noqa: TRY004
         below = record.get("parts")
         found.append(
             Category(
-                _text(record, "name", place),
+                _name(record, place),
                 _text(record, "meaning", place, ""),
                 _categories(below, f"{place}, parts", parts=False) if below is not None else (),
                 tuple(causes),
-                record.get("apart") is True,
+                apart,
             )
         )
     names = [one.name for one in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"{where}: {twice!r} stands there twice")
+    if parts and (taken := next((name for name in names if name.lower() in FILTERS), None)):
+        raise ValueError(f"{where}: {taken!r} is what a filter is called: give another name")
     return tuple(found)
 
 
@@ -177,6 +181,13 @@ def _list(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"{where}: suggested_by must be a list, not {value!r:.60}")  # noqa: TRY004
     return value
+
+
+def _name(record: dict[str, Any], where: str) -> str:
+    name = _text(record, "name", where).strip()
+    if len(name.splitlines()) > 1:
+        raise ValueError(f"{where}: name must be one line, not {name!r:.60}")
+    return name
 
 
 def _text(record: dict[str, Any], name: str, where: str, default: str | None = None) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import orjson
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 from workbench.label.store import FIELDS, Label, LabelStore, read_label
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", *"＝＋－＠")  # noqa: RUF001  full-width ones as well
 
 
 def export(labels: Iterable[Label], path: Path) -> int:
@@ -26,10 +26,8 @@ def export(labels: Iterable[Label], path: Path) -> int:
         for record in records:
             writer.writerow([_safe(_text(record[name])) for name in FIELDS])
         text = file.getvalue().encode()
-    try:
+    with naming(path):
         path.write_bytes(text)
-    except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
     return len(kept)
 
 
@@ -37,9 +35,8 @@ def load(path: Path) -> tuple[Label, ...]:
     """The labels that `export` wrote, field for field."""
     suffix = _suffix(path)
     try:
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
+        with naming(path):
+            text = path.read_bytes().decode("utf-8-sig")  # with the mark that spreadsheets write
     except UnicodeDecodeError as error:
         raise BadInputError(f"{path}: not UTF-8 ({error})") from error
     try:
@@ -57,8 +54,9 @@ def load(path: Path) -> tuple[Label, ...]:
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
             raise BadInputError(f"{path}, label {number}: not an object but {record!r:.60}")
-        if suffix == ".csv" and record.get("automatic") in {"true", "false"}:
-            record["automatic"] = record["automatic"] == "true"
+        if suffix == ".csv":
+            said = record.get("automatic", "")
+            record["automatic"] = {"true": True, "false": False}.get(said.lower(), said)
         labels.append(read_label(record, f"{path}, label {number}"))
     return tuple(labels)
 

@@ -86,7 +86,7 @@ def _values(case: Case) -> Node:
         for value in case.values
     ]
     title = f"Retrieved values: {len(lines)}" if lines else "Retrieved values: none"
-    return _folded("values", title, node("ul", *lines))
+    return folded("values", title, node("ul", *lines))
 
 
 def _schema(case: Case) -> Node:
@@ -110,7 +110,7 @@ def _schema(case: Case) -> Node:
         else None
     )
     tables = (_table(table, gold, predicted) for table in case.schema.tables)
-    return node("div", missing, _folded("schema", title, *tables), data_testid="schema-part")
+    return node("div", missing, folded("schema", title, *tables), data_testid="schema-part")
 
 
 def _table(table: Table, gold: Used, predicted: Used) -> Node:
@@ -134,5 +134,6 @@ def _column(table: Table, column: Column, gold: Used, predicted: Used) -> Node:
     )
 
 
-def _folded(name: str, title: str, *children: Node) -> Node:
+def folded(name: str, title: str, *children: Node) -> Node:
+    """What is seen once it is unfolded."""
     return node("details", node("summary", title), *children, data_fold=name, data_testid=name)

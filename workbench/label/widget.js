@@ -5,6 +5,7 @@ const TAGS = new Set(["article", "button", "caption", "code", "details", "div", 
   "label", "li", "ol", "option", "p", "pre", "section", "select", "span", "strong", "summary", "table",
   "tbody", "td", "th", "thead", "tr", "ul"]);
 const ATTRIBUTES = /^(class|type|title|role|scope|selected|tabindex|value|aria-[a-z]+|data-[a-z]+)$/;
+const OWN_SCROLL = ".wb-wide, .wb-error, .wb-meanings";  // parts that the arrows scroll once they have the focus
 const SCROLL = { ArrowDown: 60, ArrowUp: -60, PageDown: 400, PageUp: -400 };
 
 function draw(tree) {
@@ -30,7 +31,7 @@ function render({ model, el }) {
   root.setAttribute("role", "application");
   root.setAttribute("aria-label", "Labelling of errors");
   root.dataset.testid = "labeller";
-  const error = root.appendChild(draw(["pre", { role: "alert", class: "wb-error", "data-testid": "error" }]));
+  const error = root.appendChild(draw(["pre", { role: "alert", class: "wb-error", tabindex: "0", "data-testid": "error" }]));
   const panel = root.appendChild(draw(["div", {}]));
   const line = root.appendChild(draw(["div", { class: "wb-bar" }]));
   const label = line.appendChild(draw(["label", { class: "wb-note" }, "Note "]));
@@ -44,11 +45,16 @@ function render({ model, el }) {
   const complain = (text) => {
     error.textContent = text;
     error.hidden = !text;
+    error.scrollTop = error.scrollHeight;  // where a traceback says what happened
   };
   const send = (button, value) => {
     const { do: step, value: own = "" } = button.dataset;
     const seen = shown === null ? null : Number(shown);
-    model.send({ do: step, value: value ?? own, note: note.value, seen });
+    try {
+      model.send({ do: step, value: value ?? own, note: note.value, seen });
+    } catch (problem) {
+      complain(`Nothing was done: the kernel is gone (${problem}). Run the notebook again.`);
+    }
   };
   const fold = (event) => {
     if (event.target.open) open.add(event.target.dataset.fold);
@@ -69,6 +75,7 @@ function render({ model, el }) {
       if (old && body && old.dataset.case === body.dataset.case) body.scrollTop = old.scrollTop;
       if (shown !== (body?.dataset.case ?? null)) note.value = model.get("note");
       shown = body?.dataset.case ?? null;
+      line.hidden = !body;
       if (focus || document.activeElement === root) root.scrollIntoView({ block: "nearest" });
       if (focus) (panel.querySelector(`[data-testid="${CSS.escape(place ?? "")}"]`) ?? root).focus({ preventScroll: true });
     } catch (problem) {
@@ -103,6 +110,8 @@ function render({ model, el }) {
     if (event.key === "/") {
       event.preventDefault();
       note.focus();
+    } else if (event.key in SCROLL && event.target.closest(OWN_SCROLL)) {
+      // the browser scrolls it
     } else if (event.key in SCROLL && body) {
       event.preventDefault();
       body.scrollBy(0, SCROLL[event.key]);
@@ -121,7 +130,7 @@ function render({ model, el }) {
   show();
   tell();
   warn();
-  requestAnimationFrame(() => root.focus({ preventScroll: true }));
+  if (model.get("eager")) requestAnimationFrame(() => root.focus({ preventScroll: true }));
   return () => {
     model.off("change:panel", show);
     model.off("change:status", tell);

@@ -8,6 +8,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.label.agreement import ADJUDICATOR, disputes
 from workbench.label.case import Case
 from workbench.label.panel import panel
 from workbench.label.session import Session
@@ -26,9 +27,10 @@ class Labeller(anywidget.AnyWidget):
     note = traitlets.Unicode().tag(sync=True)
     status = traitlets.Unicode().tag(sync=True)
     error = traitlets.Unicode().tag(sync=True)
+    eager = traitlets.Bool().tag(sync=True)  # to have the keys at once; of two on a page, one
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
+        super().__init__(eager=not session.adjudicates)
         self.session = session
         self.on_msg(self._on_message)
         self._show()
@@ -40,7 +42,7 @@ class Labeller(anywidget.AnyWidget):
             self.session.step(**message)
             self._show()
         except Exception:  # noqa: BLE001  shown in the widget
-            error = traceback.format_exc(limit=-3)
+            error = traceback.format_exc(limit=-3, chain=False)
         self.error = error
 
     def _show(self) -> None:
@@ -60,3 +62,14 @@ def label(
 ) -> Labeller:
     """A widget to label the cases with; it begins at the first one without a label."""
     return Labeller(Session(cases, taxonomy, store, annotator, suggestions=suggestions))
+
+
+def adjudicate(
+    cases: Sequence[Case], taxonomy: Taxonomy, store: LabelStore, *, suggestions: bool = False
+) -> Labeller:
+    """A widget for the adjudicator: those of the cases that annotators dispute, and what they said."""
+    disputed = disputes(store.labels(taxonomy=taxonomy.name))
+    queue = [case for case in cases if case.key in disputed]
+    return Labeller(
+        Session(queue, taxonomy, store, ADJUDICATOR, adjudicates=True, suggestions=suggestions)
+    )

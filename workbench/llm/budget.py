@@ -200,7 +200,7 @@ def dollars(amount: float, unpriced: int = 0) -> str:
     """An amount, and how many calls of unknown price it leaves out."""
     if not unpriced:
         return f"${amount:,.4f}"
-    return f"${amount:,.4f} and {unpriced:,} calls of unknown price"
+    return f"${amount:,.4f} and {unpriced:,} call{'' if unpriced == 1 else 's'} of unknown price"
 
 
 class Budget:

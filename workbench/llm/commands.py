@@ -1,17 +1,13 @@
-"""`workbench cache ...` and `workbench preview`: the functions of `transfer` and `preview` as commands."""
+"""`workbench cache ...`: the functions of `transfer` as commands."""
 
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-import orjson
 
 from workbench.errors import BadInputError
-from workbench.llm import preview as previews
 from workbench.llm import transfer
-from workbench.llm.client import Client
 from workbench.store import Store, home
-from workbench.types import Request
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _book = click.option(
@@ -136,36 +132,3 @@ def verify(book: Path | None) -> None:
     print("\n".join(wrong) or "all pages, texts and keys are right")
     if wrong:
         raise SystemExit(1)
-
-
-@click.command()
-@click.argument("experiment", type=_FILE)
-@click.option("--api-base", default="", help="The server's address, if not the environment's.")
-@_book
-def preview(experiment: Path, api_base: str, book: Path | None) -> None:
-    """Say what EXPERIMENT would ask, cost and take before it is run.
-
-    EXPERIMENT is a file of JSON lines. A line with `messages` is a call as it will be sent: prompt, model,
-    messages, parameters, sample. A line with `calls` stands for calls whose prompts depend on earlier
-    replies: prompt, model, calls (how many), input_tokens (of each); what follows from it is an estimate.
-    """
-    requests: list[Request] = []
-    estimates: list[previews.Estimate] = []
-    try:
-        lines = experiment.read_bytes().splitlines()
-    except OSError as error:
-        raise BadInputError(f"{experiment}: {error.strerror}") from error
-    for number, line in enumerate(lines, 1):
-        try:
-            fields = orjson.loads(line)
-            if "calls" in fields:
-                estimates.append(previews.Estimate(**fields))
-            else:
-                requests.append(Request(**fields))
-        except (ValueError, TypeError) as error:
-            raise BadInputError(
-                f"{experiment}, line {number}: {error}; expected a call (prompt, model, messages, parameters,"
-                " sample) or an estimate (prompt, model, calls, input_tokens)"
-            ) from error
-    with Store(book) as store:
-        print(previews.preview(Client(store, api_base=api_base), requests, estimates))

@@ -7,7 +7,11 @@ reply cannot be written down yet: whoever plans it gives an `Estimate`, and the 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+import orjson
+
+from workbench.errors import BadInputError, naming
 from workbench.llm.budget import UNLIMITED, cost, dollars
 from workbench.llm.client import Client
 from workbench.llm.limits import START
@@ -47,11 +51,12 @@ class Preview:
     def __str__(self) -> str:
         """The preview in a few lines."""
         low, high = self.dollars
+        held = _many(self.held, "answer")
         tokens = " to ".join(f"{end:,.0f}" for end in self.input_tokens)
         money = f"{dollars(low)} to {dollars(high, self.unpriced)}"
         time = " to ".join(_duration(end) for end in self.seconds)
         lines = [
-            f"{self.requests:,} requests: {self.held:,} answers held, {self.new:,} calls to make",
+            f"{_many(self.requests, 'request')}: {held} held, {_many(self.new, 'call')} to make",
             f"estimated: {tokens} tokens in, {money}, {time}",
         ]
         if self.expected:
@@ -109,6 +114,27 @@ def preview(
     )
 
 
+def preview_file(client: Client, path: Path) -> Preview:
+    """The preview of a file of JSON lines: calls as they will be sent, and estimates."""
+    requests: list[Request] = []
+    estimates: list[Estimate] = []
+    with naming(path):
+        lines = path.read_bytes().splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            fields = orjson.loads(line)
+            if "calls" in fields:
+                estimates.append(Estimate(**fields))
+            else:
+                requests.append(Request(**fields))
+        except (ValueError, TypeError) as error:
+            raise BadInputError(
+                f"{path}, line {number}: {error}; expected a call (prompt, model, messages, parameters,"
+                " sample) or an estimate (prompt, model, calls, input_tokens)"
+            ) from error
+    return preview(client, requests, estimates)
+
+
 @dataclass(frozen=True, slots=True)
 class _Experience:
     tokens: Range  # for a character of the messages
@@ -162,6 +188,10 @@ def _middle(values: Iterable[float]) -> Range:
 
 def _add(total: Range, each: Range, number: int) -> Range:
     return total[0] + each[0] * number, total[1] + each[1] * number
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _duration(seconds: float) -> str:

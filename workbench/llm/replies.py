@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _READ = 100_000  # characters of a reply that are looked at: the last ones, where answers stand
-_TRIES = 32  # places that a value may begin at
+_TRIES = 32  # places where a value seems to begin and cannot be read
 _REPAIRS = (
     (re.compile("[“”]"), '"'),
     (re.compile(r",(\s*[\]}])"), r"\1"),  # a comma too many
@@ -21,6 +21,7 @@ _REPAIRS = (
 _SINGLE_QUOTED = re.compile(r"(?<=[\[{,:\s])'((?:[^'\\\n]|\\.|'(?!\s*[\]},:]))*)'(?=\s*[\]},:])")
 _QUOTED = re.compile(r"""(["'`])([^"'`\n]*)\1""")
 _CLOSING = {"{": "}", "[": "]"}
+_BEGUN = re.compile(r"""[\[{]\s*["'“\[{]""")  # JSON's bracket rather than prose's
 _QUOTES = " \t\"'`“”*"
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -28,6 +29,20 @@ _DECODER = json.JSONDecoder(strict=False)
 def read_object(reply: str) -> dict[str, Any]:
     """The largest JSON object in the reply; an empty one where there is none."""
     return max((v for v in _values(reply, "{") if isinstance(v, dict)), key=_size, default={})
+
+
+def read_values(reply: str) -> list[Any]:
+    """The JSON objects and lists of the reply that stand in no other, in order.
+
+    For one that cannot be read, such as one without an end, the text from its bracket on, and after that
+    what can be read in it.
+    """
+    text = answer_of(reply)
+    return [
+        text[start:] if value is None else value
+        for start, value in _places(text, "{[")
+        if value is not None or _BEGUN.match(text, start)
+    ]
 
 
 def read_list(reply: str) -> list[Any]:
@@ -45,7 +60,7 @@ def read_member(reply: str, name: str) -> Any:
         for key, member in value.items():
             if key.strip(_QUOTES).lower() == name.lower():
                 return member
-    text = _text(reply)
+    text = answer_of(reply)
     key_pattern = rf"(?<!\w)[\"'`*“]{{0,4}}{re.escape(name)}[\"'`*”]{{0,4}}\s{{0,9}}[:=][ \t*]*"
     for found in [*re.finditer(key_pattern, text, re.IGNORECASE)][: -_TRIES - 1 : -1]:
         start = found.end()
@@ -62,24 +77,33 @@ def read_member(reply: str, name: str) -> Any:
     return None
 
 
-def _size(value: Any) -> int:
-    return len(str(value))
-
-
-def _text(reply: str) -> str:
+def answer_of(reply: str) -> str:
     """The reply without what the model only thought."""
     return re.sub(r"<think>.*?(?:</think>|\Z)", "", reply, flags=re.DOTALL)[-_READ:]
 
 
+def _size(value: Any) -> int:
+    return len(str(value))
+
+
 def _values(reply: str, opening: str) -> Iterator[Any]:
     """The values that begin at an opening bracket, those in others left out."""
-    text = _text(reply)
-    ends = _ends(text, opening)
+    return (value for _, value in _places(answer_of(reply), opening) if value is not None)
+
+
+def _places(text: str, openings: str) -> Iterator[tuple[int, Any]]:
+    """Where a value begins at one of the brackets, in no other, and the value: None where unreadable."""
+    ends = {start: end for opening in openings for start, end in _ends(text, opening).items()}
     past = 0
-    for start in [m.start() for m in re.finditer(re.escape(opening), text)][:_TRIES]:
-        if start >= past and (read := _read_at(text, start, ends)):
-            value, past = read
-            yield value
+    tries = _TRIES
+    for bracket in re.finditer(f"[{re.escape(openings)}]", text):
+        start = bracket.start()
+        if start < past or not tries:
+            continue
+        read = _read_at(text, start, ends)
+        value, past = read or (None, past)
+        tries -= read is None
+        yield start, value
 
 
 def _ends(text: str, opening: str) -> dict[int, int]:

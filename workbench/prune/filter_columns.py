@@ -10,9 +10,15 @@ from dataclasses import dataclass
 
 from workbench.db.context_text import column_text, with_values
 from workbench.lab import Lab
-from workbench.llm.replies import read_member
+from workbench.llm.replies import answer_of, read_member
 from workbench.prune.kept import keep
 from workbench.types import Column, Context, Table, fold
+
+_NAMES = ("relevant", "is_relevant", "is_column_information_relevant")  # the last is CHESS's own
+_NO = {"no", "not", "n", "false", "0", "irrelevant"}
+_JUDGED = re.compile(
+    r"((?:\bnot|n[\u2019']t)\s(?:(?!only)\w+ly\s)?)?\b(ir)?relevant\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +56,15 @@ class FilterColumns:
 
 def relevant(reply: str) -> bool:
     """What a reply says of its column; yes where it does not say."""
-    said = read_member(reply, "relevant")
-    told = re.match(r"\W*(\w+)", str(reply if said is None else said))
-    return told is None or told[1].lower() not in {"no", "not", "false", "irrelevant"}
+    text = answer_of(reply)
+    prose = "{" not in text
+    named = (read_member(text, name) for name in ((*_NAMES, "answer") if prose else _NAMES))
+    said = next((value for value in named if value is not None), None)
+    told = re.match(r"\W*(\w+)", str(text if said is None else said))
+    if told and told[1].lower() in _NO:
+        return False
+    judged = _JUDGED.findall(text) if prose and said is None else []
+    return not judged or bool(judged[-1][0]) == bool(judged[-1][1])
 
 
 def _keys(table: Table) -> set[str]:

@@ -1,7 +1,7 @@
 """What a model wants kept of a schema, in its own spelling and shape, and what stays whatever it says."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -41,18 +41,20 @@ class Names:
 
     def tables(self, said: Any) -> set[str]:
         """The tables that a value names: in lists, as keys, or in a text with commas or on lines."""
-        lines = [line for text in _texts(said) for line in text.splitlines()]
+        lines = [line for text in texts_of(said) for line in text.splitlines()]
         found = [table for line in lines[:_LINES] for table in _meant(line, self._one_table)]
         return {table.name for table in found}
 
     def columns(self, said: Any) -> list[Pair]:
         """The columns that a value names, table by table or as `table.column`, in its order."""
         if isinstance(said, dict):
-            told = [(table, v) for key, v in said.items() if (table := self.table(key))]
-            if not told:  # {"table": "account", "columns": ["date"]}
-                names = [v for v in said.values() if isinstance(v, str)]
-                listed = next((v for v in said.values() if isinstance(v, list)), [])
-                told = [(table, listed) for name in names if (table := self.table(name))][:1]
+            told = [
+                (table, listed)
+                for key, listed in said.items()
+                if listed is not False and (table := self.table(key))
+            ]
+            if not told and (row := self.row(said)):
+                told = [row]
             if told:
                 return [pair for table, listed in told for pair in columns_of(table, listed)]
             said = list(said.values())
@@ -60,8 +62,25 @@ class Names:
             return [pair for item in said for pair in self.columns(item)]
         return _meant(str(said), self._one_column)
 
+    def row(self, said: Mapping[str, Any]) -> tuple[Table, Any] | None:
+        """The table that `{"table": "account", "column": "date"}` is about, and what else it says.
+
+        Of that, what its key calls columns, or else a list, or else all.
+        """
+        for key in sorted(said, key=lambda key: "table" not in plain(key)):
+            if isinstance(said[key], str) and (table := self.table(said[key])):
+                others = {plain(other): value for other, value in said.items() if other != key}
+                columns = [value for other, value in others.items() if "column" in other]
+                lists = [value for value in others.values() if isinstance(value, list)]
+                return table, next(filter(None, columns + lists), list(others.values()))
+        return None
+
     def _one_table(self, said: str) -> list[Table]:
+        """The table that a name means: its own, or that of one of its columns."""
+        left, _, right = said.rpartition(".")
         table = self.table(said)
+        if not table and (plain(right) in self._columns or not plain(right)):
+            table = self.table(left)
         return [table] if table else []
 
     def _one_column(self, said: str) -> list[Pair]:
@@ -79,7 +98,7 @@ def columns_of(table: Table, said: Any) -> list[Pair]:
     Where it names none, the table stays with its key; where all that it names is unknown, whole.
     """
     columns = {plain(column.name): column.name for column in reversed(table.columns)}
-    texts = [part for text in _texts(said) for part in (text, *_parts(text))]
+    texts = [part for text in texts_of(said) for part in (text, *_parts(text))]
     found = [columns.get(plain(t)) or columns.get(plain(t.rpartition(".")[2])) for t in texts]
     names: Iterable[str] = dict.fromkeys(name for name in found if name)
     if not texts:
@@ -91,15 +110,16 @@ def columns_of(table: Table, said: Any) -> list[Pair]:
 
 def plain(name: Any) -> str:
     """A name without what models add to one."""
-    return fold(" ".join(str(name).strip("`\"'[]()*-• \t").replace("_", " ").split()))
+    return fold(" ".join(str(name).strip("`\"'[]()*-•,; \t").replace("_", " ").split()))
 
 
-def _texts(said: Any) -> Iterator[str]:
-    """Every text in a value, keys among them."""
+def texts_of(said: Any) -> Iterator[str]:
+    """Every text in a value, keys among them unless they are said to be false."""
     if isinstance(said, dict):
-        yield from (text for pair in said.items() for item in pair for text in _texts(item))
+        kept = (pair for pair in said.items() if pair[1] is not False)
+        yield from (text for pair in kept for item in pair for text in texts_of(item))
     elif isinstance(said, list):
-        yield from (text for item in said for text in _texts(item))
+        yield from (text for item in said for text in texts_of(item))
     elif said:
         yield str(said)
 

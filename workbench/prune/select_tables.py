@@ -4,10 +4,11 @@ A reply without a table of the schema cuts nothing.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.db.context_text import context_data
 from workbench.lab import Lab
-from workbench.llm.replies import read_list, read_member
+from workbench.llm.replies import answer_of, read_list, read_member, read_values
 from workbench.prune.kept import Names, keep
 from workbench.types import Context
 
@@ -29,6 +30,12 @@ class SelectTables:
                 **context_data(context),
             )
         )
-        said = read_member(answer.text, "tables") or read_list(answer.text) or answer.text
-        names = Names(context.schema).tables(said)
+        names = Names(context.schema).tables(_said(answer.text))
         return keep(context, [(t, c) for t, c in context.schema.columns() if t in names])
+
+
+def _said(reply: str) -> Any:
+    """What names the tables: the member of that name, or a list, or the whole where it can be read."""
+    values = read_values(reply)
+    whole = "" if any(isinstance(value, str) for value in values) else values or answer_of(reply)
+    return read_member(reply, "tables") or read_list(reply) or whole

@@ -7,14 +7,16 @@ ones that are joined to what stays come back first. A reply that decides nothing
 cuts nothing.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.db.context_text import context_data
 from workbench.db.schema_text import mac_sql_text
+from workbench.errors import at_least
 from workbench.lab import Lab
-from workbench.llm.replies import read_member, read_object
-from workbench.prune.kept import Names, Pair, columns_of, keep, plain
+from workbench.llm.replies import read_list, read_member, read_object
+from workbench.prune.kept import Names, Pair, columns_of, keep, texts_of
 from workbench.types import Context, Schema, Table
 
 
@@ -29,6 +31,15 @@ class Selector:
     whole: int = 10
     top: int = 6
     least_tables: int = 3
+
+    def __post_init__(self) -> None:
+        at_least(1, top=self.top)
+        at_least(
+            0,
+            most_columns=self.most_columns,
+            whole=self.whole,
+            least_tables=self.least_tables,
+        )
 
     def __call__(self, lab: Lab, context: Context) -> Context:
         schema = context.schema
@@ -62,24 +73,31 @@ class Selector:
 
     def _kept(self, table: Table, decision: Any) -> list[Pair]:
         """The columns of a table that stay."""
-        word = decision[0] if isinstance(decision, list) and len(decision) == 1 else decision
-        if not decision or plain(word) in {"drop all", "drop"}:
+        words = set(map(_squeezed, texts_of(decision))) - {_squeezed(c.name) for c in table.columns}
+        if not decision or words & {"dropall", "drop"}:
             return []
         every = [(table.name, column.name) for column in table.columns]
-        if plain(word) in {"keep all", "keep"} or len(every) <= self.whole:
+        if words & {"keepall", "keep"} or len(every) <= self.whole:
             return every
         told = columns_of(table, decision)
         return told if len(told) == len(every) else told[: self.top]
 
 
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).lower()
+
+
 def decisions(schema: Schema, reply: str) -> dict[str, Any]:
-    """What a reply decides for each table that it names: its JSON object, one in it, or its lines."""
+    """What a reply decides for each table that it names: its object, one in it, a list of objects, or lines."""
     names = Names(schema)
     whole = read_object(reply)
     for told in (whole, *(value for value in whole.values() if isinstance(value, dict))):
         known = {t.name: value for key, value in told.items() if (t := names.table(key))}
         if known:
             return known
+    rows = [names.row(item) for item in read_list(reply) if isinstance(item, dict)]
+    if listed := {row[0].name: row[1] for row in rows if row}:
+        return listed
     lines = {t.name: read_member(reply, t.name) for t in schema.tables}
     return {name: value for name, value in lines.items() if value is not None}
 

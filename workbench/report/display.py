@@ -1,4 +1,7 @@
-"""Records show themselves in a notebook's cell. `types` stays free of it: `install` registers it all."""
+"""Records show themselves in a notebook's cell. `types` stays free of it: importing `workbench` in IPython names them.
+
+`install` registers the same with a shell that came later, and keeps a `$` in tables from being a formula.
+"""
 
 import sys
 from collections.abc import Callable, Mapping

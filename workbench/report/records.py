@@ -22,7 +22,7 @@ def trial_html(trial: Trial) -> Html:
     candidate = trial.candidate
     parts = [pre(candidate.sql or "no SQL")]
     parts.append(rows_html(trial.execution) if trial.execution else line("not run"))
-    for number, earlier in enumerate(history(trial)[-2::-1], 1):
+    for number, earlier in enumerate(trial.history[-2::-1], 1):
         after = rows_html(earlier.execution) if earlier.execution else line("not run")
         parts.append(
             fold(f"{number} before: what it was repaired from", pre(earlier.candidate.sql), after)
@@ -31,14 +31,6 @@ def trial_html(trial: Trial) -> Html:
         parts.append(fold("The model's reply", pre(candidate.reasoning)))
     title = f"Candidate of {candidate.generator}, sample {candidate.sample}"
     return view(title, *parts, kind="wb-trial")
-
-
-def history(trial: Trial) -> list[Trial]:
-    """The trial and what it was repaired from, the oldest first."""
-    found = [trial]
-    while found[-1].repaired_from:
-        found.append(found[-1].repaired_from)
-    return found[::-1]
 
 
 def schema_html(schema: Schema) -> Html:

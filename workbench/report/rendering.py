@@ -22,6 +22,7 @@ Cell = tuple[str, str]
 """What is shown, and the interval that belongs to it."""
 
 _MANY = 9  # columns; more of them stand closer
+_BEHIND = {"run", "question_ids", "counted"}  # what leads back to the SQL; for the CSV alone
 _CSS = """<style>
 .workbench-table table { border-collapse: collapse; table-layout: auto; margin: 0.3em 0; font-size: 13px;
   font-variant-numeric: tabular-nums; }
@@ -87,7 +88,7 @@ def _grid(frame: pd.DataFrame) -> tuple[list[str], set[str], list[list[Cell]]]:
     """The columns that are shown, those of them that hold words, and the rows."""
     every = [str(name) for name in frame.columns]
     bounds = {name: bounds_of(name, every) for name in every}
-    hidden = {"run"}.union(*bounds.values())
+    hidden = _BEHIND.union(*bounds.values())
     names = [name for name in every if name not in hidden]
     values = {name: frame[name].tolist() for name in every}
     values[names[0]] = [shown(v) if isinstance(v, str) else v for v in values[names[0]]]

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 import pandas as pd
 
 from workbench.report.markup import Html, fold, heading, line, pre, table, view
-from workbench.report.records import history, rows_html
+from workbench.report.records import rows_html
 from workbench.types import Selection, Trial
 
 
 def pool_html(selection: Selection, right: Sequence[bool] = ()) -> Html:
     """Everything about a question's candidates: groups, proposers, fixing history, comparisons."""
     members: dict[int, list[int]] = {}
-    for place, number in enumerate(group_numbers(selection.trials)):
+    results = [t.execution.fingerprint if t.execution else "" for t in selection.trials]
+    for place, number in enumerate(group_numbers(results)):
         members.setdefault(number, []).append(place)
     whole = sorted(number for number in members if number >= 0)
     parts = [line(_summary(selection, len(whole)))]
@@ -28,17 +29,24 @@ def pool_html(selection: Selection, right: Sequence[bool] = ()) -> Html:
         places = [str(name).partition(":")[0] for name in wins.columns]
         parts += [
             heading("Comparisons"),
-            line("A row was shown first, a column second. W: the row won; L: it lost."),
+            line(
+                "A row was shown first, a column second. W: the row won; L: it lost; N: neither was named."
+            ),
             table(["", *places], rows, kind="matrix"),
         ]
     return view(f"Candidates of question {selection.question_id}", *parts, kind="wb-pool")
 
 
 def _summary(selection: Selection, results: int) -> str:
-    told = f"{len(selection.trials)} candidates, {results} different results. "
+    candidates = _count(len(selection.trials), "candidate")
+    told = f"{candidates}, {_count(results, 'different result')}. "
     if selection.chosen is None:
         return f"{told}{selection.selector} chose none."
     return f"{told}{selection.selector} chose {_name(selection, selection.chosen)}."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _group(selection: Selection, number: int, places: Sequence[int], right: Sequence[bool]) -> str:
@@ -46,7 +54,8 @@ def _group(selection: Selection, number: int, places: Sequence[int], right: Sequ
     who = Counter(trial.candidate.generator for trial in trials)
     proposed = ", ".join(f"{name} {count}" for name, count in who.items())
     title = f"Result {number + 1}" if number >= 0 else "Without a whole result"
-    told = [f"{title}, {len(places)} of {len(selection.trials)} candidates: {proposed}"]
+    all_ = _count(len(selection.trials), "candidate")
+    told = [f"{title}, {len(places)} of {all_}: {proposed}"]
     if right:
         told.append("right" if any(right[place] for place in places) else "wrong")
     if selection.chosen in places:
@@ -63,7 +72,7 @@ def _label(selection: Selection, place: int) -> str:
     if selection.scores:
         told.append(f"score {selection.scores[place]:g}")
     if trial.repaired_from:
-        told.append(f"fixed {len(history(trial)) - 1} times")
+        told.append(f"fixed {_count(len(trial.history) - 1, 'time')}")
     if place == selection.chosen:
         told.append("★ chosen")
     return ", ".join(told)
@@ -72,7 +81,7 @@ def _label(selection: Selection, place: int) -> str:
 def _told(trial: Trial) -> list[str]:
     """The query, and before it every one that it was repaired from, each with what came of it."""
     parts: list[str] = []
-    for number, tried in enumerate(history(trial)):
+    for number, tried in enumerate(trial.history):
         if trial.repaired_from:
             parts.append(heading("As proposed" if number == 0 else f"After fix {number}"))
         parts.append(pre(tried.candidate.sql or "no SQL"))
@@ -87,49 +96,20 @@ def _name(selection: Selection, place: int) -> str:
     return f"{place}: {candidate.generator} {candidate.sample}"
 
 
-def candidates(selection: Selection, right: Sequence[bool] = ()) -> pd.DataFrame:
-    """One row a candidate, the largest group of equal results first; `group` is -1 without a result.
-
-    `right` holds a verdict for each trial, where there are any.
-    """
-    numbers = group_numbers(selection.trials)
-    rows = []
-    for place, trial in enumerate(selection.trials):
-        execution = trial.execution
-        rows.append(
-            {
-                "place": place,
-                "group": numbers[place],
-                "generator": trial.candidate.generator,
-                "sample": trial.candidate.sample,
-                "chosen": place == selection.chosen,
-                "correct": right[place] if right else None,
-                "score": selection.scores[place] if selection.scores else None,
-                "fixes": len(history(trial)) - 1,
-                "status": execution.status if execution else "not run",
-                "rows": execution.row_count if execution else 0,
-                "sql": trial.candidate.sql,
-            }
-        )
-    names = "place group generator sample chosen correct score fixes status rows sql"
-    found = pd.DataFrame(rows, columns=names.split())
-    return found.sort_values("group", key=lambda g: g.where(g >= 0, len(rows)), kind="stable")
-
-
 def matrix(selection: Selection) -> pd.DataFrame:
-    """What the judge said: row shown first, column second; "won" if the row did, "" if never asked."""
+    """What the judge said: row shown first, column second; "won" if the row did, "none" if it did not say, "" if never asked."""
     met = sorted({place for c in selection.comparisons for place in (c.first, c.second)})
     names = [_name(selection, place) for place in met]
     found = pd.DataFrame("", index=names, columns=names)
     for comparison in selection.comparisons:
         i, j = met.index(comparison.first), met.index(comparison.second)
-        found.iloc[i, j] = "won" if comparison.winner == comparison.first else "lost"
+        said = {comparison.first: "won", comparison.second: "lost", None: "none"}
+        found.iloc[i, j] = said[comparison.winner]
     return found
 
 
-def group_numbers(trials: Sequence[Trial]) -> list[int]:
-    """For each trial the number of its group of equal results, 0 the largest; -1 without a whole result."""
-    prints = [trial.execution.fingerprint if trial.execution else "" for trial in trials]
-    sizes = Counter(filter(None, prints))
-    order = {print_: number for number, (print_, _) in enumerate(sizes.most_common())}
-    return [order.get(print_, -1) for print_ in prints]
+def group_numbers(fingerprints: Sequence[str]) -> list[int]:
+    """For each result the number of its group of equal ones, 0 the largest; -1 where none is whole."""
+    sizes = Counter(filter(None, fingerprints))
+    order = {result: number for number, (result, _) in enumerate(sizes.most_common())}
+    return [order.get(result, -1) for result in fingerprints]

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from workbench.errors import BadInputError
 from workbench.report.lettering import FONT, SIZE, SMALL, lines
 from workbench.report.palette import GREY, INK, PALE
+from workbench.report.stamp import stamped
 
 ONE, TWO = 3.35, 6.9
 """The width of one and of two columns of print, in inches."""
@@ -84,7 +85,7 @@ def _settings() -> Iterator[None]:
 def canvas(wide: float, high: float, data: pd.DataFrame, stamp: object) -> Iterator[Picture]:
     """A figure to draw on, in inches; at the end it gets its footer and its layout is made and kept."""
     with _settings():
-        footer = lines(stamp, wide * 72 - 8, SMALL)
+        footer = lines(stamped(stamp, data), wide * 72 - 8, SMALL)
         figure = Picture(
             figsize=(wide, max(1.0, high) + 0.1 * (1 + footer.count("\n"))), layout="constrained"
         )
@@ -124,3 +125,8 @@ def runs(frame: pd.DataFrame) -> str:
     """The ids of the runs that a table's rows came from, to stand in the data behind a figure."""
     ids: Sequence[str] = frame["run"].astype(str).tolist() if "run" in frame else []
     return " ".join(dict.fromkeys(" ".join(ids).split()))
+
+
+def question_ids(frame: pd.DataFrame) -> str:
+    """The ids of the questions that a table's rows are of, for where no other column tells them apart."""
+    return " ".join(dict.fromkeys(frame["question_id"].astype(str)))

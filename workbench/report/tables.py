@@ -15,21 +15,7 @@ from workbench.errors import BadInputError
 from workbench.report.palette import shown
 from workbench.report.published import Published
 from workbench.report.rendering import bounds_of, html_table, markdown_table
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What numbers of ours are of: without it nobody can tell a small parser's from a model's."""
-
-    model: str
-    benchmark: str
-    n: int
-    ex: str = "EX (BIRD)"
-
-    def __str__(self) -> str:
-        embedded = self.model.startswith("embedded/")
-        what = " (a small statistical parser, no language model)" if embedded else ""
-        return _said(f"{self.model}{what} on {self.benchmark}", self.n, self.ex)
+from workbench.report.stamp import Stamp, said
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +44,7 @@ class Table:
 
 def alone(ours: pd.DataFrame, stamp: Stamp, title: str, note: str = "") -> Table:
     """Numbers of ours that no paper has."""
-    return Table(title, tuple(filter(None, (_here(ours, stamp), note))), ours)
+    return Table(title, tuple(filter(None, (_here(ours, stamp.of(ours)), note))), ours)
 
 
 def beside(
@@ -75,8 +61,9 @@ def beside(
 
     `columns` says which of the paper's columns stand beside which of ours; without it, those of the same
     name. All of our columns stay. Labels are compared by their words: as `shown`, in any case, `_` for a
-    space.
+    space. Where the paper's rows are of several models, each one's stands with it.
     """
+    stamp = stamp.of(ours)
     pairs = _pairs(ours, published, label, columns)
     theirs = published.frame().convert_dtypes()
     ours_at = _places(ours[label], "our rows")
@@ -97,11 +84,13 @@ def beside(
         if name not in pairs:
             continue
         parts |= {bound: left[bound] for bound in bounds_of(name, names)}
-        heads[name] = (name, stamp.model)
+        heads[name] = (name, stamp.models)
         for one in pairs[name]:
             parts[f"{published.paper}: {one}"] = right[one]
-            said = published.paper if one == name else f"{published.paper}, {one}"
-            heads[f"{published.paper}: {one}"] = (name, said)
+            whose = published.paper if one == name else f"{published.paper}, {one}"
+            heads[f"{published.paper}: {one}"] = (name, whose)
+    if not published.model and "model" in published.columns:
+        parts[f"{published.paper}: model"] = right["model"]
     if "run" in names:
         parts["run"] = left["run"]
     if "EX" not in published.metric:
@@ -166,9 +155,5 @@ def _here(ours: pd.DataFrame, stamp: Stamp) -> str:
 
 def _there(published: Published) -> str:
     what = f"{published.model} on {published.benchmark}" if published.model else published.benchmark
-    said = _said(what, published.n, published.metric)
-    return f"{published.paper}, {published.source}: {said}. {published.note}".strip()
-
-
-def _said(what: str, n: int | None, metric: str) -> str:
-    return ", ".join(filter(None, (what, f"N = {n:,}" if n else "", metric)))
+    told = said(what, published.n, published.metric)
+    return f"{published.paper}, {published.source}: {told}. {published.note}".strip()

@@ -8,7 +8,9 @@ Departures. `by="candidate"` is the algorithm to the letter; `by="result"`, the 
 speak for all with its result and counts its wins for each of them: the same points where a judge treats
 equal results alike, for a fraction of the calls. `adaptive` stops once the winner cannot change. Candidates
 without rows or with an error stay out while there are others. A tie, which the paper breaks arbitrarily,
-goes to the result that a seeded draw puts first, so that the order of arrival means nothing.
+goes to the result that a seeded draw puts first, so that the order of arrival means nothing. The
+paper's judge always names one of the two; a call that failed, was filtered or names neither gives nobody a
+point, so that without any verdict the largest group wins by its members' agreement.
 """
 
 import re
@@ -18,10 +20,11 @@ from typing import Any, Literal
 
 from workbench.db.context_text import context_data, result_text
 from workbench.db.schema import union_schema
+from workbench.errors import one_of
 from workbench.lab import Lab
 from workbench.select.groups import Group, groups
 from workbench.select.tournament import Meeting, tournament
-from workbench.types import Comparison, Context, Execution, Request, Selection, Trial
+from workbench.types import Comparison, Completion, Context, Execution, Request, Selection, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,9 @@ class Pairwise:
     adaptive: bool = True
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        one_of(("result", "candidate"), by=self.by)
+
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         players = groups(trials, f"{self.seed}{context.question.id}")
         if self.by == "candidate":
@@ -42,7 +48,7 @@ class Pairwise:
             )
         keys: list[str] = []
 
-        def judge(meetings: Sequence[Meeting]) -> list[int]:
+        def judge(meetings: Sequence[Meeting]) -> list[int | None]:
             requests = [
                 self.request(lab, context, trials[players[i].speaker], trials[players[j].speaker])
                 for i, j in meetings
@@ -50,7 +56,7 @@ class Pairwise:
             answers = lab.client.complete_many(requests)
             keys.extend(answer.key for answer in answers)
             return [
-                meeting[verdict(answer.text) == "B"]
+                dict(zip("AB", meeting, strict=True)).get(verdict(answer))
                 for meeting, answer in zip(meetings, answers, strict=True)
             ]
 
@@ -68,7 +74,11 @@ class Pairwise:
             "pairwise",
             tuple(scores.values()),
             tuple(
-                Comparison(players[i].speaker, players[j].speaker, players[winner].speaker)
+                Comparison(
+                    players[i].speaker,
+                    players[j].speaker,
+                    None if winner is None else players[winner].speaker,
+                )
                 for (i, j), winner in (outcome.asked if outcome else ())
             ),
             tuple(keys),
@@ -99,13 +109,15 @@ def _narrowed(context: Context, queries: Sequence[str]) -> Context:
     return replace(context, schema=union_schema(context.schema, queries))
 
 
-def verdict(reply: str) -> Literal["A", "B"]:
-    """The letter of a reply: the last that stands alone, A where there is none.
+def verdict(answer: Completion) -> Literal["A", "B", ""]:
+    """The letter of a reply: the last that stands alone; "" where there is none, or no answer.
 
     A small letter, which may be a word, counts only where the reply ends on it as an answer does.
     """
-    found = re.findall(r"\b([AB])\b", reply) or _SMALL.findall(reply)
-    return "B" if found and found[-1] in "Bb" else "A"
+    found = re.findall(r"\b([AB])\b", answer.text) or _SMALL.findall(answer.text)
+    if answer.fault or not found:
+        return ""
+    return "B" if found[-1] in "Bb" else "A"
 
 
 _SMALL = re.compile(

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Meeting = tuple[int, int]
-Judge = Callable[[Sequence[Meeting]], Sequence[int]]  # the winner of each meeting, in order
+# The winner of each meeting, in order; None where the judge did not say.
+Judge = Callable[[Sequence[Meeting]], Sequence[int | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Outcome:
 
     winner: int
     points: tuple[float, ...]
-    asked: tuple[tuple[Meeting, int], ...]
+    asked: tuple[tuple[Meeting, int | None], ...]
 
 
 def tournament(
@@ -29,18 +30,23 @@ def tournament(
     *,
     adaptive: bool,
 ) -> Outcome:
-    """Let the players meet, twice each pair, once in either order. A gain of 0 is no meeting."""
+    """Let the players meet, twice each pair, once in either order. A gain of 0 is no meeting.
+
+    A meeting without a winner gives nobody a point.
+    """
     players = range(len(points))
     now = list(points)
     open_ = dict.fromkeys((i, j) for i in players for j in players if i != j and gain[i][j])
     reach = [p + 2 * sum(gain[i]) for i, p in enumerate(now)]  # what a player can still get to
-    asked: list[tuple[Meeting, int]] = []
+    asked: list[tuple[Meeting, int | None]] = []
 
     def settle(meetings: Sequence[Meeting]) -> None:
         for meeting, winner in zip(meetings, judge(meetings), strict=True):
-            loser = sum(meeting) - winner
-            now[winner] += gain[winner][loser]
-            reach[loser] -= gain[loser][winner]
+            for player, other in (meeting, meeting[::-1]):
+                if player == winner:
+                    now[player] += gain[player][other]
+                else:
+                    reach[player] -= gain[player][other]
             del open_[meeting]
             asked.append((meeting, winner))
 

@@ -17,7 +17,7 @@ from typing import Any, Self
 import orjson
 
 from workbench.canonical import content_hash
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 from workbench.lab import Lab
 from workbench.select.features import DOUBTS, Doubter
 from workbench.select.grounding import missing
@@ -57,16 +57,19 @@ class Weights:
     def load(cls, path: Path) -> Self:
         """What `save` wrote."""
         try:
-            found = cls(**orjson.loads(path.read_bytes()))
-            numbers = [found.votes, found.slope, found.intercept, *found.doubts.values()]
+            with naming(path):
+                told = orjson.loads(path.read_bytes())
+            found = cls(**told)
+            if lacking := {"votes", "doubts"} - told.keys():
+                raise ValueError(f"it does not say: {', '.join(sorted(lacking))}")
+            numbers = [found.votes, found.slope, found.intercept]
+            numbers += [*found.doubts.values(), *found.generators.values()]
             if unknown := found.doubts.keys() - DOUBTS.keys():
                 raise ValueError(f"no doubt is called {', '.join(sorted(unknown))}")
-            if not all(isinstance(number, int | float) for number in numbers) or any(
-                vote <= 0 for vote in found.generators.values()
-            ):
-                raise ValueError("a weight is no number, or a generator's vote not above 0")
-        except OSError as error:
-            raise BadInputError(f"{path}: {error.strerror}") from error
+            if not all(type(number) in {int, float} for number in numbers):  # a bool is an int
+                raise ValueError("a weight is no number")
+            if min(found.votes, found.slope) < 0 or min(found.generators.values(), default=1) <= 0:
+                raise ValueError("votes or slope is below 0, or a generator's vote not above 0")
         except (ValueError, TypeError, AttributeError) as error:
             raise BadInputError(
                 f"{path}: {error}; expected the JSON that `workbench train selector` writes"
@@ -75,7 +78,8 @@ class Weights:
 
     def save(self, path: Path) -> None:
         """As JSON that a person can read."""
-        path.write_bytes(orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2) + b"\n")
+        with naming(path):
+            path.write_bytes(orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2) + b"\n")
 
     def scores(self, found: Sequence[Evidence]) -> list[float]:
         """What speaks for each group, by which they are ordered. The order of members does not matter."""

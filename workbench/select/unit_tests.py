@@ -3,31 +3,26 @@
 One call writes tests that tell the groups of equal results apart. Then each test is put to all candidates
 in one call, the setting of section 4.2.1 that does better, or all tests to each candidate.
 
-Departures. One query speaks for all with its result, and where all agree nobody is asked. The candidates
+Departures. One query speaks for all with its result, and where all agree nobody is asked. Candidates without
+rows or with an error stay out while others have rows, as they do in the other selectors. The candidates
 stand in another order before each test, drawn from the seed, where the published code has always the same.
 A verdict that a reply does not give counts half; a tie goes to the larger group, so that without a single
 readable reply the selection is the majority's.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from workbench.canonical import content_hash
 from workbench.db.context_text import context_data, result_text
+from workbench.errors import at_least, one_of
 from workbench.lab import Lab
-from workbench.llm.replies import read_list
 from workbench.select.groups import groups
+from workbench.select.verdicts import read_tests, read_verdicts
 from workbench.types import Context, Execution, Request, Selection, Trial
 
 _NOT_RUN = Execution("error", error="not run")
-_UNTOLD = 0.5
-_LINE = 1000  # characters of a line that are looked at: the last ones, where verdicts stand
-_SIGNS = " \t\"'*`|:=.-\u2013\u2014#()[]0123456789"
-_VERDICT = re.compile(r"(\bnot\W|n[\u2019']t\W)?\b(pass|fail)(?:e[sd]|s|ing)?\b", re.IGNORECASE)
-_PASSED = {"pass", "passed"}
-_FAILED = {"fail", "failed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +39,10 @@ class UnitTester:
     temperature: float = 0.8
     judge_temperature: float = 0.0
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(1, tests=self.tests)
+        one_of(("test", "candidate"), by=self.by)
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         found = groups(trials, f"{self.seed}{context.question.id}")
@@ -95,7 +94,7 @@ class UnitTester:
                 for test, order in zip(tests, orders, strict=True)
             ]
         else:
-            label = "(?:unit )?test"
+            label = "(?:unit[ _])?test"
             orders = [[place] * len(tests) for place in range(len(shown)) if tests]
             judging = [
                 ask("select/evaluate_one_candidate", self.judge_temperature, tests=tests, **one)
@@ -116,39 +115,3 @@ class UnitTester:
             range(len(shown)),
             key=lambda place: content_hash("order", [self.seed, test, shown[place]]),
         )
-
-
-def read_tests(reply: str) -> list[str]:
-    """The tests in a reply: a list of texts or of objects, or lines that say what a query should do."""
-    listed = [
-        max(map(str, item.values()), key=len, default="") if isinstance(item, dict) else str(item)
-        for item in read_list(reply)
-    ]
-    lines = [
-        line[line.index("The ") :]
-        for line in reply.splitlines()
-        if re.match(r"[\W\d]{0,10}The\b.*\bshould\b", line[:_LINE])
-    ]
-    return list(dict.fromkeys(test.strip(" \"',") for test in listed or lines if test.strip()))
-
-
-def read_verdicts(reply: str, label: str, count: int) -> list[float]:
-    """For each of so many things, which the reply labels and numbers, 1 if it passed, 0 if it failed.
-
-    The last word on each counts, for models reason first; half where there is none. A reply that labels
-    nothing is read by its lines or commas, if there are as many verdicts as things.
-    """
-    number = re.compile(
-        rf"\b{label}s?\W{{1,6}}(?:(?:response|query)\W{{1,6}})?(\d{{1,4}})\b", re.IGNORECASE
-    )
-    verdicts = [_UNTOLD] * count
-    bare = []
-    for line in reply.splitlines():
-        parts = number.split(line[-_LINE:])
-        for found, text in zip(parts[1::2], parts[2::2], strict=True):
-            if 1 <= int(found) <= count and (words := list(_VERDICT.finditer(text))):
-                word = words[0] if text[: words[0].start()].strip(_SIGNS) == "" else words[-1]
-                verdicts[int(found) - 1] = float((word[2].lower() == "pass") != bool(word[1]))
-        bare += [item.strip(_SIGNS).lower() for item in line[-_LINE:].split(",")]
-    alone = [float(word in _PASSED) for word in bare if word in _PASSED | _FAILED]
-    return alone if set(verdicts) <= {_UNTOLD} and len(alone) == count else verdicts

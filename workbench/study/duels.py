@@ -1,7 +1,7 @@
 """How often a judge prefers the right one of a right and a wrong query: CHASE-SQL's table 5.
 
 As in the selection itself one query speaks for all with its result, and each two meet in both orders: a
-judge that always takes the first one is right in half of its duels.
+judge that always takes the first one is right in half of its duels, and one that names neither in none.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ import pandas as pd
 
 from workbench.evaluate.stats import mean_interval
 from workbench.parallel import each
+from workbench.report.style import question_ids
 from workbench.select.groups import groups
 from workbench.select.pairwise import Pairwise, verdict
 from workbench.study.runs import Run
@@ -42,7 +43,7 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
         requests = [
             judge.request(lab, context, trials[a.speaker], trials[b.speaker]) for a, b in asked
         ]
-        said = [verdict(answer.text) for answer in lab.client.complete_many(requests)]
+        said = [verdict(answer) for answer in lab.client.complete_many(requests)]
         for (good, bad), as_first, as_second in zip(met, said[::2], said[1::2], strict=True):
             preferred = {"right": as_first == "A", "wrong": as_second == "B"}
             for first, correct in preferred.items():
@@ -82,4 +83,6 @@ def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str
         "steady": 100 * (of_pair.min() == of_pair.max()).mean(),
         "first": 100 * took_first.mean(),
         "run": " ".join(duels["run"].unique()),
+        "question_ids": question_ids(duels),
+        "counted": "all",
     }

@@ -27,9 +27,10 @@ def predicted(study: Study) -> tuple[Study, Pool]:
 
 def answers(study: Study, runs: Iterable[Run]) -> tuple[Study, Pool]:
     """What each of our own systems chose, as if it came from files; the study says so."""
-    pools = [chosen(run.name, run.selections) for run in runs]
-    whose = f"{study.model}, the answers of {len(pools)} systems"
-    return _of(study, whose), pool_of(pair for pool in pools for pair in pool.items())
+    ran = list(runs)
+    asked = study.stamp.of(pd.DataFrame({"run": [run.id for run in ran]})).models
+    pairs = (pair for run in ran for pair in chosen(run.name, run.selections).items())
+    return _of(study, f"{asked}, the answers of {len(ran)} systems"), pool_of(pairs)
 
 
 def lost(run: Run, study: Study) -> pd.DataFrame:
@@ -59,10 +60,12 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
                 "right votes": votes[right.index].max(),
                 "right by": ", ".join(right["generator"].unique()),
                 "run": run.id,
+                "counted": "all",
             }
         )
     names = ["question_id", "db_id", "difficulty", "question", "chosen", "votes"]
-    return pd.DataFrame(rows, columns=[*names, "right", "right votes", "right by", "run"])
+    more = ["right", "right votes", "right by", "run", "counted"]
+    return pd.DataFrame(rows, columns=[*names, *more])
 
 
 def _of(study: Study, whose: str) -> Study:

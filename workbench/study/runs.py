@@ -1,6 +1,5 @@
 """A run: what a system did with every question, judged, as tables that notebooks group and draw."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import mean_interval
 from workbench.pool import Pool, pool_of
 from workbench.report.palette import ordered
+from workbench.report.selections import group_numbers
 from workbench.study.solving import Kept, Record
 from workbench.systems.system import System
 from workbench.types import Candidate, Selection, Trial
@@ -72,7 +72,12 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
         "low": 100 * interval.low,
         "high": 100 * interval.high,
         "run": " ".join(frame["run"].unique()) if "run" in frame else "",
-    }
+    } | ({"counted": "all"} if _of_all(frame, column) else {})
+
+
+def _of_all(frame: pd.DataFrame, column: str) -> bool:
+    """Whether a verdict is about every candidate, and not about what was chosen: `trace` asks."""
+    return column in {"oracle", "adversary"} or ("chosen" in frame and not frame["chosen"].all())
 
 
 def by_difficulty(run: Run, label: str = "") -> dict[str, Any]:
@@ -85,7 +90,18 @@ def by_difficulty(run: Run, label: str = "") -> dict[str, Any]:
     return row | {"run": run.id}
 
 
-def cells(name: str, found: Mapping[str, Any]) -> dict[str, float]:
+def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Accuracies as a wide table: a row for each system, EX with its interval for each value of a column."""
+    wide: list[dict[str, Any]] = []
+    for system, part in rows.groupby("system", sort=False):
+        row: dict[str, Any] = {"system": system}
+        for found in part.to_dict("records"):
+            row |= cells(str(found[column]), found)
+        wide.append(row | {"run": " ".join(dict.fromkeys(" ".join(part["run"]).split()))})
+    return pd.DataFrame(wide)
+
+
+def cells(name: str, found: Mapping[Any, Any]) -> dict[str, float]:
     """An accuracy as the column of that name and the two of its interval."""
     return {name: found["EX"], f"{name} low": found["low"], f"{name} high": found["high"]}
 
@@ -117,7 +133,7 @@ def frames(
             "difficulty": difficulty(benchmark, question),
         }
         mine = record.attempt["trials"]
-        ranks = _ranks(mine)
+        groups = group_numbers([one["fingerprint"] for one in mine])
         chosen = record.selection["chosen"]
         verdicts = [right(question.id, one) for one in mine]
         for place, one in enumerate(mine):
@@ -134,7 +150,7 @@ def frames(
                     "first_status": first["status"],
                     "correct_first": right(question.id, first),
                     "attempts": attempts,
-                    "group": ranks.get(one["fingerprint"], -1),
+                    "group": groups[place],
                     "chosen": place == chosen,
                 }
             )
@@ -149,7 +165,7 @@ def frames(
                 "oracle": any(verdicts),
                 "adversary": bool(verdicts) and all(verdicts),
                 "candidates": len(mine),
-                "groups": len(ranks),
+                "groups": len({*groups} - {-1}),
                 "gold_failed": not golds[question.id],
             }
             | {name: sum(cost[name] for cost in costs) for name in _COST}
@@ -164,12 +180,6 @@ def _first(record: Record) -> tuple[Record, int]:
         record = record["repaired_from"]
         fixes += 1
     return record, fixes
-
-
-def _ranks(trials: list[Record]) -> dict[str, int]:
-    """A number for each result among a question's candidates, 0 for the one that most of them have."""
-    results = Counter(t["fingerprint"] for t in trials if t["fingerprint"])
-    return {result: rank for rank, (result, _) in enumerate(results.most_common())}
 
 
 def _verdicts(

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError
 from workbench.report import style
+from workbench.report.stamp import stamped
 from workbench.report.tables import Table
 from workbench.store import Store
 from workbench.study.progress import tell
@@ -46,6 +47,7 @@ class Saved:
         self.folder = folder
         self._store = store
         self._last = ""
+        self.asked: dict[str, tuple[str, ...]] = {}  # the models of this study's runs, by id
         self._runs: dict[str, str] = {}  # of this study, by id: nothing is written twice
 
     def keep_run(
@@ -65,7 +67,9 @@ class Saved:
         with self._store.write() as book:
             book.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def save(self, name: str, shown: Figure | Table, data: pd.DataFrame | None, stamp: str) -> None:
+    def save(
+        self, name: str, shown: Figure | Table, data: pd.DataFrame | None, stamp: object
+    ) -> None:
         """Write NAME.svg and .png or NAME.html, NAME.csv, and NAME.json."""
         if not name.replace("_", "").isalnum() or not name.isascii():
             raise BadInputError(f"a figure's name is letters, digits and '_', and not {name!r}")
@@ -83,7 +87,8 @@ class Saved:
             if frame is not None:
                 self._write(f"{name}.csv", frame.to_csv(index=False, float_format="%.6g").encode())
             runs = _runs(frame)
-            told = {"name": name, "kind": kind, "title": title, "stamp": stamp, "runs": runs}
+            of = stamped(stamp, frame)
+            told = {"name": name, "kind": kind, "title": title, "stamp": of, "runs": runs}
             self._last = name
             self._tell(told | {"claims": []})
             tell(saved=name)

@@ -7,7 +7,6 @@ from workbench.evaluate.gold_schema import AroundGold
 from workbench.study.runs import Run, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.system import System
-from workbench.types import Trial
 
 
 def industrial(study: Study, system: System, columns: int) -> System:
@@ -24,18 +23,17 @@ def pass_at(run: Run, label: str = "") -> dict[str, Any]:
     row = {"system": label or run.name, "n": len(run.questions)} | cells(
         "pass@1", accuracy(run.trials)
     )
-    return row | cells(most, accuracy(run.questions, column="oracle")) | {"run": run.id}
+    return (
+        row
+        | cells(most, accuracy(run.questions, column="oracle"))
+        | {"run": run.id, "counted": "all"}
+    )
 
 
 def prompt_tokens(study: Study, run: Run) -> float:
     """The tokens of a prompt that asked for a candidate, in the mean over the run's calls."""
     trials = [trial for one in run.selections for trial in one.trials]
-    keys = {key for trial in trials for key in _first(trial).candidate.call_keys}
+    keys = {key for trial in trials for key in trial.history[0].candidate.call_keys}
     query = "SELECT key, input_tokens FROM calls WHERE key IN"
     counts = [tokens for _, tokens in study.lab.client.store.read_keys(query, sorted(keys))]
     return sum(counts) / len(counts) if counts else 0.0
-
-
-def _first(trial: Trial) -> Trial:
-    """What the trial was before it was ever fixed."""
-    return _first(trial.repaired_from) if trial.repaired_from else trial

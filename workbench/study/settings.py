@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from workbench.errors import BadInputError
+from workbench.yamlfile import read_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +65,7 @@ def find_experiment(name: str) -> Path:
 def load_experiment(name: str) -> Experiment:
     """The experiment of that name or path, checked; its root is looked for only when it is opened."""
     path = find_experiment(name)
-    try:
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
+    told = read_yaml(path)
     if not isinstance(told, dict):
         raise BadInputError(f"{path}: expected settings by name, and found {told!r:.60}")
     known = {f.name for f in fields(Experiment)} - {"name", "path", "folder", "stands_for"}
@@ -146,8 +140,8 @@ def _filled(file: Path, key: str, told: str) -> Path:
         return Path(string.Template(told).substitute(os.environ)).expanduser()
     except KeyError as error:
         raise BadInputError(
-            f"{file}: {key} is {told}, and ${error.args[0]} is not set; set it to the folder where the data"
-            " was unpacked"
+            f"{file}: {key} is {told}, and ${error.args[0]} is not set; set it in the environment to what"
+            " lies there, as in export NAME=/path"
         ) from error
     except ValueError as error:
         raise BadInputError(f"{file}: {key} is {told}: {error}") from error

@@ -67,7 +67,7 @@ def solve_all(
 def selection_of(kept: Kept, question: Question, lab: Lab) -> Selection:
     """The record as the selection that it tells of, with every execution from the lab book."""
     trials = [trial_of(record) for record in kept.attempt["trials"]]
-    queries = {sql for trial in trials for sql in _history(trial)}
+    queries = {tried.candidate.sql for trial in trials for tried in trial.history}
     path = lab.database(question.db_id)
     ran = dict(
         zip(queries, lab.executor.execute_many([(path, sql) for sql in queries]), strict=True)
@@ -181,14 +181,6 @@ def _cost(now: Tally, before: Tally | None = None) -> dict[str, Any]:
         name: end - begin
         for name, end, begin in zip(names, needed(now), needed(before), strict=True)
     }
-
-
-def _history(trial: Trial) -> list[str]:
-    queries = [trial.candidate.sql]
-    while trial.repaired_from:
-        trial = trial.repaired_from
-        queries.append(trial.candidate.sql)
-    return queries
 
 
 def _with(trial: Trial, ran: Mapping[str, Execution]) -> Trial:

@@ -2,7 +2,7 @@
 
 import atexit
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from html import escape
@@ -12,24 +12,24 @@ from typing import Any, Self, TypeVar
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.named import open_benchmark
 from workbench.canonical import content_hash
 from workbench.db.execute import Executor
-from workbench.errors import BadInputError
-from workbench.evaluate.efficiency import measure, ves
+from workbench.evaluate.efficiency import measure, ves_interval
 from workbench.evaluate.judge import judge
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.llm.client import Client
 from workbench.pool import chosen
 from workbench.report.display import install
-from workbench.report.tables import Stamp, Table
+from workbench.report.stamp import Stamp
+from workbench.report.tables import Table
 from workbench.store import Store
 from workbench.study.kept import identity, models
 from workbench.study.preview import previewed, stand_in, tell_estimates
 from workbench.study.progress import Progress
-from workbench.study.runs import Run, frames
+from workbench.study.runs import Run, cells, frames
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment, load_experiment
 from workbench.study.solving import selection_of, solve_all
@@ -69,9 +69,13 @@ class Study:
 
     @property
     def stamp(self) -> Stamp:
-        """What every number here is: model, benchmark, questions, and the sense of execution accuracy."""
+        """What every number here is: model, benchmark, questions, and the sense of execution accuracy.
+
+        What is made of runs says which models these asked: of a frame the stamp is `stamp.of(frame)`.
+        """
         sense = "EX (Spider)" if self.benchmark.family == "spider" else "EX (BIRD)"
-        return Stamp(self.model, self.benchmark.name, len(self.benchmark.questions), sense)
+        n = len(self.benchmark.questions)
+        return Stamp(self.model, self.benchmark.name, n, sense, asked=self.saved.asked)
 
     def fewer(self, limit: int | None) -> "Study":
         """The same study of so many questions, spread evenly: for what takes long."""
@@ -87,6 +91,8 @@ class Study:
         name = name or system.name
         lab = replace(self.lab, client=_client(self.lab.client.store, self._budget), system=name)
         run = self._run_id(system)
+        own_first = sorted(models(system), key=lambda model: (model != self.model, model))
+        self.saved.asked[run] = tuple(own_first)
         with Progress(name, run) as progress:
             kept = solve_all(system, self.benchmark.questions, lab, progress)
         if self._weight:
@@ -118,10 +124,12 @@ class Study:
         pool = chosen(run.name, run.selections)
         return judge(self.benchmark, pool, self.lab.executor).assign(run=run.id)
 
-    def efficiency(self, run: Run) -> float:
-        """VES of what was chosen, by SQLite's opcodes and not by time: the same on every machine."""
+    def efficiency(self, run: Run) -> dict[str, float]:
+        """Cells of a table: VES of what was chosen, with its interval.
+
+        By SQLite's opcodes and not by time: the same on every machine.
+        """
         asked = run.questions.set_index("question_id")
-        right = [q for q in self.benchmark.questions if asked["correct"][q.id]]
         ratios = [
             measure(
                 self.lab.executor,
@@ -130,9 +138,13 @@ class Study:
                 self.benchmark.golds[question.id].sql,
                 repeats=1,
             ).opcode_ratio
-            for question in right
+            if asked["correct"][question.id]
+            else None
+            for question in self.benchmark.questions
         ]
-        return ves([*ratios, *[None] * (len(asked) - len(ratios))])
+        found = ves_interval(ratios, [question.db_id for question in self.benchmark.questions])
+        ends = {"EX": found.mean, "low": found.low, "high": found.high}
+        return cells("VES, opcodes", {end: 100 * value for end, value in ends.items()})
 
     def save(
         self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = ""
@@ -141,7 +153,7 @@ class Study:
 
         `stamp` says what its numbers are, where they are not all the study's.
         """
-        self.saved.save(name, shown, data, str(stamp or self.stamp))
+        self.saved.save(name, shown, data, stamp or self.stamp)
         return shown
 
     def claim(self, text: str, holds: bool, detail: str = "") -> Claim:
@@ -191,19 +203,15 @@ def open_study(
     `limit` to one of their own, so that they never replace those of all questions.
     """
     told = load_experiment(experiment) if isinstance(experiment, str) else experiment
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise BadInputError(
-            f"limit is {limit!r}: it must be a number of questions, 1 or more, or None"
-        )
     whole = open_benchmark(told.benchmark, told.root)
-    asked = some(whole.questions, min(filter(None, (limit, told.limit)), default=None))
+    asked = some(some(whole.questions, told.limit), limit)
     own = told.name if limit is None else f"{told.name}-{limit}"
     where = figures or Path(os.environ.get("WORKBENCH_FIGURES") or told.folder / "figures" / own)
     with ExitStack() as stack:
         store = stack.enter_context(Store())
         executor = stack.enter_context(Executor(store))
         budget = _left(told, store)
-        few = some(asked, previewed())
+        few = some(asked, previewed() or None)
         lab = Lab(_client(store, budget), executor, whole.database, told.prompts)
         part = replace(whole, questions=tuple(few))
         many = min(filter(None, (told.stands_for or len(asked), limit, told.limit)))
@@ -221,20 +229,14 @@ def _client(store: Store, budget: Budget | None) -> Client:
     return Client(store, budget=budget)
 
 
-def some(questions: Sequence[Question], limit: int | None) -> list[Question]:
-    """That many of the questions, spread evenly."""
-    if not limit or limit >= len(questions):
-        return list(questions)
-    return [questions[place * len(questions) // limit] for place in range(limit)]
-
-
 def _left(told: Experiment, store: Store) -> Budget | None:
-    """What the experiment may still spend: what `reproduce` paid since it began counts."""
+    """What the experiment may spend: what `reproduce` paid since it began is spent of it."""
     if told.dollars is None and told.calls is None:
         return None
     since = float(os.environ.get("WORKBENCH_BEGAN") or "inf")
     ((paid, spent),) = store.read(
         "SELECT count(*), total(cost) FROM calls WHERE created >= ?", (since,)
     )
-    dollars = None if told.dollars is None else max(0.0, told.dollars - spent)
-    return Budget(dollars, calls=None if told.calls is None else max(0, told.calls - paid))
+    budget = Budget(told.dollars, calls=told.calls)
+    budget.spent, budget.made = spent, paid
+    return budget

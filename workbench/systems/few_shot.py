@@ -6,6 +6,7 @@ The prompt is that of online synthetic examples, so that nothing but the example
 from dataclasses import dataclass, field, replace
 
 from workbench.db.context_text import examples_text
+from workbench.errors import at_least
 from workbench.generate.candidates import propose
 from workbench.lab import Lab
 from workbench.retrieve.embed import Similarity
@@ -22,6 +23,9 @@ class NearestExamples:
     shown: int = 75
     temperature: float = 0.0
     similarity: Similarity = field(default_factory=Lexical)
+
+    def __post_init__(self) -> None:
+        at_least(0, shown=self.shown)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         known = [example.question for example in self.examples]

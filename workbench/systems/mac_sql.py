@@ -1,5 +1,8 @@
 """MAC-SQL (Wang et al., 2023), as figure 2 draws it: Selector, Decomposer, Refiner.
 
+Departs from the paper in the row without the Decomposer: what answers there is our baseline, `Direct`, which
+reads the schema as CREATE TABLE text and has rules of its own, where all agents read `mac_sql_text`.
+
 `table_3` and `table_4` are the paper's ablations. Its oracle schema, gold's tables and columns in place of
 what the Selector finds, is a `retrieve` step that only `evaluate` can make, since it needs gold:
 
@@ -13,6 +16,7 @@ from pathlib import Path
 
 from workbench.db.fingerprint import file_state
 from workbench.db.schema import read_schema, with_examples
+from workbench.errors import at_least
 from workbench.fix.refiner import Refiner
 from workbench.generate.decomposer import Decomposer
 from workbench.generate.direct import Direct
@@ -31,6 +35,9 @@ class SchemaWithValues:
     """
 
     values: int = 6
+
+    def __post_init__(self) -> None:
+        at_least(0, values=self.values)
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         path = lab.database(question.db_id)

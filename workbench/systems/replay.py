@@ -7,8 +7,8 @@ from workbench.canonical import content_hash
 from workbench.lab import Lab
 from workbench.pool import Pool, chosen
 from workbench.systems.baselines import WHOLE_SCHEMA
-from workbench.systems.system import Select, System
-from workbench.types import Candidate, Context, Question, Selection, Trial
+from workbench.systems.system import Select, System, ran
+from workbench.types import Candidate, Context, Question, Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,6 @@ def replayed(name: str, pool: Pool, select: Select) -> System:
     told = [(key, c.generator, c.sample, c.sql) for key, some in candidates.items() for c in some]
     proposed = Proposed(pool.generators(), content_hash("pool", told), candidates)
     return System(name, WHOLE_SCHEMA, (), (proposed,), (), select)
-
-
-def ran(lab: Lab, question: Question, candidates: Sequence[Candidate]) -> tuple[Trial, ...]:
-    """The candidates, run on the question's database."""
-    path = lab.database(question.db_id)
-    executions = lab.executor.execute_many([(path, one.sql) for one in candidates])
-    return tuple(map(Trial, candidates, executions))
 
 
 def picks(name: str, select: Select, lab: Lab, questions: Sequence[Question], pool: Pool) -> Pool:

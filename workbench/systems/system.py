@@ -54,9 +54,14 @@ def stages(system: System, question: Question, lab: Lab) -> Iterator[Context]:
 def attempt(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
     """The candidates, run and fixed."""
     candidates = [c for generate in system.generate for c in generate(lab, context)]
-    path = lab.database(context.question.db_id)
-    executions = lab.executor.execute_many([(path, c.sql) for c in candidates])
-    trials = [Trial(c, execution) for c, execution in zip(candidates, executions, strict=True)]
+    trials = ran(lab, context.question, candidates)
     for fix in system.fix:
-        trials = [fix(lab, context, trial) for trial in trials]
-    return tuple(trials)
+        trials = tuple([fix(lab, context, trial) for trial in trials])
+    return trials
+
+
+def ran(lab: Lab, question: Question, candidates: Sequence[Candidate]) -> tuple[Trial, ...]:
+    """The candidates, run on the question's database."""
+    path = lab.database(question.db_id)
+    executions = lab.executor.execute_many([(path, one.sql) for one in candidates])
+    return tuple(map(Trial, candidates, executions))

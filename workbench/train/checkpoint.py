@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import orjson
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 
 RECORD = "lora.json"
 WEIGHTS = "adapter_model.safetensors"
@@ -51,11 +51,9 @@ class Tuning:
 
 def earlier(out: Path, new: Tuning) -> Tuning | None:
     """The record that `out` holds of the same training. What it holds of another is never overwritten."""
-    try:
+    with naming(out):
         out.mkdir(parents=True, exist_ok=True)
         names = {path.name for path in out.iterdir()} - _PARTS
-    except OSError as error:
-        raise BadInputError(f"{out}: {error.strerror}") from error
     if not names:
         return None
     if RECORD in names:

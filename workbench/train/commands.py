@@ -1,25 +1,51 @@
 """`workbench train ...`: what can be learned from candidates and gold, as commands."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import click
+from tqdm import tqdm
 
-from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.db.execute import Executor
+from workbench.errors import naming
 from workbench.lab import Lab
+from workbench.llm.budget import Budget
 from workbench.llm.client import Client
 from workbench.pool import Pool
 from workbench.store import Store
+from workbench.systems.commands import SYSTEMS
 from workbench.train.lora_command import lora
 
+_benchmark = click.argument("benchmark")
+_root = click.option(
+    "--root", type=click.Path(path_type=Path), help="Folder where it was unpacked."
+)
+_out = click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    required=True,
+    help="The file to write.",
+)
+_format = partial(
+    click.option,
+    "--format",
+    "form",
+    type=click.Choice(["gemini", "openai", "huggingface"]),
+    show_default=True,
+    help="Whose tuning is to read it. Hugging Face's form, which ours reads too, also says of which "
+    "question, database and agent a line is; OpenAI and Gemini list the keys that they take.",
+)
 _OPTIONS = (
-    click.argument("benchmark"),
-    click.option("--root", type=click.Path(path_type=Path), help="Folder where it was unpacked."),
+    _benchmark,
+    _root,
     click.option(
         "--predictions",
         "first",
@@ -29,12 +55,7 @@ _OPTIONS = (
         help="Prediction files, or folders of them: the candidates.",
     ),
     click.argument("more", nargs=-1, metavar="[FILE]..."),
-    click.option(
-        "--out",
-        type=click.Path(path_type=Path, dir_okay=False, writable=True),
-        required=True,
-        help="The file to write.",
-    ),
+    _out,
 )
 
 
@@ -57,7 +78,7 @@ def _pool(
 
 @click.group()
 def train() -> None:
-    """Learn a selector, or tune a model to be one."""
+    """Learn a selector, or write what a model is tuned on and tune it."""
 
 
 train.add_command(lora)
@@ -96,14 +117,7 @@ def selector(
 
 @train.command()
 @_on_a_pool
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["gemini", "openai", "huggingface"]),
-    default="openai",
-    show_default=True,
-    help="Whose tuning is to read it; Hugging Face's and ours read OpenAI's form.",
-)
+@_format(default="openai")
 @click.option("--seed", default=0, show_default=True, help="Of the order in which two stand.")
 @click.option("--no-gold", is_flag=True, help="Leave out questions that no candidate answers.")
 def pairs(
@@ -129,3 +143,66 @@ def pairs(
         made = Pairs(from_gold=not no_gold, seed=seed)(lab, opened, pool)
         count = write(conversations(lab, made), out, form)
     print(f"{out}: {count:,} pairs")
+
+
+@train.command()
+@_benchmark
+@_root
+@_out
+@click.option("--system", type=click.Choice(list(SYSTEMS)), default="mac", show_default=True)
+@click.option(
+    "--model",
+    default="embedded/parser",
+    show_default=True,
+    help="PROVIDER/MODEL that answers: what it did right is what is learned.",
+)
+@click.option("--limit", type=click.IntRange(1), help="Only so many questions, spread evenly.")
+@_format(default="huggingface")
+@click.option("--dollars", type=float, help="Stop before more than this is spent.")
+def instructions(
+    benchmark: str,
+    root: Path | None,
+    out: Path,
+    *,
+    system: str,
+    model: str,
+    limit: int | None,
+    form: Literal["gemini", "openai", "huggingface"],
+    dollars: float | None,
+) -> None:
+    """Write the calls of a system's agents behind each right answer, as chats to tune a model on.
+
+    The system answers the questions; what the lab book holds is not asked again, so that running again goes
+    on after a stop. Take a training split: what is written here gives answers away.
+    """
+    from workbench.train import export  # noqa: PLC0415  pandas: half a second
+    from workbench.train import instructions as agents  # noqa: PLC0415
+
+    opened = open_benchmark(benchmark, root)
+    asked = replace(opened, questions=tuple(some(opened.questions, limit)))
+    made = SYSTEMS[system](model)
+    with naming(out):  # before anything is paid
+        out.open("a").close()
+    with (
+        Store() as store,
+        Executor(store) as executor,
+        tqdm(unit=" questions", delay=1, disable=None, leave=False) as bar,
+    ):
+        client = Client(store, budget=Budget(dollars))
+
+        def show(done: int, total: int) -> None:
+            tally = client.ledger.total()
+            bar.total = total
+            bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)
+            bar.update(done - bar.n)
+
+        lab = Lab(client, executor, asked.database, system=made.name)
+        found = agents.instructions(asked, made, lab, progress=show)
+    count = export.write(found, out, form)
+    right = len({talk.question_id for talk in found})
+    print(
+        f"{out}: {count:,} calls behind {right:,} right answers to {len(asked.questions):,} questions"
+    )
+    for agent, number in sorted(Counter(talk.agent for talk in found).items()):
+        print(f"{number:7,} {agent}")
+    print(client.ledger)

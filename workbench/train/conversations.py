@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 from workbench.types import Message
 
 _ROLES = ("system", "user", "assistant")
@@ -14,10 +14,8 @@ _ROLES = ("system", "user", "assistant")
 
 def read_conversations(path: Path) -> list[tuple[Message, ...]]:
     """The conversations of a file. Each ends with the assistant's reply, which is what is to be learned."""
-    try:
+    with naming(path):
         lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise BadInputError(f"{path}: {error.strerror}") from error
     found = []
     for number, line in enumerate(lines, 1):
         if line.strip():

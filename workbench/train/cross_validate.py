@@ -6,7 +6,7 @@ oracle, which always picks a right candidate where there is one, the selector go
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -14,12 +14,12 @@ from workbench.errors import BadInputError
 from workbench.evaluate.stats import Interval, mean_interval, t_quantile
 from workbench.select.features import DOUBTS
 from workbench.select.trained import Weights
-from workbench.train.selector import Case, Learner
+from workbench.train.selector import Case, Learner, teach
 
 Split = tuple[
     frozenset[str], ...
 ]  # parts of the databases; each is judged by what the others teach
-Verdicts = Mapping[str, float]
+Verdicts = Sequence[float]  # one for each case
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ def cross_validate(
     alone: list[Split] = [tuple(frozenset({name}) for name in databases)]
     halves = [_halved(databases, seed) for seed in range(halvings)]
     answers: dict[str, Verdicts] = {
-        "majority": {case.question_id: float(case.majority) for case in found},
-        "oracle": {case.question_id: float(any(case.right)) for case in found},
+        "majority": [float(case.majority) for case in found],
+        "oracle": [float(any(case.right)) for case in found],
         "trained, leaving one database out": _judged(found, learner, alone),
         "trained on one half of the databases": _judged(found, learner, halves),
     }
@@ -89,15 +89,21 @@ def pick(weights: Weights, case: Case) -> bool:
 
 
 def _judged(found: Sequence[Case], learner: Learner, splits: Sequence[Split]) -> Verdicts:
-    """For each question the share of splits in which the selector is right."""
-    right = dict.fromkeys((case.question_id for case in found), 0.0)
+    """For each case the share of splits in which the selector is right."""
+    right = [0.0] * len(found)
     for split in splits:
         for part in split:
-            weights = learner.weights([case for case in found if case.db_id not in part])
-            for case in found:
+            rest = [case for case in found if case.db_id not in part]
+            if not teach(rest):
+                raise BadInputError(
+                    f"cross-validation leaves out {', '.join(sorted(part))}, and on the other databases no "
+                    "question has both a right and a wrong result: give candidates for more of them"
+                )
+            weights = learner.weights(rest)
+            for place, case in enumerate(found):
                 if case.db_id in part:
-                    right[case.question_id] += pick(weights, case) / len(splits)
-    return {question: min(share, 1.0) for question, share in right.items()}
+                    right[place] += pick(weights, case) / len(splits)
+    return [min(share, 1.0) for share in right]
 
 
 def _halved(databases: Sequence[str], seed: int) -> Split:
@@ -107,21 +113,22 @@ def _halved(databases: Sequence[str], seed: int) -> Split:
 
 def _row(name: str, mine: Verdicts, all_: Mapping[str, Verdicts], found: Sequence[Case]) -> Row:
     databases = [case.db_id for case in found]
-    gain = _by_database(found, lambda key: mine[key] - all_["majority"][key])
-    gap = _by_database(found, lambda key: all_["oracle"][key] - all_["majority"][key])
+    gain = _more(mine, all_["majority"], databases)
+    gap = _more(all_["oracle"], all_["majority"], databases)
     closed = _ratio(gain, gap, "")
     without = [_ratio(gain, gap, left_out) for left_out in gap]  # the jackknife of `evaluate.stats`
     n = len(without)
     variance = (n - 1) / n * sum((one - closed) ** 2 for one in without)
     half = t_quantile(0.95, n - 1) * sqrt(variance)
-    interval = mean_interval([mine[case.question_id] for case in found], databases)
+    interval = mean_interval(mine, databases)
     return Row(name, interval, closed, closed - half, closed + half)
 
 
-def _by_database(found: Sequence[Case], value: Callable[[str], float]) -> dict[str, float]:
+def _more(these: Verdicts, those: Verdicts, databases: Sequence[str]) -> dict[str, float]:
+    """By how much the first are more than the second, in sum, on each database."""
     sums: dict[str, float] = {}
-    for case in found:
-        sums[case.db_id] = sums.get(case.db_id, 0.0) + value(case.question_id)
+    for database, this, that in zip(databases, these, those, strict=True):
+        sums[database] = sums.get(database, 0.0) + this - that
     return sums
 
 

@@ -1,57 +1,83 @@
 """MAC-SQL's agent-instruction data (section 4): what each agent was asked in a run, and what it answered.
 
-A run is taken once more from the cache, so this costs nothing after it and asks only what is missing. Kept
-are the questions whose final SQL is right by the benchmark's own measure, with the calls of every agent:
+Kept are the questions whose final SQL is right by the benchmark's own measure, with the calls of every agent:
 selecting, decomposing, refining. From a training split a model learns to be all of them, as SQL-Llama did.
+The paper does not say how it picked; of several candidates, we leave out the calls that led to other answers.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-
-import orjson
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.judge import judge
 from workbench.lab import Lab
+from workbench.parallel import each
 from workbench.pool import Pool
 from workbench.systems.system import System, solve
-from workbench.types import Message, Request, Trial
+from workbench.train.export import Conversation
+from workbench.types import Question, Request, Selection
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """One call of one agent: a chat that ends with the answer. `agent` is the prompt's name."""
+def instructions(
+    benchmark: Benchmark,
+    system: System,
+    lab: Lab,
+    *,
+    at_once: int = 8,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Conversation]:
+    """The calls behind every right answer of the system, in the order of the questions.
 
-    question_id: str
-    db_id: str
-    agent: str
-    messages: tuple[Message, ...]
+    What the lab book holds is not asked again: after a run of the system this costs nothing, and going on
+    after a stop is running it again. `progress` is told how many questions are done, of how many.
+    """
+    found = each(
+        lambda question: list(_behind(benchmark, system, lab, question)),
+        benchmark.questions,
+        at_once=at_once,
+        progress=progress,
+    )
+    return [talk for talks in found for talk in talks]
 
 
-def instructions(benchmark: Benchmark, system: System, lab: Lab) -> Iterator[Instruction]:
-    """The calls behind every right answer of the system, question by question."""
-    requests: dict[str, list[Request]] = {}
-    answers: dict[str, tuple[Trial, ...]] = {}
-    for question in benchmark.questions:
-        asked = requests[question.id] = []
-        chosen = solve(system, question, replace(lab, watch=asked.append)).trial
-        answers[question.id] = (chosen,) if chosen else ()
-    verdicts = judge(benchmark, Pool(answers), lab.executor)
+def _behind(
+    benchmark: Benchmark, system: System, lab: Lab, question: Question
+) -> Iterator[Conversation]:
+    """The calls for one question, each once, if its answer is right."""
+    asked: dict[str, Request] = {}
+
+    def watch(request: Request, data: Mapping[str, Any]) -> None:
+        asked[lab.client.key(request)] = request
+        if lab.watch:
+            lab.watch(request, data)
+
+    selection = solve(system, question, replace(lab, watch=watch))
+    if not _right(benchmark, question, selection, lab):
+        return
+    astray = _astray(selection)
+    for key, request in asked.items():
+        answer = lab.client.held(request)
+        whole = answer and answer.text and not answer.fault and answer.finish_reason != "length"
+        if answer and whole and key not in astray:
+            talk = (*request.messages, {"role": "assistant", "content": answer.text})
+            yield Conversation(question.id, question.db_id, request.prompt, talk)
+
+
+def _right(benchmark: Benchmark, question: Question, selection: Selection, lab: Lab) -> bool:
+    if not selection.trial:
+        return False
+    alone = replace(benchmark, questions=(question,))
+    verdicts = judge(alone, Pool({question.id: (selection.trial,)}), lab.executor)
     metric = "ex_spider" if benchmark.family == "spider" else "ex_bird"
-    right = set(verdicts.loc[verdicts[metric] == 1.0, "question_id"])
-    for question in benchmark.questions:
-        if question.id in right:
-            for request in {lab.client.key(r): r for r in requests[question.id]}.values():
-                answer = lab.client.held(request)
-                if answer and answer.text and not answer.fault:
-                    said = {"role": "assistant", "content": answer.text}
-                    chat = (*request.messages, said)
-                    yield Instruction(question.id, question.db_id, request.prompt, chat)
+    return bool((verdicts[metric] == 1.0).all())
 
 
-def export(records: Iterator[Instruction], path: Path) -> int:
-    """Write the records as JSON lines, of the form that trainers of chat models take; returns how many."""
-    lines = [orjson.dumps(record) + b"\n" for record in records]
-    path.write_bytes(b"".join(lines))
-    return len(lines)
+def _astray(selection: Selection) -> set[str]:
+    """The calls from which only candidates came that answer otherwise than the chosen one."""
+    calls: dict[bool, set[str]] = {True: set(), False: set()}
+    chosen = selection.trial.execution if selection.trial else None
+    for trial in selection.trials:
+        same = trial.execution and chosen and trial.execution.fingerprint == chosen.fingerprint
+        calls[bool(same)].update(trial.candidate.call_keys)
+    return calls[False] - calls[True]

@@ -16,8 +16,7 @@ from workbench.db.compare import bird_equal
 from workbench.lab import Lab
 from workbench.pool import Pool
 from workbench.select.groups import groups
-from workbench.systems.replay import ran
-from workbench.systems.system import Generate
+from workbench.systems.system import Generate, ran
 from workbench.types import Candidate, Context, Execution, Gold, Trial
 
 

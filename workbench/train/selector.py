@@ -24,7 +24,7 @@ from workbench.pool import Pool
 from workbench.select.features import DOUBTS
 from workbench.select.majority import Majority
 from workbench.select.trained import Evidence, Weights, beliefs, evidence
-from workbench.systems.replay import ran
+from workbench.systems.system import ran
 from workbench.types import Context
 
 Floats = NDArray[np.float64]
@@ -40,6 +40,11 @@ class Case:
     evidence: tuple[Evidence, ...]
     right: tuple[bool, ...]
     majority: bool
+
+
+def teach(found: Sequence[Case]) -> bool:
+    """Whether anything can be learned: a question has both a right and a wrong result."""
+    return any(len(set(case.right)) == 2 for case in found)
 
 
 def cases(lab: Lab, benchmark: Benchmark, pool: Pool) -> list[Case]:
@@ -74,12 +79,15 @@ class Learner:
     doubts: tuple[str, ...] = tuple(DOUBTS)
 
     def __call__(self, found: Sequence[Case]) -> Weights:
-        """The weights, calibrated on databases that were left out in turn."""
+        """The weights, calibrated on databases that were left out in turn, if the others can teach."""
         weights = self.weights(found)
         databases = sorted({case.db_id for case in found})
         told: list[tuple[float, bool]] = []
-        for left_out in databases if len(databases) > 1 else ():
-            others = self.weights([case for case in found if case.db_id != left_out])
+        for left_out in databases:
+            rest = [case for case in found if case.db_id != left_out]
+            if not teach(rest):
+                continue
+            others = self.weights(rest)
             for case in found:
                 if case.db_id == left_out and case.right:
                     told += zip(beliefs(others.scores(case.evidence)), case.right, strict=True)
@@ -93,12 +101,12 @@ class Learner:
 
     def weights(self, found: Sequence[Case]) -> Weights:
         """The weights alone, which is all that picking takes."""
-        plain = Weights(1.0, {}, _votes(found) if self.reliability else {})
-        differences, counts = self._comparisons(found, plain)
-        if not len(differences):
+        if not teach(found):
             raise BadInputError(
                 "nothing to learn from: no question has both a right and a wrong result among its candidates"
             )
+        plain = Weights(1.0, {}, _votes(found) if self.reliability else {})
+        differences, counts = self._comparisons(found, plain)
         votes, doubts = differences[:, :1] * _FREE, differences[:, 1:]
         columns = np.hstack([votes, doubts, doubts.sum(axis=1, keepdims=True) * _FREE])
         weight = counts

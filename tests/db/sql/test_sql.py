@@ -13,7 +13,6 @@ import pytest
 from workbench.db.sql.features import features
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.sql.parse import why_unreadable
-from workbench.db.sql.repeatable import may_differ_between_runs
 from workbench.db.sql.used import used
 from workbench.types import Column, Schema, Table
 
@@ -87,7 +86,6 @@ def test_what_is_no_single_query_has_a_reason_and_harms_nothing(sql):
     assert why_unreadable(sql)
     assert normal_form(sql) == " ".join(sql.split())
     assert features(sql) is None
-    assert may_differ_between_runs(sql) == ("unreadable",)
     assert used(sql, SCHEMA).error
 
 
@@ -321,29 +319,3 @@ def test_features_agree_with_every_label_of_nl2sql360(spider, gold):
             for counts, row in zip(ours, labels, strict=True)
         )
         assert agreeing == len(labels), name
-
-
-# --- repeatability
-
-
-@pytest.mark.parametrize(
-    ("sql", "reasons"),
-    [
-        ("SELECT a FROM t", ()),
-        ("SELECT a FROM t ORDER BY b LIMIT 1", ()),
-        ("SELECT a FROM t LIMIT 1", ("limit_without_order",)),
-        ("SELECT a FROM t UNION SELECT a FROM u LIMIT 1", ("limit_without_order",)),
-        ("SELECT a FROM t WHERE b = (SELECT c FROM u LIMIT 1)", ("limit_without_order",)),
-        ("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u LIMIT 1)", ()),
-        ("SELECT count(*) FROM t LIMIT 1", ()),
-        ("SELECT a FROM t ORDER BY random() LIMIT 1", ("random",)),
-        ("SELECT randomblob(4)", ("random",)),
-        ("SELECT date('NOW', '-1 day'), a FROM t", ("current_time",)),
-        ("SELECT a FROM t WHERE b = 'now'", ()),
-        ("SELECT date(), CURRENT_TIMESTAMP", ("current_time",)),
-        ("SELECT date(a), strftime('%Y', a) FROM t", ()),
-        ("SELECT random() FROM t LIMIT 2", ("limit_without_order", "random")),
-    ],
-)
-def test_a_query_whose_answer_may_not_repeat_says_why(sql, reasons):
-    assert may_differ_between_runs(sql) == reasons

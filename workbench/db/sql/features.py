@@ -43,6 +43,26 @@ class Features:
     case: int  # CASE expressions
 
 
+NAMES = {
+    "join": "JOIN",
+    "group_by": "GROUP BY",
+    "having": "HAVING",
+    "order_by": "ORDER BY",
+    "limit": "LIMIT",
+    "distinct": "DISTINCT",
+    "aggregation": "aggregation",
+    "scalar_function": "scalar function",
+    "math_compute": "arithmetic",
+    "logical_connecter": "AND or OR",
+    "like": "LIKE",
+    "case": "CASE",
+    "nested": "nested query",
+    "set_operation": "set operation",
+    "window": "window",
+}
+"""The features that tables and figures show, and what they are called there."""
+
+
 def features(sql: str) -> Features | None:
     """The counts that `Features` defines; None where the query cannot be read."""
     tree = parse(sql)

@@ -24,7 +24,8 @@ def bounds(trials: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
         groups.append((TOGETHER, trials))
     return pd.DataFrame(
         [
-            {by: name, "k": b.k, "lower": b.lower, "upper": b.upper, "run": runs(group)}
+            {by: name, "k": b.k, "lower": b.lower, "upper": b.upper}
+            | {"run": runs(group), "counted": "all"}
             for name, group in groups
             for b in curve(
                 {str(q): rows.tolist() for q, rows in group.groupby("question_id")["correct"]}

@@ -1,4 +1,4 @@
-"""Numbers side by side with their intervals: systems, slices, paired differences, ours and the paper's."""
+"""Numbers side by side with their intervals: systems, slices, paired differences."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,11 @@ from workbench.report.figures.marks import (
     percent,
 )
 from workbench.report.palette import Look
-from workbench.report.style import ONE, TWO, Picture, canvas, need, runs
+from workbench.report.style import ONE, TWO, Picture, canvas, need, question_ids, runs
 
 _OURS = Look(palette.BLUE, "o", "", "-")
-_PAPER = Look(palette.VERMILION, "D", "", "-")
+# By these alone it is clear which questions a row is of.
+_SAY_WHICH = {"system", "generator", "db_id", "difficulty"}
 
 
 def accuracies(questions: pd.DataFrame, by: str | Sequence[str] = "system") -> pd.DataFrame:
@@ -44,8 +45,21 @@ def accuracies(questions: pd.DataFrame, by: str | Sequence[str] = "system") -> p
                 "high": 100 * found.high,
                 "run": runs(group),
             }
+            | _behind(group, keys)
         )
     return pd.DataFrame(rows)
+
+
+def _behind(group: pd.DataFrame, keys: Sequence[str]) -> dict[str, object]:
+    """What a row says, for `trace`, where its own columns do not tell which answers it was counted from."""
+    told: dict[str, object] = {}
+    if "chosen" in group:  # candidates, and not the answers of questions
+        told |= {"counted": "all"}
+    if "sample" in group and (group["sample"] == group["sample"].iloc[0]).all():
+        told |= {"sample": group["sample"].iloc[0]}
+    if "question_id" in group and not _SAY_WHICH.issuperset(keys):
+        told |= {"question_ids": question_ids(group)}
+    return told
 
 
 def accuracy_by(
@@ -138,32 +152,4 @@ def paired_differences(
         base = lettering.text(palette.shown(data["against"].iloc[0]), 180)
         axes.set_xlabel(f"EX minus that of {base}, percentage points")
         axes.grid(axis="x")
-    return figure
-
-
-def ours_and_paper(rows: pd.DataFrame, label: str = "system", *, stamp: object) -> Picture:
-    """Our EX with its interval and the paper's beside it: columns `EX`, `low`, `high` and `paper`, in percent.
-
-    Either may be missing (NaN) in a row. The models differ: the stamp should say whose ours is.
-    """
-    need(rows, label, "EX", "paper")
-    names = [str(name) for name in rows[label]]
-    with canvas(ONE, 0.55 + 0.22 * len(names), rows, stamp) as figure:
-        axes = figure.subplots()
-        bounded = rows.assign(
-            low=rows["low"] if "low" in rows else rows["EX"],
-            high=rows["high"] if "high" in rows else rows["EX"],
-        )
-        for at, (_, row) in enumerate(bounded.iterrows()):
-            axes.plot(
-                [row["EX"], row["paper"]], [at, at], color=palette.PALE, linewidth=3, zorder=0
-            )
-            interval(axes, at, row["low"], row["EX"], row["high"], _OURS)
-            interval(axes, at, row["paper"], row["paper"], row["paper"], _PAPER, filled=False)
-        name_rows(axes, [palette.shown(name) for name in names])
-        percent(axes, "x", "EX")
-        axes.grid(axis="x")
-        keys = {"ours, 95% interval": line_key(_OURS, "-"), "the paper": line_key(_PAPER, "none")}
-        keys["the paper"].set_markerfacecolor("white")
-        legend(figure, keys)
     return figure

@@ -4,29 +4,11 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from workbench.db.sql.features import features
+from workbench.db.sql.features import NAMES, features
 from workbench.errors import BadInputError
 from workbench.report import palette
 from workbench.report.figures.marks import bar_key, grouped_bars, legend, percent, rows_high
 from workbench.report.style import ONE, Picture, canvas, need, runs
-
-_FEATURES = {
-    "join": "JOIN",
-    "group_by": "GROUP BY",
-    "having": "HAVING",
-    "order_by": "ORDER BY",
-    "limit": "LIMIT",
-    "distinct": "DISTINCT",
-    "aggregation": "aggregation",
-    "scalar_function": "scalar function",
-    "math_compute": "arithmetic",
-    "logical_connecter": "AND or OR",
-    "like": "LIKE",
-    "case": "CASE",
-    "nested": "nested query",
-    "set_operation": "set operation",
-    "window": "window",
-}
 
 
 def feature_shares(queries: pd.DataFrame, by: str = "source") -> pd.DataFrame:
@@ -48,7 +30,7 @@ def feature_shares(queries: pd.DataFrame, by: str = "source") -> pd.DataFrame:
                 "n": len(found),
                 "run": runs(group),
             }
-            for field, shown in _FEATURES.items()
+            for field, shown in NAMES.items()
         ]
     return pd.DataFrame(rows)
 
@@ -58,7 +40,7 @@ def feature_distribution(queries: pd.DataFrame, by: str = "source", *, stamp: ob
     data = feature_shares(queries, by)
     names = [str(name) for name in dict.fromkeys(data[by])]
     looks = palette.looks(names)
-    rows = list(_FEATURES.values())
+    rows = list(NAMES.values())
     series = {name: data.loc[data[by].astype(str) == name, "percent"].tolist() for name in names}
     sizes = data.drop_duplicates(by)["n"].tolist()
     with canvas(ONE, rows_high(len(rows), len(names)), data, stamp) as figure:

@@ -55,16 +55,7 @@ def grouped_bars(
     axes.grid(axis="x")
 
 
-def interval(
-    axes: Axes,
-    row: float,
-    low: float,
-    value: float,
-    high: float,
-    look: Look,
-    *,
-    filled: bool = True,
-) -> None:
+def interval(axes: Axes, row: float, low: float, value: float, high: float, look: Look) -> None:
     """A dot with its interval on a row; without one where low or high is NaN."""
     axes.plot([low, high], [row, row], color=look.colour, linewidth=1.2, solid_capstyle="butt")
     axes.plot(
@@ -73,7 +64,6 @@ def interval(
         linestyle="none",
         marker=look.marker,
         color=look.colour,
-        markerfacecolor=look.colour if filled else "white",
         markersize=5,
     )
 

@@ -14,7 +14,7 @@ from workbench.report.figures.marks import (
     rows_high,
 )
 from workbench.report.palette import Look
-from workbench.report.style import ONE, TWO, Picture, canvas, need, runs
+from workbench.report.style import ONE, TWO, Picture, canvas, need, question_ids, runs
 
 RIGHT, LOST, NONE, WRONG_GOLD = (
     "right one chosen",
@@ -46,15 +46,18 @@ def outcome_pie(
 
     A question counts as `gold is wrong` only where the answer chosen was judged wrong.
     """
-    found = outcomes(questions, wrong_gold)["outcome"].value_counts()
-    ways = [way for way in _LOOKS if way in found or (way != WRONG_GOLD)]
-    sizes = [int(found.get(way, 0)) for way in ways]
+    found = outcomes(questions, wrong_gold)
+    parts = {way: found[found["outcome"] == way] for way in _LOOKS}
+    ways = [way for way in _LOOKS if len(parts[way]) or way != WRONG_GOLD]
+    sizes = [len(parts[way]) for way in ways]
     data = pd.DataFrame(
         {
             "outcome": ways,
             "n": sizes,
             "percent": [100 * size / len(questions) for size in sizes],
             "run": runs(questions),
+            "question_ids": [question_ids(parts[way]) for way in ways],
+            "counted": "all",
         }
     )
     with canvas(ONE, 1.9, data, stamp) as figure:
@@ -90,6 +93,7 @@ def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: obje
                 "exists": 100 * group["oracle"].mean(),
                 "chosen": 100 * group["correct"].mean(),
                 "run": runs(group),
+                "counted": "all",
             }
             for name, group in means
         ]
@@ -127,6 +131,7 @@ def regret(questions: pd.DataFrame, by: str = "system", *, stamp: object) -> Pic
             "no right candidate": shares[NONE].tolist(),
             "n_lost": [int(lost[name]) for name in shares.index],
             "run": [runs(found[found[by] == name]) for name in shares.index],
+            "counted": "all",
         }
     )
     with canvas(TWO, rows_high(len(names), 1) + 0.06 * len(names), data, stamp) as figure:

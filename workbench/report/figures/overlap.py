@@ -21,6 +21,9 @@ from workbench.report.figures.marks import (
 )
 from workbench.report.style import ONE, TWO, Picture, canvas, need, runs
 
+SEVERAL = " & "
+"""Stands between the names of those who solve a question together."""
+
 
 def solved(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
     """A row for each question and a column for each value of `by`: whether any of its rows is right."""
@@ -32,18 +35,21 @@ def solved(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
 
 
 def overlap(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
-    """For each combination of solvers the number and percentage of questions that just these solve."""
+    """For each combination of solvers the questions that just these solve: how many, in percent, and which."""
     wide = solved(frame, by)
-    sizes = wide.value_counts()
     return pd.DataFrame(
         [
             {
-                "solved_by": " & ".join(str(n) for n, has in zip(wide, who, strict=True) if has),
-                "n": (n := int(sizes.get(who, 0))),
-                "percent": 100 * n / len(wide),
+                "solved_by": SEVERAL.join(str(n) for n, has in zip(wide, who, strict=True) if has),
+                "n": len(theirs),
+                "percent": 100 * len(theirs) / len(wide),
                 "run": runs(frame),
+                by: SEVERAL.join(map(str, wide)),
+                "question_ids": " ".join(map(str, theirs)),
+                "counted": "all",
             }
             for who in product((True, False), repeat=len(wide.columns))
+            for theirs in [wide.index[(wide == list(who)).all(axis=1)]]
         ]
     )
 
@@ -157,18 +163,21 @@ def unique_solves(
     where = trials.drop_duplicates("question_id").set_index("question_id")[by]
     rows = palette.ordered(where)
     names = [str(name) for name in solved(trials)]
-    tall = wide.groupby(where.reindex(wide.index), sort=False).sum().reindex(rows, fill_value=0)
+    here = where.reindex(wide.index)
     data = pd.DataFrame(
         [
-            {by: row, "generator": name, "n": int(tall.loc[row, name]), "run": runs(trials)}
+            {by: row, "generator": name, "n": len(theirs), "run": runs(trials)}
+            | {"question_ids": " ".join(map(str, theirs)), "counted": "all"}
             for row in rows
             for name in names
+            for theirs in [wide.index[(here == row) & wide[name]]]
         ]
     )
     looks = palette.looks(names)
     with canvas(ONE, rows_high(len(rows), len(names)), data, stamp) as figure:
         axes = figure.subplots()
-        grouped_bars(axes, rows, {name: tall[name].tolist() for name in names}, looks)
+        each = {name: data.loc[data["generator"] == name, "n"].tolist() for name in names}
+        grouped_bars(axes, rows, each, looks)
         counts(axes, "questions it alone solves" if alone else "questions it solves")
         legend(figure, {name: bar_key(looks[name]) for name in names})
     return figure
@@ -200,7 +209,7 @@ def agreement(
         ]
     )
     values = data["percent"].to_numpy().reshape(len(names), len(names))
-    wide_enough = min(TWO, max(ONE, 1.9 + 0.42 * len(names)))
+    wide_enough = min(TWO, max(ONE, 2.1 + 0.42 * len(names)))
     with canvas(wide_enough, 1.5 + 0.26 * len(names), data, stamp) as figure:
         axes = figure.subplots()
         image = axes.imshow(values, cmap="Blues", vmin=0, vmax=100, aspect="auto")
@@ -215,7 +224,7 @@ def agreement(
                 color="white" if value > 60 else palette.INK,
                 fontweight="bold" if row == column else "normal",
             )
-        labels = [lettering.text(palette.shown(name), 95) for name in names]
+        labels = [lettering.text(palette.shown(name), 110) for name in names]
         axes.set_yticks(range(len(names)), labels)
         axes.set_xticks(range(len(names)), labels, rotation=40, ha="right", rotation_mode="anchor")
         axes.tick_params(length=0)

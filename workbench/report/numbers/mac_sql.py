@@ -88,7 +88,7 @@ MAC_SQL = (
         rows=(
             ("gold error", 30, 22),
             ("semantic correct", 14, 22),
-            ("schema linking", 2, 8),
+            ("schema linking error", 2, 8),
         ),
         note="The text calls schema linking more frequent in BIRD, against its own numbers, and gives none"
         " for the other causes.",

@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.benchmarks.bundled import Flaw
-from workbench.label.errors import UNLABELLED, errors
+from workbench.label.frames import UNLABELLED, errors
 from workbench.label.store import label_of
 from workbench.label.taxonomy import Category, Taxonomy
 

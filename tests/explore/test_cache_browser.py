@@ -1,0 +1,111 @@
+"""The cache browser without a browser: calls are listed, opened and asked again, and nothing is left out unsaid."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.explore.press import press
+from workbench.explore import cache_browser
+from workbench.explore.cache_browser import CacheBrowser
+from workbench.explore.steps import record
+from workbench.types import Request
+
+
+@pytest.fixture
+def ask(zoo):
+    """A reply to each of the texts, by a prompt of that name."""
+
+    def ask(*texts, prompt="p"):
+        return zoo.lab.client.complete_many(
+            [Request(prompt, "m/x", ({"role": "user", "content": text},), {}) for text in texts]
+        )
+
+    return ask
+
+
+def browse(zoo):
+    return CacheBrowser(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark))
+
+
+def test_the_cache_browser_opens_a_call_and_asks_again(zoo):
+    record(zoo.system, zoo.questions[0], zoo.lab, pay=True)
+    browser = browse(zoo)
+    assert "Call of generate/direct" in browser.call.value
+    assert "would cost about" in browser.price.value
+    zoo.model.otherwise = "SELECT 2"
+    press(browser, "wb-ask-again")
+    assert "<td>+</td><td>SELECT 2</td>" in browser.call.value
+    browser.text.value = "not in any reply"
+    assert browser.call.value == ""
+    press(browser, "wb-ask-again")
+    assert "no call is picked" in browser.message.value
+
+
+def test_an_empty_lab_book_is_shown_as_one(zoo):
+    browser = browse(zoo)
+    assert browser.list.options == ()
+    assert "All 0 that fit" in browser.listed.value
+    assert browser.message.value == ""
+
+
+def test_a_list_that_is_cut_says_so_and_goes_on_when_asked_to(zoo, ask, monkeypatch):
+    monkeypatch.setattr(cache_browser, "LISTED", 2)
+    ask(*"abcde")
+    browser = browse(zoo)
+    assert len(browser.list.options) == 2
+    assert "The first 2 of 5 that fit" in browser.listed.value
+    press(browser, "wb-more")
+    assert "The first 4 of 5 that fit" in browser.listed.value
+    press(browser, "wb-more")
+    assert len(browser.list.options) == 5
+    assert "All 5 that fit" in browser.listed.value
+
+
+def test_filters_reach_what_is_not_listed(zoo, ask, monkeypatch):
+    monkeypatch.setattr(cache_browser, "LISTED", 2)
+    zoo.model.otherwise = "the oldest"
+    (oldest,) = ask("a", prompt="q")
+    zoo.model.otherwise = "younger"
+    ask(*"bcde")
+    browser = browse(zoo)
+    assert oldest.key not in dict(browser.list.options).values()
+    browser.text.value = "oldest"
+    assert browser.list.value == oldest.key
+    browser.text.value = ""
+    browser.prompt.value = "q"
+    assert browser.list.value == oldest.key
+    assert "All 1 that fit" in browser.listed.value
+
+
+def test_what_was_asked_since_is_there_after_a_refresh(zoo, ask):
+    (first,) = ask("a")
+    browser = browse(zoo)
+    ask("b", prompt="later")
+    press(browser, "wb-refresh")
+    assert len(browser.list.options) == 2
+    assert browser.list.value == first.key
+    assert "later" in dict(browser.prompt.options)
+    assert "<td>later</td>" in browser.totals.value
+
+
+def test_a_filter_and_a_call_outlive_a_refresh(zoo, ask, monkeypatch):
+    monkeypatch.setattr(cache_browser, "LISTED", 1)
+    (oldest,) = ask("a")
+    ask("b")
+    browser = browse(zoo)
+    browser.prompt.value = "p"
+    press(browser, "wb-more")
+    browser.list.value = oldest.key
+    ask("c", prompt="later")
+    press(browser, "wb-refresh")
+    assert (browser.prompt.value, browser.list.value) == ("p", oldest.key)
+
+
+def test_after_asking_again_list_and_totals_are_those_of_the_new_reply(zoo, ask):
+    ask("a")
+    browser = browse(zoo)
+    zoo.model.otherwise = "one two three four"
+    press(browser, "wb-ask-again")
+    (option,) = dict(browser.list.options)
+    assert " + 4 tokens" in option
+    assert "<td>4</td>" in browser.totals.value

@@ -1,0 +1,57 @@
+"""A stamp says whose numbers these are; of a frame, those of the runs in it."""
+
+from dataclasses import replace
+
+import pandas as pd
+
+from workbench.report.stamp import Stamp, stamped
+from workbench.report.style import canvas
+
+STAMP = Stamp(
+    "openai/o9",
+    "bird",
+    7,
+    "EX (Spider)",
+    asked={"a1": ("openai/o9", "openai/o1"), "b2": ("embedded/parser",), "c3": ()},
+)
+
+
+def rows(*runs):
+    return pd.DataFrame({"run": runs, "EX": 1.0})
+
+
+def test_it_says_who_was_asked_what_and_how_often():
+    assert str(STAMP) == "openai/o9 on bird, N = 7, EX (Spider)"
+
+
+def test_only_the_embedded_model_is_called_a_parser():
+    both = STAMP.of(rows("a1 b2"))
+    assert str(both).startswith(
+        "openai/o9, openai/o1, embedded/parser (a small statistical parser, no language model) on"
+    )
+    assert both.models == "openai/o9, openai/o1, embedded/parser"
+
+
+def test_the_models_are_those_of_the_runs_in_a_frame():
+    assert STAMP.of(rows("b2")).models == "embedded/parser"
+    assert STAMP.of(rows("b2", "a1", "b2")).models == "embedded/parser, openai/o9, openai/o1"
+
+
+def test_what_names_no_run_or_one_that_asked_nobody_stays_as_it_is():
+    for frame in (rows("c3"), rows("another"), rows(None), rows(), pd.DataFrame({"EX": [1.0]})):
+        assert STAMP.of(frame) == STAMP
+
+
+def test_a_change_keeps_what_runs_asked():
+    assert str(replace(STAMP, ex="").of(rows("a1"))) == "openai/o9, openai/o1 on bird, N = 7"
+
+
+def test_any_other_text_is_said_as_it_is():
+    assert stamped("of nobody", rows("a1")) == "of nobody"
+    assert stamped(STAMP, None) == str(STAMP)
+
+
+def test_a_figure_names_the_models_of_its_data():
+    with canvas(3.0, 2.0, rows("a1"), STAMP) as figure:
+        figure.subplots()
+    assert figure.get_supxlabel().startswith("openai/o9, openai/o1 on bird")

@@ -1,0 +1,360 @@
+"""What `trace` finds behind a row is what the row was counted from: its number comes out of it again."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from workbench.errors import BadInputError
+from workbench.evaluate.bounds import lower_bound, upper_bound
+from workbench.evaluate.summary import by_feature
+from workbench.experiment.commands import trace as command
+from workbench.pool import pool_of
+from workbench.report.figures.bounds import bounds_by_difficulty, bounds_by_generator
+from workbench.report.figures.compare import accuracy_by, paired_differences
+from workbench.report.figures.linking import columns_left
+from workbench.report.figures.outcomes import exists_and_chosen, outcome_pie, regret
+from workbench.report.figures.overlap import agreement, unique_solves, venn
+from workbench.report.papers import published
+from workbench.report.tables import alone, beside
+from workbench.select.majority import Majority
+from workbench.study import accuracy, open_study
+from workbench.study.duels import judged
+from workbench.study.pools import lost
+from workbench.study.schema_size import pass_at
+from workbench.study.trace import trace
+from workbench.systems.chase_sql import chase_sql
+from workbench.systems.replay import replayed
+from workbench.types import Candidate, Execution, Trial
+
+REGION = "run,solved_by,n,question_ids,counted\n{run},a & b,{n},{ids},all\n"
+WHOLE = chase_sql(samples=2)
+SYSTEM = replace(WHOLE, generate=WHOLE.generate[:2], select=Majority())
+KEY = ["run", "question_id", "generator", "sample"]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        with open_study("embedded", limit=24, figures=tmp_path_factory.mktemp("f")) as opened:
+            yield opened
+
+
+@pytest.fixture(scope="module")
+def run(study):
+    return study.run(SYSTEM)
+
+
+@pytest.fixture(scope="module")
+def other(study):
+    """Another selector's choice among the same candidates."""
+    return study.run(replace(SYSTEM, select=Majority(seed=3)), "other")
+
+
+@pytest.fixture
+def behind(study, run, other):
+    """Saves a figure or a table; gives each row of its data with the candidates behind it, judged."""
+    trials = pd.concat([run.trials, other.trials])
+    right = trials.set_index(KEY)["correct"].to_dict()
+
+    def found(shown, data=None):
+        study.save("it", shown, data)
+        path = study.saved.folder / "it.csv"
+        for number in range(len(pd.read_csv(path))):
+            row, candidates = trace(path, number, study.lab.client.store)
+            rows = [
+                {name: getattr(one, name) for name in (*KEY, "db_id", "difficulty", "chosen")}
+                | {"correct": right[one.run, one.question_id, one.generator, one.sample]}
+                for one in candidates
+            ]
+            yield (
+                row,
+                pd.DataFrame(rows, columns=[*KEY, "db_id", "difficulty", "chosen", "correct"]),
+            )
+
+    return found
+
+
+def table(study, *rows):
+    return alone(pd.DataFrame(rows), study.stamp, "Rows")
+
+
+def near(told):
+    return pytest.approx(float(told), rel=1e-5)
+
+
+def share(verdicts):
+    return 100 * verdicts.mean()
+
+
+def by_question(found):
+    return {name: rows.tolist() for name, rows in found.groupby("question_id")["correct"]}
+
+
+def test_the_small_run_has_something_of_every_kind(run):
+    asked = run.questions
+    assert 0 < asked["correct"].sum() < asked["oracle"].sum() < len(asked)
+    assert asked["adversary"].sum() < asked["correct"].sum()
+
+
+def test_an_accuracy_comes_from_what_was_chosen(study, run, behind):
+    ((row, found),) = behind(table(study, run.row()))
+    assert found["chosen"].all()
+    assert found["question_id"].nunique() == len(found) == int(row["n"])
+    assert share(found["correct"]) == near(row["EX"])
+
+
+def test_one_candidate_and_the_bounds_come_from_all_of_them(study, run, behind):
+    rows = [accuracy(run.trials), accuracy(run.questions, "", "oracle")]
+    rows += [accuracy(run.questions, "", "adversary"), accuracy(run.questions)]
+    told = list(behind(table(study, *rows)))
+    means = [found.groupby("question_id")["correct"] for _, found in told]
+    again = [means[0].mean(), means[1].any(), means[2].all(), means[3].first()]
+    assert [share(one) for one in again] == [near(row["EX"]) for row, _ in told]
+    assert [len(found) for _, found in told] == [96, 96, 96, 24]
+
+
+def test_what_the_reader_of_a_table_sees_leaves_out_what_leads_back(study, run):
+    shown = table(study, accuracy(run.trials) | {"question_ids": "1 2"})
+    for text in (shown.to_html(), shown.to_markdown()):
+        assert "counted" not in text
+        assert "ids" not in text
+
+
+def test_pass_at_1_and_k_come_from_all_candidates(study, run, behind):
+    ((row, found),) = behind(table(study, pass_at(run)))
+    questions = found.groupby("question_id")["correct"]
+    assert (share(questions.mean()), share(questions.any())) == (
+        near(row["pass@1"]),
+        near(row["pass@4"]),
+    )
+
+
+@pytest.mark.parametrize("draw", [bounds_by_generator, bounds_by_difficulty])
+def test_bounds_come_from_all_candidates_of_their_slice(study, run, behind, draw):
+    for row, found in behind(draw(run.trials, stamp=study.stamp)):
+        verdicts = by_question(found)
+        assert upper_bound(verdicts, int(row["k"])) == near(row["upper"])
+        assert lower_bound(verdicts, int(row["k"])) == near(row["lower"])
+
+
+def test_a_region_of_a_venn_diagram_is_its_questions_and_no_others(study, run, behind):
+    told = list(behind(venn(run.trials, stamp=study.stamp)))
+    assert {int(row["n"]) > 0 for row, _ in told} == {True, False}
+    for row, found in told:
+        solved = found.pivot_table("correct", "question_id", "generator", "max").astype(bool)
+        assert len(solved) == int(row["n"])
+        for _, solvers in solved.iterrows():
+            assert {name for name in solved if solvers[name]} == set(
+                filter(None, row["solved_by"].split(" & "))
+            )
+
+
+def test_a_diagram_of_some_generators_is_about_these(study, behind):
+    three = study.run(replace(WHOLE, select=Majority()), "three")
+    two = three.trials[three.trials["generator"] != "query_plan"]
+    study.save("two", venn(two, stamp=study.stamp))
+    path = study.saved.folder / "two.csv"
+    found = [one for n in range(4) for one in trace(path, n, study.lab.client.store)[1]]
+    assert {one.generator for one in found} == set(two["generator"])
+    assert len(found) == len(two)
+
+
+@pytest.mark.parametrize("by", ["difficulty", "db_id"])
+@pytest.mark.parametrize("lone", [True, False])
+def test_unique_solves_are_the_questions_that_are_counted(study, run, behind, by, lone):
+    for row, found in behind(unique_solves(run.trials, by, alone=lone, stamp=study.stamp)):
+        solved = found.groupby("question_id")["correct"].any()
+        assert solved.all()
+        assert len(solved) == int(row["n"])
+        assert set(found[by]) <= {row[by]}
+        assert set(found["generator"]) <= {row["generator"]}
+
+
+@pytest.mark.parametrize("measure", ["same verdict", "row alone"])
+def test_agreement_comes_from_both_of_a_pair(study, run, behind, measure):
+    for row, found in behind(agreement(run.trials, measure=measure, stamp=study.stamp)):
+        solved = found.pivot_table("correct", "question_id", "generator", "max").astype(bool)
+        ours, theirs = solved[row["generator"]], solved[row["other"]]
+        pairs = ours == theirs if measure == "same verdict" else ours & ~theirs
+        again = ours if row["generator"] == row["other"] else pairs
+        assert share(again) == near(row["percent"])
+
+
+def test_an_outcome_is_the_questions_that_came_out_so(study, run, behind):
+    wrong_gold = run.questions.loc[~run.questions["correct"], "question_id"].tolist()[:1]
+    for row, found in behind(outcome_pie(run.questions, wrong_gold, stamp=study.stamp)):
+        questions = found.groupby("question_id")
+        right = found[found["chosen"]].set_index("question_id")["correct"]
+        assert len(questions) == int(row["n"]) > 0
+        if row["outcome"] == "gold is wrong":
+            assert list(questions.groups) == wrong_gold
+        else:
+            assert right.all() == right.any() == (row["outcome"] == "right one chosen")
+            there = questions["correct"].any()
+            assert there.all() == there.any() == (row["outcome"] != "no right candidate")
+
+
+def test_what_exists_and_what_is_chosen_come_from_all_candidates(study, run, behind):
+    for row, found in behind(exists_and_chosen(run.questions, stamp=study.stamp)):
+        assert found["question_id"].nunique() == int(row["n"])
+        assert share(found.groupby("question_id")["correct"].any()) == near(row["exists"])
+        assert share(found[found["chosen"]]["correct"]) == near(row["chosen"])
+
+
+def test_regret_comes_from_all_candidates_of_each_run(study, run, other, behind):
+    asked = pd.concat([one.questions.assign(system=one.name) for one in (run, other)])
+    for row, found in behind(regret(asked, stamp=study.stamp)):
+        right = found[found["chosen"]].set_index("question_id")["correct"]
+        there = found.groupby("question_id")["correct"].any()
+        assert share(right) == near(row["right"])
+        assert share(there & ~right) == near(row["lost"])
+        assert (there & ~right).sum() == int(row["n_lost"])
+
+
+def test_a_lost_question_comes_with_all_its_candidates(study, run, behind):
+    losses = lost(run, study)
+    told = list(behind(alone(losses, study.stamp, "Lost")))
+    assert [row["question_id"] for row, _ in told] == losses["question_id"].tolist() != []
+    for row, found in told:
+        assert set(found["question_id"]) == {row["question_id"]}
+        assert len(found) == 4
+        assert set(found[found["correct"]]["generator"]) == set(row["right by"].split(", "))
+
+
+def test_a_difference_comes_from_what_both_chose(study, run, other, behind):
+    asked = pd.concat([one.questions.assign(system=one.name) for one in (run, other)])
+    ((row, found),) = behind(paired_differences(asked, stamp=study.stamp))
+    right = found.pivot_table("correct", "question_id", "run", "max").astype(bool)
+    assert len(right) == int(row["n"])
+    assert share(right[other.id]) - share(right[run.id]) == near(row["difference"])
+
+
+@pytest.mark.parametrize("by", ["feature", "difficulty", "db_id"])
+def test_a_slice_of_one_answer_each_comes_from_these(study, run, behind, by):
+    first = by_feature(run.trials[run.trials["sample"] == 1], study.benchmark)
+    if by != "feature":
+        first = first.drop_duplicates(KEY)
+    told = list(behind(accuracy_by(first, by, "generator", stamp=study.stamp)))
+    assert len({row[by] for row, _ in told}) > 1
+    for row, found in told:
+        assert len(found) == int(row["n"])
+        assert set(found["sample"]) == {1}
+        assert share(found["correct"]) == near(row["EX"])
+
+
+def test_duels_come_from_the_questions_that_have_them(study, run, behind):
+    met = [
+        {"run": run.id, "question_id": name, "db_id": part["db_id"].iloc[0], "first": first}
+        | {"right": "a", "wrong": "b", "correct": True}
+        for name, part in run.trials.groupby("question_id")
+        for first in ("right", "wrong")
+        if 0 < part["correct"].mean() < 1
+    ]
+    assert met
+    ((_, found),) = behind(table(study, judged(pd.DataFrame(met), "judge")))
+    assert set(found["question_id"]) == {one["question_id"] for one in met}
+    assert (found.groupby("question_id")["correct"].nunique() == 2).all()
+
+
+def test_a_label_is_of_what_was_chosen(study, run, behind):
+    chosen = run.trials[run.trials["chosen"]]
+    labels = chosen[["run", "question_id", "generator"]].assign(error="Joins", counted="chosen")
+    told = list(behind(alone(labels, study.stamp, "Labels")))
+    assert [found["question_id"].tolist() for _, found in told] == [
+        [name] for name in chosen["question_id"]
+    ]
+
+
+def test_what_pruning_left_is_of_the_questions_of_a_database(study, run, behind):
+    stages = run.questions[["run", "question_id", "db_id"]].assign(stage="whole", columns=9)
+    for row, found in behind(columns_left(stages, stamp=study.stamp)):
+        assert set(found["db_id"]) == {row["db_id"]}
+        assert found["question_id"].nunique() == int(row["n"])
+
+
+def test_a_question_without_an_answer_is_among_those_counted(study):
+    silent = study.run(replace(SYSTEM, generate=()), "silent")
+    study.save("few", table(study, silent.row(), accuracy(silent.questions, "", "oracle")))
+    for number in range(2):
+        row, found = trace(study.saved.folder / "few.csv", number, study.lab.client.store)
+        assert [one.question_id for one in found] == silent.questions["question_id"].tolist()
+        assert {(one.sql, one.status) for one in found} == {("", "missing")}
+        assert len(found) == int(row["n"])
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (
+            "system,n,EX,CHESS: EX,run\nDIN-SQL,,,55.9,\n",
+            "names no run: its numbers are the paper's",
+        ),
+        (
+            "question_id,found,run\n3,True,\n",
+            "names no run: it is of the benchmark, or of what was",
+        ),
+        ("question_id,found\n3,True\n", "names no run: it is of the benchmark"),
+        ("a,run\n1,123e45678901\n", "run 123e45678901 is not in"),  # no number, though it looks so
+        ("a,run\n1,012345678901\n", "run 012345678901 is not in"),
+    ],
+)
+def test_a_row_without_sql_says_why(study, tmp_path, text, complaint):
+    data = tmp_path / "x.csv"
+    data.write_text(text)
+    with pytest.raises(BadInputError, match=complaint):
+        trace(data, 0, study.lab.client.store)
+
+
+def test_rows_that_only_the_paper_has_say_so(study, run):
+    paper = published("CHESS", "table 2")
+    study.save(
+        "it", beside(pd.DataFrame([run.row("ours")]), paper, study.stamp, columns={"EX": "EX dev"})
+    )
+    data = study.saved.folder / "it.csv"
+    assert len(trace(data, 0, study.lab.client.store)[1]) == 24
+    with pytest.raises(BadInputError, match="its numbers are the paper's"):
+        trace(data, 1, study.lab.client.store)
+
+
+def test_names_may_hold_what_stands_between_them(study):
+    asked = study.benchmark.questions
+    names = ("A & B", "C", "B")
+    trials = [
+        (one.id, Trial(Candidate("SELECT 1", name), Execution("ok")))
+        for one in asked
+        for name in names
+    ]
+    part = study.run(replayed("odd", pool_of(trials), Majority()))
+    counted = alone(
+        pd.DataFrame({"generator": names, "counted": "all", "run": part.id}), study.stamp, "Names"
+    )
+    study.save("odd", counted)
+    for number, name in enumerate(names):
+        _, found = trace(study.saved.folder / "odd.csv", number, study.lab.client.store)
+        assert {one.generator for one in found} >= {name}
+        assert {one.generator for one in found} <= {name, "B"}
+
+
+def test_the_command_says_what_a_row_is_counted_from(study, run, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(study.lab.client.store.path.parent))
+    data = tmp_path / "it.csv"
+
+    def said(text):
+        data.write_text(text)
+        return CliRunner().invoke(command, [str(data), "0"]).output
+
+    first, second, *_ = run.questions["question_id"]
+    ids = f"{first} {second}"
+    found = said(REGION.format(run=run.id, n=2, ids=ids))
+    assert found.startswith(f"run {run.id}, solved_by a & b, n 2, counted all\n8 candidates for 2 ")
+    none = said(REGION.format(run=run.id, n=0, ids=""))
+    assert none.endswith("no question is what this row counts, so there is no SQL behind it\n")
+    other = said(f"run,generator\n{run.id},nobody\n")
+    assert other.endswith(
+        "nothing of its run is what this row counts, so there is no SQL behind it\n"
+    )
+    left = said(f"run,stage,columns\n{run.id},filter_column,9\n")
+    assert "counted from what pruning left of the schemas; what was then answered:\n24 cand" in left

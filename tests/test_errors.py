@@ -1,0 +1,30 @@
+"""What a caller got wrong is told in a line that names the file, or the parameter and what it may be."""
+
+import pytest
+
+from workbench.errors import BadInputError, at_least, naming, one_of
+
+
+def test_what_the_system_refuses_names_the_file(tmp_path):
+    with pytest.raises(BadInputError) as raised, naming(tmp_path):
+        tmp_path.read_bytes()
+    assert str(raised.value) == f"{tmp_path}: Is a directory"
+
+
+def test_every_other_error_stays_what_it_is(tmp_path):
+    with pytest.raises(ValueError, match="mine"), naming(tmp_path):
+        raise ValueError("mine")
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "2", None])
+def test_a_count_that_is_none_says_what_it_may_be(count):
+    with pytest.raises(
+        BadInputError, match=r"^samples is .*: it must be a whole number, 1 or more$"
+    ):
+        at_least(1, tests=3, samples=count)
+
+
+def test_a_choice_that_is_none_names_those_there_are():
+    one_of(("a", "b"), by="a")
+    with pytest.raises(BadInputError, match=r"^by is 'c': it must be 'a' or 'b'$"):
+        one_of(("a", "b"), by="c")
