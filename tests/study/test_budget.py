@@ -11,6 +11,7 @@ from workbench.systems.baselines import direct
 
 
 def test_what_other_notebooks_of_a_run_spent_is_spent(experiment, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(experiment.folder / "home"))
     monkeypatch.setenv("WORKBENCH_BEGAN", str(time.time()))
     few = replace(experiment, calls=3)
     with open_study(few, limit=2) as first:
