@@ -58,6 +58,18 @@ def test_pairs_are_written_for_whose_tuning_is_asked(run, files, tmp_path):
     assert {"systemInstruction", "contents"} == json.loads(out.read_text().splitlines()[0]).keys()
 
 
+def test_a_generator_is_asked_where_no_candidate_is_right_and_its_calls_are_told(
+    run, files, tmp_path
+):
+    *given, folder = files
+    command = ("train", "pairs", *given, folder / "poor.json", "--out", tmp_path / "pairs.jsonl")
+    code, told, _ = run(*command, "--generator", "embedded/parser")
+    assert code == 0
+    assert "\n12 calls paid: $0.0000\n" in told
+    code, _, err = run(*command, "--generator", "embedded/parser", "--no-gold")
+    assert (code, err.count("give one of them")) == (2, 1)
+
+
 def test_a_selector_without_a_pool_is_refused(run, files, tmp_path):
     code, out, err = run("evaluate", *files, "--selector", tmp_path / "selector.json")
     assert (code, out) == (2, "")

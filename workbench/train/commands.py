@@ -15,7 +15,8 @@ from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.db.execute import Executor
-from workbench.errors import naming
+from workbench.errors import BadInputError, naming
+from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.llm.client import Client
@@ -43,6 +44,9 @@ _format = partial(
     help="Whose tuning is to read it. Hugging Face's form, which ours reads too, also says of which "
     "question, database and agent a line is; OpenAI and Gemini list the keys that they take.",
 )
+_dollars = click.option(
+    "--dollars", type=click.FloatRange(min=0), help="Stop before more than this is spent."
+)
 _OPTIONS = (
     _benchmark,
     _root,
@@ -68,12 +72,13 @@ def _on_a_pool(command: Any) -> Any:
 
 @contextmanager
 def _pool(
-    benchmark: str, root: Path | None, files: Sequence[str]
+    benchmark: str, root: Path | None, files: Sequence[str], dollars: float | None = None
 ) -> Iterator[tuple[Lab, Benchmark, Pool]]:
     opened = open_benchmark(benchmark, root)
     pool = load_pool(file_names(prediction_files(files)), opened)
     with Store() as store, Executor(store) as executor:
-        yield Lab(Client(store), executor, opened.database), opened, pool
+        client = Client(store, budget=Budget(dollars))
+        yield Lab(client, executor, opened.database), opened, pool
 
 
 @click.group()
@@ -120,6 +125,13 @@ def selector(
 @_format(default="openai")
 @click.option("--seed", default=0, show_default=True, help="Of the order in which two stand.")
 @click.option("--no-gold", is_flag=True, help="Leave out questions that no candidate answers.")
+@click.option(
+    "--generator",
+    default="",
+    metavar="PROVIDER/MODEL",
+    help="Where no candidate is right, have this model write one, with the gold query as a hint.",
+)
+@_dollars
 def pairs(
     benchmark: str,
     root: Path | None,
@@ -130,19 +142,28 @@ def pairs(
     form: Literal["gemini", "openai", "huggingface"],
     seed: int,
     no_gold: bool,
+    generator: str,
+    dollars: float | None,
 ) -> None:
     """Write a right and a wrong candidate, pair by pair, as chats to tune a selection model on.
 
-    Where no candidate is right, the gold query stands in for one. Take a training split: what is written
-    here gives the answers away.
+    Where no candidate is right, the gold query stands in for one, or is a hint to the paper's way to get
+    one, a --generator. Take a training split: what is written here gives the answers away.
     """
     from workbench.train.export import conversations, write  # noqa: PLC0415
     from workbench.train.pairs import Pairs  # noqa: PLC0415
 
-    with _pool(benchmark, root, [*first, *more]) as (lab, opened, pool):
-        made = Pairs(from_gold=not no_gold, seed=seed)(lab, opened, pool)
+    if generator and no_gold:
+        raise BadInputError(
+            "--generator is for questions that --no-gold leaves out: give one of them"
+        )
+    writer = Direct(generator) if generator else None
+    with _pool(benchmark, root, [*first, *more], dollars) as (lab, opened, pool):
+        made = Pairs(writer, from_gold=not no_gold, seed=seed)(lab, opened, pool)
         count = write(conversations(lab, made), out, form)
     print(f"{out}: {count:,} pairs")
+    if generator:
+        print(lab.client.ledger)
 
 
 @train.command()
@@ -158,7 +179,7 @@ def pairs(
 )
 @click.option("--limit", type=click.IntRange(1), help="Only so many questions, spread evenly.")
 @_format(default="huggingface")
-@click.option("--dollars", type=float, help="Stop before more than this is spent.")
+@_dollars
 def instructions(
     benchmark: str,
     root: Path | None,
