@@ -30,6 +30,14 @@ def test_records_show_themselves_in_a_fresh_ipython():
     assert run(IN_IPYTHON) == ["Execution True", "Schema True", "Selection True"]
 
 
+def test_a_shell_that_draws_nothing_is_left_alone():
+    shells = ("types.SimpleNamespace()", "types.SimpleNamespace(display_formatter=None)")
+    for shell in shells:
+        odd = f"import sys, types\nsys.modules['IPython'] = types.SimpleNamespace(get_ipython=lambda: {shell})"
+        assert run(f"{odd}\nimport workbench.types") == []
+    assert run("import sys, types\nsys.modules['IPython'] = types\nimport workbench.types") == []
+
+
 def test_outside_of_ipython_nothing_is_imported():
     assert run(f"import workbench.types\n{HEAVY}") == []
 

@@ -13,8 +13,8 @@ def _html(record: object) -> str:
     return DISPLAYS[type(record)](record)
 
 
-if (_ipython := sys.modules.get("IPython")) and (_shell := _ipython.get_ipython()):
+_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+_formats = getattr(getattr(_shell, "display_formatter", None), "formatters", {})
+if "text/html" in _formats:  # not every shell that calls itself IPython draws
     for _name in RECORDS:
-        _shell.display_formatter.formatters["text/html"].for_type_by_name(
-            "workbench.types", _name, _html
-        )
+        _formats["text/html"].for_type_by_name("workbench.types", _name, _html)

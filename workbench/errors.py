@@ -50,7 +50,7 @@ def naming(path: Path) -> Iterator[None]:
 def at_least(least: int, **counts: object) -> None:
     """Refuse counts that are no whole numbers, or below the least."""
     for name, count in counts.items():
-        if not isinstance(count, int) or count < least:
+        if type(count) is not int or count < least:
             raise BadInputError(f"{name} is {count!r}: it must be a whole number, {least} or more")
 
 

@@ -18,7 +18,8 @@ def checkout(tmp_path):
         for name, cells in notebooks.items():
             first = new_code_cell(
                 f'experiment = "embedded"\nlimit = None\nname = "{name}"\nsamples = 7\nseed = 0\n'
-                "sweep = 5  # questions; None: all\ncounts = [5, 25]\nheat = 0.5",
+                "sweep = 5  # questions; None: all\ncounts = [5, 25]\nheat = 0.5\n"
+                "product = 10 * 60\nnone = []",
                 metadata={"tags": ["parameters"]},
             )
             code = [new_code_cell(cell) for cell in cells]

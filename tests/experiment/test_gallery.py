@@ -44,6 +44,9 @@ def test_the_page_of_the_repository_shows_everything(folder):
     text = write_gallery(folder.parent).read_text()
     assert "## mine" in text
     assert "mine-3" not in text, "a trial of three questions"
+    (folder.parents[1] / "experiments").mkdir()
+    (folder.parents[1] / "experiments" / "mine-3.yaml").write_text("")
+    assert "## mine-3" in write_gallery(folder.parent).read_text(), "an experiment of that name"
     assert "](mine/mac_figure_6.png)" in text
     assert "([data](mine/chase_table_2.csv))" in text
     assert "no language model" in text

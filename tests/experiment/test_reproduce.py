@@ -64,6 +64,21 @@ def test_a_file_that_the_settings_name_is_part_of_the_key(checkout, tmp_path):
         (folder / "deep" / "b.md").unlink()
 
 
+def test_another_experiment_or_benchmark_that_the_settings_name_is_part_of_the_key(
+    checkout, tmp_path
+):
+    whole = checkout(one=[SAVES])
+    other = whole.path.with_name("other.yaml")
+    other.write_text("benchmark: bundled-train")
+    keys = set()
+    for options in ({}, {"second": str(other)}, {"train": "bundled-train"}):
+        keys.add(plan(replace(whole, options=options))[0].key)
+    before = plan(replace(whole, options={"second": str(other)}))[0].key
+    other.write_text("benchmark: bundled-train\nlimit: 3")
+    assert len(keys | {before}) == 3
+    assert plan(replace(whole, options={"second": str(other)}))[0].key not in keys
+
+
 def test_a_notebook_that_fails_names_its_cell_and_stops_no_other(checkout, tmp_path):
     experiment = checkout(bad=["x = 1", "y = x / 0"], good=[SAVES])
     jobs = plan(experiment)
@@ -124,7 +139,9 @@ def test_a_parameter_that_does_not_fit_the_notebook_is_an_error(checkout, parame
 
 
 def test_parameters_that_fit_are_taken(checkout):
-    given = "samples: 3, sweep: null, counts: [1, 2], heat: 1, seed: 0, name: x"
+    given = (
+        "samples: 3, sweep: null, counts: [1, 2], heat: 1, seed: 0, name: x, product: 0, none: [0]"
+    )
     assert plan(checkout(given, one=[SAVES]))[0].parameters["sweep"] is None
 
 

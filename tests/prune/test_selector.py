@@ -75,6 +75,19 @@ def test_columns_of_a_large_table_that_are_all_unknown_keep_it_whole(bank):
     assert bank.cut(STEP, '{"district": ["pay", "wage"]}') == bank.whole
 
 
+@pytest.mark.parametrize(
+    "decision",
+    [
+        {"keep": ["salary"], "drop": ["name"]},
+        {"action": "keep", "drop": "nothing"},
+        {"keep_all": True, "drop_all": "no"},
+    ],
+)
+def test_a_table_that_a_decision_keeps_is_not_dropped(bank, decision):
+    reply = json.dumps({"client": "keep_all", "district": decision, "Account Book": "drop_all"})
+    assert "district" in bank.cut(STEP, reply)
+
+
 def test_a_column_called_drop_drops_no_table(bank):
     (client, *others) = bank.schema.tables
     small = replace(client, columns=(*client.columns, Column("drop")))

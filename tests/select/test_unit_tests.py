@@ -219,6 +219,8 @@ def test_a_reply_without_a_whole_test_has_none(reply):
         '{"reasoning": "It failed, failed, passed.", "verdicts": [true, false]}',
         '["yes", "no"]',
         "Response 1: Passed\nResponse 2: Failed",
+        "1) Passed 2) Failed",
+        "Query 1 passed; Query 2 failed",
         "**Query 1**: Passed\n**Query 2**: Failed",
         "Candidate 1:\nIt joins.\nVerdict: passed\nCandidate 2:\nIt does not.\nVerdict: failed",
         "Candidate 1: no rows are lost: passed\nCandidate 2: names IS NOT NULL is missing: failed",

@@ -75,7 +75,8 @@ def write_gallery(figures: Path) -> Path:
         "where that comes from (`NAME.json`). `make reproduce` makes all of it again.",
     ]
     for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
-        if re.search(r"-\d+$", folder.name):
+        own = figures.parent / "experiments" / f"{folder.name}.yaml"
+        if re.search(r"-\d+$", folder.name) and not own.is_file():
             continue
         if found := pieces(folder):
             lines += ["", f"## {folder.name}", "", *_markdown(found)]

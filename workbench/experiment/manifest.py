@@ -18,11 +18,12 @@ from typing import Any, Self
 
 import orjson
 
-from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
 from workbench.db.fingerprint import file_state
+from workbench.errors import BadInputError
 from workbench.store import home
-from workbench.study.settings import Experiment
+from workbench.study.settings import Experiment, load_experiment
 
 _PACKAGE = Path(__file__).parents[1]
 _LIBRARIES = ("ipykernel", "litellm", "matplotlib", "matplotlib-venn", "numpy", "pandas", "papermill",
@@ -85,10 +86,20 @@ def common(experiment: Experiment) -> str:
         db: file_state(benchmark.database(db))[0] for db in {q.db_id for q in benchmark.questions}
     }
     labels = {p.name: digest(p) for p in sorted((home() / "labels").glob("*.jsonl"))}
-    named = [told.folder / text for option in told.options.values() for text in _texts(option)]
-    files = [files_at(path) for path in (*named, told.prompts) if path]
-    facts = [repr(told), code(), benchmark.fingerprint(), databases, labels, files, versions()]
-    return content_hash("experiment", facts)
+    options = [text for option in told.options.values() for text in _texts(option)]
+    named = [_named(text, told) for text in options]
+    files = [files_at(p) for p in (*(told.folder / text for text in options), told.prompts) if p]
+    facts = [repr(told), code(), benchmark.fingerprint(), databases, labels, named, files]
+    return content_hash("experiment", [*facts, versions()])
+
+
+def _named(text: str, told: Experiment) -> str:
+    """A hash of the other benchmark or the other experiment that an option names; "" where it names none."""
+    with suppress(BadInputError, OSError):
+        if text in BENCHMARKS:
+            return open_benchmark(text, told.root).fingerprint()
+        return common(replace(load_experiment(text), options={}))
+    return ""
 
 
 def _texts(option: object) -> list[str]:

@@ -134,7 +134,10 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
             f"{notebook.name} has no parameter {', '.join(odd)}; there are {', '.join(known) or 'none'}"
         )
     for name, value in given.items():
-        default = ast.literal_eval(known[name]["default"])
+        try:
+            default = ast.literal_eval(known[name]["default"])
+        except (ValueError, SyntaxError):  # an expression: nobody knows its kind before it runs
+            continue
         unset = default is None or "None" in known[name]["help"]
         if default is not None and not (unset and value is None) and not _fits(value, default):
             raise BadInputError(
@@ -144,7 +147,7 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
 
 
 def _fits(value: Any, default: Any) -> bool:
-    if isinstance(default, list):
+    if isinstance(default, list) and default:
         return isinstance(value, list) and value != [] and all(_fits(v, default[0]) for v in value)
     if isinstance(default, float):
         return type(value) in {int, float}
@@ -152,7 +155,7 @@ def _fits(value: Any, default: Any) -> bool:
 
 
 def _kind(default: Any) -> str:
-    if isinstance(default, list):
+    if isinstance(default, list) and default:
         return f"a list, each {_kind(default[0])}"
     if type(default) is int:
         return f"a whole number from {min(default, 1)} on"

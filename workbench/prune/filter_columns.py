@@ -15,6 +15,7 @@ from workbench.prune.kept import keep
 from workbench.types import Column, Context, Table, fold
 
 _NAMES = ("relevant", "is_relevant", "is_column_information_relevant")  # the last is CHESS's own
+_YES = {"yes", "y", "true", "relevant"}
 _NO = {"no", "not", "n", "false", "0", "irrelevant"}
 _JUDGED = re.compile(
     r"((?:\bnot|n[\u2019']t)\s(?:(?!only)\w+ly\s)?)?\b(ir)?relevant\b", re.IGNORECASE
@@ -61,8 +62,9 @@ def relevant(reply: str) -> bool:
     named = (read_member(text, name) for name in ((*_NAMES, "answer") if prose else _NAMES))
     said = next((value for value in named if value is not None), None)
     told = re.match(r"\W*(\w+)", str(text if said is None else said))
-    if told and told[1].lower() in _NO:
-        return False
+    first = told[1].lower() if told else ""
+    if first in _YES | _NO:
+        return first in _YES
     judged = _JUDGED.findall(text) if prose and said is None else []
     return not judged or bool(judged[-1][0]) == bool(judged[-1][1])
 

@@ -74,10 +74,11 @@ class Selector:
     def _kept(self, table: Table, decision: Any) -> list[Pair]:
         """The columns of a table that stay."""
         words = set(map(_squeezed, texts_of(decision))) - {_squeezed(c.name) for c in table.columns}
-        if not decision or words & {"dropall", "drop"}:
+        keeps = words & {"keepall", "keep"}
+        if not decision or (words & {"dropall", "drop"} and not keeps):
             return []
         every = [(table.name, column.name) for column in table.columns]
-        if words & {"keepall", "keep"} or len(every) <= self.whole:
+        if keeps or len(every) <= self.whole:
             return every
         told = columns_of(table, decision)
         return told if len(told) == len(every) else told[: self.top]

@@ -93,7 +93,8 @@ _WORD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _NUMBER = re.compile(
-    rf"(?:^|[{{,;|])\W{{0,6}}(\d{{1,4}})(?=\W{{1,8}}(?:{'|'.join(_ALONE)})\b)", re.IGNORECASE
+    rf"(?:(?:^|[{{,;|])\W{{0,6}}|\s(?=\d+[).:]))(\d{{1,4}})(?=\W{{1,8}}(?:{'|'.join(_ALONE)})\b)",
+    re.IGNORECASE,
 )
 
 
@@ -106,7 +107,7 @@ def read_verdicts(reply: str, label: str, count: int) -> list[float]:
     """
     text = answer_of(reply).translate(_MARKS)
     labelled = re.compile(
-        rf"(?:\b{label}s?|^\W{{0,6}}(?:response|query))[\W_]{{0,6}}"
+        rf"(?:\b{label}s?|(?:^|[,;])\W{{0,6}}(?:response|query))[\W_]{{0,6}}"
         r"(?:(?:response|query)[\W_]{1,6})?(\d{1,4})\b",
         re.IGNORECASE,
     )
