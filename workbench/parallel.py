@@ -5,6 +5,7 @@ What was finished is in the lab book, so that a run that was stopped goes on whe
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -17,11 +18,13 @@ def each(
     *,
     at_once: int = 4,
     progress: Callable[[int, int], None] | None = None,
+    ending: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> list[R]:
     """What `do` gives for each item, in their order: `each(lambda q: solve(system, q, lab), questions)`.
 
-    An error ends it at once; what has not begun by then never does. `progress` is told how many are
-    done, of how many.
+    An error or Ctrl-C ends it at once; what has not begun by then never does, and what has is waited for
+    within `ending`: `lab.client.stopped`, so that nothing more is asked for it. `progress` is told how
+    many are done, of how many.
     """
     threads = ThreadPoolExecutor(at_once)
     futures = [threads.submit(do, item) for item in items]
@@ -34,5 +37,9 @@ def each(
             if progress:
                 progress(len(items) - len(open_), len(items))
         return [future.result() for future in futures]
+    except BaseException:
+        with ending():
+            threads.shutdown(cancel_futures=True)
+        raise
     finally:
-        threads.shutdown(cancel_futures=True)
+        threads.shutdown()

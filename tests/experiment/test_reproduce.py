@@ -89,6 +89,44 @@ def test_a_notebook_that_fails_names_its_cell_and_stops_no_other(checkout, tmp_p
     assert "ZeroDivisionError" in jobs[0].output.read_text()
 
 
+def test_a_notebook_whose_calls_failed_is_run_again(checkout, tmp_path):
+    experiment = checkout(one=[SAVES, "tell(failed=2)"])
+    for _ in range(2):
+        jobs = plan(experiment)
+        records = run(jobs, tmp_path / "figures" / "mine")
+        assert states(jobs) == {"one": "done"}
+        assert jobs[0].error == "2 calls got no answer, and its numbers lack them: run it again"
+        assert len(records) == 1
+
+
+def test_a_run_that_was_asked_for_twice_counts_both_times(checkout, tmp_path):
+    cell = """from workbench.study.progress import tell
+for began, calls in ((1.0, 5), (1.0, 7), (2.0, 0)):
+    tell(id="x", run="it", began=began, done=1, total=1, calls=calls, hits=0, dollars=0.5)"""
+    (record,) = run(plan(checkout(one=[cell])), tmp_path / "figures" / "mine")
+    assert (record.calls, record.dollars) == (7, 1.0)
+
+
+def test_a_stopped_kernel_has_a_moment_to_keep_what_it_has(checkout, tmp_path):
+    kept = tmp_path / "kept"
+    cell = f"""import pathlib, time
+try:
+    time.sleep(60)
+finally:
+    pathlib.Path({str(kept)!r}).write_text("all")"""
+    jobs = plan(checkout(slow=[cell]))
+
+    def watch(told):
+        if told[0].kernel.pid and told[0].kernel.cells >= 2:
+            time.sleep(1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(jobs, tmp_path / "figures" / "mine", watch=watch)
+    assert kept.read_text() == "all"
+    assert states(jobs) == {"slow": "stopped"}
+
+
 def test_keys_of_the_environment_stay_out_of_errors(checkout, tmp_path):
     experiment = checkout(bad=["raise ValueError('refused: sk-abcdefghijklmnop')"])
     jobs = plan(experiment)

@@ -68,6 +68,9 @@ def reproduce(
             print(f"answers:  {write_answers(figures, runs_behind(figures), store)}")
         print(f"report:   {write_report(figures)}")
     print(f"manifest: {manifest}")
+    for job in jobs:
+        if job.state == "done" and job.error:
+            print(f"missing:  {job.name}: {job.error}")
     for job in failed:
         print(f"failed:   {job.name}: {job.error} (as far as it came: {job.output})")
     sys.exit(int(bool(failed)))

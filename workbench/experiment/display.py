@@ -59,7 +59,7 @@ class Display:
 
 def _ended(job: Job) -> str:
     took = f" in {_clock(time.monotonic() - job.began)}" if job.began else ""
-    why = f": {job.error}" if job.state == "failed" else ""
+    why = f": {job.error}" if job.state in {"failed", "done"} and job.error else ""
     return f"{job.name}: {job.state}{took}{why}"
 
 

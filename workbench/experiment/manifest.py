@@ -22,6 +22,7 @@ from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
 from workbench.db.fingerprint import file_state
 from workbench.errors import BadInputError
+from workbench.llm.provider import address, endpoint
 from workbench.store import home
 from workbench.study.settings import Experiment, load_experiment
 
@@ -90,7 +91,8 @@ def common(experiment: Experiment) -> str:
     named = [_named(text, told) for text in options]
     files = [files_at(p) for p in (*(told.folder / text for text in options), told.prompts) if p]
     facts = [repr(told), code(), benchmark.fingerprint(), databases, labels, named, files]
-    return content_hash("experiment", [*facts, versions()])
+    servers = {m: endpoint(m, address(m)) for m in (told.model, *told.models.values())}
+    return content_hash("experiment", [*facts, servers, versions()])
 
 
 def _named(text: str, told: Experiment) -> str:

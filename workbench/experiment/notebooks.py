@@ -46,8 +46,16 @@ class Kernel:
             if self.stopped:
                 self._end()
 
+    def interrupt(self) -> None:
+        """Ask the kernel to end: it keeps the replies that come back within a moment."""
+        with self._lock:
+            self.stopped = True
+            if self.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGINT)
+
     def stop(self) -> None:
-        """End the kernel now, or as soon as it begins. All that it paid for is in the lab book."""
+        """End the kernel now, or as soon as it begins. All that came back to it is in the lab book."""
         with self._lock:
             self.stopped = True
             if self.pid:

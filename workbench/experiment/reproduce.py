@@ -21,6 +21,7 @@ from workbench.experiment.notebooks import Kernel, check_parameters, execute
 from workbench.study.settings import CHECKOUT, Experiment
 
 NOTEBOOKS = "notebooks"
+_MOMENT = 5.0  # seconds that a stopped notebook has to keep what it paid for
 
 
 @dataclass(slots=True)
@@ -49,9 +50,9 @@ class Job:
             told = self.lines.read_bytes().splitlines()
             self.seen = [orjson.loads(line) for line in told if line.endswith(b"}")]
 
-    def last(self) -> dict[str, Mapping[str, Any]]:
-        """The newest line of each of its runs."""
-        return {line["id"]: line for line in self.seen if "id" in line}
+    def last(self) -> dict[Any, Mapping[str, Any]]:
+        """The newest line of each of its runs, and of each time that it asked for one."""
+        return {(line["id"], line.get("began")): line for line in self.seen if "id" in line}
 
     def total(self, what: str) -> float:
         """Calls, hits or dollars of all its runs."""
@@ -142,6 +143,10 @@ def run(
         for future in futures:
             future.cancel()
         for job in open_:
+            if job.state == "running":
+                job.kernel.interrupt()
+        wait(futures, timeout=_MOMENT)
+        for job in open_:
             job.kernel.stop()
         threads.shutdown(cancel_futures=True)
     return [records[job.name] for job in jobs if job.name in records]
@@ -165,6 +170,8 @@ def _one(job: Job, figures: Path, environment: Mapping[str, str]) -> Record | No
         job.state = "stopped" if job.kernel.stopped else "failed"
         return None
     job.state = "done"
+    if failed := sum(line.get("failed", 0) for line in job.seen):
+        job.error = f"{failed:,} calls got no answer, and its numbers lack them: run it again"
     record = Record(
         notebook=job.name,
         key=job.key,
@@ -175,7 +182,8 @@ def _one(job: Job, figures: Path, environment: Mapping[str, str]) -> Record | No
         dollars=job.total("dollars"),
         files=dict(_files(job, figures)),
     )
-    record.save(job.output.with_suffix(".json"))
+    if not job.error:  # else it is run again, and asks only for what is missing
+        record.save(job.output.with_suffix(".json"))
     job.lines.unlink(missing_ok=True)
     return record
 

@@ -53,6 +53,7 @@ class Desk:
     deadline: float
     retries: int
     refreshed: set[str] = field(default_factory=set)
+    stopped: threading.Event = field(default_factory=threading.Event)
     flying: dict[str, list[Callable[[Completion | None], None]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -6,7 +6,8 @@ asked for by `calls`, and kept before it is returned.
 
 import copy
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoreError
@@ -112,6 +113,13 @@ class Client:
         if asks:
             answers |= self._ask(asks, len(requests))
         return [answers[place] for place in range(len(requests))]
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Meanwhile nothing is sent: runs of other threads keep what comes back in a moment, and end."""
+        self._desk.stopped.set()
+        yield
+        self._desk.stopped.clear()  # not after a second Ctrl-C: their threads may still be there
 
     def _model(self, model: str) -> tuple[str, str, Limiter]:
         """A model's endpoint, as it stands in keys, its address, and the limiter of both."""

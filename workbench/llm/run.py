@@ -22,6 +22,7 @@ from workbench.llm.provider import Refusal, is_ours
 from workbench.types import Completion
 
 LINGER = 1.5  # seconds that a run which is stopped waits for attempts under way
+LOOK = 0.5  # seconds between looks whether the client is stopped
 POLL = 0.05  # seconds between looks at a call that another process makes
 GRACE = 0.3  # seconds beyond its time-out after which an attempt is no longer waited for
 
@@ -67,10 +68,12 @@ class Run:
 
     def _start(self) -> float | None:
         """Begin what is due and has a place. Returns how long to wait for an event; None at the end."""
+        if self.desk.stopped.is_set():
+            raise KeyboardInterrupt
         now = time.monotonic()
         while self._later and self._later[0][0] <= now:
             self._again(heapq.heappop(self._later)[2])
-        waits = [60.0]
+        waits = [LOOK]
         for limiter, ready in self._ready.items():
             while ready and limiter.start(self._bell):
                 ask = ready.popleft()

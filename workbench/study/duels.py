@@ -14,6 +14,7 @@ from workbench.parallel import each
 from workbench.report.style import question_ids
 from workbench.select.groups import groups
 from workbench.select.pairwise import Pairwise, verdict
+from workbench.study.progress import tell
 from workbench.study.runs import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare
@@ -58,7 +59,14 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
                     "by_votes": len(good.members) > len(bad.members) - (first == "right"),
                 }
 
-    rows = each(lambda question: list(of(question)), study.benchmark.questions)
+    rows = each(
+        lambda question: list(of(question)),
+        study.benchmark.questions,
+        ending=lab.client.stopped,
+    )
+    tally = lab.client.ledger.total()
+    told = {"calls": tally.calls, "hits": tally.hits, "dollars": tally.cost}
+    tell(id="duels", run="duels", done=len(rows), total=len(rows), **told)
     columns = "run question_id db_id first right wrong correct by_votes"
     return pd.DataFrame([row for some in rows for row in some], columns=columns.split())
 

@@ -21,10 +21,13 @@ class Progress:
         self._name = name
         self._run = run
         self._file = os.environ.get("WORKBENCH_PROGRESS")
+        self._began = time.time()  # one run may be asked for twice, and the second pays nothing
         self._told = 0.0
+        self._at = (0, 0)
         self._bar: tqdm[None] | None = None
 
     def __call__(self, done: int, total: int, tally: Tally) -> None:
+        self._at = done, total
         if self._file:
             if time.monotonic() - self._told > EVERY or done == total:
                 self._told = time.monotonic()
@@ -35,10 +38,16 @@ class Progress:
         self._bar.update(done - self._bar.n)
         self._bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)
 
+    def end(self, tally: Tally) -> None:
+        """The run has ended, or was ended: what it came to."""
+        if self._file:
+            self._write(Path(self._file), *self._at, tally)
+
     def _write(self, file: Path, done: int, total: int, tally: Tally) -> None:
         state = {
             "id": self._run,
             "run": self._name,
+            "began": self._began,
             "done": done,
             "total": total,
             "calls": tally.calls,

@@ -59,6 +59,7 @@ def solve_all(
             open_[start:] + open_[:start],
             at_once=2 if local else 8,
             progress=partial(_told, watch, len(found), lab.client) if watch else None,
+            ending=lab.client.stopped,
         )
         found |= dict(fresh)
     return {question.id: found[question.id] for question in questions}

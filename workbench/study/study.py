@@ -28,7 +28,7 @@ from workbench.report.tables import Table
 from workbench.store import Store
 from workbench.study.kept import identity, models
 from workbench.study.preview import previewed, stand_in, tell_estimates
-from workbench.study.progress import Progress
+from workbench.study.progress import Progress, tell
 from workbench.study.runs import Run, cells, frames
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment, load_experiment
@@ -94,7 +94,10 @@ class Study:
         own_first = sorted(models(system), key=lambda model: (model != self.model, model))
         self.saved.asked[run] = tuple(own_first)
         with Progress(name, run) as progress:
-            kept = solve_all(system, self.benchmark.questions, lab, progress)
+            try:
+                kept = solve_all(system, self.benchmark.questions, lab, progress)
+            finally:
+                progress.end(lab.client.ledger.total())
         if self._weight:
             tell_estimates(lab.client.ledger, self._weight)
         questions = {question.id: question for question in self.benchmark.questions}
@@ -102,6 +105,8 @@ class Study:
         about = zip(asked["question_id"], asked["db_id"], asked["difficulty"], strict=True)
         told = [(kept[question].key, question, *more) for question, *more in about]
         self.saved.keep_run(run, name, self.benchmark.name, system, told)
+        if failed := sum(lab.client.ledger.failed.values()):
+            tell(failed=failed)
         return Run(
             run,
             name,

@@ -69,8 +69,8 @@ def _answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
     attempt = dict(found)
     attempts = read(store, "attempts", list(attempt.values()))
     for key, question, db_id, difficulty in rows:
-        choice = choices[key]
-        picking = tuple(choice["call_keys"])
+        choice = choices.get(key, {})  # none where a call failed: nothing of it was kept
+        picking = tuple(choice.get("call_keys", ()))
         nobody = Traced(run, question, db_id, difficulty, "", 0, "", "missing", True, picking)
         yield (
             nobody,
@@ -84,7 +84,7 @@ def _answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
                     chosen=place == choice["chosen"],
                     calls=(*trial["call_keys"], *(picking if place == choice["chosen"] else ())),
                 )
-                for place, trial in enumerate(attempts[attempt[key]]["trials"])
+                for place, trial in enumerate(attempts[attempt[key]]["trials"] if choice else ())
             ],
         )
 

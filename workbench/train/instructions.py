@@ -37,6 +37,7 @@ def instructions(
         benchmark.questions,
         at_once=at_once,
         progress=progress,
+        ending=lab.client.stopped,
     )
     return [talk for talks in found for talk in talks]
 
