@@ -190,6 +190,13 @@ def test_a_notebook_that_is_not_there_is_an_error(checkout, tmp_path):
         plan(experiment)
 
 
+def test_a_role_that_no_notebook_has_is_an_error(checkout):
+    experiment = checkout(one=[SAVES, 'model = study.models["judge"]'])
+    assert plan(replace(experiment, models={"judge": "m/x"}))
+    with pytest.raises(BadInputError, match=r"no notebook of it has a role judg$"):
+        plan(replace(experiment, models={"judge": "m/x", "judg": "m/x"}))
+
+
 def test_only_what_the_experiment_has_can_be_asked_for(checkout):
     experiment = checkout(one=[SAVES], two=[SAVES])
     assert [job.name for job in plan(experiment, ["two"])] == ["two"]

@@ -36,6 +36,17 @@ def test_export_and_import(path: Path, tmp_path: Path) -> None:
     assert "2 calls are new, 0 were here" in run("import", tmp_path / "x.jsonl", "--book", other)
 
 
+def test_export_of_one_call_or_of_those_that_a_file_lists(path: Path, tmp_path: Path) -> None:
+    with Store(path) as book:
+        keys = [str(key) for (key,) in book.read("SELECT key FROM calls ORDER BY key")]
+    assert "1 calls" in run("export", tmp_path / "x.jsonl", "--keys", keys[0], "--book", path)
+    (tmp_path / "keys").write_text("\n".join(keys[1:]))
+    told = run("export", tmp_path / "y.jsonl", "--keys", tmp_path / "keys", "--book", path)
+    assert "2 calls" in told
+    with pytest.raises(BadInputError, match="nowhere: No such file"):
+        run("export", tmp_path / "z.jsonl", "--keys", tmp_path / "nowhere", "--book", path)
+
+
 def test_export_to_sqlite_is_a_copy(path: Path, tmp_path: Path) -> None:
     run("export", tmp_path / "copy.sqlite", "--book", path)
     assert "2 calls" in run("stats", "--book", tmp_path / "copy.sqlite")
@@ -49,6 +60,17 @@ def test_prune_deletes_only_with_yes(path: Path) -> None:
     assert "1 calls would be deleted: add --yes" in run("prune", "--prompt", "fix", "--book", path)
     assert "1 calls deleted" in run("prune", "--prompt", "fix", "--yes", "--book", path)
     assert "0 calls deleted" in run("prune", "--prompt", "fix", "--yes", "--book", path)
+
+
+def test_what_was_made_of_pruned_calls_is_made_again(path: Path) -> None:
+    with Store(path) as book, book.write() as connection:
+        connection.execute("INSERT INTO attempts VALUES ('a', 'q', x'00')")
+    run("prune", "--prompt", "nobody", "--yes", "--book", path)
+    with Store(path) as book:
+        assert book.read("SELECT count(*) FROM attempts") == [(1,)]
+    run("prune", "--prompt", "fix", "--yes", "--book", path)
+    with Store(path) as book:
+        assert book.read("SELECT count(*) FROM attempts") == [(0,)]
 
 
 def test_verify_ends_with_1_where_something_is_wrong(path: Path) -> None:

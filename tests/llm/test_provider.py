@@ -56,6 +56,27 @@ def run(script: str, *arguments: object) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
+UNKNOWN = """
+import sys
+from pathlib import Path
+from workbench.errors import ProviderError
+from workbench.llm.client import Client
+from workbench.store import Store
+from workbench.types import Request
+
+with Store(Path(sys.argv[1])) as book:
+    message = {"role": "user", "content": "hello"}
+    try:
+        Client(book).complete(Request("p", "nobody/one", (message,), {}))
+    except ProviderError as error:
+        print("stopped" if "nobody/one" in str(error) else error)
+"""
+
+
+def test_a_provider_that_nobody_knows_stops_the_run(tmp_path: object) -> None:
+    assert run(UNKNOWN, f"{tmp_path}/lab.sqlite").splitlines()[-1] == "stopped"
+
+
 def test_a_provider_of_our_own_is_told_the_key_and_costs_nothing(tmp_path: object) -> None:
     assert run(OURS, f"{tmp_path}/lab.sqlite") == "ok\n"
 

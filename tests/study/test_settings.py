@@ -54,6 +54,7 @@ def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
         ("limit: many", "limit is 'many', and should be int"),
         ("limit: true", "limit is True, and should be int"),
         ("limit: 0", "limit is 0, and should be 1 or more"),
+        ("dollars: -1", "dollars is -1, and should be 0 or more"),
         ("notebooks: [a]", "notebooks is .*should be dict"),
         ("notebooks: {a: 3}", "a: parameters by name, not 3"),
         ("- a", "expected settings by name"),

@@ -308,6 +308,12 @@ def test_a_row_without_sql_says_why(study, tmp_path, text, complaint):
         trace(data, 0, study.lab.client.store)
 
 
+def test_a_file_that_is_no_data_is_refused(study, tmp_path):
+    (tmp_path / "x.md").write_text("a,run\n1,2\n")
+    with pytest.raises(BadInputError, match=r"x.md: give the .csv beside a figure"):
+        trace(tmp_path / "x.md", 0, study.lab.client.store)
+
+
 def test_rows_that_only_the_paper_has_say_so(study, run):
     paper = published("CHESS", "table 2")
     study.save(

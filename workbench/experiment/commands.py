@@ -139,7 +139,8 @@ def trace(data: Path, row: int, everything: bool) -> None:
     """Show what is behind a number: the SQL and the calls that ROW of DATA was counted from.
 
     DATA is the .csv beside a figure or table, and its rows are counted from 0. Where nothing is behind a
-    row, it says why. `workbench cache export FILE.jsonl --keys KEYS` writes calls out in full.
+    row, it says why. The calls are those that proposed, fixed and chose; what retrieval and pruning asked is
+    kept without the question. `workbench cache export FILE.jsonl --keys KEY` writes a call out in full.
     """
     with Store() as store:
         told, found = trace_back(data, row, store)

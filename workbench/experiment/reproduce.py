@@ -5,6 +5,7 @@ unchanged is left alone; what a stopped one had paid for is in the lab book, so 
 """
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -72,6 +73,7 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
             f"{', '.join(experiment.notebooks) or 'none'}"
         )
     shared = common(experiment)
+    sources = ""
     jobs = []
     for notebook, told in experiment.notebooks.items():
         path = folder / f"{notebook}.ipynb"
@@ -80,6 +82,7 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
                 f"{experiment.name} names the notebook {notebook}, and there is no {path}"
             )
         check_parameters(path, told)
+        sources += path.read_text(encoding="utf-8")
         parameters: dict[str, Any] = {"experiment": named, **told}
         if limit is not None:
             parameters["limit"] = limit
@@ -95,6 +98,9 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
                 place(experiment, limit, notebook),
             )
         )
+    for role in experiment.models:
+        if not re.search(rf"""["']{re.escape(role)}\\?["']""", sources):
+            raise BadInputError(f"{experiment.path}: models: no notebook of it has a role {role}")
     return jobs
 
 

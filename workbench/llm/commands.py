@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 from workbench.llm import transfer
 from workbench.store import Store, home
 
@@ -53,7 +53,11 @@ def stats(book: Path | None) -> None:
 @click.argument("file", type=_FILE)
 @_prompt
 @_model
-@click.option("--keys", type=_FILE, help="Only the calls whose keys this file lists, one a line.")
+@click.option(
+    "--keys",
+    type=_FILE,
+    help="Only this call:KEY, or those whose keys this file lists, one a line.",
+)
 @_book
 def export(file: Path, prompt: str, model: str, keys: Path | None, book: Path | None) -> None:
     """Write calls to FILE as JSON lines, a bundle to replay offline; or all of the book to FILE.sqlite."""
@@ -66,7 +70,11 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, book: Path | 
             store.backup(file)
             print(f"{file}: a copy of the book")
             return
-        chosen = keys.read_text().split() if keys else None
+        chosen = None
+        if keys:
+            with naming(keys):
+                one = str(keys).startswith("call:")
+                chosen = [str(keys)] if one else keys.read_text().split()
         select = transfer.Select(prompt=prompt, model=model, keys=chosen)
         print(f"{file}: {transfer.export(store, file, select):,} calls")
 

@@ -31,6 +31,7 @@ _FATAL = {
     "insufficient_quota",
     "exceeded your current quota",
     "Missing credentials",
+    "LLM Provider NOT provided",
     "api_key client",
 }
 _SECRET = ("_key", "_token", "secret", "password", "credentials")

@@ -194,6 +194,8 @@ def prune(store: Store, select: Select, *, dry: bool = False) -> int:
     if number and not dry:
         with store.write() as book:
             book.execute(f"DELETE FROM calls WHERE {where}", values)
+            book.execute("DELETE FROM selections")  # made of calls: again, from those that stay
+            book.execute("DELETE FROM attempts")
             book.execute(
                 "DELETE FROM texts WHERE id NOT IN (SELECT part.value FROM calls, "
                 "json_each(calls.messages) AS message, json_each(message.value, '$.content') AS part "

@@ -59,6 +59,7 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
                     "by_votes": len(good.members) > len(bad.members) - (first == "right"),
                 }
 
+    faults = sum(lab.client.ledger.failed.values())
     rows = each(
         lambda question: list(of(question)),
         study.benchmark.questions,
@@ -66,6 +67,7 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
     )
     tally = lab.client.ledger.total()
     told = {"calls": tally.calls, "hits": tally.hits, "dollars": tally.cost}
+    told["failed"] = sum(lab.client.ledger.failed.values()) - faults
     tell(id="duels", run="duels", done=len(rows), total=len(rows), **told)
     columns = "run question_id db_id first right wrong correct by_votes"
     return pd.DataFrame([row for some in rows for row in some], columns=columns.split())

@@ -84,9 +84,9 @@ def load_experiment(name: str) -> Experiment:
     for notebook, parameters in notebooks.items():
         if parameters is not None and not isinstance(parameters, dict):
             raise BadInputError(f"{path}: {notebook}: parameters by name, not {parameters!r:.60}")
-    for key in ("limit", "calls"):
-        if given.get(key, 1) < 1:
-            raise BadInputError(f"{path}: {key} is {given[key]}, and should be 1 or more")
+    for key, least in {"limit": 1, "calls": 1, "dollars": 0}.items():
+        if given.get(key, least) < least:
+            raise BadInputError(f"{path}: {key} is {given[key]}, and should be {least} or more")
     given["notebooks"] = {name: told or {} for name, told in notebooks.items()}
     if os.environ.get("WORKBENCH_PREVIEW") and _lacks_data(given):
         size = BENCHMARK_SIZES[given["benchmark"]]

@@ -121,6 +121,8 @@ class Study:
         lab = replace(self.lab, client=_client(self.lab.client.store, self._budget))
         for question in self.benchmark.questions:
             yield question, list(stages(system, question, lab))
+        if failed := sum(lab.client.ledger.failed.values()):
+            tell(failed=failed)
         if self._weight:
             tell_estimates(lab.client.ledger, self._weight)
 

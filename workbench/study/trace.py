@@ -90,6 +90,8 @@ def _answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
 
 
 def _row(data: Path, number: int) -> dict[str, str]:
+    if data.suffix != ".csv":
+        raise BadInputError(f"{data}: give the .csv beside a figure")
     try:
         frame = pd.read_csv(data, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:
