@@ -64,6 +64,15 @@ def test_a_file_that_the_settings_name_is_part_of_the_key(checkout, tmp_path):
         (folder / "deep" / "b.md").unlink()
 
 
+def test_the_server_of_a_model_is_part_of_the_key(checkout, monkeypatch):
+    experiment = replace(checkout(one=[SAVES]), model="openai/gpt-4o-mini")
+    keys = set()
+    for server in ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1", "http://127.0.0.1:1/v1"):
+        monkeypatch.setenv("OPENAI_API_BASE", server)
+        keys.add(plan(experiment)[0].key)
+    assert len(keys) == 2
+
+
 def test_another_experiment_or_benchmark_that_the_settings_name_is_part_of_the_key(
     checkout, tmp_path
 ):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.judge import judge
+from workbench.evaluate.judge import own_verdicts
 from workbench.lab import Lab
 from workbench.parallel import each
 from workbench.pool import Pool
@@ -69,9 +69,8 @@ def _right(benchmark: Benchmark, question: Question, selection: Selection, lab: 
     if not selection.trial:
         return False
     alone = replace(benchmark, questions=(question,))
-    verdicts = judge(alone, Pool({question.id: (selection.trial,)}), lab.executor)
-    metric = "ex_spider" if benchmark.family == "spider" else "ex_bird"
-    return bool((verdicts[metric] == 1.0).all())
+    pool = Pool({question.id: (selection.trial,)})
+    return all(own_verdicts(alone, pool, lab.executor)[question.id])
 
 
 def _astray(selection: Selection) -> set[str]:
