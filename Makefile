@@ -1,19 +1,32 @@
 # Two commands set everything up on a fresh machine: `make reproduce` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
+comma := ,
 
-.PHONY: reproduce test test-train browser lint benchmark clean
+# Without byte code every kernel and every test process would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: reproduce test test-slow test-extras browser lint benchmark clean
 
 reproduce: .venv/installed
 	$(BIN)/workbench reproduce
 
-# Tests in a browser want Chromium, and are skipped where there is none: `make browser` installs it.
-test: lint
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+PYTEST := $(BIN)/python -m pytest --numprocesses logical
+# Spider's data is not part of this repository: its tests run where WORKBENCH_SPIDER names a folder with it.
+NO_SPIDER := $(if $(WORKBENCH_SPIDER),,and not spider)
 
-# What needs torch: tuning a judge. It is a gigabyte that nothing else wants.
-test-train: .venv/trainable
-	$(BIN)/python -m pytest tests/train
+test: lint
+	$(PYTEST) --dist worksteal -m "not slow and not extras $(NO_SPIDER)"
+	@echo "Not run: slow tests (make test-slow), tests of the extras (make test-extras)$(if $(NO_SPIDER),$(comma) tests of Spider's data (set WORKBENCH_SPIDER))."
+
+# All notebooks, JupyterLab in Chromium (`make browser` installs it), killed experiments, the embedded model's accuracy.
+SLOW := slow
+test-slow: .venv/installed
+	$(PYTEST) --dist loadfile -m "($(SLOW)) $(NO_SPIDER)"
+
+# Tuning a judge needs torch, which takes a gigabyte; MiniLM's vectors take 80 MB.
+test-extras: .venv/extras
+	$(PYTEST) --dist loadfile -m "extras $(NO_SPIDER)"
 
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 
@@ -29,17 +42,17 @@ lint: .venv/installed
 benchmark: .venv/installed
 	@for script in tests/benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Made again when what to install has changed; a half-made one has no stamp.
+# The stamp is older than a changed list of packages, and missing after an installation that failed.
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "workbench needs Python 3.11 or later; this is %s. Name another: make PYTHON=python3.12" % sys.version.split()[0])'
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
 	touch $@
 
-# torch first and by itself, or a plain install may bring gigabytes for graphics cards.
-.venv/trainable: .venv/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train]'
+# On Linux, the default torch package brings gigabytes of CUDA libraries. A build for processors alone is enough:
+# set PIP_EXTRA_INDEX_URL to the package index that torch documents for it.
+.venv/extras: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train,embed]'
 	touch $@
 
 clean:

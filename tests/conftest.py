@@ -1,4 +1,4 @@
-"""What many tests stand on: a home of their own, two tiny benchmarks on disk, and where the real one lies."""
+"""Fixtures of all tests: a temporary WORKBENCH_HOME, tiny BIRD and Spider benchmarks, the real Spider data."""
 
 import json
 import os
@@ -8,17 +8,40 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["pytester"]
+
+# Hypothesis measures its deadline in wall-clock time, which a busy machine exceeds. Every run draws new examples:
+# few by default, many in continuous integration.
+settings.register_profile("few", deadline=None, max_examples=25)
+settings.register_profile("many", deadline=None, max_examples=200, print_blob=True)
+settings.load_profile("many" if os.environ.get("CI") == "true" else "few")
+
+
+MARKERS = {  # a test that uses the fixture gets these markers
+    "chromium": ("browser", "slow"),
+    "torch": ("extras",),
+    "embed_extra": ("extras",),
+    "real_spider": ("spider",),
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for fixture in MARKERS.keys() & set(getattr(item, "fixturenames", ())):
+            for marker in MARKERS[fixture]:
+                item.add_marker(marker)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
-    """In continuous integration a browser test that is skipped has failed: nobody looked at the page."""
+    """In continuous integration (CI=true) a skipped test fails."""
     report = yield
-    if report.skipped and os.environ.get("CI") == "true" and item.get_closest_marker("browser"):
+    if report.skipped and os.environ.get("CI") == "true" and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
-        report.longrepr = f"a browser test was skipped where CI=true: {report.longrepr[-1]}"
+        report.longrepr = f"skipped where CI=true: {report.longrepr[-1]}"
     return report
 
 
@@ -130,7 +153,7 @@ def tiny():
 
 @pytest.fixture(autouse=True, scope="session")
 def home_of_the_tests(tmp_path_factory):
-    """No test touches the lab book of whoever runs it."""
+    """No test touches the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
         yield
@@ -138,8 +161,8 @@ def home_of_the_tests(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def real_spider():
-    """The real Spider data, where there is some."""
-    place = os.environ.get("WORKBENCH_SPIDER")
-    if not place:
-        pytest.skip("WORKBENCH_SPIDER does not name a folder with Spider's data")
-    return Path(place)
+    """The folder of the real Spider data, which is not part of this repository."""
+    folder = os.environ.get("WORKBENCH_SPIDER")
+    if not folder:
+        pytest.skip("needs WORKBENCH_SPIDER: a folder with Spider's dev.json and database/")
+    return Path(folder)

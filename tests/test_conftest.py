@@ -5,24 +5,42 @@ import pytest
 SKIPPED = """
 import pytest
 
-@pytest.mark.browser
 def test_page():
     pytest.skip("no Chromium")
+"""
+USES = """
+import pytest
+
+@pytest.fixture
+def chromium():
+    pass
+
+def test_page(chromium):
+    pass
 
 def test_other():
-    pytest.skip("no data")
+    pass
 """
 
 
-@pytest.mark.parametrize(
-    ("ci", "expected"), [("true", {"failed": 1, "skipped": 1}), ("", {"skipped": 2})]
-)
-def test_a_skipped_browser_test_fails_where_ci_is_true_and_no_other(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str, expected: dict[str, int]
+@pytest.fixture
+def inner(pytester: pytest.Pytester) -> pytest.Pytester:
+    """An empty test suite with this conftest.py."""
+    pytester.makeini("[pytest]\nmarkers =\n  browser: needs Chromium\n  slow: runs later")
+    pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
+    return pytester
+
+
+@pytest.mark.parametrize(("ci", "expected"), [("true", {"failed": 1}), ("", {"skipped": 1})])
+def test_a_skipped_test_fails_in_continuous_integration(
+    inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str, expected: dict[str, int]
 ) -> None:
     monkeypatch.setenv("CI", ci)
-    pytester.makeini("[pytest]\nmarkers = browser: needs Chromium")
-    pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
-    pytester.makepyfile(SKIPPED)
-    result = pytester.runpytest("-p", "no:cacheprovider")
-    result.assert_outcomes(**expected)
+    inner.makepyfile(SKIPPED)
+    inner.runpytest("-p", "no:cacheprovider").assert_outcomes(**expected)
+
+
+def test_a_test_in_a_browser_is_slow(inner: pytest.Pytester) -> None:
+    inner.makepyfile(USES)
+    result = inner.runpytest("-p", "no:cacheprovider", "-m", "not slow")
+    result.assert_outcomes(passed=1, deselected=1)

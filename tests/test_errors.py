@@ -1,4 +1,4 @@
-"""What a caller got wrong is told in a line that names the file, or the parameter and what it may be."""
+"""An error in a file or a parameter is one line that names the file, or the parameter and its allowed values."""
 
 import pytest
 

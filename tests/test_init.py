@@ -1,9 +1,15 @@
-"""In IPython, whoever imports anything of ours sees records as what they are; elsewhere nothing is imported for it."""
+"""`import workbench as wb` names all that a notebook needs and imports none of it; IPython shows records."""
 
+import ast
+import importlib
 import subprocess
 import sys
+from dataclasses import is_dataclass
+from pathlib import Path
 
-import workbench
+import pytest
+
+import workbench as wb
 from workbench.report.display import DISPLAYS
 
 HEAVY = "import sys\nassert not {'IPython', 'pandas', 'workbench.report'} & set(sys.modules)"
@@ -14,8 +20,8 @@ shell = InteractiveShell.instance()
 from workbench.types import Execution, Schema, Selection
 assert not {"pandas", "workbench.report"} & set(sys.modules), "what draws them is imported too early"
 for record in (Execution("ok", ("n",), ((7,),), 1), Schema("zoo", ()), Selection("q", (), None, "m")):
-    told = shell.display_formatter.format(record)[0]
-    print(type(record).__name__, "<section" in told.get("text/html", ""))
+    formats = shell.display_formatter.format(record)[0]
+    print(type(record).__name__, "<section" in formats.get("text/html", ""))
 """
 
 
@@ -43,4 +49,76 @@ def test_outside_of_ipython_nothing_is_imported():
 
 
 def test_the_records_are_those_that_have_a_display():
-    assert set(workbench.RECORDS) == {kind.__name__ for kind in DISPLAYS}
+    assert set(wb.RECORDS) == {kind.__name__ for kind in DISPLAYS}
+
+
+STEPS = ("retrieve", "prune", "generate", "fix", "select")
+LIGHT = """
+import sys
+before = set(sys.modules)
+import workbench
+print(*sorted(set(sys.modules) - before))
+"""
+COMPLETED = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.Completer.use_jedi = False
+shell.run_cell("import workbench as wb")
+print(*shell.complete("wb.ch", "wb.ch")[1])
+print(*shell.complete("wb.figures.bo", "wb.figures.bo")[1])
+import sys
+print("workbench.systems.chase_sql" in sys.modules)
+"""
+
+
+def test_importing_the_package_imports_nothing_else():
+    assert run(LIGHT) == ["workbench"]
+
+
+def test_the_sandboxed_worker_can_import_the_package_without_site_packages():
+    program = f"import sys; sys.path.insert(0, {str(Path(wb.__file__).parents[1])!r}){LIGHT}"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], check=True, stdout=subprocess.PIPE, text=True
+    )
+    assert done.stdout.split() == ["workbench"]
+
+
+@pytest.mark.parametrize("name", wb.__all__)
+def test_every_name_is_what_its_module_calls_so(name):
+    value = getattr(wb, name)
+    assert value is getattr(wb, name)
+    if isinstance(value, type):
+        assert getattr(importlib.import_module(value.__module__), name) is value
+
+
+def test_names_are_listed_for_completion():
+    assert {"open_study", "chase_sql", "QueryPlan", "figures", "tables", "solve"} <= set(dir(wb))
+    assert dir(wb) == wb.__all__ == sorted(wb.__all__)
+
+
+def test_ipython_completes_names_and_imports_nothing_for_it():
+    ours, figures, imported = run(COMPLETED)
+    assert {"chase_sql", "chess_ir_cg_ut", "chess_ir_ss_cg"} <= last_words(ours)
+    assert {"bounds", "bounds_by_difficulty"} <= last_words(figures)
+    assert imported == "False"
+
+
+def last_words(line):
+    return {name.rpartition(".")[2] for name in line.split()}
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'workbench' has no attribute 'chase'"):
+        _ = wb.chase
+    assert not hasattr(wb, "__wrapped__")
+
+
+def test_every_step_is_there():
+    folder = Path(wb.__file__).parent
+    for path in [p for package in STEPS for p in (folder / package).glob("*.py")]:
+        module = importlib.import_module(f"workbench.{path.parent.name}.{path.stem}")
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                made = getattr(module, node.name)
+                if is_dataclass(made) and any("__call__" in vars(kind) for kind in made.__mro__):
+                    assert getattr(wb, node.name, None) is made, node.name

@@ -1,36 +1,41 @@
-"""Imports point one way: drawn as a house, the package has no stair that leads back up."""
+"""Imports point one way: a module imports only from its own package and from the layers below it.
+
+The embedded model is the top layer, so no other package may import it. The client finds it by its entry point.
+"""
 
 import ast
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "workbench"
 VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
-FLOORS: list[set[str]] = [
-    {"types", "errors", "canonical", "migrations", "salvage"},
+LAYERS: list[set[str]] = [  # the lowest first
+    {"types", "errors", "canonical", "english", "html"},
     {"store", "prompts", "pool", "yamlfile"},
     {"llm", "db"},
-    {"benchmarks", "embedded", "lab"},
+    {"benchmarks", "lab", "replies"},
     VERBS,
     {"systems", "parallel"},
     {"train", "report"},
     {"study"},
-    {"label", "explore", "jupyter"},
+    {"label", "explore"},
     {"experiment"},
     {"cli"},
     {"__main__"},
+    {"embedded"},
 ]
-FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}
 
 
-def imported_rooms(file: Path) -> set[str]:
+def imported_packages(file: Path) -> set[str]:
     modules: list[str] = []
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file} imports relatively; absolute imports show the floor"
+            assert node.level == 0, f"{file} imports relatively; absolute imports show the package"
             modules += [f"{node.module}.{alias.name}" for alias in node.names]
     return {name.split(".")[1] for name in modules if name.startswith("workbench.")}
 
@@ -38,16 +43,23 @@ def imported_rooms(file: Path) -> set[str]:
 @pytest.mark.parametrize(
     "file", sorted(PACKAGE.rglob("*.py")), ids=lambda f: str(f.relative_to(PACKAGE))
 )
-def test_a_module_imports_only_from_lower_floors_and_its_own_room(file: Path) -> None:
-    room = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if room == "__init__":
+def test_a_module_imports_only_from_lower_layers_and_its_own_package(file: Path) -> None:
+    package = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if package == "__init__":
         return
-    for other in imported_rooms(file) - {room}:
-        assert FLOOR[other] < FLOOR[room], f"{room} must not import {other}"
+    for other in imported_packages(file) - {package}:
+        assert LAYER[other] < LAYER[package], f"{package} must not import {other}"
 
 
-def test_every_room_has_its_floor() -> None:
-    rooms = {
+def test_the_embedded_model_is_found_by_its_entry_point() -> None:
+    entries = metadata.distribution("workbench").entry_points.select(group="workbench.models")
+    assert [(entry.name, entry.value) for entry in entries] == [
+        ("embedded", "workbench.embedded.provider")
+    ]
+
+
+def test_every_package_has_a_layer() -> None:
+    packages = {
         path.stem for path in PACKAGE.iterdir() if not path.name.startswith(("__", "py.typed"))
     }
-    assert rooms <= set(FLOOR)
+    assert packages <= set(LAYER)

@@ -1,7 +1,8 @@
-"""What the README shows runs as it stands there."""
+"""The programs and commands of the READMEs run as they stand there."""
 
 import os
 import re
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +14,10 @@ import pytest
 
 from workbench.cli import cli
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+CHECKOUT = Path(__file__).parents[1]
+PAGES = [CHECKOUT / "README.md", *sorted(CHECKOUT.glob("*/README.md"))]
+PAGES += sorted(CHECKOUT.glob("workbench/*/README.md"))
+README = "\n".join(page.read_text() for page in PAGES)
 PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 OFFLINE = (
     "from workbench.llm.scripted import Scripted\nimport workbench.llm.client as module\n"
@@ -22,7 +26,7 @@ OFFLINE = (
 
 
 def run(program: str, folder: Path) -> list[str]:
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=folder,
@@ -48,14 +52,15 @@ def program(word: str) -> str:
     return found
 
 
-def test_the_system_program_answers_twice(tmp_path: Path) -> None:
-    lines = run(program("Majority"), tmp_path)
-    assert len(lines) == 2
-    assert all(line.startswith("SELECT ") for line in lines)
+def test_the_system_program_prints_a_row_for_each_system(tmp_path: Path) -> None:
+    lines = run(program("study.table").replace("limit=10", "limit=3"), tmp_path)
+    rows = [line for line in lines if re.match(r"\| \S.* \| 3 \| \d+\.\d \(\d+\.\d to ", line)]
+    assert len(rows) == 3
+    assert rows[0].startswith("| CHASE-SQL |")
 
 
+@pytest.mark.slow
 def test_the_candidates_that_the_training_program_saves_train_a_selector(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn", reason="the extra train is not installed")
     run(program("candidates.jsonl").replace("limit=20", "limit=8"), tmp_path)
     (train,) = re.findall(r"(?m)^workbench (train selector .*) --cross-validate$", README)
     assert "learned from 8 questions by 3 generators" in workbench(*train.split(), folder=tmp_path)
@@ -75,6 +80,34 @@ def test_the_database_program_shows_schema_answer_and_plan(tmp_path: Path) -> No
 def test_the_model_program_asks_for_three_samples(tmp_path: Path) -> None:
     lines = run(OFFLINE + program("range(3)"), tmp_path)
     assert lines[:4] == ["SELECT 1", "SELECT 1", "SELECT 1", "3 calls paid: $0.0000"]
+
+
+def test_the_first_command_answers_as_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))  # an empty cache
+    command, output = re.findall(
+        r"```\nmake .venv/installed\n.venv/bin/workbench (ask .*?)\n```\n\n```\n(.*?)```",
+        README,
+        re.DOTALL,
+    )[0]
+    assert workbench(*shlex.split(command), folder=tmp_path).split() == output.split()
+
+
+def test_an_own_prompt_takes_three_steps(tmp_path: Path) -> None:
+    (tmp_path / "workbench").symlink_to(CHECKOUT / "workbench")
+    copied, edited, run_command = re.findall(r"(?m)^(.*?) +# [123]\. ", README)
+    subprocess.run(copied, shell=True, check=True, cwd=tmp_path)  # noqa: S602  a line of our README
+    prompt = tmp_path / edited.split()[-1]
+    prompt.write_text(prompt.read_text().replace("You are an expert in SQLite.", "You write SQL."))
+    words = shlex.split(run_command.replace("50", "3"))[1:]
+    assert "| zero-shot, chain of thought | 3 |" in workbench(*words, folder=tmp_path)
+
+
+def test_every_page_that_is_linked_is_there() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 COMMANDS = sorted(set(re.findall(r"(?m)(?:^|`|bin/)workbench ([a-z]+(?: [a-z]+)?)", README)))

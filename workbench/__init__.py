@@ -1,10 +1,45 @@
-"""A workbench for text-to-SQL research: cached model calls, safe execution, honest judging."""
+"""A workbench for text-to-SQL research: cached model calls, safe execution, honest judging.
+
+`import workbench as wb` gives the names that `__init__.pyi` lists. Each is imported when it is first used.
+"""
 
 # Only `sys` is imported: the worker that runs untrusted SQL imports this package without site-packages.
 import sys
 
-# In IPython, records show themselves; what draws them is imported with the first that is shown.
+# IPython shows these records as HTML; the code that draws them is imported when the first one is shown.
 RECORDS = ("Context", "Execution", "Schema", "Selection", "Trial")
+
+
+def _names() -> dict[str, tuple[str, str]]:
+    """Each public name with its module and its name there, as `__init__.pyi` imports it."""
+    import ast  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
+
+    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {
+        alias.asname or alias.name: (node.module or "", alias.name)
+        for node in imports
+        for alias in node.names
+    }
+
+
+def __getattr__(name: str) -> object:
+    if name == "__all__":
+        return sorted(_names())
+    names = {} if name.startswith("_") else _names()
+    if name not in names:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    module, inside = names[name]
+    value = getattr(import_module(module), inside, None) or import_module(f"{module}.{inside}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(_names())
 
 
 def _html(record: object) -> str:

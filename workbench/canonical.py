@@ -1,4 +1,4 @@
-"""One spelling for one value: canonical JSON, and content hashes that say what they are a hash of."""
+"""Canonical JSON, equal for equal values, and hashes of it with a tag for their kind."""
 
 import hashlib
 from typing import Any
@@ -7,10 +7,10 @@ import orjson
 
 
 def canonical(value: Any) -> bytes:
-    """JSON with sorted keys and no spaces; dataclasses as their fields in order, tuples as arrays.
+    """JSON with sorted keys and no spaces; dataclasses become objects and tuples become arrays.
 
-    What JSON cannot say (bytes, sets, lone surrogates, keys that are no strings) is a TypeError,
-    never a lossy spelling that two different values could share.
+    Values outside JSON (bytes, sets, lone surrogates, keys that are not strings) raise TypeError: a lossy
+    form could be shared by two different values.
     """
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 

@@ -1,4 +1,4 @@
-"""The errors a caller can make or meet, as one small tree. A model's failures are values, not these."""
+"""The errors that callers can make or meet. A model's failures are values of `Completion`, not errors."""
 
 import re
 from collections.abc import Iterator
@@ -7,15 +7,15 @@ from pathlib import Path
 
 
 class WorkbenchError(Exception):
-    """Anything of ours. The text says what was given, what is allowed, and what to do."""
+    """The base of our errors. The text says what was given, what is allowed, and what to do."""
 
 
 class BadInputError(WorkbenchError):
-    """A file, parameter or argument that cannot be used as it is."""
+    """A file, parameter or argument that cannot be used."""
 
 
 class UnreadableDatabaseError(BadInputError):
-    """A database file that is missing, damaged, locked, or no database."""
+    """A database file that is missing, damaged, locked, or not a database."""
 
 
 class MisalignedError(BadInputError):
@@ -23,24 +23,24 @@ class MisalignedError(BadInputError):
 
 
 class CacheMissError(WorkbenchError):
-    """Offline, and a call that is not in the cache was asked for."""
+    """An offline client was asked for a call that is not cached."""
 
 
 class ProviderError(WorkbenchError):
-    """A provider's answer that ends the run: a refused key, an exhausted account."""
+    """A provider refused the key or the account, which ends the run."""
 
 
 class BudgetError(WorkbenchError):
-    """The next call could exceed what may be spent."""
+    """The next call could exceed the budget."""
 
 
 class StoreError(WorkbenchError):
-    """The lab book cannot be opened, read or written."""
+    """The cache file cannot be opened, read or written."""
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Whatever the system refuses within, to read or to write, is a BadInputError about this path."""
+    """Turn an OSError in the block into a BadInputError that names the path."""
     try:
         yield
     except OSError as error:
@@ -48,14 +48,14 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def at_least(least: int, **counts: object) -> None:
-    """Refuse counts that are no whole numbers, or below the least."""
+    """Raise BadInputError for a count that is not an integer or is below `least`."""
     for name, count in counts.items():
         if type(count) is not int or count < least:
             raise BadInputError(f"{name} is {count!r}: it must be a whole number, {least} or more")
 
 
 def one_of(allowed: tuple[str, ...], **choices: object) -> None:
-    """Refuse choices that are not among those allowed."""
+    """Raise BadInputError for a choice that is not allowed."""
     for name, choice in choices.items():
         if choice not in allowed:
             raise BadInputError(
@@ -64,7 +64,7 @@ def one_of(allowed: tuple[str, ...], **choices: object) -> None:
 
 
 _SECRETS = re.compile(
-    r"\bsk-[\w*-]{6,}|\b(?:pk|rk|gsk|xai|hf|key|AIza)[\w-]{20,}"  # keys as providers spell them
+    r"\bsk-[\w*-]{6,}|\b(?:pk|rk|gsk|xai|hf|key|AIza)[\w-]{20,}"  # the forms of providers' keys
     r"|(?<=Bearer )\S+"
     r"|(?<=://)[^/\s@]+(?=@)"  # the user in a URL
     r"|(?i:(?<=api[-_]key[=:])\s*\S+)"
@@ -72,5 +72,5 @@ _SECRETS = re.compile(
 
 
 def redact(text: str) -> str:
-    """The text with everything that looks like a key put out of sight: for whatever a provider said."""
+    """The text of a provider's message with `***` for everything that looks like a key."""
     return _SECRETS.sub("***", text)

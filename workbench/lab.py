@@ -1,26 +1,47 @@
-"""What a step may reach: the models, the databases and the prompts. Nothing else is global."""
+"""The lab: the models, databases and prompts that a step can use. Steps reach nothing else.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+A step asks its model in one line:
+
+    reply = lab.ask(self, "generate/direct", context, think=True)
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from workbench.db.catalog import describe
 from workbench.db.execute import Executor
 from workbench.db.schema import read_schema, with_examples
+from workbench.db.text.context_text import context_data
+from workbench.db.text.schema_text import create_table_text
 from workbench.llm.client import Client
 from workbench.prompts.prompt import load
-from workbench.types import Execution, Question, Request, Schema
+from workbench.types import Completion, Context, Execution, Question, Request, Schema
+
+
+class Step(Protocol):
+    """A step that asks a model: any object with these two attributes."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def temperature(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """The client and the executor share a lab book; `database` tells where a db_id's file lies.
+    """Everything that the steps of a system share.
 
-    A prompt that `prompts`, a folder of the user's own, holds under its name replaces ours. `system`
-    names in the lab book on whose behalf calls are made; `watch` is told every request that is made, and
-    the data that its prompt was rendered from.
+    client: sends model calls; shares its cache file with the executor.
+    executor: runs SQL in sandboxed workers.
+    database: the path of a database file, by db_id.
+    prompts: a folder of prompts that replace the packaged ones of the same names.
+    system: the name under which the cache counts the calls.
+    parameters: for a model, parameters of all its calls, such as {"reasoning_effort": "low"}; None removes one.
+    watch: called with each request before it is sent, and with the data that its prompt shows.
     """
 
     client: Client
@@ -28,39 +49,69 @@ class Lab:
     database: Callable[[str], Path]
     prompts: Path | None = None
     system: str = ""
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
 
-    def request(
+    def ask(
         self,
+        step: Step,
         prompt: str,
-        model: str,
-        question: Question,
-        parameters: Mapping[str, Any],
+        about: Context | Question,
         sample: int = 0,
         /,
         **data: Any,
+    ) -> Completion:
+        """The reply to one call. The arguments are those of `request`."""
+        return self.client.complete(self.request(step, prompt, about, sample, **data))
+
+    def ask_many(self, requests: Iterable[Request]) -> list[Completion]:
+        """The replies to requests that are sent at the same time, in the order of the requests."""
+        return self.client.complete_many(list(requests))
+
+    def request(
+        self,
+        step: Step,
+        prompt: str,
+        about: Context | Question,
+        sample: int = 0,
+        /,
+        *,
+        schema_text: Callable[[Schema], str] = create_table_text,
+        **data: Any,
     ) -> Request:
-        """A call of the prompt named VERB/METHOD, rendered with the data."""
+        """A call to the step's model at its temperature, unless `parameters` differ: the prompt, rendered.
+
+        About a context, the prompt is given the context's five variables (question, hint, schema, values,
+        descriptions) and `data`; about a question, `data` alone. `sample` numbers repeated calls of the
+        same prompt, so that each gets its own reply. `schema_text` writes the schema.
+        """
+        question = about.question if isinstance(about, Context) else about
+        if isinstance(about, Context):
+            data = context_data(about, schema_text) | data
         messages = load(prompt, self.prompts).messages(**data)
-        request = Request(prompt, model, messages, parameters, sample, question.id, self.system)
+        parameters = {"temperature": step.temperature} | dict(self.parameters.get(step.model, {}))
+        parameters = {name: value for name, value in parameters.items() if value is not None}
+        request = Request(
+            prompt, step.model, messages, parameters, sample, question.id, self.system
+        )
         if self.watch:
             self.watch(request, data)
         return request
 
     def schema(self, db_id: str) -> Schema:
-        """The database as prompts show it: with its catalog's descriptions and example values."""
+        """The database's schema with the catalog's descriptions and example values, as prompts show it."""
         path = self.database(db_id)
         files = [path, path.with_name(f"{path.name}-wal")]
         return _schema(path, tuple(f.stat().st_mtime_ns for f in files if f.exists()))
 
     def run(self, question: Question, sql: str) -> Execution:
-        """What the question's database answers to a query."""
+        """The result of a query on the question's database."""
         return self.executor.execute(self.database(question.db_id), sql)
 
 
 @lru_cache(maxsize=64)
 def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
-    """Read once; a file that has changed since is read again."""
+    """The schema is cached until the database file or its write-ahead log changes."""
     del changed
     schema = with_examples(read_schema(path), path)
     folder = path.parent / "database_description"

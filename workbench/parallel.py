@@ -1,6 +1,6 @@
-"""The same for many, several at a time: threads, since a question waits for models and databases.
+"""Apply a function to many items in threads, as questions wait for models and databases.
 
-What was finished is in the lab book, so that a run that was stopped goes on where it was.
+Finished work is in the cache, so a stopped run goes on where it was.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,11 +20,11 @@ def each(
     progress: Callable[[int, int], None] | None = None,
     ending: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> list[R]:
-    """What `do` gives for each item, in their order: `each(lambda q: solve(system, q, lab), questions)`.
+    """The results of `do` in the order of the items: `each(lambda q: solve(system, q, lab), questions)`.
 
-    An error or Ctrl-C ends it at once; what has not begun by then never does, and what has is waited for
-    within `ending`: `lab.client.stopped`, so that nothing more is asked for it. `progress` is told how
-    many are done, of how many.
+    `at_once` is the number of threads. An error or Ctrl-C cancels items that have not begun, and waits for
+    those that have inside the context `ending`: with `lab.client.stopped`, they make no further calls.
+    `progress` is called with the number of done items and of all.
     """
     threads = ThreadPoolExecutor(at_once)
     futures = [threads.submit(do, item) for item in items]

@@ -1,4 +1,4 @@
-"""The trials of many questions by many generators: what selection, bounds and error notebooks work on."""
+"""The trials of many questions by many generators, for selection, bounds and error analysis."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """For each question id its trials, in the order in which they were proposed."""
+    """Each question's trials by question id, in the order in which they were generated."""
 
     trials: Mapping[str, tuple[Trial, ...]]
 
     def generators(self) -> tuple[str, ...]:
-        """Who proposed, in order of first appearance."""
+        """The names of the generators, in order of first appearance."""
         return tuple(dict.fromkeys(t.candidate.generator for _, t in self.items()))
 
     def items(self) -> Iterator[tuple[str, Trial]]:
@@ -30,7 +30,7 @@ class Pool:
                 yield question_id, trial
 
     def save(self, path: Path) -> None:
-        """One JSON line a trial. Executions are left out: running the SQL again finds them cached."""
+        """Write a JSON line for each trial, without its execution, which the cache has."""
         lines = [
             orjson.dumps({"question_id": key} | record_of(trial)) for key, trial in self.items()
         ]
@@ -38,7 +38,7 @@ class Pool:
 
     @classmethod
     def load(cls, path: Path) -> "Pool":
-        """What `save` wrote."""
+        """Read a file of `save`."""
         with naming(path):
             lines = path.read_bytes().splitlines()
         pairs = []
@@ -58,11 +58,11 @@ def pool_of(pairs: Iterable[tuple[str, Trial]]) -> Pool:
     trials: dict[str, list[Trial]] = {}
     for question_id, trial in pairs:
         trials.setdefault(question_id, []).append(trial)
-    return Pool({question_id: tuple(found) for question_id, found in trials.items()})
+    return Pool({question_id: tuple(group) for question_id, group in trials.items()})
 
 
 def chosen(name: str, selections: Iterable[Selection]) -> Pool:
-    """What selectors picked, as a pool of one generator of that name; nothing where nothing was picked."""
+    """The selected trials as a pool of one generator `name`; empty selections are left out."""
     return pool_of(
         (
             selection.question_id,
@@ -74,7 +74,7 @@ def chosen(name: str, selections: Iterable[Selection]) -> Pool:
 
 
 def record_of(trial: Trial) -> dict[str, Any]:
-    """A trial as JSON can say it, with its history and without executions."""
+    """A trial with its history and without executions, as JSON data."""
     before = trial.repaired_from
     candidate = trial.candidate
     return {
@@ -88,7 +88,7 @@ def record_of(trial: Trial) -> dict[str, Any]:
 
 
 def trial_of(record: dict[str, Any]) -> Trial:
-    """What `record_of` told."""
+    """The trial of a `record_of`."""
     before = record["repaired_from"]
     return Trial(
         Candidate(

@@ -1,6 +1,6 @@
-"""The records that everything else passes around. Frozen, few, and importing nothing of ours.
+"""The records that all packages share. They are frozen, and this module imports no other of ours.
 
-They stand in the order in which a question meets them: what is asked, what is known, what came of it.
+They come in the order of a question's way: question, schema, context, model call, candidate, selection.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,8 +11,8 @@ Value = None | int | float | str | bytes
 Row = tuple[Value, ...]
 
 
-def fold(name: str) -> str:
-    """A name as SQLite compares it: case counts for nothing in ASCII and for everything elsewhere."""
+def lower_name(name: str) -> str:
+    """The name as SQLite compares names: without case in ASCII, and with case in all other letters."""
     return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
@@ -21,7 +21,10 @@ _LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a system may see of a benchmark item. `evidence` is BIRD's word for the hint."""
+    """A benchmark's question without its gold query: all that a system may see.
+
+    `db_id` names the database. `evidence` is BIRD's word for a hint that comes with the question.
+    """
 
     id: str
     db_id: str
@@ -31,7 +34,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What only `evaluate` and `train` may see of it: a type of its own, so that a leak is a type error."""
+    """A question's gold query, for `evaluate` and `train` alone: its own type makes a leak a type error.
+
+    `difficulty` is the benchmark's label, such as "simple"; "" if it has none.
+    """
 
     question_id: str
     sql: str
@@ -40,7 +46,11 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, with what a prompt may say about it: descriptions from the catalog, values as examples."""
+    """A column and what a prompt may show of it.
+
+    `type` is the declared type. `description` and `value_description` come from the catalog and say what
+    the column and its values mean. `examples` are values from the database.
+    """
 
     name: str
     type: str = ""
@@ -51,7 +61,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """`columns` of the table that holds it point at `ref_columns` of `ref_table`, pair by pair."""
+    """`columns` of the table with the key refer to `ref_columns` of `ref_table`, pair by pair."""
 
     columns: tuple[str, ...]
     ref_table: str
@@ -69,67 +79,70 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The tables of one database. `skipped` holds a line for everything that could not be read."""
+    """The tables of one database; `skipped` has a line for each part that could not be read."""
 
     db_id: str
     tables: tuple[Table, ...]
     skipped: tuple[str, ...] = ()
 
     def table(self, name: str) -> Table | None:
-        """The table of that name, in any case, as SQLite finds it."""
-        return next((t for t in self.tables if fold(t.name) == fold(name)), None)
+        """The table of that name, in any case, as in SQLite; or None."""
+        return next((t for t in self.tables if lower_name(t.name) == lower_name(name)), None)
 
     def column(self, table: str, name: str) -> Column | None:
-        """The column of that name in that table, in any case."""
-        found = self.table(table)
-        columns = found.columns if found else ()
-        return next((c for c in columns if fold(c.name) == fold(name)), None)
+        """The column of that name in that table, in any case; or None."""
+        owner = self.table(table)
+        columns = owner.columns if owner else ()
+        return next((c for c in columns if lower_name(c.name) == lower_name(name)), None)
 
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Every (table, column), in schema order."""
         return tuple((t.name, c.name) for t in self.tables for c in t.columns)
 
     def only(self, columns: Iterable[tuple[str, str]]) -> "Schema":
-        """The schema cut down to these (table, column) pairs, in its own order.
+        """The schema with only these (table, column) pairs, in its own order.
 
-        A table stays when one of its columns is asked for. What stays keeps its primary key, and both
-        ends of every foreign key between tables that stay, as CHESS (appendix A.3) demands: a pruned
-        schema can still be joined. A pair that is not in the schema is the caller's mistake.
+        A table stays if one of its columns is given. It keeps its primary key and its foreign keys to tables
+        that stay, with both of their ends, as in CHESS (appendix A.3): a pruned schema can still be joined.
+        A pair that is not in the schema raises KeyError.
         """
-        known = {(fold(name), fold(column)) for name, column in self.columns()}
+        known = {_lower(*pair) for pair in self.columns()}
         wanted = set()
-        for name, column in columns:
-            if (fold(name), fold(column)) not in known:
-                raise KeyError(f"no column {name}.{column} in the schema of {self.db_id}")
-            wanted.add((fold(name), fold(column)))
+        for table, column in columns:
+            if _lower(table, column) not in known:
+                raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
+            wanted.add(_lower(table, column))
         names = {name for name, _ in wanted}
-        stay = []
-        for table in self.tables:
-            if fold(table.name) in names:
-                keys = tuple(k for k in table.foreign_keys if fold(k.ref_table) in names)
-                stay.append(replace(table, foreign_keys=keys))
-                wanted |= {(fold(table.name), fold(c)) for c in table.primary_key}
-                wanted |= {(fold(table.name), fold(c)) for k in keys for c in k.columns}
-                wanted |= {(fold(k.ref_table), fold(c)) for k in keys for c in k.ref_columns}
+        tables = [
+            replace(
+                t, foreign_keys=tuple(k for k in t.foreign_keys if lower_name(k.ref_table) in names)
+            )
+            for t in self.tables
+            if lower_name(t.name) in names
+        ]
+        for t in tables:
+            wanted |= {_lower(t.name, c) for c in t.primary_key}
+            for key in t.foreign_keys:
+                wanted |= {_lower(t.name, c) for c in key.columns}
+                wanted |= {_lower(key.ref_table, c) for c in key.ref_columns}
         return replace(
             self,
             tables=tuple(
-                replace(
-                    table,
-                    columns=tuple(
-                        c for c in table.columns if (fold(table.name), fold(c.name)) in wanted
-                    ),
-                )
-                for table in stay
+                replace(t, columns=tuple(c for c in t.columns if _lower(t.name, c.name) in wanted))
+                for t in tables
             ),
         )
 
 
+def _lower(table: str, column: str) -> tuple[str, str]:
+    return lower_name(table), lower_name(column)
+
+
 @dataclass(frozen=True, slots=True)
 class ValueMatch:
-    """A value of a database that looks like a keyword of the question, and how much.
+    """A database value that resembles `keyword`, a keyword of the question.
 
-    `edit` and `semantic` are similarities from 0 to 1, by spelling and by meaning.
+    `edit` and `semantic` are similarities from 0 to 1, of spelling and of meaning.
     """
 
     table: str
@@ -142,7 +155,7 @@ class ValueMatch:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionMatch:
-    """What the catalog says of a column, found because it resembles the question."""
+    """A column's description that resembles the question; `score` is their similarity, from 0 to 1."""
 
     table: str
     column: str
@@ -152,7 +165,7 @@ class DescriptionMatch:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question answered in SQL, to learn from: never one about a database that is evaluated."""
+    """A question with its SQL, as an example in a prompt; never one about an evaluated database."""
 
     question: str
     sql: str
@@ -161,7 +174,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """All that a prompt may see of a question: retrieval and pruning make it, generation reads it."""
+    """All that a prompt may show for a question. Retrieval and pruning make it, and generators read it."""
 
     question: Question
     schema: Schema
@@ -176,14 +189,17 @@ Status = Literal["ok", "empty", "error", "denied", "timeout", "too_large"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one query may use. Part of an execution's identity: a time-out is remembered with its limit."""
+    """What one query may use: seconds, and rows and bytes of its result.
+
+    An execution's cache key includes them, so a time-out is cached with its limit.
+    """
 
     seconds: float = 30.0
     rows: int = 100_000
     bytes: int = 16_000_000
 
     def __post_init__(self) -> None:
-        if not 0 < self.seconds <= _DAY:  # NaN is not, either
+        if not 0 < self.seconds <= _DAY:  # also refuses NaN
             raise ValueError(f"seconds is {self.seconds:g}: it must be above 0 and at most {_DAY}")
         if self.rows < 0 or self.bytes < 0:
             raise ValueError(f"rows is {self.rows} and bytes {self.bytes}: neither can be below 0")
@@ -191,10 +207,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What a database answered.
+    """The result of running a query.
 
-    `fingerprint` is equal for two complete answers exactly when their sets of rows are equal: BIRD's
-    execution accuracy is a comparison of fingerprints. It is "" where there is no complete answer.
+    `status` is "ok" with rows and "empty" without; every other status is a failure that `error` describes.
+    `row_count` is the number of `rows`; with `truncated`, the query has more. Two complete results have the
+    same `fingerprint` exactly if their sets of rows are equal, which is BIRD's execution accuracy; it is ""
+    for an incomplete result. Comparisons of executions ignore `seconds`.
     """
 
     status: Status
@@ -207,15 +225,16 @@ class Execution:
     truncated: bool = False
 
 
-Message = Mapping[str, Any]  # {"role": "user", "content": "..."}, as every provider spells it
+Message = Mapping[str, Any]  # {"role": "user", "content": "..."}
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One model call. Sample 0, 1, 2... of the same messages are calls of their own.
+    """One model call.
 
-    `model` names its provider first, as LiteLLM does: "openai/gpt-4o". `prompt`, `question` and `system`
-    say what the call is for; they are counted by and are no part of its key.
+    `model` begins with its provider, as in LiteLLM: "openai/gpt-4o". `parameters` are the generation
+    parameters. Samples 0, 1, 2... of the same messages are separate calls. `prompt`, `question` and
+    `system` name what the call is for: the ledger counts by them, and the cache key leaves them out.
     """
 
     prompt: str
@@ -229,7 +248,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them; `cached` are those of the input that it had at a discount."""
+    """Tokens as the provider counted them; `cached` is the part of `input` that it had in its own cache."""
 
     input: int = 0
     output: int = 0
@@ -251,10 +270,11 @@ Fault = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What became of a request: an answer, or a `fault` and an `error` that says it in words.
+    """The answer to a request, or its failure: a `fault`, and an `error` that describes it.
 
-    `cost` is what the call cost in dollars when it was paid, None where no price is known; `cached` says
-    that nothing was paid now. A `finish_reason` of "length" marks an answer that the limit cut off.
+    A `finish_reason` of "length" marks an answer that was cut off by the limit on its tokens. `cost` is what
+    the call cost in dollars when it was made, None if its price is unknown. `key` is its cache key. `cached`
+    says that the answer came from the cache, so nothing was paid now.
     """
 
     text: str
@@ -270,7 +290,11 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """SQL that a generator proposed; `call_keys` name the model calls behind it."""
+    """A query that a generator made.
+
+    `sample` numbers the generator's candidates for a question. `reasoning` is the model's text before the
+    SQL. `call_keys` are the cache keys of the model calls behind the candidate.
+    """
 
     sql: str
     generator: str
@@ -281,7 +305,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate, what came of running it, and the trial that a fixer made it from."""
+    """A candidate, its execution if it was run, and the trial that it was repaired from if any."""
 
     candidate: Candidate
     execution: Execution | None = None
@@ -289,7 +313,7 @@ class Trial:
 
     @property
     def history(self) -> tuple["Trial", ...]:
-        """The trial and all that it was repaired from, the oldest first."""
+        """The trial and those it was repaired from, the oldest first."""
         trials = [self]
         while before := trials[-1].repaired_from:
             trials.append(before)
@@ -298,7 +322,11 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A judge saw two trials, by their places, in this order, and preferred one; None if it did not say."""
+    """A judge's preference between two trials.
+
+    `first` and `second` are the trials' indices in the order in which the judge saw them; `winner` is one of
+    the two, None if the judge's reply names neither.
+    """
 
     first: int
     second: int
@@ -307,9 +335,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which trial a selector picked and why. `chosen` is its place among the trials, None among none.
+    """The trial that a selector chose, and why.
 
-    `scores` has the selector's measure for each trial, in their order; `comparisons` what it asked.
+    `chosen` is its index in `trials`, None if there are no trials. `selector` is the selector's name. `scores` has
+    its score of each trial, in their order, and `comparisons` the judge's preferences that it used.
     """
 
     question_id: str
@@ -322,10 +351,10 @@ class Selection:
 
     @property
     def trial(self) -> Trial | None:
-        """The trial that was picked."""
+        """The chosen trial, or None."""
         return None if self.chosen is None else self.trials[self.chosen]
 
     @property
     def sql(self) -> str:
-        """The query that was picked; "" where there is none."""
+        """The chosen query, "" if there is none."""
         return self.trial.candidate.sql if self.trial else ""

@@ -1,4 +1,4 @@
-"""YAML as people write it: read as plain data, or one line on why it cannot be."""
+"""Read a YAML file as plain data."""
 
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,12 @@ from workbench.errors import BadInputError, naming
 
 
 def read_yaml(path: Path) -> Any:
-    """What the file holds. Tags that would make objects or run code are refused."""
+    """The file's data. YAML tags that create Python objects are refused."""
     try:
         with naming(path):
             return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError) as error:  # of bytes that are no text, of 2020-13-45
+    except (
+        yaml.YAMLError,
+        ValueError,
+    ) as error:  # ValueError: not UTF-8, or an impossible date such as 2020-13-45
         raise BadInputError(f"{path}: not YAML ({' '.join(str(error).split())})") from error

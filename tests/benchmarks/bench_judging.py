@@ -5,7 +5,7 @@
 1. Every prediction file of a Spider folder, cold (`--spider` or WORKBENCH_SPIDER; left out without).
 2. A made-up pool, 100 questions x 21 candidates on a database of about 150 MB, cold (`shop.py`).
 3. The same pool with 2% of runaway queries mixed in, under a time limit of two seconds.
-4. Pools 1 and 2 again from the lab book, in a fresh process; and the whole command line on pool 1.
+4. Pools 1 and 2 again from the cache, in a fresh process; and the whole command line on pool 1.
 
 Both ways run in processes of their own, in turn, round by round; what is shown is the median. Wall and CPU
 seconds are those of the whole process tree, without interpreter start and imports except for the command
@@ -41,7 +41,7 @@ from workbench.benchmarks.benchmark import Benchmark  # noqa: E402
 from workbench.benchmarks.predictions import load_predictions  # noqa: E402
 from workbench.benchmarks.spider import load_spider  # noqa: E402
 from workbench.db.execute import Executor  # noqa: E402
-from workbench.evaluate.judge import bird_verdicts  # noqa: E402
+from workbench.evaluate.ex import pool_verdicts  # noqa: E402
 from workbench.pool import pool_of  # noqa: E402
 from workbench.store import Store  # noqa: E402
 from workbench.types import Candidate, Gold, Limits, Question, Trial  # noqa: E402
@@ -305,7 +305,7 @@ def judge_ours(work: Path, book: Path, out: Path) -> None:
     gc.collect()
     wall, cpu = time.perf_counter(), bird_way.seconds_used()
     with Store(book) as store, Executor(store, task["processes"]) as executor:
-        verdicts = bird_verdicts(benchmark, pool, executor, limits)
+        verdicts = pool_verdicts(benchmark, pool, executor, limits, sense="bird")
     wall, cpu = time.perf_counter() - wall, bird_way.seconds_used() - cpu
     left = len(descendants(os.getpid())) + threading.active_count() - 1
     with out.open("w") as file:

@@ -5,7 +5,7 @@
 Requests are of about 6 KB (instructions, one of twenty schemas, a question), replies of about 1.7 KB. Every
 cache keeps request and reply. Hits are asked in random order, warm, and each includes canonical JSON and
 sha256 of the request where the cache does not make its own key. Times are of this process's CPU; rounds of
-all caches alternate and the best of each counts. A package that is not installed is left out, and said so.
+all caches alternate and the best of each counts. A package that is not installed is left out, with a message.
 """
 
 # ruff: noqa: E402, TID251  the path comes first; peers are what this is about
@@ -125,37 +125,37 @@ class OursFromDisk(Ours):
     name = "workbench, first time"
 
     def get(self, i: int) -> str:
-        self.client._desk.cache._recent.clear()
+        self.client._state.cache._recent.clear()
         return super().get(i)
 
 
 class Raw:
-    """The floor: canonical JSON, sha256, a SELECT by primary key, parse."""
+    """The lower bound: canonical JSON, sha256, a SELECT by primary key, parse."""
 
     name = "raw SQLite"
 
     def __init__(self, folder: Path) -> None:
-        self.book = sqlite3.connect(folder / "raw.sqlite", isolation_level=None)
-        self.book.execute("PRAGMA journal_mode=WAL")
-        self.book.execute("PRAGMA synchronous=FULL")
-        self.book.execute("CREATE TABLE calls(key TEXT PRIMARY KEY, request TEXT, reply TEXT)")
+        self.database = sqlite3.connect(folder / "raw.sqlite", isolation_level=None)
+        self.database.execute("PRAGMA journal_mode=WAL")
+        self.database.execute("PRAGMA synchronous=FULL")
+        self.database.execute("CREATE TABLE calls(key TEXT PRIMARY KEY, request TEXT, reply TEXT)")
 
     def put(self, i: int) -> None:
         raw = canonical(body(REQUESTS[i]))
-        self.book.execute("BEGIN IMMEDIATE")
-        self.book.execute(
+        self.database.execute("BEGIN IMMEDIATE")
+        self.database.execute(
             "INSERT INTO calls VALUES (?, ?, ?)",
             (hashlib.sha256(raw).hexdigest(), raw.decode(), orjson.dumps(reply(i)).decode()),
         )
-        self.book.execute("COMMIT")
+        self.database.execute("COMMIT")
 
     def get(self, i: int) -> str:
         key = digest(REQUESTS[i])
-        row = self.book.execute("SELECT reply FROM calls WHERE key = ?", (key,)).fetchone()
+        row = self.database.execute("SELECT reply FROM calls WHERE key = ?", (key,)).fetchone()
         return orjson.loads(row[0])["choices"][0]["message"]["content"]
 
     def close(self) -> None:
-        self.book.close()
+        self.database.close()
 
 
 class RawReply(Raw):
@@ -165,11 +165,11 @@ class RawReply(Raw):
 
     def put(self, i: int) -> None:
         key = digest(REQUESTS[i])
-        self.book.execute("BEGIN IMMEDIATE")
-        self.book.execute(
+        self.database.execute("BEGIN IMMEDIATE")
+        self.database.execute(
             "INSERT INTO calls VALUES (?, '', ?)", (key, orjson.dumps(reply(i)).decode())
         )
-        self.book.execute("COMMIT")
+        self.database.execute("COMMIT")
 
 
 class DiskCache:
@@ -346,7 +346,7 @@ def table() -> None:
             items = [i for i in ORDER if i % share == 0][:5000]
             gets[cache.name].append(best(cache.get, items))
     print(f"\n{'':32}{'hit, us CPU':>12}{'put, us wall':>13}{'MB open':>9}{'MB closed':>10}")
-    floor = min(gets[Raw.name])
+    least = min(gets[Raw.name])
     for cache, path in caches:
         opened = size(path)
         cache.close()
@@ -354,7 +354,7 @@ def table() -> None:
         hit = min(gets[cache.name])
         print(
             f"{cache.name:32}{hit:12.1f}{middle:13.0f}{opened:9.1f}{size(path):10.1f}"
-            f"   {hit / floor:5.1f} x floor"
+            f"   {hit / least:5.1f} x raw SQLite"
         )
 
 

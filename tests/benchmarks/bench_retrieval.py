@@ -37,9 +37,9 @@ from rapidfuzz import fuzz, process
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 from tests.benchmarks.gazetteer import Gazetteer, queries, write
-from workbench.retrieve.minhash import MinHash
-from workbench.retrieve.trigram import Trigram, fold
-from workbench.retrieve.values import Found, open_index
+from workbench.retrieve.index.minhash import MinHash
+from workbench.retrieve.index.trigram import Trigram, search_form
+from workbench.retrieve.index.values import Hit, open_index
 
 QUICK = "--quick" in sys.argv
 SIZES = (5_000, 20_000) if QUICK else (100_000, 1_000_000)
@@ -54,9 +54,9 @@ TOP = 10
 BUILD = """
 import json, re, sys, time
 from pathlib import Path
-from workbench.retrieve.minhash import MinHash, _empty
-from workbench.retrieve.trigram import Trigram
-from workbench.retrieve.values import build_index
+from workbench.retrieve.index.minhash import MinHash, _empty
+from workbench.retrieve.index.trigram import Trigram
+from workbench.retrieve.index.values import build_index
 kind = {kind}
 _empty(100, "affine32")  # imports what is to be imported
 started = time.process_time()
@@ -69,7 +69,7 @@ OPEN = """
 import sys, time
 started = time.perf_counter()
 from pathlib import Path
-from workbench.retrieve.values import open_index
+from workbench.retrieve.index.values import open_index
 index = open_index(Path(sys.argv[1]), folder=Path(sys.argv[2]))
 print(time.perf_counter() - started)
 """
@@ -138,7 +138,7 @@ def measure(folder: Path, size: int, with_peer: bool) -> dict[str, Any]:
     values = [value for column in made.values() for value in column]
     asked = list(queries(made, EACH))
     indexes = {n: open_index(folder / f"{size}.sqlite", k, folder) for n, k in KINDS.items()}
-    keys = [fold(value) for value in values]
+    keys = [search_form(value) for value in values]
     peer = Peer(values) if with_peer else None
     if peer:
         result["peer build"] = {"seconds": peer.seconds, "GiB": peer.gib}
@@ -150,7 +150,7 @@ def measure(folder: Path, size: int, with_peer: bool) -> dict[str, Any]:
     differing = 0
     for number, (sort, text, meant) in enumerate(asked):
         answers: dict[str, list[str]] = {}
-        found: list[Found] = []
+        found: list[Hit] = []
         for name, index in indexes.items():
             found, taken = timed(lambda index=index, text=text: index.search(text, TOP))
             times[name].append(taken)
@@ -166,12 +166,12 @@ def measure(folder: Path, size: int, with_peer: bool) -> dict[str, Any]:
         for name, answer in answers.items():
             hits[name][sort].append(meant in answer)
         if number % BRUTE == 0:
-            key = fold(text)
+            key = search_form(text)
             scores, taken = timed(lambda key=key: process.cdist([key], keys, scorer=fuzz.WRatio)[0])
             times["WRatio"].append(taken)
             tenth = np.partition(scores, -TOP)[-TOP]
             for name, answer in answers.items():
-                good = [fuzz.WRatio(key, fold(value)) >= tenth - 1e-3 for value in answer]
+                good = [fuzz.WRatio(key, search_form(value)) >= tenth - 1e-3 for value in answer]
                 recall[name].append(sum(good) / TOP)
     result["times"] = {n: np.percentile(t, [50, 95]).tolist() for n, t in times.items()}
     result["found"] = {n: {s: float(np.mean(h)) for s, h in h.items()} for n, h in hits.items()}

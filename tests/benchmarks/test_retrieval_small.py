@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from tests.benchmarks.gazetteer import Gazetteer, queries, write
-from workbench.retrieve.minhash import MinHash
-from workbench.retrieve.trigram import Trigram
-from workbench.retrieve.values import open_index
+from workbench.retrieve.index.minhash import MinHash
+from workbench.retrieve.index.trigram import Trigram
+from workbench.retrieve.index.values import open_index
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """The measurement of selection, small: calls are counted as pairwise selection makes them."""
 
-from tests.benchmarks.measure_selection import Calls, calls
+from tests.benchmarks.measure.selection import Calls, calls
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.benchmarks.spider import load_spider
@@ -40,7 +40,7 @@ def test_on_30_real_systems_results_are_asked_14_times_and_adaptively_25_times_l
     real_spider, tmp_path
 ):
     """On all 471 questions 16.8 and 35.4 times, with the embedded model as the judge."""
-    benchmark = load_spider(real_spider, "spider-dev")
+    benchmark = load_spider(real_spider)
     files = file_names(prediction_files([str(real_spider / "predictions")]))
     pool = load_pool(files, benchmark)
     with Store(tmp_path / "lab.sqlite") as store, Executor(store) as executor:

@@ -1,4 +1,4 @@
-"""Real JupyterLab, started as a user starts it, on a copy of the notebooks, in headless Chromium."""
+"""JupyterLab, started by `workbench lab` in a copy of the notebooks, and headless Chromium."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.desk import ROOT, Desk
 
-PATIENCE = 60_000  # milliseconds; a machine may be busy
+PATIENCE = 300_000  # milliseconds: bounds a hang, and is longer than any wait on a busy machine
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
     "--no-sandbox",
@@ -30,7 +30,7 @@ QUIET = (
 
 @pytest.fixture(scope="session")
 def desk_folder(tmp_path_factory):
-    """A copy of what the notebooks need: what they write does not land in the checkout."""
+    """A copy of the notebooks and experiments, so that notebooks write nothing into the checkout."""
     folder = tmp_path_factory.mktemp("desk")
     for name in ("notebooks", "experiments"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".*"))
@@ -39,13 +39,13 @@ def desk_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def lab_url(desk_folder, tmp_path_factory):
-    """The address with its token that `workbench lab` prints."""
+    """The address, with its token, that `workbench lab` prints."""
     own = tmp_path_factory.mktemp("own")
     (own / "jupyter").mkdir()
     (own / "jupyter/jupyter_lab_config.json").write_text(
         json.dumps({"LabApp": {"expose_app_in_browser": True}})
     )
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:  # others look for one just now
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:  # a free port
         port = str(free.getsockname()[1])
     process = subprocess.Popen(
         [sys.executable, "-m", "workbench", "lab", "--no-browser", "--port", port],
@@ -60,20 +60,22 @@ def lab_url(desk_folder, tmp_path_factory):
         yield url[0]
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
 
-# One a module: while Playwright is there, an event loop is running, and others want to run theirs.
+# One browser for each module: Playwright keeps an event loop running, and other tests start their own.
 @pytest.fixture(scope="module")
 def chromium():
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:
-        pytest.skip("no Playwright: pip install playwright")
+        pytest.skip("needs Playwright: pip install playwright")
     named = os.environ.get("WORKBENCH_CHROMIUM")
     program = named or next(filter(None, map(shutil.which, CHROMIUM)), None)
     if not program:
-        pytest.skip(f"WORKBENCH_CHROMIUM names no browser, and none is {' or '.join(CHROMIUM)}")
+        pytest.skip(
+            f"needs Chromium: make browser (looked for WORKBENCH_CHROMIUM, {', '.join(CHROMIUM)})"
+        )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         yield browser
@@ -91,7 +93,7 @@ def expect(chromium):
 
 @pytest.fixture(scope="module")
 def sit_down(chromium, lab_url, desk_folder):
-    """`with sit_down(name) as desk`: a laptop's screen, a new profile, a guard at the door, a last picture."""
+    """`with sit_down(name) as desk`: a page on a laptop's screen, in a new profile; a screenshot at the end."""
 
     @contextmanager
     def sit_down(name):
@@ -101,8 +103,8 @@ def sit_down(chromium, lab_url, desk_folder):
             yield desk
             desk.picture(name)
             desk.leave()
-        assert desk.strangers == [], "a page asks nobody but its own server"
-        assert desk.alarms == [], "no dialog, and no script that failed"
+        assert desk.strangers == [], "a page sends requests to its own server only"
+        assert desk.alarms == [], "a page shows no dialog and no script fails"
 
     return sit_down
 

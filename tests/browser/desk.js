@@ -13,7 +13,7 @@ window.desk = {
     await app.restored;
     const panel = await app.commands.execute("docmanager:open", { path, factory: "Notebook", kernel });
     await panel.context.ready;
-    await desk.within(60, "no kernel", panel.sessionContext.ready);
+    await desk.within(300, "no kernel", panel.sessionContext.ready);
     await panel.sessionContext.session.kernel.info;
     app.shell.collapseLeft();
     return panel;
@@ -22,7 +22,7 @@ window.desk = {
   // Runs every cell and tells the errors that cells ended with.
   async run(panel = desk.panel()) {
     const run = window.jupyterapp.commands.execute("notebook:run-all-cells", { semanticWidget: panel.id });
-    await desk.within(300, "cells go on running", run);
+    await desk.within(1800, "cells go on running", run);
     const outputs = [...panel.content.model.cells].flatMap((cell) => cell.outputs?.toJSON() ?? []);
     const failed = outputs.filter((output) => output.output_type === "error");
     return failed.map((output) => `${output.ename}: ${output.evalue}`);

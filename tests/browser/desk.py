@@ -10,14 +10,14 @@ import nbformat
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PICTURES = Path(os.environ.get("WORKBENCH_SCREENSHOTS") or HERE / "screenshots")
-# anywidget's word for a widget that took two seconds to come: on a busy machine many do.
+# anywidget's message when a widget takes over two seconds to appear, as many do on a busy machine.
 SLOW = "[anywidget] Failed to initialize model."
-# Not an async function: the promise that one returns is truthy, and would end the waiting at once.
+# Not an async function: it would return a promise, which is truthy, and end the wait at once.
 THERE = "() => Boolean(window.jupyterapp)"
 
 
 class Desk:
-    """JupyterLab on a page that keeps account of whom it asks and what it complains about."""
+    """JupyterLab on a page that records requests to other servers, dialogs and script errors."""
 
     def __init__(self, page, url, folder):
         self.page = page
@@ -51,12 +51,12 @@ class Desk:
         self.page.evaluate("window.jupyterapp.restored.then(() => null)")
 
     def enter(self):
-        """JupyterLab with nothing open."""
+        """Open JupyterLab without any notebook."""
         self.page.goto(f"{self._server}/lab?token={self._token}&reset")
         self._come_up()
 
     def leave(self):
-        """End what was begun: kernels, and the workers they started."""
+        """End all kernels, and with them the workers that they started."""
         self.page.evaluate("window.jupyterapp?.serviceManager.sessions.shutdownAll()")
 
     def open(self, notebook):
@@ -66,11 +66,11 @@ class Desk:
         self.page.evaluate("path => desk.open(path).then(() => null)", notebook)
 
     def run_all(self):
-        """Run every cell and wait for the last; the errors that cells ended with."""
+        """Run every cell, wait for the last one, and return the errors of all cells."""
         return self.page.evaluate("desk.run()")
 
     def reload(self, notebook):
-        """Save, load the page anew, and open the notebook again."""
+        """Save the notebook, reload the page, and open the notebook again."""
         self.page.evaluate("desk.panel().context.save()")
         self.page.reload()
         self._come_up()
@@ -81,11 +81,11 @@ class Desk:
         return self.page.evaluate("desk.cells()")
 
     def stand_on(self, text):
-        """Where the arrow keys would lead: on the cell that holds the text, in command mode."""
+        """Select the cell that contains the text, in command mode, as the arrow keys would."""
         self.page.evaluate("text => desk.standOn(text)", text)
 
     def tab_to(self, locator, most=60):
-        """Press Tab until what has the focus lies in there."""
+        """Press Tab until the focused element lies inside the located one."""
         for _ in range(most):
             self.page.keyboard.press("Tab")
             if locator.evaluate("element => element.contains(document.activeElement)"):
@@ -97,11 +97,11 @@ class Desk:
         locator.evaluate("element => element.scrollIntoView()")
 
     def sideways(self):
-        """What one would have to scroll sideways to read, in the page and in the active cell."""
+        """The elements of the page and of the active cell that are wider than their box on the screen."""
         return self.page.evaluate("desk.sideways(desk.panel().content.activeCell.node)")
 
     def small(self, name, changes=(), **parameters):
-        """A copy of the notebook with other parameters, and with changes of its code."""
+        """Write a copy of the notebook with other parameters and with replacements in its code."""
         notebook = nbformat.read(ROOT / name, 4)
         for old, new in dict(changes).items():
             (cell,) = (c for c in notebook.cells if old in c.source)
@@ -112,7 +112,7 @@ class Desk:
         return name
 
     def write(self, name, *cells):
-        """A notebook of these code cells."""
+        """Write a notebook of these code cells."""
         notebook = nbformat.v4.new_notebook(
             cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
             metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},

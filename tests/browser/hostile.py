@@ -14,7 +14,7 @@ from IPython.display import display
 
 from workbench.benchmarks.bird import load_bird
 from workbench.db.execute import Executor
-from workbench.db.quoting import quote
+from workbench.db.text.quoting import quote
 from workbench.explore.cache_browser import CacheBrowser
 from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer
@@ -67,17 +67,17 @@ def case(text):
 
 
 def labeller(text, folder):
-    store = LabelStore(folder / "labels.jsonl")
+    store = LabelStore(folder / "labels.sqlite")
     return label([case(text)], open_taxonomy("MAC-SQL"), store, text, suggestions=True)
 
 
 def explorers(text, folder):
     """All three, on a database that holds the text as table, column and value; the edited call was run."""
-    said = text.replace("\x00", "0")
-    name, value = quote(said), said.replace("'", "''")
-    place = folder / "dev_databases/zoo"
-    place.mkdir(parents=True)
-    with closing(sqlite3.connect(place / "zoo.sqlite")) as database:
+    plain_text = text.replace("\x00", "0")
+    name, value = quote(plain_text), plain_text.replace("'", "''")
+    database_folder = folder / "dev_databases/zoo"
+    database_folder.mkdir(parents=True)
+    with closing(sqlite3.connect(database_folder / "zoo.sqlite")) as database:
         database.execute(f"CREATE TABLE {name}({name} TEXT)")
         database.execute(f"INSERT INTO {name} VALUES ('{value}')")
         database.commit()
@@ -85,7 +85,7 @@ def explorers(text, folder):
     item = {"question_id": 0, "db_id": "zoo", "question": text, "evidence": text}
     item |= {"SQL": f"{sql} WHERE {name} <> '{value}'", "difficulty": text}
     (folder / "dev.json").write_text(json.dumps([item]))
-    benchmark = load_bird(folder, "bird-dev")
+    benchmark = load_bird(folder)
     store = Store(folder / "lab.sqlite")
     model = Scripted(otherwise=f"{text}\n```sql\n{sql}\n```")
     lab = Lab(Client(store, send=model), Executor(store, workers=1), benchmark.database)

@@ -1,9 +1,5 @@
 """The exploring notebook in JupyterLab, by keyboard alone: find a question, edit a prompt, run it."""
 
-import pytest
-
-pytestmark = pytest.mark.browser
-
 CHOSEN = "select => select.selectedOptions[0].text.replaceAll('\\u00a0', ' ')"
 SMALL = """
 from workbench.benchmarks.named import open_benchmark
@@ -40,17 +36,17 @@ def test_a_question_is_explored_and_an_edited_prompt_runs(desk, expect):
     desk.tab_to(view("wb-step"))
     keys.press("ArrowDown")
     expect(view("wb-prompt-view")).to_contain_text("generate/divide_and_conquer")
-    expect(view("wb-price-view")).to_contain_text("In the lab book")
+    expect(view("wb-price-view")).to_contain_text("✓ Cached")
     desk.tab_to(view("wb-template"))
     keys.press("Control+End")
     keys.type("\nBe brief: name no column twice.")
-    expect(view("wb-price-view")).to_contain_text("Not in the lab book")
+    expect(view("wb-price-view")).to_contain_text("Not cached")
     desk.picture("explore_edit")
     desk.tab_to(view("wb-run"))
     keys.press("Enter")
     expect(view("wb-answer-view")).to_contain_text("asked now")
     expect(view("wb-answer-view")).to_contain_text("name no column twice")
-    expect(view("wb-price-view")).to_contain_text("In the lab book")
+    expect(view("wb-price-view")).to_contain_text("✓ Cached")
     desk.top(view("wb-answer-view"))
     desk.picture("explore_answer")
 
@@ -100,5 +96,5 @@ def test_another_benchmark_shows_its_own_question_and_what_went_wrong_is_on_the_
 
     view("wb-template").locator("textarea").fill("# System\n# User\n{{ question")
     expect(view("wb-price-view")).to_contain_text("generate/direct.md:3")
-    expect(view("wb-price-view")).not_to_contain_text("lab book")
+    expect(view("wb-price-view")).not_to_contain_text("ached")
     desk.picture("explore_broken")

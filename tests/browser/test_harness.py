@@ -1,8 +1,4 @@
-"""The harness itself: widgets come alive, and what should alarm it does."""
-
-import pytest
-
-pytestmark = pytest.mark.browser
+"""Tests of the harness: widgets respond, and it notices errors, dialogs and requests to other servers."""
 
 BUTTON = """
 import ipywidgets
@@ -46,12 +42,12 @@ def test_a_button_and_a_key_reach_the_kernel_and_come_back(desk):
     desk.page.get_by_text("pressed: dd").wait_for()
 
 
-def test_a_cell_that_fails_is_told(desk):
+def test_the_error_of_a_cell_is_returned(desk):
     desk.open(desk.write("fails.ipynb", "1 / 0"))
     assert desk.run_all() == ["ZeroDivisionError: division by zero"]
 
 
-def test_a_stranger_and_a_dialog_are_noticed(desk):
+def test_a_request_to_another_server_and_a_dialog_are_noticed(desk):
     desk.open(desk.write("loud.ipynb", "1"))
     desk.page.evaluate("fetch('http://example.org/x').catch(() => null)")
     desk.page.evaluate("alert('look')")

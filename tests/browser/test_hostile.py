@@ -2,10 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.browser
-
 HOSTILE = (
     "<script>alert(1); fetch('http://example.org/a')</script>",
     "<img src=http://example.org/b onerror=alert(2)>",
@@ -27,7 +23,7 @@ def same_shape(desk, cell, texts, each=1):
     """Every text's outputs of a cell, `each` of them, are built as those of the first text."""
     desk.stand_on(cell)
     before, seen, odd = None, [], texts
-    for _ in range(60):
+    for _ in range(300):
         desk.page.wait_for_timeout(1000)
         before, seen = seen, desk.page.evaluate("desk.shapes()")
         odd = [texts[n // each] for n, shape in enumerate(seen) if shape != seen[n % each]]

@@ -1,9 +1,5 @@
 """The labelling notebook in JupyterLab, by keyboard alone: ten cases, an undo, a note, a page loaded anew, disputes."""
 
-import pytest
-
-pytestmark = pytest.mark.browser
-
 ANN = """
 from workbench.label.store import label_of
 store.add(label_of(case, kinds.name, "Other", annotator="ann", note="so I say") for case in sample[:3])
@@ -14,10 +10,9 @@ def test_ten_cases_are_labelled_and_found_again(desk, expect):
     notebook = desk.small(
         "notebooks/label_errors.ipynb",
         {
-            "workbench.systems.chase_sql import chase_sql": "workbench.systems.baselines import direct"
-        }
-        | {"chase_sql(study.model)": "direct(study.model)"}  # one call a question
-        | {"given =": ANN},  # another annotator has been there
+            "wb.chase_sql(study.model)": "wb.direct(study.model)",  # one call a question
+            "given =": ANN,  # another annotator has been there
+        },
         limit=24,
         taxonomy="MAC-SQL",
     )
@@ -33,7 +28,7 @@ def test_ten_cases_are_labelled_and_found_again(desk, expect):
     def labelled(number):
         expect(part("progress")).to_contain_text(f"{number} of ")
 
-    desk.stand_on("labeller = label(")
+    desk.stand_on("labeller = wb.labels.label(")
     desk.tab_to(part("labeller"))
     labelled(0)
     desk.picture("label_first")
@@ -56,10 +51,10 @@ def test_ten_cases_are_labelled_and_found_again(desk, expect):
     assert desk.cells() == cells
 
     desk.reload(notebook)
-    desk.stand_on("labeller = label(")
+    desk.stand_on("labeller = wb.labels.label(")
     labelled(10)
     assert desk.run_all() == []
-    desk.stand_on("labeller = label(")
+    desk.stand_on("labeller = wb.labels.label(")
     labelled(10)
     desk.stand_on("labels_frame(given)")
     table = active.locator("table")
@@ -68,11 +63,11 @@ def test_ten_cases_are_labelled_and_found_again(desk, expect):
     expect(table).to_contain_text("Other")
     desk.picture("label_found")
 
-    desk.stand_on("disputed = disputes(")
+    desk.stand_on("disputed = wb.labels.disputes(")
     expect(active.locator("tbody tr")).to_have_count(6)
     desk.stand_on("adjudicate(")
     expect(part("position")).to_have_text("case 1 of 3")
-    expect(part("said")).to_contain_text("ann: Other (so I say)")
+    expect(part("opinions")).to_contain_text("ann: Other (so I say)")
     desk.tab_to(part("labeller"))
     desk.picture("label_adjudicate")
     desk.tab_to(part("meanings"))
@@ -88,5 +83,5 @@ def test_ten_cases_are_labelled_and_found_again(desk, expect):
 
     desk.leave()
     keys.press("2")
-    expect(part("error")).to_contain_text("Nothing was done: the kernel is gone")
+    expect(part("error")).to_contain_text("Nothing was saved: the kernel is gone")
     desk.picture("label_kernel_gone")

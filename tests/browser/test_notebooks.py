@@ -1,12 +1,10 @@
-"""Every notebook opens and runs in JupyterLab as it is, on a few questions."""
+"""Every notebook runs in JupyterLab without an error, on a few questions."""
 
 import pytest
 
 from tests.browser.desk import ROOT
 from tests.notebooks.test_small_runs import SMALL
 from workbench.experiment.notebooks import parameters_of
-
-pytestmark = pytest.mark.browser
 
 NOTEBOOKS = sorted(
     str(path.relative_to(ROOT))
@@ -17,7 +15,7 @@ NOTEBOOKS = sorted(
 
 @pytest.fixture(scope="module")
 def wrong(sit_down):
-    """What is wrong with each notebook, after they ran two at a time."""
+    """The faults of each notebook by its path. The notebooks run two at a time."""
     with sit_down("notebooks") as desk:
         for name in NOTEBOOKS:
             known = parameters_of(ROOT / name)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.named import open_benchmark
 from workbench.errors import BadInputError
 from workbench.types import Gold, Question
 
@@ -21,8 +22,8 @@ def test_a_split_is_found_from_its_folder_and_from_the_two_above_it(tmp_path, ti
     tiny.write_bird(tmp_path / "data" / folder, file, databases)
     inside = (tmp_path / "data" / folder).resolve()
     for root in (inside, inside.parent, inside.parent.parent):
-        benchmark = load_bird(root, split)
-        assert (benchmark.name, benchmark.family, len(benchmark.questions)) == (split, "bird", 12)
+        benchmark = open_benchmark(split, root)
+        assert (benchmark.name, benchmark.sense, len(benchmark.questions)) == (split, "bird", 12)
         assert benchmark.databases == inside / databases
 
 
@@ -37,7 +38,7 @@ def test_sparse_question_ids_are_kept(tmp_path, tiny):
     root = tiny.write_bird(
         tmp_path / "m", "mini_dev_sqlite.json", items=tiny.bird_items(tiny.sparse)
     )
-    benchmark = load_bird(root, "bird-mini-dev")
+    benchmark = open_benchmark("bird-mini-dev", root)
     assert [question.id for question in benchmark.questions] == [str(key) for key in tiny.sparse]
 
 
@@ -47,7 +48,7 @@ def test_the_train_split_has_no_ids_so_places_are_ids(tmp_path, tiny):
         for item in tiny.bird_items()
     ]
     root = tiny.write_bird(tmp_path / "train", "train.json", "train_databases", items)
-    benchmark = load_bird(root, "bird-train")
+    benchmark = open_benchmark("bird-train", root)
     assert [question.id for question in benchmark.questions] == [str(n) for n in range(12)]
     assert {gold.difficulty for gold in benchmark.golds.values()} == {""}
 
@@ -99,10 +100,10 @@ def setting(name, value):
         (setting("SQL", 5), "dev.json, item 4: no text field SQL"),
         (setting("evidence", ["a"]), "dev.json, item 4: no text field evidence"),
         (setting("difficulty", 3), "dev.json, item 4: no text field difficulty"),
-        (setting("question_id", 2), "dev.json, item 4: question_id 2 a second time"),
-        (setting("question_id", "2"), "dev.json, item 4: question_id 2 a second time"),
-        (setting("question_id", None), "dev.json, item 4: question_id is None, neither"),
-        (setting("question_id", True), "dev.json, item 4: question_id is True, neither"),
+        (setting("question_id", 2), "dev.json, item 4: question_id 2 is there twice"),
+        (setting("question_id", "2"), "dev.json, item 4: question_id 2 is there twice"),
+        (setting("question_id", None), "dev.json, item 4: question_id is None, and should be"),
+        (setting("question_id", True), "dev.json, item 4: question_id is True, and should be"),
         (lambda items: items.insert(4, "text"), "dev.json, item 4: not an object but 'text'"),
         (list.clear, "expected a list with an object for each item"),
     ],
@@ -138,8 +139,8 @@ def test_what_is_missing_is_named_with_what_to_do(tmp_path, tiny):
     (tmp_path / "dev.json").write_text(json.dumps(tiny.bird_items()))
     with pytest.raises(BadInputError, match="has no folder dev_databases with databases beside it"):
         load_bird(tmp_path)
-    with pytest.raises(BadInputError, match="BIRD has no split 'bird-test'; there are bird-dev"):
-        load_bird(tmp_path, "bird-test")
+    with pytest.raises(BadInputError, match="no benchmark 'bird-test'; there are bird-dev"):
+        open_benchmark("bird-test", tmp_path)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The bundled benchmark: built once, whole or not at all, and sound."""
 
 import hashlib
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -35,7 +34,7 @@ def no_building(monkeypatch):
 
 def test_it_is_in_birds_layout():
     benchmark = load_bundled()
-    assert (benchmark.name, benchmark.family) == ("bundled-dev", "bird")
+    assert (benchmark.name, benchmark.sense) == ("bundled-dev", "bird")
     for db_id in {question.db_id for question in benchmark.questions}:
         assert (benchmark.database(db_id).parent / "database_description").is_dir()
 
@@ -43,9 +42,9 @@ def test_it_is_in_birds_layout():
 def test_a_second_load_builds_nothing_and_takes_milliseconds(home, no_building):
     first = load_bundled()
     no_building()
-    started = time.perf_counter()
+    started = time.process_time()
     assert load_bundled() == first
-    assert time.perf_counter() - started < 0.1
+    assert time.process_time() - started < 0.5
 
 
 def test_a_changed_text_builds_anew_beside_the_old(home, tmp_path, monkeypatch):
@@ -79,9 +78,9 @@ def test_two_processes_that_build_at_once_both_get_it(home):
     processes = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)
     ]
-    said = {process.communicate()[0] for process in processes}
+    outputs = {process.communicate()[0] for process in processes}
     assert [process.returncode for process in processes] == [0, 0]
-    assert said == {load_bundled().fingerprint().encode() + b"\n"}
+    assert outputs == {load_bundled().fingerprint().encode() + b"\n"}
     assert len(list((home / "bundled").iterdir())) == 1
 
 
@@ -99,14 +98,15 @@ def test_a_process_that_was_slower_takes_what_the_faster_one_built(home, monkeyp
     assert len(list((home / "bundled").iterdir())) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="for root no folder is read-only")
-def test_a_read_only_installation_can_be_built_from(home, tmp_path, monkeypatch):
+def test_a_read_only_installation_can_be_built_from_and_stays_as_it_is(home, tmp_path, monkeypatch):
     source = tmp_path / "source"
     shutil.copytree(bundled._SOURCE, source)
     for path in [source, *source.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     monkeypatch.setattr(bundled, "_SOURCE", source)
+    before = sorted(source.rglob("*"))
     assert load_bundled().questions
+    assert sorted(source.rglob("*")) == before  # modes do not stop root
 
 
 def test_what_is_built_can_be_read_from_a_read_only_copy(home, tmp_path):
@@ -130,7 +130,7 @@ def test_a_home_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("split", ["test", "", "..", "dev/dev_databases"])
 def test_another_split_is_refused(split):
-    with pytest.raises(BadInputError, match=r"nothing bundled is called .*; there are dev, train"):
+    with pytest.raises(BadInputError, match=r"no bundled split .*; there are dev, train"):
         load_bundled(split)
 
 

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import load_pool, load_predictions
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError, MisalignedError
@@ -25,7 +26,9 @@ def bird(tmp_path_factory, tiny):
 def mini(tmp_path_factory, tiny):
     root = tmp_path_factory.mktemp("mini")
     items = tiny.bird_items(tiny.sparse)
-    return load_bird(tiny.write_bird(root, "mini_dev_sqlite.json", items=items), "bird-mini-dev")
+    return open_benchmark(
+        "bird-mini-dev", tiny.write_bird(root, "mini_dev_sqlite.json", items=items)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +112,7 @@ def test_sparse_ids_keyed_by_place_pair_by_place_where_the_databases_bear_it_out
 
 def test_keys_that_may_be_places_are_refused_where_nothing_bears_them_out(mini, refusal, bare):
     content = {str(n): sql for n, sql in enumerate(bare)}
-    assert "entry '0': given by its place, with no db_id or question" in refusal(mini, content)
+    assert "entry '0': given by its position, with no db_id or question" in refusal(mini, content)
 
 
 def test_keys_that_are_some_places_but_not_all_are_refused(mini, refusal):
@@ -309,7 +312,7 @@ def test_a_saved_pool_keeps_its_generators(bird, saved):
     ]
 
 
-def test_a_generator_that_two_files_state_is_told_apart(bird, saved):
+def test_a_generator_that_two_files_name_has_a_name_for_each(bird, saved):
     pool = load_pool({saved("a.jsonl"): "a", saved("b.jsonl"): "b"}, bird)
     assert pool.generators() == ("a: direct", "a: plan", "b: direct", "b: plan")
 
@@ -322,7 +325,7 @@ def test_two_answers_without_samples_are_refused(bird, refusal):
 
 def test_an_index_must_be_borne_out(spider, load, refusal, bare):
     items = [{"index": n, "sql": sql} for n, sql in enumerate(bare)]
-    assert "item 0: given by its place, with no db_id or question" in refusal(spider, items)
+    assert "item 0: given by its position, with no db_id or question" in refusal(spider, items)
     with_db_id = [item | {"db_id": spider.questions[item["index"]].db_id} for item in items]
     assert load(spider, with_db_id[::-1]) == gold(spider)
     with_text = [item | {"question": spider.questions[item["index"]].text} for item in items]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.spider import load_spider, schema_from_tables_json
 from workbench.errors import BadInputError
 from workbench.types import Column, ForeignKey, Gold, Question
@@ -11,7 +12,7 @@ from workbench.types import Column, ForeignKey, Gold, Question
 
 def test_an_items_place_is_its_id(tmp_path, tiny):
     benchmark = load_spider(tiny.write_spider(tmp_path / "spider"))
-    assert (benchmark.name, benchmark.family) == ("spider-dev", "spider")
+    assert (benchmark.name, benchmark.sense) == ("spider-dev", "spider")
     assert benchmark.questions[11] == Question("11", "pond", "pond, question 3?")
     assert benchmark.golds["11"] == Gold("11", "SELECT kind FROM fish WHERE grams > 1000")
 
@@ -26,7 +27,7 @@ def test_the_train_split_is_both_files_with_the_ids_of_the_first_unchanged(tmp_p
     root = tiny.write_spider(tmp_path, "train_spider.json")
     others = [item | {"question": "from another dataset"} for item in tiny.spider_items()[:5]]
     (root / "train_others.json").write_text(json.dumps(others))
-    benchmark = load_spider(root, "spider-train")
+    benchmark = open_benchmark("spider-train", root)
     assert [question.id for question in benchmark.questions] == [str(n) for n in range(17)]
     assert [question.text for question in benchmark.questions].index("from another dataset") == 12
 
@@ -34,13 +35,13 @@ def test_the_train_split_is_both_files_with_the_ids_of_the_first_unchanged(tmp_p
 def test_half_a_train_split_is_refused(tmp_path, tiny):
     root = tiny.write_spider(tmp_path, "train_spider.json")
     with pytest.raises(BadInputError, match=r"train_others\.json: No such file"):
-        load_spider(root, "spider-train")
+        open_benchmark("spider-train", root)
 
 
 def test_what_is_missing_is_named(tmp_path, tiny):
     root = tiny.write_spider(tmp_path)
-    with pytest.raises(BadInputError, match="Spider has no split 'spider-test'; there are"):
-        load_spider(root, "spider-test")
+    with pytest.raises(BadInputError, match="no benchmark 'spider-test'; there are"):
+        open_benchmark("spider-test", root)
     (root / "tables.json").unlink()
     with pytest.raises(BadInputError, match=r"tables\.json: No such file"):
         load_spider(root)
@@ -75,7 +76,7 @@ def test_a_damaged_schema_is_named(tmp_path, tiny, damage):
     tables = tiny.tables_json()
     damage(tables[1])
     (root / "tables.json").write_text(json.dumps(tables))
-    with pytest.raises(BadInputError, match=r"tables\.json, item 1: no schema as Spider"):
+    with pytest.raises(BadInputError, match=r"tables\.json, item 1: not a schema in Spider"):
         load_spider(root)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from workbench.db import catalog
 from workbench.db.catalog import describe
-from workbench.db.schema_text import create_table_text
+from workbench.db.text.schema_text import create_table_text
 from workbench.types import Column, Schema, Table
 
 SCHEMA = Schema(
@@ -69,7 +69,7 @@ def test_a_folder_as_bird_means_it(folder):
 
 
 @pytest.mark.parametrize(
-    ("expanded", "told", "description"),
+    ("expanded", "text", "description"),
     [
         ("", "", ""),
         ("county", "", ""),
@@ -80,8 +80,8 @@ def test_a_folder_as_bird_means_it(folder):
         ("County\x07 name", " a\x00 b\x1b[31m ", "County name: a b [31m"),
     ],
 )
-def test_a_description_joins_the_expanded_name_and_the_text(folder, expanded, told, description):
-    write(folder, "Schools.csv", f"{HEADER}County,{expanded},{told},text,")
+def test_a_description_joins_the_expanded_name_and_the_text(folder, expanded, text, description):
+    write(folder, "Schools.csv", f"{HEADER}County,{expanded},{text},text,")
     assert county(folder).description == description
 
 

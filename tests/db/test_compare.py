@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.db.compare import bird_equal, difference, spider_equal
-from workbench.db.fetch import fingerprint
+from workbench.db.sandbox.fetch import fingerprint
 from workbench.types import Execution, Row
 
 values = st.none() | st.integers(0, 2) | st.sampled_from(["a", "b", "1", 1.0, 0.5, b"a"])

@@ -10,8 +10,8 @@ import pytest
 
 from workbench.db import fingerprint as module
 from workbench.db.fingerprint import database_fingerprints
+from workbench.db.sandbox.supervisor import Supervisor
 from workbench.db.schema import read_schema
-from workbench.db.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 

@@ -1,5 +1,4 @@
 import json
-import os
 import re
 import sqlite3
 import time
@@ -12,14 +11,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workbench.db import schema as module
-from workbench.db.opening import connect
-from workbench.db.quoting import one_line, quote
+from workbench.db.sandbox.opening import connect
 from workbench.db.schema import read_schema, union_schema, with_examples
-from workbench.db.schema_text import create_table_text, mac_sql_text
+from workbench.db.text.quoting import one_line, quote
+from workbench.db.text.schema_text import create_table_text, mac_sql_text
 from workbench.errors import UnreadableDatabaseError
 from workbench.types import Column, ForeignKey, Schema, Table
 
@@ -145,9 +144,9 @@ def test_4337_columns_are_read_in_well_under_a_second(path):
             for i in range(60)
         ),
     )
-    start = time.perf_counter()
+    start = time.process_time()
     schema = read_schema(path)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert len(schema.columns()) == 4337
     assert seconds < 1
 
@@ -233,7 +232,6 @@ def double_quoted(name: str) -> str:
 
 
 @given(schemas())
-@settings(deadline=None, max_examples=150)
 def test_any_schema_reads_back_exactly_and_every_column_can_be_selected(schema):
     with temporary_database() as path, closing(sqlite3.connect(path)) as connection:
         for table in schema.tables:
@@ -262,7 +260,6 @@ def test_any_schema_reads_back_exactly_and_every_column_can_be_selected(schema):
 @given(
     schemas(), st.text(), st.lists(st.none() | st.text() | st.floats() | st.binary(), max_size=3)
 )
-@settings(deadline=None, max_examples=150)
 def test_the_create_table_text_of_any_schema_creates_that_schema(schema, text, values):
     about = {"description": text, "value_description": text[::-1], "examples": tuple(values)}
     told = replace(
@@ -391,9 +388,9 @@ def test_examples_of_a_million_rows_cost_no_more_than_those_of_a_thousand(path):
     rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)"
     create(path, f"CREATE TABLE t (a); INSERT INTO t {rows} SELECT i FROM n")
     schema = read_schema(path)
-    start = time.perf_counter()
+    start = time.process_time()
     with_examples(schema, path)
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 0.1
 
 
 # Text
@@ -531,13 +528,11 @@ def test_the_union_is_the_whole_schema_where_what_is_used_is_not_known(queries):
 # Real databases
 
 
-def test_spider_schemas_are_read_as_spider_lists_them():
-    if not (folder := os.environ.get("WORKBENCH_SPIDER")):
-        pytest.skip("WORKBENCH_SPIDER names no folder with Spider's databases")
-    listed = json.loads((Path(folder) / "tables.json").read_text("utf-8"))
+def test_spider_schemas_are_read_as_spider_lists_them(real_spider):
+    listed = json.loads((real_spider / "tables.json").read_text("utf-8"))
     for database in listed:
         db_id, names = database["db_id"], database["table_names_original"]
-        schema = read_schema(Path(folder) / "database" / db_id / f"{db_id}.sqlite")
+        schema = read_schema(real_spider / "database" / db_id / f"{db_id}.sqlite")
         columns = [(names[t], c) for t, c in database["column_names_original"] if t >= 0]
         assert sorted(schema.columns()) == sorted(columns)
         keys = {

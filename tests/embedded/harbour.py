@@ -1,6 +1,6 @@
 """A small schema to parse questions about, and what builds a context from a question."""
 
-from workbench.embedded.schema_reading import read_create_tables
+from workbench.embedded.prompt.schema_reading import read_create_tables
 from workbench.types import Context, Question, ValueMatch
 
 SCHEMA = read_create_tables("""

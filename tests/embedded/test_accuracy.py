@@ -1,7 +1,7 @@
-"""What the embedded model must reach on the bundled dev split, and that it owes nothing to names.
+"""The embedded model's accuracy on the bundled dev split.
 
-The bounds are those within which the benchmark is worth its while: neither solved nor hopeless, with something for
-retrieval, hints and selection to do. `tests/benchmarks/measure_embedded.py` prints the numbers.
+The benchmark is useful while it is neither solved nor hopeless, and while retrieval, hints and selection change the
+result. `tests/benchmarks/measure/embedded.py` prints the numbers.
 """
 
 import re
@@ -11,7 +11,7 @@ import pytest
 
 from workbench.benchmarks.bundled import load_bundled
 from workbench.db.execute import Executor
-from workbench.db.quoting import quote
+from workbench.db.text.quoting import quote
 from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.llm.client import Client
@@ -20,6 +20,8 @@ from workbench.retrieve.retrieval import Retrieval
 from workbench.store import Store
 from workbench.types import Column, Question, Schema
 
+pytestmark = pytest.mark.slow
+
 MODEL = "embedded/parser"
 FULL = Retrieval(Keywords(MODEL))
 GREEDY = Direct(MODEL)
@@ -27,7 +29,7 @@ GREEDY = Direct(MODEL)
 
 @pytest.fixture(scope="module")
 def dev(tmp_path_factory):
-    """For every second question of the dev split, which samples are right."""
+    """A function that returns, for every second question of the dev split, which samples are right."""
     benchmark = load_bundled("dev")
     path = tmp_path_factory.mktemp("accuracy") / "lab.sqlite"
     with Store(path) as store, Executor(store) as executor:
@@ -43,7 +45,7 @@ def dev(tmp_path_factory):
         def verdicts(
             retrieve=FULL, generate=GREEDY, ask=lambda question: question, rename=None, every=2
         ):
-            found = []
+            answers = []
             for question in benchmark.questions[::every]:
                 asked = ask(question)
                 context = retrieve(lab, asked, lab.schema(asked.db_id))
@@ -51,14 +53,14 @@ def dev(tmp_path_factory):
                 if rename:
                     context, back = rename(context)
                 sqls = [back(candidate.sql) for candidate in generate(lab, context)]
-                found.append(right(question, sqls))
-            return found
+                answers.append(right(question, sqls))
+            return answers
 
         yield verdicts
 
 
 def points(verdicts):
-    """Mean accuracy of a sample, in percent."""
+    """The mean accuracy of a sample, in percent."""
     return 100 * sum(sum(v) / len(v) for v in verdicts) / len(verdicts)
 
 
@@ -69,7 +71,7 @@ def whole(dev):
 
 @pytest.fixture(scope="module")
 def full(whole):
-    """On every second question, as all that is compared with it."""
+    """The accuracy on every second question, which the variants below answer too."""
     return points(whole[::2])
 
 
@@ -85,20 +87,20 @@ def test_it_is_worse_without_hints(dev, full):
     assert points(dev(ask=lambda q: Question(q.id, q.db_id, q.text))) <= full - 5
 
 
-def test_ten_samples_hold_what_one_does_not(dev):
+def test_ten_samples_contain_correct_queries_that_one_sample_lacks(dev):
     ten = dev(generate=replace(GREEDY, samples=10, temperature=1.0))
     assert 100 * sum(map(any, ten)) / len(ten) >= points(ten) + 12
 
 
-def test_it_owes_nothing_to_names(dev, full):
+def test_its_accuracy_does_not_depend_on_names(dev, full):
     assert abs(points(dev(rename=renamed)) - full) < 6
 
 
 def renamed(context):
-    """The context with every table and column under another name, and how to undo it in a query.
+    """The context with other names for all tables and columns, and a function that restores the names in a query.
 
-    A column's name becomes a meaningless one, and the words it was made of go into its description; a
-    table, which has none, keeps its words behind a mark. Hints follow wherever they name a column.
+    A column gets a meaningless name, and the words of its old name join its description. A table has no description,
+    so it keeps its words behind a prefix. Column names in the hint change too.
     """
     schema = context.schema
     names: dict[str, str] = {}
@@ -111,14 +113,14 @@ def renamed(context):
         words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", column.name)
         return f"{words}: {column.description}" if column.description else words
 
-    def again(column: Column) -> Column:
+    def renamed_column(column: Column) -> Column:
         return replace(column, name=names[column.name], description=described(column))
 
     tables = tuple(
         replace(
             table,
             name=names[table.name],
-            columns=tuple(map(again, table.columns)),
+            columns=tuple(map(renamed_column, table.columns)),
             primary_key=tuple(names[c] for c in table.primary_key),
             foreign_keys=tuple(
                 replace(
@@ -136,7 +138,7 @@ def renamed(context):
         "|".join(rf"\b{re.escape(n)}\b" for n in sorted(names, key=len, reverse=True))
     )
 
-    def told(clause):
+    def renamed_clause(clause):
         head, sign, tail = (
             re.split(r"( refers? to | means? |=)", clause, maxsplit=1)
             if re.search(r" refers? to | means? |=", clause)
@@ -144,7 +146,7 @@ def renamed(context):
         )
         return head + sign + word.sub(lambda m: names[m[0]], tail)
 
-    hint = ";".join(map(told, context.question.evidence.split(";")))
+    hint = ";".join(map(renamed_clause, context.question.evidence.split(";")))
     moved = lambda match: replace(match, table=names[match.table], column=names[match.column])  # noqa: E731
     new = replace(
         context,

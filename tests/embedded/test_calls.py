@@ -6,9 +6,9 @@ import re
 import pytest
 
 from tests.prompts.cases import CASES, LIFTS
-from workbench.db.sql.reply import extract_sql
 from workbench.embedded.answer import answer
 from workbench.prompts.prompt import load
+from workbench.replies.sql import read_sql
 
 SQL = [
     case
@@ -24,7 +24,7 @@ def said(case, temperature=0.0, seed="s", **changed):
 
 @pytest.mark.parametrize("case", SQL)
 def test_where_a_query_is_asked_for_there_is_one_about_the_schema(case):
-    sql = extract_sql(said(case)).sql
+    sql = read_sql(said(case)).sql
     assert re.search(r"\b(lift|visit)\b", sql)
 
 
@@ -53,7 +53,7 @@ def test_the_fixer_s_answer_stands_on_one_line():
 
 def test_what_was_tried_is_not_proposed_again():
     tried = CASES["fix/fixer"]["query"]
-    assert extract_sql(said("fix/fixer")).sql != " ".join(tried.split())
+    assert read_sql(said("fix/fixer")).sql != " ".join(tried.split())
 
 
 def test_an_answer_with_rows_is_left_as_it_is():

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.embedded.harbour import SCHEMA
-from workbench.embedded.hints import definitions
-from workbench.embedded.index import index
-from workbench.embedded.words import tokens
+from workbench.embedded.linking.hints import definitions
+from workbench.embedded.linking.index import index
+from workbench.english.words import tokens
 
 MADE = index(SCHEMA)
 

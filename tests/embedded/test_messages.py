@@ -3,7 +3,7 @@
 import pytest
 
 from tests.prompts.cases import CASES, CONTEXT, LIFTS
-from workbench.embedded.messages import read
+from workbench.embedded.prompt.messages import read
 from workbench.prompts.prompt import load
 
 KINDS = {
@@ -47,7 +47,7 @@ def test_it_reads_the_schema_and_no_worked_example_s(case):
 
 
 def test_it_reads_question_hint_values_descriptions_and_examples():
-    context = asked("generate/online_examples").context
+    context = asked("generate/synthetic_examples").context
     assert context.question.text == CONTEXT.question.text
     assert context.question.evidence == CONTEXT.question.evidence
     assert [(v.table, v.column, v.value) for v in context.values] == [

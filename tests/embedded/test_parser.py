@@ -11,7 +11,8 @@ import time
 import pytest
 
 from tests.embedded.harbour import SCHEMA, asking
-from workbench.embedded.parser import Style, hypotheses, links
+from workbench.embedded.grammar.joint import Style
+from workbench.embedded.parser import WEIGHTS, hypotheses, links
 from workbench.types import Column, Context, Example, Question, Schema, Table
 
 ALMA = ("ship", "sname", "Alma")
@@ -86,8 +87,6 @@ def test_hypotheses_are_distinct_and_ordered_by_their_scores():
 
 
 def test_a_score_is_what_its_features_weigh():
-    from workbench.embedded.weights import WEIGHTS
-
     for found in hypotheses(asking("Which ships made more than 3 visits in 2021?")):
         weighed = sum(WEIGHTS.get(name, 0.0) * value for name, value in found.features.items())
         assert found.score == pytest.approx(weighed)

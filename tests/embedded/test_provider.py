@@ -80,8 +80,8 @@ def test_another_version_of_it_does_not_answer_from_what_this_one_said(book, mon
     key = Client(book).key(ask())
     from workbench.llm import provider as providers
 
-    make, version = providers._ours["embedded"]
-    monkeypatch.setitem(providers._ours, "embedded", (make, version + "changed"))
+    reply, version = providers._ours["embedded"]
+    monkeypatch.setitem(providers._ours, "embedded", (reply, version + "changed"))
     assert Client(book).key(ask()) != key
 
 

@@ -31,7 +31,7 @@ def test_one_wrong_candidate_is_enough_for_the_adversary():
     assert not adversary([True, False])
 
 
-def test_a_question_without_candidates_is_right_for_nobody():
+def test_a_question_without_candidates_counts_as_wrong():
     assert not oracle([])
     assert not adversary([])
 

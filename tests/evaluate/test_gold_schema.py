@@ -6,7 +6,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.evaluate.gold_schema import around_gold, linking_by_stage
-from workbench.types import Column, Context, ForeignKey, Gold, Question, Schema, Table, fold
+from workbench.types import Column, Context, ForeignKey, Gold, Question, Schema, Table, lower_name
 
 
 def table(name, *columns, key=(), links=()):
@@ -48,7 +48,7 @@ def test_there_are_exactly_as_many_columns_as_asked_for_and_golds_are_among_them
 
 
 def test_names_of_tables_differ_as_sqlite_compares_them():
-    names = [fold(t.name) for t in around_gold(ZOO, GOLD, 100, (POND, POND)).tables]
+    names = [lower_name(t.name) for t in around_gold(ZOO, GOLD, 100, (POND, POND)).tables]
     assert len(names) == len(set(names))
     assert {"animal", "pond_animal", "pond_2_animal"} <= set(names)
 

@@ -9,7 +9,8 @@ from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.spider import load_spider
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
-from workbench.evaluate.judge import METRICS, judge, own_verdicts
+from workbench.evaluate.ex import pool_verdicts
+from workbench.evaluate.judge import METRICS, judge
 from workbench.pool import pool_of
 from workbench.types import Candidate, Gold, Limits, Trial
 
@@ -178,10 +179,10 @@ def test_trials_of_questions_that_the_benchmark_has_not_are_not_judged(bird, exe
 
 
 def test_progress_ends_at_the_number_of_distinct_queries(bird, executor):
-    told = []
-    judge(bird, pool(golds(bird)), executor, progress=lambda *so_far: told.append(so_far))
-    assert told[-1] == (12, 12)
-    assert sorted(told) == told
+    reports = []
+    judge(bird, pool(golds(bird)), executor, progress=lambda *so_far: reports.append(so_far))
+    assert reports[-1] == (12, 12)
+    assert sorted(reports) == reports
 
 
 def test_a_db_id_with_path_tricks_is_refused_before_anything_runs(bird, executor):
@@ -201,7 +202,7 @@ def test_judging_again_gives_the_same_table(bird, executor):
 def test_right_is_what_the_benchmark_itself_calls_right(family, right, executor, request):
     benchmark = request.getfixturevalue(family)
     answers = pool({"6": ["SELECT DISTINCT price FROM item", "SELECT 5"], "999": "SELECT 4"})
-    assert own_verdicts(benchmark, answers, executor) == {"6": right}
+    assert pool_verdicts(benchmark, answers, executor) == {"6": right}
 
 
 @pytest.mark.parametrize("family", ["bird", "spider"])
@@ -209,5 +210,5 @@ def test_what_a_generator_left_out_is_no_trial_and_has_no_verdict(family, execut
     benchmark = request.getfixturevalue(family)
     gold = golds(benchmark)
     some = pool_of([*pool({"0": gold["0"]}, "a").items(), *pool({"1": gold["1"]}, "b").items()])
-    assert own_verdicts(benchmark, some, executor) == {"0": (True,), "1": (True,)}
-    assert own_verdicts(benchmark, pool({}), executor) == {}
+    assert pool_verdicts(benchmark, some, executor) == {"0": (True,), "1": (True,)}
+    assert pool_verdicts(benchmark, pool({}), executor) == {}

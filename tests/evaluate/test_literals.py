@@ -31,7 +31,7 @@ def test_a_literal_is_found_in_its_own_column():
     }  # fmt: skip
 
 
-def test_what_was_found_for_another_column_is_told_apart():
+def test_a_value_found_for_another_column_is_counted_separately():
     rows = found("SELECT 1 FROM city WHERE name = 'Bonn'", ("city", "land", "Bonn"))
     assert rows[["found", "anywhere"]].to_numpy().tolist() == [[False, True]]
 

@@ -53,7 +53,7 @@ def test_three_databases_by_hand():
 def coverage(accuracy, correlation, repetitions=300):
     """How often the interval of nine databases of unequal size holds the true accuracy."""
     random = np.random.default_rng(20)
-    held = 0
+    covered = 0
     for _ in range(repetitions):
         sizes = 3 + random.multinomial(300, random.dirichlet(np.full(9, 4.0)))
         if correlation:
@@ -63,8 +63,8 @@ def coverage(accuracy, correlation, repetitions=300):
             rates = np.full(9, accuracy)
         names = np.repeat(list("abcdefghi"), sizes)
         interval = mean_interval(random.random(len(names)) < np.repeat(rates, sizes), names)
-        held += interval.low <= accuracy <= interval.high
-    return held / repetitions
+        covered += interval.low <= accuracy <= interval.high
+    return covered / repetitions
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_the_bounds_of_a_pool_of_two():
     assert bounds.loc[2].tolist() == [25.0, 75.0]
 
 
-def test_a_question_that_nobody_answered_is_wrong_at_every_k():
+def test_a_question_without_an_answer_is_wrong_at_every_k():
     frame = verdicts(*ABLE, *WEAK, ("able", 5, 0))
     frame.loc[8, "status"] = "missing"
     bounds = pool_bounds(frame).set_index("k")

@@ -12,12 +12,11 @@ class Terminal(io.StringIO):
         return True
 
 
-def job(name, state="waiting", **told):
+def job(name, state="waiting", **progress):
     made = Job(name, Path(), {}, "", Path(f"{name}.ipynb"), state=state)
-    made.kernel.of = 10
-    made.kernel.cells = 4
-    if told:
-        made.seen = [{"id": "x", "run": "chase_sql", **told}]
+    made.of, made.cells = 10, 4
+    if progress:
+        made.seen = [{"id": "x", "run": "chase_sql", **progress}]
     return made
 
 
@@ -28,7 +27,7 @@ def test_a_terminal_sees_notebooks_calls_hits_and_cost():
     text = out.getvalue()
     assert "c: unchanged\n" in text
     assert "a: cell 5 of 10, chase_sql, 3 of 8 questions\n" in text
-    assert "1 of 3 notebooks, 1,234 calls, 5 answers held, $0.2500, 0:00" in text
+    assert "1 done, 1 running, 1 waiting; 1,234 calls, 5 cached, $0.2500; 0:00" in text
 
 
 def test_lines_replace_themselves_on_a_terminal_only():
@@ -41,7 +40,22 @@ def test_lines_replace_themselves_on_a_terminal_only():
     assert file.getvalue() == "a: done\n"
 
 
-def test_a_failure_is_told_once_and_with_its_reason():
+def test_without_a_terminal_a_line_says_every_30_seconds_how_far_it_is(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("workbench.experiment.display.time.monotonic", lambda: now[0])
+    out = io.StringIO()
+    display = Display(out)
+    jobs = [job("a", "running", done=3, total=8, calls=1234, hits=5, dollars=0.0), job("b")]
+    for now[0] in (101.0, 129.0, 131.0, 140.0, 162.0):
+        display(jobs)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("0 done, 1 running, 1 waiting; 1,234 calls, 5 cached, $0.0000; 0:31")
+    assert lines[0].endswith(" left")
+    assert lines[1] == "  a: cell 5 of 10, chase_sql, 3 of 8 questions"
+
+
+def test_a_failure_is_shown_once_and_with_its_reason():
     out = io.StringIO()
     failed = job("a", "failed")
     failed.error = "cell 3 (x): ValueError: no"

@@ -1,12 +1,13 @@
 """The gallery shows everything that was saved, opens by itself, and escapes what data says."""
 
+import orjson
 import pandas as pd
 import pytest
 
 from workbench.experiment.gallery import pieces, write_gallery, write_report
 from workbench.report.figures.overlap import unique_solves
 from workbench.report.stamp import Stamp
-from workbench.report.tables import Table
+from workbench.report.tables import ResultTable
 from workbench.store import Store
 from workbench.study.saved import Claim, Saved
 
@@ -27,10 +28,12 @@ TRIALS = pd.DataFrame(
 def folder(tmp_path):
     with Store() as store:
         saved = Saved(tmp_path / "figures" / "mine", store)
-        odd = Table("A <b>title</b> | $x$", (), pd.DataFrame({"system": ["<i>"], "EX": [1.0]}))
+        odd = ResultTable(
+            "A <b>title</b> | $x$", (), pd.DataFrame({"system": ["<i>"], "EX": [1.0]})
+        )
         saved.save("chase_table_10", odd, None, STAMP)
         saved.save("chase_table_2", odd, None, STAMP)
-        saved.claim(Claim("a < b", holds=True, detail="1_2"))
+        saved.claim(Claim("a < b", holds=None, detail="1_2"))
         saved.save("mac_figure_6", unique_solves(TRIALS, stamp=STAMP), None, STAMP)
     return saved.folder
 
@@ -49,9 +52,22 @@ def test_the_page_of_the_repository_shows_everything(folder):
     assert "## mine-3" in write_gallery(folder.parent).read_text(), "an experiment of that name"
     assert "](mine/mac_figure_6.png)" in text
     assert "([data](mine/chase_table_2.csv))" in text
-    assert "no language model" in text
-    assert "- **holds here**: a \\< b 1\\_2" in text
+    assert text.count("no language model") == 1, "once, at the top"
+    assert "- **not judged: a parser answered**: a \\< b 1\\_2" in text
+    assert "holds" not in text
     assert "<b>" not in text
+
+
+def test_a_page_opens_with_table_1_and_figure_2_and_ends_a_paper_with_its_appendix(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    names = ("chase_a5_recall", "chase_regret", "chase_table_2", "chase_figure_2d", "chase_table_1")
+    for name in names:
+        record = {"kind": "table", "title": "", "stamp": "openai/x on bird-dev", "claims": []}
+        (folder / f"{name}.json").write_bytes(orjson.dumps(record))
+    ordered = [p.name for p in pieces(folder)]
+    assert ordered[:3] == ["chase_table_1", "chase_figure_2d", "chase_table_2"]
+    assert "parser" not in write_gallery(tmp_path).read_text()
 
 
 def test_the_report_opens_without_a_network(folder):

@@ -1,12 +1,12 @@
-"""A preview counts what would be asked of which model, and asks nobody."""
+"""A preview counts the calls of each model without calling any."""
 
 import json
 
 import pytest
 from click.testing import CliRunner
 
+from workbench.cli.reproduce import preview
 from workbench.errors import BadInputError
-from workbench.experiment.commands import preview
 from workbench.experiment.preview import cost
 from workbench.store import Store
 
@@ -18,9 +18,11 @@ run = study.run(direct(study.model))
 part = study.fewer(10).run(direct(study.models["judge"]))"""
 
 
-def settings(tmp_path, **told):
+def settings(tmp_path, **values):
     path = tmp_path / "experiments" / "mine.yaml"
-    path.write_text(path.read_text() + "".join(f"{key}: {value}\n" for key, value in told.items()))
+    path.write_text(
+        path.read_text() + "".join(f"{key}: {value}\n" for key, value in values.items())
+    )
     from workbench.study.settings import load_experiment
 
     return load_experiment(str(path))
@@ -45,10 +47,10 @@ def test_calls_are_counted_for_every_model_and_nothing_is_kept(checkout, tmp_pat
     assert 1 < low < high
 
 
-def test_an_experiment_that_asks_nobody_cannot_be_previewed(checkout, monkeypatch):
+def test_an_experiment_without_model_calls_cannot_be_previewed(checkout, monkeypatch):
     monkeypatch.setenv("WORKBENCH_PREVIEW", "2")
     experiment = checkout(one=["1 / 0"])
-    with Store() as store, pytest.raises(BadInputError, match="no notebook came as far"):
+    with Store() as store, pytest.raises(BadInputError, match="no notebook made a model call"):
         cost(experiment, 2, store)
 
 
@@ -56,6 +58,6 @@ def test_a_file_of_calls_is_counted_against_the_lab_book_that_is_named(tmp_path)
     path = tmp_path / "calls.jsonl"
     messages = [{"role": "user", "content": "hello"}]
     path.write_text(json.dumps({"prompt": "p", "model": "openai/gpt-4o", "messages": messages}))
-    done = CliRunner().invoke(preview, [str(path), "--book", str(tmp_path / "book.sqlite")])
-    assert "1 request: 0 answers held, 1 call to make" in done.output
+    done = CliRunner().invoke(preview, [str(path), "--cache", str(tmp_path / "book.sqlite")])
+    assert "1 request: 0 cached, 1 call to make" in done.output
     assert (tmp_path / "book.sqlite").exists()

@@ -1,5 +1,6 @@
 """Notebooks run in parallel, each in its own kernel; one that fails or stops takes no other with it."""
 
+import os
 import re
 import time
 from dataclasses import replace
@@ -8,6 +9,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.experiment.reproduce import plan, run
+from workbench.label.store import Label, LabelStore
 
 SAVES = """import os, pathlib
 from workbench.study.progress import tell
@@ -53,8 +55,8 @@ def test_a_file_that_the_settings_name_is_part_of_the_key(checkout, tmp_path):
     (folder / "deep").mkdir(parents=True)
     (folder / "deep" / "a.md").write_text("one")
     whole = checkout(one=[SAVES])
-    for told in ({"prompts": folder}, {"options": {"predictions": ["given"]}}):
-        experiment = replace(whole, **told)
+    for settings in ({"prompts": folder}, {"options": {"predictions": ["given"]}}):
+        experiment = replace(whole, **settings)
         before = plan(experiment)[0].key
         assert plan(experiment)[0].key == before
         (folder / "deep" / "a.md").write_text("two, changed")
@@ -62,6 +64,17 @@ def test_a_file_that_the_settings_name_is_part_of_the_key(checkout, tmp_path):
         (folder / "deep" / "b.md").write_text("new")
         assert len({before, changed, plan(experiment)[0].key}) == 3
         (folder / "deep" / "b.md").unlink()
+
+
+def test_a_new_label_changes_the_key(checkout):
+    experiment = checkout(one=[SAVES])
+    before = plan(experiment)[0].key
+    about = ("harbour", "1", "How many vessels?", "SELECT 1")
+    label = Label("a1", "2026-01-01T00:00:00Z", "me", "CHESS", "Other", "", "", False, *about)
+    LabelStore.named("bundled-dev").add([label])
+    after = plan(experiment)[0].key
+    LabelStore.named("bundled-dev").labels()
+    assert before != after == plan(experiment)[0].key
 
 
 def test_the_server_of_a_model_is_part_of_the_key(checkout, monkeypatch):
@@ -117,17 +130,17 @@ for began, calls in ((1.0, 5), (1.0, 7), (2.0, 0)):
 
 
 def test_a_stopped_kernel_has_a_moment_to_keep_what_it_has(checkout, tmp_path):
-    kept = tmp_path / "kept"
+    begun, kept = tmp_path / "begun", tmp_path / "kept"
     cell = f"""import pathlib, time
 try:
+    pathlib.Path({str(begun)!r}).touch()
     time.sleep(60)
 finally:
     pathlib.Path({str(kept)!r}).write_text("all")"""
     jobs = plan(checkout(slow=[cell]))
 
-    def watch(told):
-        if told[0].kernel.pid and told[0].kernel.cells >= 2:
-            time.sleep(1)
+    def watch(jobs):
+        if begun.exists():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -145,18 +158,24 @@ def test_keys_of_the_environment_stay_out_of_errors(checkout, tmp_path):
 
 
 def test_an_interrupt_ends_the_kernels_at_once(checkout, tmp_path):
-    experiment = checkout(slow=["import time\ntime.sleep(60)"])
-    jobs = plan(experiment)
+    pid, interrupted = tmp_path / "pid", []
+    cell = f"""import os, pathlib, sqlite3
+pathlib.Path({str(pid)!r}).write_text(str(os.getpid()))
+endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+sqlite3.connect(":memory:").execute(endless).fetchall()"""
+    jobs = plan(checkout(slow=[cell]))
 
-    def watch(told):
-        if told[0].kernel.pid and told[0].kernel.cells >= 2:
+    def watch(jobs):
+        if jobs[0].cells >= 2 and pid.exists() and pid.read_text():
+            interrupted.append(time.monotonic())
             raise KeyboardInterrupt
 
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run(jobs, tmp_path / "figures" / "mine", watch=watch)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - interrupted[0] < 30  # the query never ends
     assert states(jobs) == {"slow": "stopped"}
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""A tiny benchmark, a model that says what it is told to, and one system that asks it once a question."""
+"""A tiny benchmark, a model with scripted replies, and a system that makes one call for each question."""
 
 from dataclasses import replace
 from types import SimpleNamespace
 
+import ipywidgets as w
 import pandas as pd
 import pytest
 
@@ -22,7 +23,7 @@ def zoo(tmp_path, tiny):
     """`lab`, `benchmark` (four questions about one table), `system`, and the `model` with its history."""
     root = tiny.write_bird(tmp_path / "bird")
     with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
-        whole = load_bird(root, "bird-dev")
+        whole = load_bird(root)
         benchmark = replace(whole, questions=whole.questions[:4])
         model = Scripted(otherwise=RIGHT)
         lab = Lab(Client(store, send=model), executor, benchmark.database)
@@ -61,3 +62,20 @@ def outcomes():
         }
     )
     return SimpleNamespace(id="run", questions=questions, trials=trials)
+
+
+@pytest.fixture
+def press():
+    """`press(explorer, kind)` clicks the explorer's button of that class, without a browser."""
+
+    def click(explorer, kind):
+        waiting = [explorer.box]
+        while waiting:
+            widget = waiting.pop()
+            if kind in widget._dom_classes and isinstance(widget, w.Button):
+                widget.click()
+                return
+            waiting += getattr(widget, "children", ())
+        raise AssertionError(f"no button {kind}")
+
+    return click

@@ -1,10 +1,9 @@
-"""The cache browser without a browser: calls are listed, opened and asked again, and nothing is left out unsaid."""
+"""The cache browser without a browser: calls are listed, opened and asked again."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from tests.explore.press import press
 from workbench.explore import cache_browser
 from workbench.explore.cache_browser import CacheBrowser
 from workbench.explore.steps import record
@@ -27,7 +26,7 @@ def browse(zoo):
     return CacheBrowser(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark))
 
 
-def test_the_cache_browser_opens_a_call_and_asks_again(zoo):
+def test_the_cache_browser_opens_a_call_and_asks_again(zoo, press):
     record(zoo.system, zoo.questions[0], zoo.lab, pay=True)
     browser = browse(zoo)
     assert "Call of generate/direct" in browser.call.value
@@ -38,30 +37,30 @@ def test_the_cache_browser_opens_a_call_and_asks_again(zoo):
     browser.text.value = "not in any reply"
     assert browser.call.value == ""
     press(browser, "wb-ask-again")
-    assert "no call is picked" in browser.message.value
+    assert "no call is chosen" in browser.message.value
 
 
-def test_an_empty_lab_book_is_shown_as_one(zoo):
+def test_an_empty_cache_has_an_empty_list(zoo):
     browser = browse(zoo)
     assert browser.list.options == ()
-    assert "All 0 that fit" in browser.listed.value
+    assert "All 0 matching" in browser.listed.value
     assert browser.message.value == ""
 
 
-def test_a_list_that_is_cut_says_so_and_goes_on_when_asked_to(zoo, ask, monkeypatch):
+def test_a_cut_list_says_so_and_grows_on_request(zoo, ask, monkeypatch, press):
     monkeypatch.setattr(cache_browser, "LISTED", 2)
     ask(*"abcde")
     browser = browse(zoo)
     assert len(browser.list.options) == 2
-    assert "The first 2 of 5 that fit" in browser.listed.value
+    assert "The first 2 of 5 matching" in browser.listed.value
     press(browser, "wb-more")
-    assert "The first 4 of 5 that fit" in browser.listed.value
+    assert "The first 4 of 5 matching" in browser.listed.value
     press(browser, "wb-more")
     assert len(browser.list.options) == 5
-    assert "All 5 that fit" in browser.listed.value
+    assert "All 5 matching" in browser.listed.value
 
 
-def test_filters_reach_what_is_not_listed(zoo, ask, monkeypatch):
+def test_filters_search_calls_that_are_not_listed(zoo, ask, monkeypatch):
     monkeypatch.setattr(cache_browser, "LISTED", 2)
     zoo.model.otherwise = "the oldest"
     (oldest,) = ask("a", prompt="q")
@@ -74,10 +73,10 @@ def test_filters_reach_what_is_not_listed(zoo, ask, monkeypatch):
     browser.text.value = ""
     browser.prompt.value = "q"
     assert browser.list.value == oldest.key
-    assert "All 1 that fit" in browser.listed.value
+    assert "All 1 matching" in browser.listed.value
 
 
-def test_what_was_asked_since_is_there_after_a_refresh(zoo, ask):
+def test_a_refresh_lists_the_calls_made_since(zoo, ask, press):
     (first,) = ask("a")
     browser = browse(zoo)
     ask("b", prompt="later")
@@ -88,7 +87,7 @@ def test_what_was_asked_since_is_there_after_a_refresh(zoo, ask):
     assert "<td>later</td>" in browser.totals.value
 
 
-def test_a_filter_and_a_call_outlive_a_refresh(zoo, ask, monkeypatch):
+def test_a_filter_and_a_call_outlive_a_refresh(zoo, ask, monkeypatch, press):
     monkeypatch.setattr(cache_browser, "LISTED", 1)
     (oldest,) = ask("a")
     ask("b")
@@ -101,7 +100,7 @@ def test_a_filter_and_a_call_outlive_a_refresh(zoo, ask, monkeypatch):
     assert (browser.prompt.value, browser.list.value) == ("p", oldest.key)
 
 
-def test_after_asking_again_list_and_totals_are_those_of_the_new_reply(zoo, ask):
+def test_after_asking_again_list_and_totals_are_those_of_the_new_reply(zoo, ask, press):
     ask("a")
     browser = browse(zoo)
     zoo.model.otherwise = "one two three four"

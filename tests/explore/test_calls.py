@@ -1,4 +1,4 @@
-"""The lab book's calls are listed, opened, and asked again."""
+"""Cached calls are listed, opened, and asked again."""
 
 import pytest
 
@@ -51,8 +51,8 @@ def test_what_the_limit_leaves_out_is_counted(zoo):
     assert (count(store, text="ANIMAL"), count(store, text="nothing")) == (4, 0)
 
 
-def test_an_order_that_is_none_is_refused(zoo):
-    with pytest.raises(BadInputError, match="no order 'oldest'; there are newest, dearest"):
+def test_an_unknown_order_is_refused(zoo):
+    with pytest.raises(BadInputError, match="order is 'oldest': it must be 'newest' or 'dearest'"):
         calls_table(zoo.lab.client.store, order="oldest")
 
 
@@ -64,10 +64,10 @@ def test_totals_count_by_prompt_and_model(zoo):
 def test_a_call_is_opened_in_full(zoo):
     key = ask(zoo).key
     call = open_call(zoo.lab.client.store, key)
-    told = call_html(call)
-    assert "hello" in told
-    assert "SELECT count(*) FROM animal" in told
-    assert "temperature: 0.0" in told
+    page = call_html(call)
+    assert "hello" in page
+    assert "SELECT count(*) FROM animal" in page
+    assert "temperature: 0.0" in page
     assert zoo.lab.client.key(request_of(call)) == key
 
 

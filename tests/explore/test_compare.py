@@ -26,10 +26,10 @@ def run(*correct, name="system"):
 
 
 def test_lines_that_differ_have_a_sign():
-    told = text_diff("one\ntwo\nthree", "one\n2\nthree")
-    assert '<tr class="minus"><td>-</td><td>two</td></tr>' in told
-    assert '<tr class="plus"><td>+</td><td>2</td></tr>' in told
-    assert "<tr><td></td><td>one</td></tr>" in told
+    page = text_diff("one\ntwo\nthree", "one\n2\nthree")
+    assert '<tr class="minus"><td>-</td><td>two</td></tr>' in page
+    assert '<tr class="plus"><td>+</td><td>2</td></tr>' in page
+    assert "<tr><td></td><td>one</td></tr>" in page
 
 
 def test_equal_texts_are_called_equal():
@@ -38,9 +38,9 @@ def test_equal_texts_are_called_equal():
 
 def test_far_lines_that_are_equal_are_left_out():
     lines = [f"line {number}" for number in range(50)]
-    told = text_diff("\n".join([*lines, "old"]), "\n".join([*lines, "new"]))
-    assert "line 49" in told
-    assert "line 20" not in told
+    page = text_diff("\n".join([*lines, "old"]), "\n".join([*lines, "new"]))
+    assert "line 49" in page
+    assert "line 20" not in page
 
 
 def test_questions_that_flip_are_won_or_lost():
@@ -53,16 +53,16 @@ def test_only_questions_that_both_have_are_compared():
 
 
 def test_the_page_counts_them():
-    told = flips_html(run(True, False, True).questions, run(True, True, False).questions)
-    assert "Of 3 questions, 2 were right before and 2 are after: 1 won, 1 lost." in told
-    assert "+ won" in told
-    assert "- lost" in told
+    page = flips_html(run(True, False, True).questions, run(True, True, False).questions)
+    assert "Of 3 questions, 2 were right before and 2 are after: 1 won, 1 lost." in page
+    assert "+ won" in page
+    assert "- lost" in page
 
 
 def test_two_runs_say_what_each_would_cost():
-    told = runs_html(run(True, False, name="old"), run(True, True, name="new"))
-    assert "<td>new</td><td>id of new</td><td>4</td><td>200</td><td>20</td><td>0.5</td>" in told
-    assert "1 won, 0 lost" in told
+    page = runs_html(run(True, False, name="old"), run(True, True, name="new"))
+    assert "<td>new</td><td>id of new</td><td>4</td><td>200</td><td>20</td><td>0.5</td>" in page
+    assert "1 won, 0 lost" in page
 
 
 def test_replies_are_judged_against_gold(zoo):

@@ -11,22 +11,22 @@ import pytest
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.execute import Executor
-from workbench.db.quoting import quote
+from workbench.db.text.quoting import quote
 from workbench.explore import (
     cache_browser,
     calls,
     compare,
     pool_browser,
     rendered,
-    results,
     running,
 )
 from workbench.explore.steps import Edit, Recording, Step
+from workbench.html import parts, tree
 from workbench.lab import Lab
 from workbench.llm.cache import Call
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
-from workbench.report import markup, records, selections
+from workbench.report.display import records, results, selections
 from workbench.store import Store
 from workbench.types import (
     Candidate,
@@ -70,8 +70,8 @@ class _Tags(HTMLParser):
         self.seen = []
 
     def handle_starttag(self, tag, attrs):
-        told = [f"{k}={v}" if k in {"class", "role"} else k for k, v in attrs]
-        self.seen.append(f"{tag} {told}")
+        page = [f"{k}={v}" if k in {"class", "role"} else k for k, v in attrs]
+        self.seen.append(f"{tag} {page}")
 
     def handle_endtag(self, tag):
         self.seen.append(f"/{tag}")
@@ -144,11 +144,11 @@ def stuffed(text, folder):
         other = Step(Request(text, "m/x", ({"role": "user", "content": "other"},)), {})
         client.complete(other.request)
         yield from {
-            "alert": markup.alert(text),
-            "heading": markup.heading(text) + markup.line(text) + markup.listed([text]),
-            "fold": markup.fold(text, markup.pre(text)),
-            "table": markup.table((text,), [(text,)], text),
-            "view": markup.view(text),
+            "alert": parts.alert(text),
+            "heading": tree.html(parts.heading(text), parts.line(text), parts.listed([text])),
+            "details": tree.html(parts.details(text, parts.pre(text))),
+            "table": tree.html(parts.table((text,), [(text,)], text)),
+            "view": parts.view(text),
             "execution": records.execution_html(execution),
             "failure": records.execution_html(failed),
             "trial": records.trial_html(trial),
@@ -157,9 +157,9 @@ def stuffed(text, folder):
             "pool": selections.pool_html(chosen, (True, False)),
             "prompt": rendered.prompt_html(step, client),
             "stages": rendered.stages_html(recording),
-            "beside": results.results_beside(execution, failed),
-            "answer": results.answer_html(lab, benchmark, question, sql),
-            "unreadable": results.answer_html(
+            "beside": tree.html(*results.marked_results(execution, failed)),
+            "answer": running.answer_html(lab, benchmark, question, sql),
+            "unreadable": running.answer_html(
                 lab, benchmark, question, f"SELECT {name} {name} {name}"
             ),
             "missing": running.missing_html(client, recording),
@@ -192,7 +192,7 @@ def test_the_test_sees_markup():
 
 
 def test_every_whole_view_keeps_mathjax_away(plain):
-    pieces = {"heading", "fold", "table", "beside"}
+    pieces = {"heading", "details", "table", "beside"}
     for name in plain.keys() - pieces:
         assert plain[name].startswith('<section class="wb mathjax_ignore'), name
 

@@ -22,11 +22,11 @@ def test_every_character_of_the_sections_is_in_the_prompt(zoo):
 
 def test_what_the_provider_counted_is_shared_by_length(zoo):
     request = record(zoo.system, zoo.questions[0], zoo.lab, pay=True).steps[0].request
-    counted = zoo.lab.client.held(request).usage.input
-    rate, told = tokens_per_character(request, zoo.lab.client)
+    counted = zoo.lab.client.cached(request).usage.input
+    rate, page = tokens_per_character(request, zoo.lab.client)
     shared = sum(rate * len(text) for _, text in sections(request))
     assert abs(shared - counted) < 0.1 * counted
-    assert "The provider counted" in told
+    assert "The provider counted" in page
 
 
 def test_other_calls_of_the_model_give_the_rate_before_the_first_reply(zoo):
@@ -37,9 +37,9 @@ def test_other_calls_of_the_model_give_the_rate_before_the_first_reply(zoo):
 
 def test_without_any_call_a_rule_of_thumb_serves_and_says_so(zoo):
     request = record(zoo.system, zoo.questions[0], zoo.lab).steps[0].request
-    rate, told = tokens_per_character(request, zoo.lab.client)
+    rate, page = tokens_per_character(request, zoo.lab.client)
     assert rate == 1 / 4
-    assert "no call of this model" in told
+    assert "no call of this model" in page
 
 
 def test_the_prompt_names_call_model_and_settings(zoo):
@@ -53,9 +53,9 @@ def test_the_stages_say_what_pruning_kept_and_dropped(zoo):
     found = record(zoo.system, zoo.questions[0], zoo.lab)
     (whole,) = found.contexts
     pruned = replace(whole, schema=whole.schema.only([("animal", "legs")]))
-    told = stages_html(replace(found, contexts=(whole, pruned)))
-    assert "pruning, step 1 dropped 1 of 3 columns" in told
-    assert "animal: name" in told
+    page = stages_html(replace(found, contexts=(whole, pruned)))
+    assert "pruning, step 1 dropped 1 of 3 columns" in page
+    assert "animal: name" in page
     assert stages_table((whole, pruned))["columns"].tolist() == [3, 2]
 
 

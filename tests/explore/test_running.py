@@ -1,6 +1,7 @@
-"""Before an edited call is run one reads its price; after, its answer beside gold's."""
+"""An edited call shows its price before it is run, and its answer beside gold's afterwards."""
 
 from workbench.explore.running import (
+    answer_html,
     everywhere,
     missing_html,
     price_html,
@@ -10,14 +11,14 @@ from workbench.explore.running import (
 from workbench.explore.steps import Edit, record
 
 
-def test_a_held_answer_costs_nothing_and_a_new_one_is_estimated(zoo):
+def test_a_cached_answer_costs_nothing_and_a_new_one_is_estimated(zoo):
     step = record(zoo.system, zoo.questions[0], zoo.lab).steps[0]
     assert "1 call to make" in price_html(zoo.lab.client, step.request)
     zoo.lab.client.complete(step.request)
     assert "running it costs nothing" in price_html(zoo.lab.client, step.request)
 
 
-def test_what_is_missing_has_its_price(zoo):
+def test_missing_calls_have_their_price(zoo):
     found = record(zoo.system, zoo.questions[0], zoo.lab)
     assert "1 call to make" in missing_html(zoo.lab.client, found)
 
@@ -25,24 +26,24 @@ def test_what_is_missing_has_its_price(zoo):
 def test_a_reply_is_shown_with_its_query_beside_gold(zoo):
     step = record(zoo.system, zoo.questions[0], zoo.lab, pay=True).steps[0]
     new = Edit(data={"hint": "count all"})(step)
-    told = run_html(
+    page = run_html(
         zoo.lab, zoo.benchmark, zoo.questions[0], step, new, zoo.lab.client.complete(new.request)
     )
-    assert "asked now" in told
-    assert "EX (BIRD): right" in told
-    assert "<td>+</td><td>count all</td>" in told
-    assert "The reply before and after" in told
+    assert "asked now" in page
+    assert "EX (BIRD): right" in page
+    assert "<td>+</td><td>count all</td>" in page
+    assert "The reply before and after" in page
 
 
 def test_a_reply_without_sql_says_why(zoo):
     zoo.model.otherwise = "I cannot say."
     step = record(zoo.system, zoo.questions[0], zoo.lab).steps[0]
     answer = zoo.lab.client.complete(step.request)
-    told = run_html(zoo.lab, zoo.benchmark, zoo.questions[0], step, step, answer)
-    assert "No SQL was taken from it" in told
+    page = run_html(zoo.lab, zoo.benchmark, zoo.questions[0], step, step, answer)
+    assert "No SQL in the reply" in page
 
 
-def test_the_call_is_found_for_all_questions_that_are_held(zoo):
+def test_the_call_is_found_for_all_questions_that_are_cached(zoo):
     for question in zoo.questions[:3]:
         record(zoo.system, question, zoo.lab, pay=True)
     seen = []
@@ -56,6 +57,20 @@ def test_the_call_is_found_for_all_questions_that_are_held(zoo):
 
 def test_two_calls_show_what_differs(zoo):
     one, other = (record(zoo.system, q, zoo.lab, pay=True).steps[0] for q in zoo.questions[:2])
-    told = steps_diff(zoo.lab.client, one, other)
-    assert "<td>-</td><td>zoo, question 0?</td>" in told
-    assert "From this reply to the other" in told
+    page = steps_diff(zoo.lab.client, one, other)
+    assert "<td>-</td><td>zoo, question 0?</td>" in page
+    assert "From this reply to the other" in page
+
+
+def test_a_wrong_answer_stands_beside_gold_with_both_plans(zoo):
+    page = answer_html(
+        zoo.lab, zoo.benchmark, zoo.questions[0], "SELECT count(*) FROM animal WHERE legs = 4"
+    )
+    assert "EX (BIRD): wrong" in page
+    assert "legs is 4" in page
+    assert page.count("Open the table animal.") == 2
+
+
+def test_a_right_answer_is_called_right(zoo):
+    page = answer_html(zoo.lab, zoo.benchmark, zoo.questions[0], "SELECT 4")
+    assert "EX (BIRD): right. EX (Spider): right." in page

@@ -4,8 +4,8 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.explore.compare import text
+from workbench.explore.editor import template_source as source
 from workbench.explore.steps import Edit, record
-from workbench.explore.templates import source
 
 
 def test_recording_asks_nothing_and_says_what_is_missing(zoo):
@@ -54,8 +54,8 @@ def test_a_template_edited_to_itself_is_the_same_call(zoo, step):
 
 
 def test_an_edited_template_is_rendered_with_the_same_data(step):
-    told = "# System\nBe brief.\n# User\n## Question\n{{ question }}\n"
-    system, user = Edit(told)(step).request.messages
+    page = "# System\nBe brief.\n# User\n## Question\n{{ question }}\n"
+    system, user = Edit(page)(step).request.messages
     assert system["content"] == "Be brief."
     assert user["content"] == "## Question\nzoo, question 3?"
 

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import ipywidgets as w
 import pytest
 
-from tests.explore.press import press
 from workbench.errors import BadInputError
 from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer
@@ -36,42 +35,42 @@ def explorer(zoo, other):
 
 
 def test_an_exception_in_a_callback_is_shown_and_goes_with_the_next():
-    place, text = w.HTML(), w.Text()
-    watch([text], lambda: 1 / len(text.value), place)
+    message, text = w.HTML(), w.Text()
+    watch([text], lambda: 1 / len(text.value), message)
     text.value = "x"
-    assert place.value == ""
+    assert message.value == ""
     text.value = ""
-    assert "ZeroDivisionError" in place.value
-    assert 'role="alert"' in place.value
+    assert "ZeroDivisionError" in message.value
+    assert 'role="alert"' in message.value
     text.value = "y"
-    assert place.value == ""
+    assert message.value == ""
 
 
 def test_what_an_exception_says_is_escaped():
-    place = w.HTML()
+    message = w.HTML()
 
     def fail():
         raise ValueError("<img src=x>")
 
-    guarded(fail, place)()
-    assert "<img" not in place.value
+    guarded(fail, message)()
+    assert "<img" not in message.value
 
 
 def test_what_a_callback_sets_off_does_not_hide_its_exception():
-    place, text = w.HTML(), w.Text()
-    watch([text], lambda: None, place)
+    message, text = w.HTML(), w.Text()
+    watch([text], lambda: None, message)
 
     def fail():
         text.value = "a"
         raise ValueError("it broke")
 
-    guarded(fail, place)()
-    assert "it broke" in place.value
+    guarded(fail, message)()
+    assert "it broke" in message.value
 
 
 def test_a_button_says_that_it_works():
-    place, seen = w.HTML(), []
-    made = button("Run", "wb-run", lambda: seen.append(made.description), place)
+    message, seen = w.HTML(), []
+    made = button("Run", "wb-run", lambda: seen.append(made.description), message)
     made.click()
     assert (seen, made.description) == (["Run: working"], "Run")
     assert "wb-run" in made._dom_classes
@@ -89,7 +88,7 @@ def test_another_question_opens_its_own(explorer):
     assert "zoo, question 1?" in explorer.prompt.value
 
 
-def test_another_benchmark_opens_its_own_question_under_the_same_id(zoo, explorer):
+def test_another_benchmark_opens_its_own_question_under_the_same_id(zoo, explorer, press):
     press(explorer, "wb-cost-all")
     explorer.picker.name.value = "other"
     assert explorer.picker.question.id == "0"
@@ -103,7 +102,9 @@ def test_another_benchmark_opens_its_own_question_under_the_same_id(zoo, explore
     assert "EX (BIRD): wrong" in explorer.answer.value
 
 
-def test_a_question_that_cannot_be_opened_leaves_nothing_of_the_one_before(zoo, other, tmp_path):
+def test_a_question_that_cannot_be_opened_leaves_nothing_of_the_one_before(
+    zoo, other, tmp_path, press
+):
     broken = replace(other, databases=tmp_path / "nowhere")
     study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
     explorer = PromptExplorer(study, {"one": zoo.system}, benchmarks=[zoo.benchmark, broken])
@@ -111,7 +112,7 @@ def test_a_question_that_cannot_be_opened_leaves_nothing_of_the_one_before(zoo, 
     assert "expected zoo/zoo.sqlite in" in explorer.message.value
     assert (explorer.prompt.value, explorer.step.options) == ("", ())
     press(explorer, "wb-run")
-    assert "no call is picked" in explorer.done.value
+    assert "no call is chosen" in explorer.done.value
     assert zoo.model.history == []
 
 
@@ -127,7 +128,7 @@ def test_an_explorer_of_no_system_is_refused(zoo):
         PromptExplorer(study, {})
 
 
-def test_a_search_narrows_the_list_and_nothing_found_empties_the_views(explorer):
+def test_a_search_narrows_the_list_and_nothing_found_empties_the_views(explorer, press):
     explorer.picker.text.value = "question 1"
     assert [value for _, value in explorer.picker.list.options] == ["1"]
     assert "zoo, question 1?" in explorer.prompt.value
@@ -135,10 +136,10 @@ def test_a_search_narrows_the_list_and_nothing_found_empties_the_views(explorer)
     assert explorer.picker.question is None
     assert explorer.prompt.value == ""
     press(explorer, "wb-run")
-    assert "no call is picked" in explorer.done.value
+    assert "no call is chosen" in explorer.done.value
 
 
-def test_a_system_that_was_not_run_says_what_it_would_cost_and_asks_only_then(zoo, explorer):
+def test_a_system_that_was_not_run_says_what_it_would_cost_and_asks_only_then(zoo, explorer, press):
     explorer.system.value = "warm"
     assert "1 call to make" in explorer.missing.value
     assert len(zoo.model.history) == 2
@@ -147,7 +148,7 @@ def test_a_system_that_was_not_run_says_what_it_would_cost_and_asks_only_then(zo
     assert len(zoo.model.history) == 3
 
 
-def test_an_edit_is_priced_before_it_is_run_and_undone_after(zoo, explorer):
+def test_an_edit_is_priced_before_it_is_run_and_undone_after(zoo, explorer, press):
     explorer.editor.source.value = explorer.editor.source.value.replace("expert", "novice")
     assert "1 call to make" in explorer.price.value
     assert len(zoo.model.history) == 2
@@ -159,7 +160,7 @@ def test_an_edit_is_priced_before_it_is_run_and_undone_after(zoo, explorer):
     assert "novice" not in explorer.editor.source.value
 
 
-def test_a_text_of_the_context_is_edited_and_kept_while_another_is_looked_at(explorer):
+def test_a_text_of_the_context_is_edited_and_kept_while_another_is_looked_at(explorer, press):
     explorer.editor.variable.value = "hint"
     explorer.editor.data.value = "count them all"
     explorer.editor.variable.value = "question"
@@ -169,7 +170,7 @@ def test_a_text_of_the_context_is_edited_and_kept_while_another_is_looked_at(exp
     assert "<td>+</td><td>count them all</td>" in explorer.answer.value
 
 
-def test_a_template_that_cannot_be_read_says_where_and_has_no_price(explorer):
+def test_a_template_that_cannot_be_read_says_where_and_has_no_price(explorer, press):
     press(explorer, "wb-run")
     assert "running it costs nothing" in explorer.price.value
     assert "EX (BIRD): right" in explorer.answer.value
@@ -192,18 +193,18 @@ def test_what_a_button_says_stands_below_the_buttons(explorer):
     assert places[buttons + 1] is explorer.done
 
 
-def test_all_questions_are_run_only_after_their_cost_was_seen(zoo, explorer):
+def test_all_questions_are_run_only_after_their_cost_was_seen(zoo, explorer, press):
     explorer.editor.temperature.value = 0.2
     press(explorer, "wb-run-all")
     assert "see the cost for all questions first" in explorer.done.value
     press(explorer, "wb-cost-all")
-    assert "2 requests: 0 answers held, 2 calls to make" in explorer.everywhere.value
+    assert "2 requests: 0 cached, 2 calls to make" in explorer.everywhere.value
     press(explorer, "wb-run-all")
     assert "Of 2 questions, 1 were right before and 1 are after" in explorer.everywhere.value
     assert len(zoo.model.history) == 4
 
 
-def test_an_edited_template_is_saved_and_not_overwritten(explorer, tmp_path):
+def test_an_edited_template_is_saved_and_not_overwritten(explorer, tmp_path, press):
     explorer.editor.source.value = "# System\n# User\n{{ question }}"
     explorer.folder.value = str(tmp_path / "mine")
     press(explorer, "wb-save")
@@ -211,12 +212,12 @@ def test_an_edited_template_is_saved_and_not_overwritten(explorer, tmp_path):
     assert f"<pre>prompts: {tmp_path}/mine</pre>" in explorer.done.value
     explorer.editor.source.value = "# System\n# User\n{{ hint }}"
     press(explorer, "wb-save")
-    assert "is there and differs" in explorer.done.value
+    assert "exists and differs" in explorer.done.value
     assert (tmp_path / "mine/generate/direct.md").read_text().endswith("{{ question }}")
 
 
 def test_what_was_saved_is_told_by_its_whole_path_and_not_of_another_question(
-    explorer, tmp_path, monkeypatch
+    explorer, tmp_path, monkeypatch, press
 ):
     monkeypatch.chdir(tmp_path)
     press(explorer, "wb-save")
@@ -226,7 +227,9 @@ def test_what_was_saved_is_told_by_its_whole_path_and_not_of_another_question(
 
 
 @pytest.mark.parametrize("name", ["", "  "])
-def test_a_template_is_not_saved_in_a_folder_without_a_name(explorer, tmp_path, monkeypatch, name):
+def test_a_template_is_not_saved_in_a_folder_without_a_name(
+    explorer, tmp_path, monkeypatch, name, press
+):
     monkeypatch.chdir(tmp_path)
     explorer.folder.value = name
     press(explorer, "wb-save")
@@ -234,7 +237,7 @@ def test_a_template_is_not_saved_in_a_folder_without_a_name(explorer, tmp_path, 
     assert not Path("generate").exists()
 
 
-def test_the_cost_of_one_prompt_does_not_serve_another(zoo):
+def test_the_cost_of_one_prompt_does_not_serve_another(zoo, press):
     two = replace(zoo.system, generate=(*zoo.system.generate, QueryPlan("m/x")))
     record(two, zoo.questions[0], zoo.lab, pay=True)
     explorer = PromptExplorer(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark), {"two": two})
@@ -260,8 +263,8 @@ def a_run(selection, *, correct):
 
     about = {"question_id": ["0"], "db_id": "zoo", "difficulty": "simple", "sql": selection.sql}
     questions = pd.DataFrame(about | {"correct": correct, "oracle": correct})
-    told = {"generator": "direct", "group": 0, "correct": correct, "chosen": True}
-    trials = pd.DataFrame(about | told)
+    page = {"generator": "direct", "group": 0, "correct": correct, "chosen": True}
+    trials = pd.DataFrame(about | page)
     return SimpleNamespace(
         id="run", questions=questions, trials=trials, selection=lambda _: selection
     )

@@ -1,6 +1,6 @@
-"""The committed results are what this code gives: some answers are made again and compared letter by letter.
+"""The committed results are those of this code: a few answers are computed again and compared exactly.
 
-`make reproduce` makes all of them again; what differs, `git diff figures` shows.
+`make reproduce` computes all of them again, and `git diff figures` shows the differences.
 """
 
 import json
@@ -32,7 +32,7 @@ def study(tmp_path_factory):
 
 
 def whole(study, system):
-    """What was committed of the system's run on all questions."""
+    """The committed answers of the system's run on all questions."""
     return ANSWERS[ANSWERS["run"] == study._run_id(system)]
 
 
@@ -75,7 +75,7 @@ def rows_of_one_run():
                 )
 
 
-def test_every_accuracy_of_a_system_is_that_of_its_committed_answers(judged):
+def test_every_accuracy_of_a_system_follows_from_its_committed_answers(judged):
     checked = set()
     for table, row, questions in rows_of_one_run():
         spider = "EX (Spider)" in json.loads((FIGURES / f"{table}.json").read_text())["stamp"]
@@ -88,7 +88,7 @@ def test_every_accuracy_of_a_system_is_that_of_its_committed_answers(judged):
     assert len(checked) > 20
 
 
-def test_every_committed_number_says_what_it_is_of():
+def test_every_committed_number_names_its_model():
     for path in FIGURES.glob("*.json"):
-        told = json.loads(path.read_text())
-        assert "embedded/parser" in told["stamp"], path.name
+        record = json.loads(path.read_text())
+        assert "embedded/parser" in record["stamp"], path.name

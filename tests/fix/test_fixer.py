@@ -43,7 +43,7 @@ def answer(sql):
     return f"It was wrong.\n\nFinal answer: {sql}"
 
 
-def test_what_gives_rows_is_not_asked_about(zoo):
+def test_a_query_with_rows_is_not_repaired(zoo):
     trial, script = zoo(RIGHT, [])
     assert trial.candidate.sql == RIGHT
     assert script.history == []
@@ -62,7 +62,7 @@ def test_the_repaired_candidate_keeps_generator_sample_and_calls(zoo):
     assert len(trial.candidate.call_keys) == 1
 
 
-def test_it_stops_after_so_many_attempts_and_keeps_them_all(zoo):
+def test_it_stops_after_the_last_attempt_and_keeps_the_history(zoo):
     tries = [EMPTY, "SELECT name FROM animal WHERE legs = 5", "SELECT nom FROM animal"]
     trial, script = zoo(BROKEN, map(answer, [*tries, RIGHT]))
     assert [t.candidate.sql for t in trial.history[:-1]] == [BROKEN, *tries[:2]]
@@ -70,7 +70,7 @@ def test_it_stops_after_so_many_attempts_and_keeps_them_all(zoo):
     assert len(script.history) == 3
 
 
-def test_it_shows_the_model_what_was_tried_before(zoo):
+def test_the_prompt_shows_earlier_attempts(zoo):
     _, script = zoo(BROKEN, [answer(EMPTY), answer(RIGHT)])
     second = script.history[1].messages[-1]["content"]
     assert second.index(BROKEN) < second.index("no such column: nome") < second.index(EMPTY)
@@ -90,7 +90,7 @@ def test_it_shows_the_model_what_was_tried_before(zoo):
         RIGHT,
     ],
 )
-def test_a_repair_in_any_dress(zoo, reply):
+def test_a_repair_is_read_from_every_form_of_reply(zoo, reply):
     trial, _ = zoo(BROKEN, [reply])
     assert trial.candidate.sql == RIGHT
 
@@ -98,7 +98,7 @@ def test_a_repair_in_any_dress(zoo, reply):
 @pytest.mark.parametrize(
     "reply", ["I cannot help with that.", "", "Final answer:", "{}", '{"sql": null}', "[]"]
 )
-def test_a_reply_without_sql_ends_it(zoo, reply):
+def test_a_reply_without_sql_ends_the_repairs(zoo, reply):
     trial, script = zoo(BROKEN, [reply or Refusal("rejected", "no")])
     assert trial.candidate.sql == BROKEN
     assert len(script.history) == 1

@@ -8,7 +8,7 @@ import pytest
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.fix.fixer import Fixer
-from workbench.fix.refiner import Refiner, told
+from workbench.fix.refiner import Refiner, describe
 from workbench.fix.reviser import Reviser
 from workbench.lab import Lab
 from workbench.llm.client import Client
@@ -58,7 +58,7 @@ def test_a_query_with_rows_is_left_alone(mend, step):
 
 @pytest.mark.parametrize("step", BOTH)
 @pytest.mark.parametrize("sql", [BROKEN, EMPTY, ""])
-def test_what_fails_or_finds_nothing_is_mended(mend, step, sql):
+def test_failed_and_empty_queries_are_repaired(mend, step, sql):
     trial, asked = mend(step, sql, [f"```sql\n{RIGHT}\n```"])
     assert chain(trial) == [sql, RIGHT]
     assert trial.execution.status == "ok"
@@ -67,17 +67,17 @@ def test_what_fails_or_finds_nothing_is_mended(mend, step, sql):
 
 
 @pytest.mark.parametrize("step", BOTH)
-def test_the_model_sees_the_query_and_what_the_database_said(mend, step):
+def test_the_prompt_shows_the_query_and_its_result(mend, step):
     _, asked = mend(step, BROKEN, [RIGHT])
     text = asked[0].messages[1]["content"]
     assert f"## Query\n```sql\n{BROKEN}\n```" in text
     assert "Error: no such column: nome" in text
 
 
-def test_the_refiner_is_told_the_exceptions_class(mend):
+def test_the_refiners_prompt_names_the_exception_class(mend):
     _, asked = mend(Refiner("test/model"), BROKEN, [RIGHT])
     assert "Exception class: sqlite3.OperationalError" in asked[0].messages[1]["content"]
-    assert "Exception" not in told(Execution("empty", ("name",)))
+    assert "Exception" not in describe(Execution("empty", ("name",)))
 
 
 def test_the_word_error_in_a_query_does_not_hide_its_error(mend):
@@ -86,7 +86,7 @@ def test_the_word_error_in_a_query_does_not_hide_its_error(mend):
 
 
 @pytest.mark.parametrize("step", BOTH)
-def test_three_tries_and_no_more_and_the_last_is_run(mend, step):
+def test_there_are_three_tries_and_the_last_is_run(mend, step):
     tries = [f"SELECT name FROM animal WHERE legs = {n}" for n in (5, 6, 7, 8)]
     trial, asked = mend(step, BROKEN, tries)
     assert chain(trial) == [BROKEN, *tries[:3]]
@@ -95,7 +95,7 @@ def test_three_tries_and_no_more_and_the_last_is_run(mend, step):
 
 
 @pytest.mark.parametrize("step", BOTH)
-def test_where_all_tries_do_worse_the_first_query_comes_back_and_all_are_remembered(mend, step):
+def test_if_all_tries_do_worse_the_first_query_returns_with_the_whole_history(mend, step):
     tries = ["SELECT a FROM animal", "SELECT b FROM animal", "SELECT c FROM animal"]
     trial, _ = mend(step, EMPTY, tries)
     assert chain(trial) == [EMPTY, *tries, EMPTY]
@@ -107,7 +107,7 @@ def test_where_all_tries_do_worse_the_first_query_comes_back_and_all_are_remembe
 @pytest.mark.parametrize(
     "reply", ["", "I cannot.", "{}", '{"sql": null}', BROKEN, "select  NOME from animal"]
 )
-def test_a_reply_without_another_query_ends_it_and_loses_nothing(mend, step, reply):
+def test_a_reply_without_another_query_ends_the_repairs_and_keeps_the_query(mend, step, reply):
     trial, asked = mend(step, BROKEN, [reply or Refusal("rejected", "no")])
     assert chain(trial) == [BROKEN]
     assert len(asked) == 1
@@ -123,7 +123,7 @@ def test_a_reply_without_another_query_ends_it_and_loses_nothing(mend, step, rep
         RIGHT,
     ],
 )
-def test_a_revision_in_any_dress(mend, reply):
+def test_a_revision_is_read_from_every_form_of_reply(mend, reply):
     trial, _ = mend(Reviser("test/model"), EMPTY, [reply])
     assert trial.candidate.sql == RIGHT
 
@@ -139,12 +139,12 @@ def test_a_revision_in_any_dress(mend, reply):
         f"First I had\n```sql\n{BROKEN}\n```\nbut it is\n```sql\n{RIGHT}\n```",
     ],
 )
-def test_a_refinement_in_any_dress(mend, reply):
+def test_a_refinement_is_read_from_every_form_of_reply(mend, reply):
     trial, _ = mend(Refiner("test/model"), BROKEN, [reply])
     assert trial.candidate.sql == RIGHT
 
 
-def test_a_sound_query_is_looked_at_where_that_is_asked_for(mend):
+def test_with_sound_a_query_with_rows_is_reviewed(mend):
     trial, asked = mend(Reviser("test/model", sound=True), OTHER, [RIGHT, RIGHT])
     assert chain(trial) == [OTHER, RIGHT]
     assert len(asked) == 2  # the second says that nothing is to be changed
@@ -170,7 +170,7 @@ def test_the_temperature_asked_for_is_sent_and_at_0_samples_share_their_calls(
 @pytest.mark.parametrize(
     ("step", "count"), [(Reviser, "revisions"), (Refiner, "tries"), (Fixer, "attempts")]
 )
-def test_nobody_mends_less_than_never(step, count):
+def test_a_negative_number_of_tries_is_refused(step, count):
     step("test/model", **{count: 0})
     with pytest.raises(BadInputError, match=f"^{count} is -1"):
         step("test/model", **{count: -1})

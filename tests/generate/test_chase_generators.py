@@ -17,7 +17,7 @@ STEPS = [
     QueryPlan("test/model"),
     SyntheticExamples("test/model", **NO_EXAMPLES),
 ]
-NAMES = ["direct", "direct", "divide_and_conquer", "query_plan", "online_examples"]
+NAMES = ["direct", "direct", "divide_and_conquer", "query_plan", "synthetic_examples"]
 
 PARTS = f"""**1. Divide and conquer**
 * Sub-question: which rows have four legs? `SELECT id FROM animal WHERE legs = 4`
@@ -47,7 +47,7 @@ REPLIES = [
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("reply", REPLIES)
-def test_the_query_of_a_reply_in_any_dress(ask, step, reply):
+def test_the_query_is_read_from_every_form_of_reply(ask, step, reply):
     (candidate,), _ = ask(step, reply)
     assert candidate.sql == SQL
     assert candidate.reasoning == reply
@@ -61,7 +61,7 @@ def test_a_reply_without_a_query_is_a_candidate_without_one(ask, step, reply):
 
 
 @pytest.mark.parametrize(("step", "name"), list(zip(STEPS, NAMES, strict=True)))
-def test_a_candidate_says_whose_it_is_and_which_call_made_it(ask, step, name):
+def test_a_candidate_names_its_generator_and_call(ask, step, name):
     (candidate,), asked = ask(step, SQL)
     assert (candidate.generator, candidate.sample, len(candidate.call_keys)) == (name, 0, 1)
     assert [request.prompt for request in asked] == [f"generate/{name}"]

@@ -8,11 +8,12 @@ import pytest
 
 from tests.generate.conftest import SQL
 from workbench.db.execute import Executor
-from workbench.generate.synthetic_examples import SyntheticExamples, read_examples
+from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
+from workbench.replies.examples import read_examples
 from workbench.store import Store
 from workbench.types import Context, Example, Question
 
@@ -42,8 +43,8 @@ REPLIES = [
 
 
 @pytest.mark.parametrize("reply", REPLIES)
-def test_whatever_is_whole_is_read(reply):
-    assert read_examples(reply) == [ONE, TWO]
+def test_complete_examples_are_read_from_every_form_of_reply(reply):
+    assert [Example(**row) for row in read_examples(reply)] == [ONE, TWO]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_it_asks_for_examples_by_feature_and_by_column_and_shows_them_all(zoo):
     assert [request.prompt for request in asked] == [
         "generate/examples_by_feature",
         "generate/examples_by_column",
-        "generate/online_examples",
+        "generate/synthetic_examples",
     ]
     assert candidate.sql == SQL
     shown = prompt_of(asked[2]).split("\n## Examples\n")[1]
@@ -109,7 +110,7 @@ def test_examples_are_written_once_for_all_samples(zoo):
     assert len(asked) == 2 + 7
 
 
-def test_what_does_not_run_finds_nothing_or_comes_twice_is_not_shown(zoo):
+def test_failing_empty_and_repeated_examples_are_not_shown(zoo):
     lines = [
         {"question": "Broken?", "sql": "SELECT gone FROM animal"},
         {"question": "Empty?", "sql": "SELECT name FROM animal WHERE legs = 9"},
@@ -124,7 +125,7 @@ def test_what_does_not_run_finds_nothing_or_comes_twice_is_not_shown(zoo):
     assert (ONE.question in shown) != ("Twice?" in shown)
 
 
-def test_no_more_are_shown_than_were_asked_for(zoo):
+def test_surplus_examples_are_not_shown(zoo):
     _, asked = zoo(one(by_feature=1, by_column=0), LINES)
     assert ONE.question in prompt_of(asked[-1])
     assert TWO.question not in prompt_of(asked[-1])
@@ -143,7 +144,7 @@ def test_the_second_half_is_about_the_columns_that_were_selected(zoo):
 
 
 @pytest.mark.parametrize("reply", ["no examples", Refusal("rejected", "no")])
-def test_without_a_single_example_the_question_is_still_asked(zoo, reply):
+def test_without_examples_the_question_is_still_asked(zoo, reply):
     (candidate,), asked = zoo(one(), reply, reply)
     assert candidate.sql == SQL
     assert "\n## Examples\n" not in prompt_of(asked[-1])

@@ -86,7 +86,7 @@ def harbour():
 @pytest.fixture
 def labels(tmp_path):
     """An empty store of labels."""
-    return LabelStore(tmp_path / "labels" / "of-mine.jsonl")
+    return LabelStore(tmp_path / "labels" / "of-mine.sqlite")
 
 
 @pytest.fixture(scope="session")

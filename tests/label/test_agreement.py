@@ -89,8 +89,8 @@ def given(make_case):
                 annotator=name,
                 automatic=name == "rule",
             )
-            for name, said in categories.items()
-            for number, category in enumerate(said)
+            for name, given in categories.items()
+            for number, category in enumerate(given)
             if category != "-"
         ]
 

@@ -199,9 +199,9 @@ def test_suggestions_are_compared_with_what_people_said(make_case, labels):
     kinds = open_taxonomy("MAC-SQL")
     cases = [make_case(f"SELECT vname, {number} FROM vessel") for number in range(3)]
     cases.append(make_case("SELECT imo FROM vessel LIMIT 3"))
-    said = ["Schema Linking Error", "Schema Linking Error", "Other", "Question Misunderstand"]
+    names = ["Schema Linking Error", "Schema Linking Error", "Other", "Question Misunderstand"]
     labels.add(
-        label_of(c, "MAC-SQL", name, annotator="me") for c, name in zip(cases, said, strict=True)
+        label_of(c, "MAC-SQL", name, annotator="me") for c, name in zip(cases, names, strict=True)
     )
     labels.add(automatic_labels(cases, kinds))
     kappa, table = against_labels(cases, labels.labels(taxonomy="MAC-SQL"), kinds)

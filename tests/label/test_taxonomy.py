@@ -70,7 +70,7 @@ def test_every_cause_leads_to_one_category_of_a_paper_at_most(name):
     assert {cause for cause in CAUSES if open_taxonomy(name).suggested(cause)} == set(given)
 
 
-def test_a_taxonomy_of_ones_own_can_be_as_short_as_its_names(tmp_path):
+def test_a_users_taxonomy_can_be_a_list_of_names(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("name: mine\ncategories: [wrong, {name: right, parts: [nearly]}]\n")
     found = open_taxonomy(str(path))
@@ -86,32 +86,58 @@ def test_a_taxonomy_of_ones_own_can_be_as_short_as_its_names(tmp_path):
     ("text", "what"),
     [
         ("name: [", "not YAML"),
-        ("- a\n- b", "must have fields such as name"),
-        ("name: mine", "must be a list of categories"),
-        ("name: mine\ncategories: [3]", "number 1 must have fields"),
-        ("name: 3\ncategories: [a]", "name must be a text, not 3"),
+        ("- a\n- b", "the file: expected fields such as name"),
+        ("name: mine", "categories: the field is missing"),
+        ("name: mine\ncategories: []", "categories: name at least one category"),
+        ("name: mine\ncategories: a", "categories: it must be a valid list, not 'a'"),
+        (
+            "name: mine\ncategories: [3]",
+            "categories, number 1: expected fields such as name, not 3",
+        ),
+        ("name: 3\ncategories: [a]", "name: it must be a valid string, not 3"),
         ("name: mine\ncategories: [a, a]", "'a' stands there twice"),
-        ("name: mine\ncategories: [{name: a, color: red}]", "no field 'color'"),
-        ("name: mine\ncategories: [{name: a, suggested_by: [luck]}]", "'luck' is none of"),
-        ("name: mine\ncategories: [{name: a, suggested_by: luck}]", "must be a list"),
-        ("name: mine\ncategories: [{name: a, parts: [{name: b, parts: [c]}]}]", "no field 'parts'"),
-        ("name: mine\ncategories: [a]\ncases: some", "cases is 'some'"),
-        ("name: mine\ncategories: [a]\nshare: 1/0", "share is '1/0'"),
-        ("name: mine\ncategories: [a]\nshare: 2", "share is 2"),
+        (
+            "name: mine\ncategories: [{name: a, color: red}]",
+            "number 1, color: no such field; there are name, meaning",
+        ),
+        (
+            "name: mine\ncategories: [{name: a, suggested_by: [luck]}]",
+            "suggested_by, number 1: it must be 'gold likely wrong', 'hint ignored'",
+        ),
+        (
+            "name: mine\ncategories: [{name: a, suggested_by: luck}]",
+            "suggested_by: it must be a valid list, not 'luck'",
+        ),
+        (
+            "name: mine\ncategories: [{name: a, parts: [{name: b, parts: [c]}]}]",
+            "parts: no such field; there are name, meaning, suggested_by, apart",
+        ),
+        (
+            "name: mine\ncategories: [a]\ncases: some",
+            "cases: it must be 'wrong', 'no correct candidate' or 'selection failed', not 'some'",
+        ),
+        ("name: mine\ncategories: [a]\nshare: 1/0", "share: it is not a valid fraction, not '1/0'"),
+        (
+            "name: mine\ncategories: [a]\nshare: 2",
+            "share: it must be less than or equal to 1, not 2",
+        ),
         ("name: mine\ncategories: [a, ' a ']", "'a' stands there twice"),
-        ("name: mine\ncategories: ['  ']", "name must be a text"),
-        ('name: mine\ncategories: ["a\\nb"]', "name must be one line"),
-        ('name: "mi\\nne"\ncategories: [a]', "name must be one line"),
+        ("name: mine\ncategories: ['  ']", "number 1, name: a name is one line of text, not '  '"),
+        ('name: mine\ncategories: ["a\\nb"]', "name: a name is one line of text, not"),
+        ('name: "mi\\nne"\ncategories: [a]', "name: a name is one line of text, not"),
         *(
-            (f"name: mine\ncategories: [{name}]", f"'{name}' is what a filter is called")
+            (f"name: mine\ncategories: [{name}]", f"'{name}' is the name of a filter")
             for name in (*FILTERS, "To do")
         ),
-        ("name: mine\ncategories: [{name: a, apart: maybe}]", "apart must be true or false"),
+        (
+            "name: mine\ncategories: [{name: a, apart: maybe}]",
+            "apart: it must be a valid boolean, not 'maybe'",
+        ),
         ("name: 2020-13-45\ncategories: [a]", "not YAML (month must be in 1..12)"),
         ("!!python/object/apply:os.getcwd []", "not YAML"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_one_line(tmp_path, text, what):
+def test_an_error_in_a_file_is_one_line_with_its_place(tmp_path, text, what):
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(BadInputError) as raised:

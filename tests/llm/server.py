@@ -1,7 +1,9 @@
 """A chat-completions server on loopback whose faults are scripted and whose bills are counted.
 
 `plan` holds what the next requests meet, in order of arrival; when it is empty, or for `"ok"`, a request
-is answered. `asked` counts requests, `paid` those that a real provider would charge for, each by body.
+is answered. A request that has one of the parameters that `refuses` names is refused with its message, in
+OpenAI's form. The replies speak OpenAI's chat completions, Anthropic's messages or Gemini's
+generateContent, by the path of the request. `asked` counts requests, `paid` those that a real provider would charge for, each by body.
 """
 
 import json
@@ -45,6 +47,8 @@ class Server:
         self.running = 0
         self.most_at_once = 0
         self.capacity = 10**6
+        self.refuses: dict[str, str] = {}
+        self.reasoning_tokens = 0
         self.closing = threading.Event()
         self.lock = threading.Lock()
         self._http = _Http(("127.0.0.1", 0), _Handler)
@@ -77,14 +81,46 @@ class _Http(ThreadingHTTPServer):
         """A client that went away is what some tests are about."""
 
 
+def asked_in(body: dict[str, Any]) -> str:
+    """The end of the last message, in any of the three protocols."""
+    if "contents" in body:
+        return str(body["contents"][-1]["parts"][-1]["text"])[-200:]
+    content = body["messages"][-1]["content"]
+    return str(content if isinstance(content, str) else content[-1]["text"])[-200:]
+
+
+def anthropic_reply(text: str) -> dict[str, Any]:
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 100, "output_tokens": 20},
+    }
+
+
+def gemini_reply(text: str) -> dict[str, Any]:
+    content = {"role": "model", "parts": [{"text": text}]}
+    return {
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {
+            "promptTokenCount": 100,
+            "candidatesTokenCount": 20,
+            "totalTokenCount": 120,
+        },
+    }
+
+
 def reply_to(body: dict[str, Any]) -> dict[str, Any]:
     """A plain answer; it repeats the last message, so that a test can tell answers apart."""
-    text = f"answer to: {body['messages'][-1]['content'][-200:]}"
+    text = f"answer to: {asked_in(body)}"
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1700000000,
-        "model": body["model"],
+        "model": body.get("model", ""),
         "choices": [
             {
                 "index": 0,
@@ -119,12 +155,27 @@ class _Handler(BaseHTTPRequestHandler):
             fault = script.plan.popleft() if script.plan else "ok"
             if fault == "ok" and script.running > script.capacity:
                 fault = "429"
+            if unsupported := next((name for name in script.refuses if name in body), ""):
+                fault = f"refuses {unsupported}"
         try:
+            if fault.startswith("refuses "):
+                self.refuse(unsupported)
+                return
             if fault not in ERRORS and fault not in {"429-after", "reset"}:
                 with script.lock:
                     script.paid[text] += 1
             script.closing.wait(script.seconds)
-            self.answer(fault, reply_to(body))
+            reply = reply_to(body)
+            if script.reasoning_tokens:
+                details = {"reasoning_tokens": script.reasoning_tokens}
+                reply["usage"]["completion_tokens_details"] = details
+                reply["usage"]["completion_tokens"] += script.reasoning_tokens
+            if self.path.endswith("/messages"):
+                self.send(200, json.dumps(anthropic_reply(f"answer to: {asked_in(body)}")).encode())
+            elif self.path.endswith(":generateContent"):
+                self.send(200, json.dumps(gemini_reply(f"answer to: {asked_in(body)}")).encode())
+            else:
+                self.answer(fault, reply)
         finally:
             with script.lock:
                 script.running -= 1
@@ -160,6 +211,15 @@ class _Handler(BaseHTTPRequestHandler):
             elif fault == "length":
                 choice["finish_reason"] = "length"
             self.send(200, json.dumps(reply).encode())
+
+    def refuse(self, parameter: str) -> None:
+        error = {
+            "message": self.server.script.refuses[parameter],
+            "type": "invalid_request_error",
+            "param": parameter,
+            "code": "unsupported_value",
+        }
+        self.send(400, json.dumps({"error": error}).encode())
 
     def error(self, fault: str, headers: dict[str, str]) -> None:
         status, code, message = ERRORS[fault]

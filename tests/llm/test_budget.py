@@ -50,20 +50,20 @@ def test_sums_say_what_they_leave_out() -> None:
     assert "2 calls paid: $0.5000 and 1 call of unknown price" in str(ledger)
 
 
-def test_what_was_paid_now_is_apart_from_what_the_cache_held(book: Store) -> None:
-    Client(book, send=Scripted(["one two"])).complete(ask("held"))
-    client = Client(book, send=Scripted(["one two three"]))
-    client.complete(ask("held"))
+def test_calls_paid_now_and_cached_answers_are_counted_apart(store: Store) -> None:
+    Client(store, send=Scripted(["one two"])).complete(ask("cached"))
+    client = Client(store, send=Scripted(["one two three"]))
+    client.complete(ask("cached"))
     client.complete(ask("new"))
     total = client.ledger.total()
     assert (total.calls, total.hits) == (1, 1)
-    assert (total.output_tokens, total.held_output_tokens) == (3, 2)
+    assert (total.output_tokens, total.cached_output_tokens) == (3, 2)
     assert total.cost == pytest.approx(cost(MODEL, Usage(1, 3)))
-    assert total.held_cost == pytest.approx(cost(MODEL, Usage(1, 2)))
+    assert total.cached_cost == pytest.approx(cost(MODEL, Usage(1, 2)))
 
 
-def test_calls_are_counted_by_prompt_question_system_and_model(book: Store) -> None:
-    client = Client(book, send=Scripted(otherwise="x"))
+def test_calls_are_counted_by_prompt_question_system_and_model(store: Store) -> None:
+    client = Client(store, send=Scripted(otherwise="x"))
     messages = ask().messages
     for number, (prompt, question, system) in enumerate(
         [("generate", "q1", "CHASE"), ("generate", "q2", "CHASE"), ("fix", "q2", "CHESS")]
@@ -85,35 +85,35 @@ def test_calls_are_counted_by_prompt_question_system_and_model(book: Store) -> N
     assert ledger.by("model")[MODEL] == ledger.total()
 
 
-def test_a_budget_is_never_exceeded_and_the_run_goes_on_when_it_is_raised(book: Store) -> None:
+def test_a_budget_is_never_exceeded_and_the_run_goes_on_when_it_is_raised(store: Store) -> None:
     requests = [ask(f"question {i}", max_tokens=100) for i in range(40)]
     each = most(requests[0])
     assert each is not None
     budget = Budget(each * 10)
-    client = Client(book, send=Scripted(otherwise="word " * 100), budget=budget)
-    with pytest.raises(BudgetError, match=r"budget of .* is reached.*of 40 answers are here"):
+    client = Client(store, send=Scripted(otherwise="word " * 100), budget=budget)
+    with pytest.raises(BudgetError, match=r"budget of .* is reached.*of 40 answers are cached"):
         client.complete_many(requests)
     assert 0 < budget.spent <= each * 10
-    kept = book.read("SELECT count(*) FROM calls")[0][0]
+    kept = store.read("SELECT count(*) FROM calls")[0][0]
     model = Scripted(otherwise="x")
-    Client(book, send=model, budget=Budget(each * 100)).complete_many(requests)
+    Client(store, send=model, budget=Budget(each * 100)).complete_many(requests)
     assert len(model.history) == 40 - kept
 
 
-def test_a_budget_may_be_a_number_of_calls(book: Store) -> None:
+def test_a_budget_may_be_a_number_of_calls(store: Store) -> None:
     model = Scripted(otherwise="x")
-    client = Client(book, send=model, budget=Budget(calls=7))
+    client = Client(store, send=model, budget=Budget(calls=7))
     with pytest.raises(BudgetError, match="budget of 7 calls"):
         client.complete_many([ask(f"question {i}") for i in range(40)])
     assert len(model.history) == 7
 
 
-def test_dollars_cannot_be_kept_to_where_no_price_is_known(book: Store) -> None:
-    client = Client(book, send=Scripted(), budget=Budget(1.0))
+def test_dollars_cannot_be_kept_to_where_no_price_is_known(store: Store) -> None:
+    client = Client(store, send=Scripted(), budget=Budget(1.0))
     with pytest.raises(BudgetError, match="no price is known for hosted_vllm/x"):
         client.complete(Request("p", "hosted_vllm/x", ask().messages))
 
 
-def test_hits_cost_no_budget(book: Store) -> None:
-    Client(book, send=Scripted(["x"])).complete(ask())
-    assert Client(book, budget=Budget(calls=0)).complete(ask()).text == "x"
+def test_hits_cost_no_budget(store: Store) -> None:
+    Client(store, send=Scripted(["x"])).complete(ask())
+    assert Client(store, budget=Budget(calls=0)).complete(ask()).text == "x"

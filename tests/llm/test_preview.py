@@ -15,27 +15,27 @@ from workbench.types import Request, Usage
 MODEL = ask().model
 
 
-def test_it_knows_what_is_held(book: Store) -> None:
+def test_cached_answers_are_counted(store: Store) -> None:
     requests = [ask(f"question {i}") for i in range(10)]
-    Client(book, send=Scripted(otherwise="x")).complete_many(requests[:4])
-    found = preview(Client(book), [*requests, requests[9]])
-    assert (found.requests, found.held, found.new) == (11, 5, 6)
-    assert "11 requests: 5 answers held, 6 calls to make" in str(found)
+    Client(store, send=Scripted(otherwise="x")).complete_many(requests[:4])
+    found = preview(Client(store), [*requests, requests[9]])
+    assert (found.requests, found.cached, found.new) == (11, 5, 6)
+    assert "11 requests: 5 cached, 6 calls to make" in str(found)
 
 
-def test_it_asks_nobody_and_changes_nothing(book: Store) -> None:
+def test_it_asks_nobody_and_changes_nothing(store: Store) -> None:
     model = Scripted()
-    client = Client(book, send=model)
+    client = Client(store, send=model)
     preview(client, [ask()])
     assert model.history == []
     assert str(client.ledger).startswith("0 calls paid")
 
 
-def test_what_earlier_calls_took_narrows_the_range(book: Store) -> None:
+def test_what_earlier_calls_took_narrows_the_range(store: Store) -> None:
     requests = [ask("word " * 100 + str(i), max_tokens=1000) for i in range(20)]
-    before = preview(Client(book), requests)
-    Client(book, send=Scripted(otherwise="one two three")).complete_many(requests[:10])
-    after = preview(Client(book), requests[10:])
+    before = preview(Client(store), requests)
+    Client(store, send=Scripted(otherwise="one two three")).complete_many(requests[:10])
+    after = preview(Client(store), requests[10:])
     exact = cost(MODEL, Usage(101, 3))
     assert exact is not None
     assert after.dollars[0] == pytest.approx(10 * exact, rel=0.05)
@@ -43,54 +43,54 @@ def test_what_earlier_calls_took_narrows_the_range(book: Store) -> None:
     assert before.dollars[1] > 5 * before.dollars[0]
 
 
-def test_a_limit_on_tokens_bounds_the_cost(book: Store) -> None:
-    small = preview(Client(book), [ask("x", max_tokens=10)])
-    large = preview(Client(book), [ask("x", max_tokens=1000)])
+def test_a_limit_on_tokens_bounds_the_cost(store: Store) -> None:
+    small = preview(Client(store), [ask("x", max_tokens=10)])
+    large = preview(Client(store), [ask("x", max_tokens=1000)])
     assert small.dollars[1] < large.dollars[1]
 
 
-def test_a_model_without_a_price_is_left_out_and_said(book: Store) -> None:
-    found = preview(Client(book), [Request("p", "hosted_vllm/x", ask().messages)])
+def test_a_model_without_a_price_is_left_out_and_said(store: Store) -> None:
+    found = preview(Client(store), [Request("p", "hosted_vllm/x", ask().messages)])
     assert found.unpriced == 1
     assert "1 call of unknown price" in str(found)
 
 
-def test_calls_that_depend_on_replies_come_as_an_estimate_that_says_so(book: Store) -> None:
-    found = preview(Client(book), [ask()], [Estimate("fix", MODEL, 50, 2000)])
+def test_calls_that_depend_on_replies_come_as_an_estimate_that_says_so(store: Store) -> None:
+    found = preview(Client(store), [ask()], [Estimate("fix", MODEL, 50, 2000)])
     assert (found.new, found.expected) == (1, 50)
     assert found.input_tokens[0] > 50 * 1000
     assert "about 50 more, whose prompts depend on replies: an estimate" in str(found)
 
 
-def test_nothing_to_ask_costs_nothing(book: Store) -> None:
-    found = preview(Client(book), [])
+def test_nothing_to_ask_costs_nothing(store: Store) -> None:
+    found = preview(Client(store), [])
     assert found.dollars == (0.0, 0.0)
     assert found.seconds == (0.0, 0.0)
 
 
-def test_a_file_holds_calls_as_they_will_be_sent(book: Store, tmp_path: Path) -> None:
-    client = Client(book, send=Scripted(otherwise="x"))
+def test_a_file_holds_calls_as_they_will_be_sent(store: Store, tmp_path: Path) -> None:
+    client = Client(store, send=Scripted(otherwise="x"))
     client.complete_many([ask("a"), ask("b")])
     path = tmp_path / "calls.jsonl"
     path.write_bytes(b"\n".join(orjson.dumps(ask(text)) for text in "abxy"))
     told = str(preview_file(client, path))
-    assert "4 requests: 2 answers held, 2 calls to make" in told
+    assert "4 requests: 2 cached, 2 calls to make" in told
 
 
 def test_a_file_holds_estimates_of_calls_that_depend_on_replies(
-    book: Store, tmp_path: Path
+    store: Store, tmp_path: Path
 ) -> None:
     path = tmp_path / "calls.jsonl"
     later = {"prompt": "fix", "model": MODEL, "calls": 300, "input_tokens": 1000}
     path.write_bytes(orjson.dumps(ask("a")) + b"\n" + orjson.dumps(later))
-    told = str(preview_file(Client(book), path))
-    assert "1 request: 0 answers held, 1 call to make" in told
+    told = str(preview_file(Client(store), path))
+    assert "1 request: 0 cached, 1 call to make" in told
     assert "about 300 more, whose prompts depend on replies: an estimate" in told
 
 
 @pytest.mark.parametrize("line", ["[]", "{", '{"prompt": "p"}', '{"calls": 1}', "3"])
-def test_a_line_that_is_neither_is_named(book: Store, tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_neither_is_named(store: Store, tmp_path: Path, line: str) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_bytes(orjson.dumps(ask("a")) + b"\n" + line.encode())
     with pytest.raises(BadInputError, match=r"line 2: .*expected a call .* or an estimate"):
-        preview_file(Client(book), path)
+        preview_file(Client(store), path)

@@ -5,29 +5,31 @@ from tests.llm.wire import ROOT
 
 OURS = """
 import sys
+from dataclasses import replace
 from pathlib import Path
-from litellm import Choices, CustomLLM, Message, ModelResponse
 from workbench.llm import provider
 from workbench.llm.budget import price
 from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Request
 
-class Echo(CustomLLM):
-    def completion(self, *args, **kwargs):
-        options = kwargs["optional_params"]
-        text = f"{kwargs['messages'][-1]['content']} {options['temperature']} {options['call_key']}"
-        message = Message(content=text, role="assistant")
-        return ModelResponse(choices=[Choices(message=message, finish_reason="stop")])
+def echo(request, seed):
+    text = f"{request.messages[-1]['content']} {request.parameters['temperature']} {seed}"
+    return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
 
-provider.register("echo", Echo)
-with Store(Path(sys.argv[1])) as book:
-    client = Client(book)
+provider.register("echo", echo)
+with Store(Path(sys.argv[1])) as store:
+    client = Client(store)
     request = Request("p", "echo/one", [{"role": "user", "content": "hello"}], {"temperature": 0.5})
     answer = client.complete(request)
-    assert answer.text == f"hello 0.5 {client.key(request)}", answer
+    again = client.ask_again(request)
+    other = client.complete(replace(request, sample=1))
+    assert answer.text.startswith("hello 0.5 seed:"), answer
+    assert again.text == answer.text, again
+    assert other.text != answer.text, other
     assert answer.cost == 0.0, answer
     assert price("echo/one").input == 0.0
+    assert "litellm" not in sys.modules
     print("ok")
 """
 
@@ -46,8 +48,8 @@ from tests.llm.wire import ask
 from workbench.llm.client import Client
 from workbench.store import Store
 
-with Server() as server, Store(Path(sys.argv[1])) as book:
-    print(Client(book, api_base=server.url).complete(ask()).text)
+with Server() as server, Store(Path(sys.argv[1])) as store:
+    print(Client(store, api_base=server.url).complete(ask()).text)
 """
 
 
@@ -64,10 +66,10 @@ from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Request
 
-with Store(Path(sys.argv[1])) as book:
+with Store(Path(sys.argv[1])) as store:
     message = {"role": "user", "content": "hello"}
     try:
-        Client(book).complete(Request("p", "nobody/one", (message,), {}))
+        Client(store).complete(Request("p", "nobody/one", (message,), {}))
     except ProviderError as error:
         print("stopped" if "nobody/one" in str(error) else error)
 """
@@ -77,7 +79,9 @@ def test_a_provider_that_nobody_knows_stops_the_run(tmp_path: object) -> None:
     assert run(UNKNOWN, f"{tmp_path}/lab.sqlite").splitlines()[-1] == "stopped"
 
 
-def test_a_provider_of_our_own_is_told_the_key_and_costs_nothing(tmp_path: object) -> None:
+def test_a_provider_of_our_own_is_given_a_seed_for_each_sample_and_costs_nothing(
+    tmp_path: object,
+) -> None:
     assert run(OURS, f"{tmp_path}/lab.sqlite") == "ok\n"
 
 
@@ -89,7 +93,6 @@ THREADS = """
 import sys, threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from litellm import Choices, CustomLLM, Message, ModelResponse
 from workbench.llm import provider
 from workbench.llm.client import Client
 from workbench.store import Store
@@ -97,18 +100,16 @@ from workbench.types import Request
 
 inside = []
 
-class Alone(CustomLLM):
-    def completion(self, *args, **kwargs):
-        inside.append(1)
-        threading.Event().wait(0.02)
-        text = str(len(inside))
-        inside.pop()
-        message = Message(content=text, role="assistant")
-        return ModelResponse(choices=[Choices(message=message, finish_reason="stop")])
+def alone(request, seed):
+    inside.append(1)
+    threading.Event().wait(0.02)
+    text = str(len(inside))
+    inside.pop()
+    return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
 
-provider.register("alone", Alone)
-with Store(Path(sys.argv[1])) as book:
-    client = Client(book)
+provider.register("alone", alone)
+with Store(Path(sys.argv[1])) as store:
+    client = Client(store)
     asks = [Request("p", "alone/one", [{"role": "user", "content": str(n)}]) for n in range(8)]
     with ThreadPoolExecutor(8) as threads:
         print({answer.text for answer in threads.map(client.complete, asks)})

@@ -18,7 +18,7 @@ from workbench.store import Store
 
 @pytest.mark.usefixtures("litellm")
 def test_a_key_reaches_the_provider_and_no_file_log_or_error(
-    book: Store,
+    store: Store,
     tmp_path: Path,
     server: Server,
     caplog: pytest.LogCaptureFixture,
@@ -27,13 +27,13 @@ def test_a_key_reaches_the_provider_and_no_file_log_or_error(
     caplog.set_level(logging.DEBUG)
     address = server.url.replace("//", f"//user:{CANARY}@") + f"?api_key={CANARY}"
     server.plan.extend(["ok", "400", "500", "ok", "401"])
-    client = Client(book, api_base=server.url, retries=1)
+    client = Client(store, api_base=server.url, retries=1)
     answers = [client.complete(ask(f"question {i}")) for i in range(3)]
     with pytest.raises(ProviderError) as raised:
         client.complete(ask("the last"))
-    Client(book, send=Scripted(["x"]), api_base=address).complete(ask())
-    transfer.export(book, tmp_path / "bundle.jsonl")
-    book.backup(tmp_path / "copy.sqlite")
+    Client(store, send=Scripted(["x"]), api_base=address).complete(ask())
+    transfer.export(store, tmp_path / "bundle.jsonl")
+    store.backup(tmp_path / "copy.sqlite")
     assert server.headers[0]["Authorization"] == f"Bearer {CANARY}"
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert {"lab.sqlite", "lab.sqlite-wal", "bundle.jsonl"} <= {file.name for file in files}
@@ -43,9 +43,9 @@ def test_a_key_reaches_the_provider_and_no_file_log_or_error(
     assert CANARY not in captured.out + captured.err
 
 
-def test_what_a_provider_says_of_a_key_is_put_out_of_sight(book: Store) -> None:
+def test_what_a_provider_says_of_a_key_is_put_out_of_sight(store: Store) -> None:
     said = f"Incorrect API key provided: {CANARY}"
-    answer = Client(book, send=Scripted([Refusal("rejected", said)])).complete(ask())
+    answer = Client(store, send=Scripted([Refusal("rejected", said)])).complete(ask())
     assert answer.error == "Incorrect API key provided: ***"
 
 

@@ -17,9 +17,9 @@ REQUESTS = [ask(f"{SCHEMA}Question {i}\n— ü 😀 '\"", temperature=0.5) for i
 
 
 @pytest.fixture
-def filled(book: Store) -> Store:
-    Client(book, send=Scripted(otherwise="SELECT 1\n-- é")).complete_many(REQUESTS)
-    return book
+def filled(store: Store) -> Store:
+    Client(store, send=Scripted(otherwise="SELECT 1\n-- é")).complete_many(REQUESTS)
+    return store
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def test_importing_twice_adds_nothing(filled: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda line: line.replace(b"Question", b"Frage"), "its key does not fit"),
-        (lambda line: line[:100], "no exported call"),
-        (lambda _: b"{}\n", "no exported call"),
+        (lambda line: line.replace(b"Question", b"Frage"), "so its key is wrong"),
+        (lambda line: line[:100], "not an exported call"),
+        (lambda _: b"{}\n", "not an exported call"),
     ],
 )
 def test_a_changed_line_is_named_and_nothing_is_imported(
@@ -94,22 +94,22 @@ def test_merging_adds_what_is_missing_and_keeps_ours(filled: Store, other: Store
     assert Client(filled).complete(REQUESTS[0]).text == "SELECT 1\n-- é"
 
 
-def test_a_book_in_use_is_merged_with_what_its_log_holds(filled: Store, other: Store) -> None:
+def test_a_cache_file_in_use_is_merged_with_what_its_log_holds(filled: Store, other: Store) -> None:
     assert filled.path.with_name("lab.sqlite-wal").stat().st_size > 0
     assert transfer.merge(other, filled.path).new == 30
     assert transfer.verify(other) == []
 
 
-def test_a_copy_of_a_book_in_use_is_complete(filled: Store, tmp_path: Path) -> None:
+def test_a_copy_of_a_cache_file_in_use_is_complete(filled: Store, tmp_path: Path) -> None:
     filled.backup(tmp_path / "copy.sqlite")
     with Store(tmp_path / "copy.sqlite") as copy:
         assert list(transfer.calls(copy)) == list(transfer.calls(filled))
 
 
-def test_stats_count_by_prompt_and_model(book: Store) -> None:
-    client = Client(book, send=Scripted(otherwise="one two"))
+def test_stats_count_by_prompt_and_model(store: Store) -> None:
+    client = Client(store, send=Scripted(otherwise="one two"))
     client.complete_many([ask("a"), ask("b"), ask("c", prompt="fix")])
-    records = {record["prompt"]: record for record in transfer.stats(book)}
+    records = {record["prompt"]: record for record in transfer.stats(store)}
     assert {name: record["calls"] for name, record in records.items()} == {"p": 2, "fix": 1}
     assert records["p"]["output_tokens"] == 4
 
@@ -124,13 +124,13 @@ def test_stats_count_by_prompt_and_model(book: Store) -> None:
         (Select(before=0.0), {"p", "fix"}),
     ],
 )
-def test_pruning_deletes_what_was_chosen(book: Store, select: Select, left: set[str]) -> None:
-    client = Client(book, send=Scripted(otherwise="x"))
+def test_pruning_deletes_what_was_chosen(store: Store, select: Select, left: set[str]) -> None:
+    client = Client(store, send=Scripted(otherwise="x"))
     client.complete_many([ask(SCHEMA + "a"), ask(SCHEMA + "b", prompt="fix")])
-    transfer.prune(book, select)
-    assert {name for (name,) in book.read("SELECT prompt FROM calls")} == left
-    assert transfer.verify(book) == []
-    assert bool(book.read("SELECT * FROM texts")) == bool(left)
+    transfer.prune(store, select)
+    assert {name for (name,) in store.read("SELECT prompt FROM calls")} == left
+    assert transfer.verify(store) == []
+    assert bool(store.read("SELECT * FROM texts")) == bool(left)
 
 
 def test_pruning_dry_only_counts(filled: Store) -> None:
@@ -149,7 +149,7 @@ def test_pruning_everything_by_leaving_the_choice_out_is_refused(filled: Store) 
         ("UPDATE texts SET text = text || ' '", "was changed"),
         ("DELETE FROM texts", "is missing"),
         ("UPDATE calls SET parameters = '{}'", "its request was changed"),
-        ("UPDATE calls SET reply = '{'", "is no JSON"),
+        ("UPDATE calls SET reply = '{'", "is not JSON"),
     ],
 )
 def test_verify_names_what_is_wrong(filled: Store, damage: str, said: str) -> None:
@@ -159,15 +159,15 @@ def test_verify_names_what_is_wrong(filled: Store, damage: str, said: str) -> No
     assert any(said in line for line in transfer.verify(filled))
 
 
-def test_calls_are_read_by_the_thousand(book: Store) -> None:
-    cache = Cache(book)
-    Client(book, send=Scripted(["x"])).complete(ask())
-    (one,) = transfer.calls(book)
-    with book.write() as connection:
+def test_calls_are_read_by_the_thousand(store: Store) -> None:
+    cache = Cache(store)
+    Client(store, send=Scripted(["x"])).complete(ask())
+    (one,) = transfer.calls(store)
+    with store.write() as connection:
         for i in range(1200):
             transfer.insert(connection, type(one)(f"call:{i:04d}", *astuple(one)[1:]))
     assert cache.get("call:0007") is not None
-    assert len(list(transfer.calls(book))) == 1201
+    assert len(list(transfer.calls(store))) == 1201
 
 
 def astuple(call: object) -> tuple[object, ...]:

@@ -46,12 +46,12 @@ from pathlib import Path
 from tests.llm.wire import ask, send
 from workbench.llm.client import Client
 from workbench.store import Store
-book = Store(Path(sys.argv[1]))
-client = Client(book, send=send, api_base=sys.argv[2], at_once=8)
+store = Store(Path(sys.argv[1]))
+client = Client(store, send=send, api_base=sys.argv[2], at_once=8)
 """
 
 
 def python(script: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
-    """A fresh process that runs the script with a client for (book, url)."""
+    """A fresh process that runs the script with a client for (store, url)."""
     command = [sys.executable, "-c", START + script, *map(str, arguments)]
     return subprocess.Popen(command, cwd=ROOT, text=True, **options)

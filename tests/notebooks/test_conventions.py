@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import workbench as wb
 from workbench.experiment.notebooks import check_parameters
 from workbench.study.settings import load_experiment
 
@@ -96,8 +97,8 @@ def test_it_holds_no_sql_and_no_prompt(notebook):
 def test_its_cells_are_short(notebook):
     for cell, tree in zip([c for c in notebook.cells if c.cell_type == "code"], code(notebook), strict=True):  # fmt: skip
         imports = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
-        told = sum(bool(line.strip()) for line in cell.source.splitlines())
-        assert told - sum(n.end_lineno - n.lineno + 1 for n in imports) <= LINES, cell.source
+        lines = sum(bool(line.strip()) for line in cell.source.splitlines())
+        assert lines - sum(n.end_lineno - n.lineno + 1 for n in imports) <= LINES, cell.source
         assert max(map(len, cell.source.splitlines())) <= 125, cell.source
 
 
@@ -133,6 +134,26 @@ def test_imports_stand_first(notebook):
     are = [isinstance(node, kinds) for node in first.body]
     assert are == sorted(are, reverse=True)
     assert not [n for tree in others for n in ast.walk(tree) if isinstance(n, kinds)]
+
+
+def test_it_opens_with_at_most_three_import_lines_and_takes_ours_from_the_front_door(notebook):
+    lines = [
+        line
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for line in cell.source.splitlines()
+        if re.match(r"\s*(import|from) ", line)
+    ]
+    assert len(lines) <= 3
+    assert [line for line in lines if "workbench" in line] == ["import workbench as wb"]
+
+
+def test_every_name_that_it_takes_from_the_front_door_is_there(notebook):
+    for node in nodes(notebook, ast.Attribute):
+        if isinstance(node.value, ast.Name) and node.value.id == "wb":
+            assert hasattr(wb, node.attr), node.attr
+        elif isinstance(node.value, ast.Attribute) and ast.unparse(node.value.value) == "wb":
+            assert hasattr(getattr(wb, node.value.attr), node.attr), ast.unparse(node)
 
 
 def test_it_names_no_place_of_one_machine_and_nothing_on_a_network(notebook):

@@ -1,6 +1,6 @@
-"""Every notebook of the embedded experiment runs, on a handful of questions; what it leaves behind can be read.
+"""Every notebook of the embedded experiment runs on a few questions, and its figures and tables can be read.
 
-They run as `workbench reproduce` runs them, two at a time in one home, so that they share their runs.
+The notebooks run as in `workbench reproduce`: two at a time in one WORKBENCH_HOME, so that they share runs.
 """
 
 import json
@@ -17,17 +17,19 @@ from workbench.store import Store
 from workbench.study.settings import load_experiment
 from workbench.study.trace import trace
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).parents[2]
 EMBEDDED = load_experiment(str(CHECKOUT / "experiments" / "embedded.yaml"))
 LIMIT = 4
 NO_QUESTIONS = {"chase_figure_25", "mac_figure_6_shares"}
-"""Where n counts something else: queries, all labels."""
+"""Figures whose column `n` counts queries or labels, and not questions."""
 SMALL = {
     "sweep": 2,
     "sizes": [100],
     "counts": [2, 5],
 }
-"""What a parameter of that name is here: those that cost more than the questions alone."""
+"""Small values for the parameters that cost more than the number of questions does."""
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +37,9 @@ def jobs(tmp_path_factory):
     """All notebooks by name, after they ran; the figures' folder."""
     folder = tmp_path_factory.mktemp("small")
     notebooks = {}
-    for name, told in EMBEDDED.notebooks.items():
+    for name, parameters in EMBEDDED.notebooks.items():
         known = parameters_of(CHECKOUT / "notebooks" / f"{name}.ipynb")
-        notebooks[name] = told | {key: value for key, value in SMALL.items() if key in known}
+        notebooks[name] = parameters | {key: value for key, value in SMALL.items() if key in known}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder / "home"))
         ready = plan(replace(EMBEDDED, notebooks=notebooks), limit=LIMIT)
@@ -52,11 +54,11 @@ def test_a_notebook_runs_and_leaves_what_it_saved(name, jobs):
     saved = sorted({line["saved"] for line in job.seen if "saved" in line})
     assert saved
     for one in saved:
-        told = json.loads((figures / f"{one}.json").read_bytes())
-        assert told["name"] == one
-        assert told["stamp"]
+        record = json.loads((figures / f"{one}.json").read_bytes())
+        assert record["name"] == one
+        assert record["stamp"]
         kinds = {"figure": (".svg", ".png"), "table": (".html", ".md")}
-        assert all((figures / f"{one}{end}").stat().st_size for end in kinds[told["kind"]])
+        assert all((figures / f"{one}{end}").stat().st_size for end in kinds[record["kind"]])
         assert len(pd.read_csv(figures / f"{one}.csv").columns)
     assert any(json.loads((figures / f"{one}.json").read_bytes())["claims"] for one in saved)
 

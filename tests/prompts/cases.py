@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from workbench.db.context_text import (
+from workbench.db.text.context_text import (
     column_text,
     context_data,
     examples_text,
     result_text,
     with_values,
 )
-from workbench.db.schema_text import mac_sql_text
+from workbench.db.text.schema_text import mac_sql_text
 from workbench.prompts.prompt import load
 from workbench.types import (
     Column,
@@ -98,7 +98,7 @@ CASES = {
     "generate/direct think": FIVE | {"think": True},
     "generate/divide_and_conquer": FIVE,
     "generate/query_plan": FIVE,
-    "generate/online_examples": FIVE | {"examples": examples_text(CONTEXT.examples)},
+    "generate/synthetic_examples": FIVE | {"examples": examples_text(CONTEXT.examples)},
     "generate/chess_candidate": context_data(
         replace(CONTEXT, schema=with_values(LIFTS, CONTEXT.values), values=())
     ),

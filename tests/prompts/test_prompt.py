@@ -62,7 +62,7 @@ class TestWhichFileIsRead:
             load(name)
 
     def test_a_folder_that_is_not_there_is_an_error(self, tmp_path):
-        with pytest.raises(BadInputError, match="is no folder"):
+        with pytest.raises(BadInputError, match="is not a folder"):
             load("generate/direct", tmp_path / "missing")
 
     def test_an_edit_counts_at_once_and_changes_the_fingerprint(self, tmp_path):

@@ -8,10 +8,10 @@ from contextlib import closing
 import pytest
 
 from tests.prompts.cases import CASES, messages
-from workbench.db.context_text import result_text
-from workbench.db.plan import PlanRow, tell
-from workbench.db.sql.reply import extract_sql
+from workbench.db.text.context_text import result_text
+from workbench.db.text.plan import PlanRow, tell
 from workbench.prompts.prompt import split_sections
+from workbench.replies.sql import read_sql
 from workbench.types import Execution
 
 DEMO = """
@@ -31,7 +31,7 @@ INSERT INTO piece VALUES (1, 1, 1, 'bowl', 'ST', 'celadon', 820, 'S'),
     (4, 2, 2, 'bowl', 'EW', 'celadon', 600, 'S'), (5, 3, 2, 'jar', 'PC', 'celadon', 300, 'C'),
     (6, 1, 3, 'jar', 'ST', 'celadon', 900, 'S');
 INSERT INTO room VALUES (1, 'The Vault', 'Linz', 3), (2, 'Signal Lost', 'Graz', 5);
-INSERT INTO attempt VALUES (1, 1, 'Owls', 52, 1), (2, 2, 'Owls', 75, 1), (3, 2, 'Red Door', NULL, 0);
+INSERT INTO attempt VALUES (1, 1, 'Owls', 52, 1), (2, 2, 'Owls', 75, 1), (3, 2, 'Red ConnectionCache', NULL, 0);
 """
 
 
@@ -72,7 +72,7 @@ class TestWorkedExamplesAreTrue:
     )
     def test_every_query_of_an_answer_runs(self, demo, name):
         answers = [example["Answer"] for example in worked(name)]
-        queries = [q for a in answers for q in fenced(a) or [extract_sql(a).sql]]
+        queries = [q for a in answers for q in fenced(a) or [read_sql(a).sql]]
         assert len(queries) >= len(answers)
         for query in queries:
             demo.execute(query)

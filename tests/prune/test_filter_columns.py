@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from workbench.llm.provider import Refusal
-from workbench.prune.filter_columns import FilterColumns, relevant
+from workbench.prune.filter_columns import FilterColumns
+from workbench.replies.relevance import read_relevance
 from workbench.types import ValueMatch
 
 STEP = FilterColumns("test/model")
@@ -19,7 +20,7 @@ def columns(bank):
     ]
 
 
-def test_every_column_is_asked_about_but_the_keys(bank):
+def test_the_model_is_asked_about_every_column_except_keys(bank):
     bank.cut(STEP, otherwise=YES)
     asked = columns(bank)
     assert {"client.sex", "client.born", "`Account Book`.`opened on`", "note.text"} <= set(asked)
@@ -27,7 +28,7 @@ def test_every_column_is_asked_about_but_the_keys(bank):
     assert len(asked) == 15
 
 
-def test_what_is_relevant_stays_and_all_keys_with_their_tables(bank):
+def test_relevant_columns_and_all_keys_stay(bank):
     left = bank.cut(STEP, YES, otherwise=NO)
     assert left == {
         "client": ["client_id", "sex", "district_id"],
@@ -36,14 +37,14 @@ def test_what_is_relevant_stays_and_all_keys_with_their_tables(bank):
     }
 
 
-def test_a_value_that_was_found_is_shown(bank):
+def test_retrieved_values_are_shown(bank):
     found = replace(bank.context, values=(ValueMatch("client", "sex", "F", "women", 0.2, 0.7),))
     bank.cut(STEP, otherwise=YES, context=found)
     assert "Column: client.sex\nExamples: 'F'\n" in bank.asked[0].messages[1]["content"]
 
 
 def test_calls_that_fail_keep_their_columns(bank):
-    assert bank.cut(STEP, *[Refusal("rejected", "no")] * 15) == bank.whole
+    assert bank.cut(STEP, *[Refusal("server", "no")] * 15) == bank.whole
 
 
 @pytest.mark.parametrize(
@@ -72,8 +73,8 @@ def test_calls_that_fail_keep_their_columns(bank):
         '{"reasoning": "...", "is_relevant": false}',
     ],
 )
-def test_a_no_in_any_dress(reply):
-    assert not relevant(reply)
+def test_every_wording_of_no_drops_the_column(reply):
+    assert read_relevance(reply) is False
 
 
 @pytest.mark.parametrize(
@@ -103,5 +104,5 @@ def test_a_no_in_any_dress(reply):
         '{"reasoning": "not relevant by its name, the answer: no one kn',
     ],
 )
-def test_whatever_else_keeps_the_column(reply):
-    assert relevant(reply)
+def test_any_other_reply_keeps_the_column(reply):
+    assert read_relevance(reply) is not False

@@ -56,17 +56,17 @@ def test_what_a_reply_means(bank, reply):
         "You need the client table and district, not note.",
     ],
 )
-def test_a_reply_that_names_no_table_cuts_nothing(bank, reply):
+def test_a_reply_without_tables_leaves_the_schema_unchanged(bank, reply):
     assert bank.cut(STEP, reply) == bank.whole
 
 
-def test_a_call_that_fails_cuts_nothing(bank):
+def test_a_failed_call_leaves_the_schema_unchanged(bank):
     from workbench.llm.provider import Refusal
 
     assert bank.cut(STEP, Refusal("rejected", "too long")) == bank.whole
 
 
-def test_a_table_that_stays_is_whole(bank):
+def test_a_table_that_stays_keeps_all_its_columns(bank):
     assert bank.cut(STEP, '{"tables": ["client"]}') == {"client": bank.whole["client"]}
 
 

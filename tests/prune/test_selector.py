@@ -67,7 +67,7 @@ def test_what_a_reply_means(bank, reply):
         '{"client": "perhaps"}',
     ],
 )
-def test_a_reply_that_decides_nothing_or_drops_everything_cuts_nothing(bank, reply):
+def test_a_reply_that_decides_nothing_or_drops_all_leaves_the_schema_unchanged(bank, reply):
     assert bank.cut(STEP, reply) == bank.whole
 
 
@@ -99,7 +99,7 @@ def test_a_small_table_is_never_cut(bank):
     assert bank.cut(STEP, '{"client": ["sex"]}')["client"] == bank.whole["client"]
 
 
-def test_three_tables_stay_and_those_come_back_that_are_joined(bank):
+def test_at_least_three_tables_stay_joined_ones_first(bank):
     reply = '{"client": "drop_all", "district": "keep_all", "Account Book": "drop_all", "note": "drop_all"}'  # fmt: skip
     assert list(bank.cut(STEP, reply)) == ["client", "district", "Account Book"]
     assert list(bank.cut(Selector("test/model", mean_columns=4, least_tables=1), reply)) == [
@@ -139,6 +139,6 @@ def test_the_temperature_asked_for_is_the_one_sent(bank):
 @pytest.mark.parametrize(
     "wrong", [{"top": 0}, {"whole": -1}, {"most_columns": -1}, {"least_tables": -1}]
 )
-def test_thresholds_that_cannot_be_are_refused_at_once(wrong):
+def test_impossible_thresholds_are_refused(wrong):
     with pytest.raises(BadInputError, match=f"^{next(iter(wrong))} is "):
         Selector("test/model", **wrong)

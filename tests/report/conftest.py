@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-GENERATORS = ("divide_and_conquer", "query_plan", "online_examples")
+GENERATORS = ("divide_and_conquer", "query_plan", "synthetic_examples")
 DATABASES = ("clinic", "harbour", "cinema")
 
 
@@ -38,14 +38,14 @@ def make_trials(generators=GENERATORS, databases=DATABASES, samples=3, right=Non
 def make_questions(systems=("chase_sql", "MAC-SQL"), databases=DATABASES, right=None, each=12):
     """What each system answered: every third question is lost by the choice, every fifth has no right one."""
     rows = []
-    for place, system in enumerate(systems):
+    for index, system in enumerate(systems):
         for db_id in databases:
             for number in range(each):
                 oracle = number % 5 > 0 if right is None else right
-                correct = oracle and (number + place) % 3 > 0 if right is None else right
+                correct = oracle and (number + index) % 3 > 0 if right is None else right
                 rows.append(
                     {
-                        "run": f"run{place}",
+                        "run": f"run{index}",
                         "system": system,
                         "question_id": f"{db_id}/{number}",
                         "db_id": db_id,
@@ -96,8 +96,8 @@ def faults_of(figure):
         if text.get_fontsize() < 6.5
     ]
     level = [(text, box) for text, box in shown if text.get_rotation() in {0.0, 90.0}]
-    for place, (one, box) in enumerate(level):
-        for other, there in level[place + 1 :]:
+    for index, (one, box) in enumerate(level):
+        for other, there in level[index + 1 :]:
             wide = min(box.x1, there.x1) - max(box.x0, there.x0)
             high = min(box.y1, there.y1) - max(box.y0, there.y0)
             if wide > 1 and high > 3:  # pixels; a box is a little higher than its letters

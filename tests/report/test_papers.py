@@ -1,10 +1,13 @@
 """The papers' numbers: all there, well formed, and adding up where the papers say that they do."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from workbench.errors import BadInputError
 from workbench.label.taxonomy import open_taxonomy
-from workbench.report.papers import ALL, published
+from workbench.report.papers import all_published, published, read_paper
 
 TABLES = {"CHASE-SQL": 9, "CHESS": 8, "MAC-SQL": 4}
 FIGURES = {
@@ -17,6 +20,10 @@ NAMED = [
     *((paper, f"figure {n}") for paper, names in FIGURES.items() for n in names),
     ("CHESS", "section 4.2.1"),
 ]
+ALL = all_published()
+SNAPSHOT = Path(__file__).with_name(
+    "published_numbers.jsonl"
+)  # each table, as checked against its PDF
 every = pytest.mark.parametrize("one", ALL, ids=lambda one: f"{one.paper} {one.source}")
 
 
@@ -28,10 +35,21 @@ def test_every_table_and_quoted_figure_is_there_once():
     assert sorted((one.paper, one.source) for one in ALL) == sorted(NAMED)
 
 
+def test_the_numbers_are_those_that_were_checked_against_the_papers():
+    checked = [json.loads(line) for line in SNAPSHOT.read_text().splitlines()]
+    for published_, expected in zip(ALL, checked, strict=True):
+        columns, rows = expected.pop("columns"), expected.pop("rows")
+        frame = published_.frame()
+        assert list(frame.columns) == ["label", *columns]
+        ours = [[published_.ours.get(name, name), *cells] for name, *cells in published_.rows]
+        assert json.dumps(ours) == json.dumps(rows)  # 35 is a count, 35.0 a measure
+        assert {name: getattr(published_, name) for name in expected} == expected
+
+
 @every
 def test_each_row_has_a_label_of_its_own_and_a_cell_for_every_column(one):
     assert {len(row) for row in one.rows} == {1 + len(one.columns)}
-    labels = [row[0] for row in one.rows]
+    labels = one.frame()["label"].tolist()
     assert all(isinstance(label, str) and label for label in labels)
     assert len(set(labels)) == len(labels)
 
@@ -106,7 +124,7 @@ def test_each_generator_solves_as_many_as_the_order_of_oracles_has_it_at_the_low
 )
 def test_causes_of_errors_are_called_as_their_categories_are(paper, source, taxonomy):
     categories = {one.name.casefold() for one in open_taxonomy(taxonomy).categories}
-    assert {row[0].casefold() for row in published(paper, source).rows} <= categories
+    assert {label.casefold() for label in published(paper, source).frame()["label"]} <= categories
 
 
 def test_where_a_text_gives_the_order_alone_each_rank_is_there_once():
@@ -132,13 +150,44 @@ def test_paper_and_source_are_found_in_any_case():
 
 
 @pytest.mark.parametrize(
-    ("paper", "source", "told"),
+    ("paper", "source", "message"),
     [
         ("DIN-SQL", "table 1", "no numbers of a paper 'DIN-SQL'; there are those of CHASE-SQL, CHESS, MAC-SQL"),
         ("MAC-SQL", "table 9", "no numbers of 'table 9' in MAC-SQL; there are table 1, table 2, table 3, table 4, figure 6"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_told_in_one_line_with_what_is(paper, source, told):
+def test_an_unknown_paper_or_table_is_an_error_that_lists_the_known_ones(paper, source, message):
     with pytest.raises(BadInputError) as caught:
         published(paper, source)
-    assert str(caught.value) == told
+    assert str(caught.value) == message
+
+
+TABLE = """
+paper: ours
+tables:
+  - {source: table 1, title: t, benchmark: b, metric: EX, n: 3, model: m, columns: [EX], rows: [[a, 1.5]]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "message"),
+    [
+        ("[[a, 1.5]]", "[[a, 1.5, 2]]", "table 1: row 'a' does not have 1 cells"),
+        ("[[a, 1.5]]", "[[a, 1], [a, 2]]", "table 1: two rows have the same name"),
+        ("[[a, 1.5]]", "[[a, 1]], ours: {b: c}", "table 1: `ours` names 'b', which is no row"),
+        ("n: 3", "n: many", "table 1: n: Input should be a valid integer, unable to parse string as an integer"),
+        ("model: m", "modle: m", "table 1: model: Field required"),
+        ("- {source", "- 3\n  - {source", "entry 1: not a mapping"),
+        ("tables:", "table:", "expected `paper` and a list `tables`"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_file_is_one_line_that_names_the_table(tmp_path, written, instead, message):
+    path = tmp_path / "ours.yaml"
+    path.write_text(TABLE)
+    (table,) = read_paper(path)
+    assert table.frame().to_dict("records") == [{"label": "a", "EX": 1.5}]
+    path.write_text(TABLE.replace(written, instead))
+    with pytest.raises(BadInputError) as caught:
+        read_paper(path)
+    assert str(caught.value).endswith(message)
+    assert "\n" not in str(caught.value)

@@ -8,8 +8,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from workbench.report.display import DISPLAYS, install
-from workbench.report.records import context_html, execution_html, schema_html, trial_html
-from workbench.report.selections import matrix, pool_html
+from workbench.report.display.records import context_html, execution_html, schema_html, trial_html
+from workbench.report.display.selections import matrix, pool_html
 from workbench.types import (
     Candidate,
     Column,
@@ -59,34 +59,34 @@ SELECTION = Selection(
 
 
 def test_an_execution_shows_rows_as_sql_writes_them():
-    told = execution_html(ROWS)
-    assert "2 rows" in told
-    assert "<td>NULL</td>" in told
+    page = execution_html(ROWS)
+    assert "2 rows" in page
+    assert "<td>NULL</td>" in page
     assert "Error: no such column: legs" in execution_html(FAILED)
 
 
 def test_a_wide_or_long_result_says_what_is_left_out():
     wide = Execution("ok", tuple("abcdefghijklmnop"), ((0,) * 16,) * 50, 50, "x", truncated=True)
-    told = execution_html(wide)
-    assert "50 rows, 20 shown, cut short at the limit" in told
-    assert "and 8 more columns" in told
+    page = execution_html(wide)
+    assert "50 rows, 20 shown, cut short at the limit" in page
+    assert "and 8 more columns" in page
 
 
 def test_a_trial_shows_its_history_and_the_reply():
-    told = trial_html(SELECTION.trials[1])
-    assert "Candidate of query_plan, sample 0" in told
-    assert "1 before: what it was repaired from" in told
-    assert "SELECT legs" in told
-    assert "because" in told
+    page = trial_html(SELECTION.trials[1])
+    assert "Candidate of query_plan, sample 0" in page
+    assert "1 before: what it was repaired from" in page
+    assert "SELECT legs" in page
+    assert "because" in page
     assert "not run" in trial_html(trial("", None))
 
 
 def test_a_schema_shows_keys_descriptions_and_what_was_skipped():
-    told = schema_html(SCHEMA)
-    assert "primary key" in told
-    assert "→ animal.id" in told
-    assert "its number" in told
-    assert "Not read: view broken: no such table" in told
+    page = schema_html(SCHEMA)
+    assert "primary key" in page
+    assert "→ animal.id" in page
+    assert "its number" in page
+    assert "Not read: view broken: no such table" in page
 
 
 def test_a_context_shows_what_was_found():
@@ -98,31 +98,31 @@ def test_a_context_shows_what_was_found():
         (),
         (Example("Q?", "SELECT 9"),),
     )
-    told = context_html(context)
-    assert "How many?" in told
-    assert "Values found: 1" in told
-    assert "<td>animal.id</td><td>ant</td><td>ants</td><td>0.80</td>" in told
-    assert "SELECT 9" in told
+    page = context_html(context)
+    assert "How many?" in page
+    assert "Values found: 1" in page
+    assert "<td>animal.id</td><td>ant</td><td>ants</td><td>0.80</td>" in page
+    assert "SELECT 9" in page
 
 
 def test_the_pool_says_who_proposed_what_and_what_was_chosen():
-    told = pool_html(SELECTION, (False, True, True, False))
-    assert "4 candidates, 2 different results. pairwise chose 2: direct 0." in told
-    assert "Result 1, 2 of 4 candidates: query_plan 1, direct 1; right; ★ chosen" in told
-    assert "Without a whole result, 1 of 4 candidates: direct 1; wrong" in told
-    assert "fixed 1 time<" in told
-    assert told.index("As proposed") < told.index("After fix 1")
+    page = pool_html(SELECTION, (False, True, True, False))
+    assert "4 candidates, 2 different results. pairwise chose 2: direct 0." in page
+    assert "Result 1, 2 of 4 candidates: query_plan 1, direct 1; right; ★ chosen" in page
+    assert "Without a whole result, 1 of 4 candidates: direct 1; wrong" in page
+    assert "fixed 1 time<" in page
+    assert page.index("As proposed") < page.index("After fix 1")
 
 
 def test_a_pool_without_verdicts_or_choice_is_shown():
-    told = pool_html(Selection("q", (), None, "majority"))
-    assert "0 candidates, 0 different results. majority chose none." in told
+    page = pool_html(Selection("q", (), None, "majority"))
+    assert "0 candidates, 0 different results. majority chose none." in page
 
 
-def test_what_is_one_is_told_as_one():
-    told = pool_html(Selection("q", SELECTION.trials[:1], 0, "majority"))
-    assert "1 candidate, 1 different result. majority" in told
-    assert "Result 1, 1 of 1 candidate: query_plan 1" in told
+def test_a_count_of_one_is_in_the_singular():
+    page = pool_html(Selection("q", SELECTION.trials[:1], 0, "majority"))
+    assert "1 candidate, 1 different result. majority" in page
+    assert "Result 1, 1 of 1 candidate: query_plan 1" in page
 
 
 def test_the_matrix_has_who_was_shown_first_in_rows():
@@ -137,8 +137,8 @@ def test_the_matrix_says_where_neither_was_named():
 
 
 def test_the_page_shows_who_won():
-    told = pool_html(SELECTION)
-    assert "<tr><td>2: direct 0</td><td>W</td><td></td></tr>" in told
+    page = pool_html(SELECTION)
+    assert "<tr><td>2: direct 0</td><td>W</td><td></td></tr>" in page
 
 
 @pytest.mark.parametrize("record", [SELECTION, SELECTION.trials[0], SCHEMA, ROWS])

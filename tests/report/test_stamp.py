@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pandas as pd
 
+from workbench.report.drawing.style import canvas
 from workbench.report.stamp import Stamp, stamped
-from workbench.report.style import canvas
 
 STAMP = Stamp(
     "openai/o9",
@@ -24,6 +24,14 @@ def test_it_says_who_was_asked_what_and_how_often():
     assert str(STAMP) == "openai/o9 on bird, N = 7, EX (Spider)"
 
 
+def test_it_says_which_parameters_a_model_does_not_take():
+    stamp = replace(STAMP, left_out={"openai/o1": ["temperature", "top_p"]})
+    assert str(stamp) == "openai/o9 on bird, N = 7, EX (Spider)"
+    assert str(stamp.of(rows("a1"))).startswith(
+        "openai/o9, openai/o1 (takes no temperature, top_p) on"
+    )
+
+
 def test_only_the_embedded_model_is_called_a_parser():
     both = STAMP.of(rows("a1 b2"))
     assert str(both).startswith(
@@ -37,7 +45,7 @@ def test_the_models_are_those_of_the_runs_in_a_frame():
     assert STAMP.of(rows("b2", "a1", "b2")).models == "embedded/parser, openai/o9, openai/o1"
 
 
-def test_what_names_no_run_or_one_that_asked_nobody_stays_as_it_is():
+def test_a_stamp_stays_unchanged_without_a_run_that_asked_a_model():
     for frame in (rows("c3"), rows("another"), rows(None), rows(), pd.DataFrame({"EX": [1.0]})):
         assert STAMP.of(frame) == STAMP
 

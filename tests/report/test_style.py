@@ -11,7 +11,7 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 from workbench.errors import BadInputError
-from workbench.report import lettering, palette, style
+from workbench.report.drawing import lettering, palette, style
 
 HOSTILE = (
     "$x_1$ and $$",
@@ -121,13 +121,13 @@ def test_the_stamp_stands_on_the_figure_however_long(faults, shown_text):
 
 
 def test_a_name_has_one_look_however_it_is_spelled():
-    assert palette.look("online_examples") == palette.look("synthetic examples")
+    assert palette.look("synthetic_examples") == palette.look("synthetic examples")
     assert palette.look("chase_sql") == palette.look("CHASE-SQL")
     assert palette.looks(["query_plan", "w/o revise"])["query_plan"] == palette.look("query_plan")
 
 
 def test_the_generators_of_a_figure_differ_in_colour_and_in_every_other_sign():
-    names = ["divide_and_conquer", "query_plan", "online_examples", "direct", "chess_candidate"]
+    names = ["divide_and_conquer", "query_plan", "synthetic_examples", "direct", "chess_candidate"]
     found = palette.looks(names).values()
     for sign in ("colour", "marker", "hatch", "line"):
         assert len({str(getattr(look, sign)) for look in found}) == len(names)
@@ -147,7 +147,7 @@ def test_more_names_than_looks_are_still_drawn():
 
 
 def test_names_are_shown_as_readers_know_them():
-    assert palette.shown("online_examples") == "synthetic examples"
+    assert palette.shown("synthetic_examples") == "synthetic examples"
     assert palette.shown("chase_sql") == "CHASE-SQL"
     assert palette.shown("my_system") == "my_system"
 

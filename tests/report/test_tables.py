@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.report.papers import ALL
-from workbench.report.published import Published
+from workbench.report.papers import Published, all_published
 from workbench.report.stamp import Stamp
-from workbench.report.tables import Table, alone, beside
+from workbench.report.tables import ResultTable, alone, beside
 
 STAMP = Stamp("embedded/parser", "bundled", 1234)
 PAPER = Published(
@@ -44,16 +43,19 @@ def cells(html):
     body = html.partition("<tbody>")[2].partition("</tbody>")[0]
     return [
         [re.sub("<[^>]*>", "", one) for one in re.findall(r"<t[hd].*?</t[hd]>", line)]
-        for line in body.strip().splitlines()
+        for line in body.split("</tr>")[:-1]
     ]
 
 
 def test_rows_are_joined_where_their_labels_say_the_same_and_none_is_dropped():
     table = beside(
-        ours("online_examples", "DIVIDE_AND_CONQUER", "decomposer"), PAPER, STAMP, label="generator"
+        ours("synthetic_examples", "DIVIDE_AND_CONQUER", "decomposer"),
+        PAPER,
+        STAMP,
+        label="generator",
     )
     assert table.frame["generator"].tolist() == [
-        "online_examples",
+        "synthetic_examples",
         "DIVIDE_AND_CONQUER",
         "decomposer",
         "query plan",
@@ -102,11 +104,12 @@ def test_the_caption_says_what_both_sides_are_of():
 
 
 def test_each_of_the_papers_rows_says_its_model_where_they_are_of_several():
-    mixed = replace(
-        PAPER,
-        model="",
-        columns=("model", "EX"),
-        rows=(("query plan", "GPT-4", 46.35), ("direct", None, 50.0)),
+    mixed = PAPER.model_copy(
+        update={
+            "model": "",
+            "columns": ("model", "EX"),
+            "rows": (("query plan", "GPT-4", 46.35), ("direct", None, 50.0)),
+        }
     )
     table = beside(ours("query plan", "decomposer"), mixed, STAMP, label="generator")
     assert cells(table.to_html()) == [
@@ -117,7 +120,7 @@ def test_each_of_the_papers_rows_says_its_model_where_they_are_of_several():
     assert "| EX: CHASE-SQL | CHASE-SQL: model |" in table.to_markdown()
 
 
-@pytest.mark.parametrize("paper", [one for one in ALL if not one.model and "model" in one.columns],
+@pytest.mark.parametrize("paper", [one for one in all_published() if not one.model and "model" in one.columns],
                          ids=lambda one: f"{one.paper} {one.source}")  # fmt: skip
 def test_no_paper_that_compares_models_loses_them(paper):
     metric = next(name for name in paper.columns if name.startswith(("EX", "all")))
@@ -135,7 +138,7 @@ def test_our_side_names_the_models_that_its_runs_asked():
 
 
 def test_a_table_of_something_else_does_not_speak_of_execution_accuracy():
-    table = beside(ours("a"), replace(PAPER, metric="rank"), STAMP, label="generator")
+    table = beside(ours("a"), PAPER.model_copy(update={"metric": "rank"}), STAMP, label="generator")
     assert not any("EX (BIRD)" in line for line in table.caption)
 
 
@@ -178,13 +181,13 @@ EVIL = '<script>alert("x")</script> $a$ | _b_'
 
 def test_html_shows_text_as_it_is():
     frame = pd.DataFrame([{EVIL: EVIL, f"{EVIL}2": EVIL}])
-    html = Table(EVIL, (EVIL,), frame, {EVIL: (EVIL, EVIL)}).to_html()
+    html = ResultTable(EVIL, (EVIL,), frame, {EVIL: (EVIL, EVIL)}).to_html()
     assert "<script" not in html
     assert (
         html.replace("<wbr>", "").count(
             "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; $a$ | _b_"
         )
-        == 7
+        == 8
     )
 
 
@@ -196,7 +199,7 @@ def test_text_that_no_file_could_hold_is_shown_as_an_escape():
 
 def test_mathjax_is_kept_out_of_a_table():
     html = alone(ours("$a$"), STAMP, "t")._repr_html_()
-    assert html.startswith('<div class="workbench-table tex2jax_ignore mathjax_ignore">')
+    assert html.startswith('<section class="wb mathjax_ignore tex2jax_ignore wb-table"')
 
 
 def test_markdown_leaves_entities_whole():
@@ -212,7 +215,7 @@ def test_markdown_shows_text_as_it_is_and_keeps_its_columns():
 
 
 @pytest.mark.parametrize(
-    ("frame", "more", "told"),
+    ("frame", "more", "message"),
     [
         (ours("a"), {}, "no column 'system' of ours; there are generator, EX, low, high, run"),
         (ours("a"), {"columns": {"F1": "EX"}}, "no column 'F1' of ours"),
@@ -222,7 +225,7 @@ def test_markdown_shows_text_as_it_is_and_keeps_its_columns():
         (ours("query_plan", "query plan"), {"label": "generator"}, "our rows have the label 'query plan' twice"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_joined_is_told_in_one_line(frame, more, told):
-    with pytest.raises(BadInputError, match=re.escape(told)) as caught:
+def test_frames_that_cannot_be_joined_are_an_error_in_one_line(frame, more, message):
+    with pytest.raises(BadInputError, match=re.escape(message)) as caught:
         beside(frame, PAPER, STAMP, **({"label": "generator"} if "columns" in more else {}) | more)
     assert "\n" not in str(caught.value)

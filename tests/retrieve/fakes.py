@@ -1,4 +1,4 @@
-"""An index in memory, and a lab whose model says what it is told to."""
+"""An index in memory, and a lab whose model has scripted replies."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
-from workbench.retrieve.values import Found
+from workbench.retrieve.index.values import Hit
 from workbench.store import Store
 from workbench.types import Column, Schema, Table
 
@@ -24,9 +24,9 @@ class Shelf:
         self.values = values
         self.columns = tuple(values)
 
-    def search(self, text: str, limit: int) -> list[Found]:
+    def search(self, text: str, limit: int) -> list[Hit]:
         found = [
-            Found(table, column, value, fuzz.WRatio(text.lower(), value.lower()) / 100)
+            Hit(table, column, value, fuzz.WRatio(text.lower(), value.lower()) / 100)
             for (table, column), values in self.values.items()
             for value in values
         ]

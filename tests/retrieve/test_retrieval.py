@@ -94,7 +94,7 @@ def test_with_neither_the_model_is_not_asked(lab):
 
 
 def test_its_repr_names_every_choice():
-    told = repr(RETRIEVAL)
+    text = repr(RETRIEVAL)
     for choice in (
         "Keywords(model='maker/model'",
         "Trigram(",
@@ -102,4 +102,4 @@ def test_its_repr_names_every_choice():
         "Matching(",
         "Descriptions(",
     ):
-        assert choice in told
+        assert choice in text

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from tests.retrieve.fakes import scripted_lab
-from workbench.db.context_text import context_data
+from workbench.db.text.context_text import context_data
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
 from workbench.types import Question

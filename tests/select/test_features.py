@@ -1,8 +1,8 @@
-"""Each doubt: a query that raises it, and one like it that does not."""
+"""For each doubt a query that raises it, and a similar query that does not."""
 
 import pytest
 
-from workbench.select.features import DOUBTS, Doubter
+from workbench.select.features import DOUBTS, DoubtExtractor
 from workbench.types import Column, Execution, ForeignKey, Question, Schema, Table
 
 ROWS = Execution("ok", ("x",), (("a",), ("b",)), 2, "f")
@@ -32,40 +32,53 @@ SCHEMA = Schema(
 )
 
 
-def doubts(question, sql, result=ROWS, missing=()):
-    doubter = Doubter(Question("q", "flights", question), SCHEMA)
-    return doubter.doubts(sql, result, frozenset(missing))
+def doubts(question, sql, result=ROWS, absent=()):
+    extractor = DoubtExtractor(Question("q", "flights", question), SCHEMA)
+    return extractor.doubts(sql, result, frozenset(absent))
 
 
-def test_every_doubt_has_a_line_in_the_table_and_a_number():
+def test_every_documented_doubt_has_a_number():
     found = doubts("Which cities?", "SELECT city FROM flight")
     assert found.keys() == DOUBTS.keys()
     assert set(found.values()) == {0.0}
 
 
 @pytest.mark.parametrize("result", [EMPTY, ZERO, Execution("error", error="no such column")])
-def test_a_result_of_nothing_is_lost_where_a_literal_is_not_in_its_column(result):
+def test_an_empty_result_counts_by_whether_the_literals_are_in_their_columns(result):
     sql = "SELECT city FROM flight WHERE city = 'Roma'"
     found = doubts("Which city is Roma?", sql, result, [("flight", "city", "Roma")])
-    assert (found["lost"], found["hollow"], found["astray"]) == (1, 0, 0)
+    assert (
+        found["empty_result_unknown_literal"],
+        found["empty_result_known_literals"],
+        found["rows_unknown_literal"],
+    ) == (1, 0, 0)
     found = doubts("Which city is Roma?", sql, result)
-    assert (found["lost"], found["hollow"], found["astray"]) == (0, 1, 0)
+    assert (
+        found["empty_result_unknown_literal"],
+        found["empty_result_known_literals"],
+        found["rows_unknown_literal"],
+    ) == (0, 1, 0)
 
 
-def test_a_literal_that_is_nowhere_is_astray_though_there_are_rows():
+def test_an_unknown_literal_counts_although_there_are_rows():
     sql = "SELECT city FROM flight WHERE city <> 'Roma'"
-    assert doubts("Cities but Roma?", sql, ROWS, [("flight", "city", "Roma")])["astray"] == 1
+    assert (
+        doubts("Cities but Roma?", sql, ROWS, [("flight", "city", "Roma")])["rows_unknown_literal"]
+        == 1
+    )
 
 
-def test_repeated_rows_are_as_hollow_as_one():
+def test_repeated_rows_of_zero_are_as_empty_as_one():
     twice = Execution("ok", ("x",), ((0,), (0,)), 2, "z")
-    assert doubts("Which city?", "SELECT city FROM flight", twice)["hollow"] == 1
+    assert (
+        doubts("Which city?", "SELECT city FROM flight", twice)["empty_result_known_literals"] == 1
+    )
 
 
-def test_values_to_look_up_are_those_that_columns_are_said_to_hold():
-    doubter = Doubter(Question("q", "flights", "?"), SCHEMA)
+def test_the_literals_to_look_up_are_those_set_equal_to_a_column():
+    extractor = DoubtExtractor(Question("q", "flights", "?"), SCHEMA)
     sql = "SELECT 1 FROM flight WHERE city = 'Rome' AND number > 3 AND airline IN (1, 2)"
-    assert set(doubter.wanted(sql)) == {
+    assert set(extractor.literals(sql)) == {
         ("flight", "city", "Rome"),
         ("flight", "airline", 1),
         ("flight", "airline", 2),
@@ -73,7 +86,7 @@ def test_values_to_look_up_are_those_that_columns_are_said_to_hold():
 
 
 @pytest.mark.parametrize(
-    ("sql", "unsound"),
+    ("sql", "expected"),
     [
         ("SELECT 1 FROM airline a JOIN flight f ON a.id = f.airline", 0),
         ("SELECT 1 FROM airline a JOIN flight f ON a.id = f.number", 1),  # the key says otherwise
@@ -83,43 +96,51 @@ def test_values_to_look_up_are_those_that_columns_are_said_to_hold():
         ("SELECT 1 FROM flight WHERE number > (SELECT max(number) FROM flight)", 0),
     ],
 )
-def test_comparisons_that_no_key_and_no_kind_of_value_support(sql, unsound):
-    assert doubts("?", sql)["unsound"] == unsound
+def test_mismatched_comparisons_are_those_that_no_key_and_no_kind_of_value_supports(sql, expected):
+    assert doubts("?", sql)["mismatched_comparisons"] == expected
 
 
-def test_words_that_nothing_in_the_query_says():
+def test_uncovered_question_words_are_counted():
     question = "Which cities do flights of the airline Delta reach?"
     whole = "SELECT city FROM flight JOIN airline ON airline = id WHERE name = 'Delta'"
-    assert doubts(question, whole)["uncovered"] == 1  # reach
-    assert doubts(question, "SELECT city FROM flight")["uncovered"] == 3  # airline, Delta
+    assert doubts(question, whole)["uncovered_question_words"] == 1  # reach
+    assert (
+        doubts(question, "SELECT city FROM flight")["uncovered_question_words"] == 3
+    )  # airline, Delta
 
 
-def test_a_stored_value_stands_for_the_questions_own_spelling_of_it():
+def test_a_value_of_the_database_covers_the_questions_own_words_for_it():
     question = "Which airlines are from the United States?"
     sql = "SELECT name FROM airline WHERE country = 'USA'"
-    assert doubts(question, sql)["uncovered"] == 0
-    assert doubts(question, sql, ROWS, [("airline", "country", "USA")])["uncovered"] == 2
+    assert doubts(question, sql)["uncovered_question_words"] == 0
+    assert (
+        doubts(question, sql, ROWS, [("airline", "country", "USA")])["uncovered_question_words"]
+        == 2
+    )
 
 
-def test_result_columns_that_nobody_asked_for():
+def test_unrequested_columns_are_counted():
     asked = "What are the names of airlines?"
-    assert doubts(asked, "SELECT name FROM airline")["unasked"] == 0
-    assert doubts(asked, "SELECT name, country, count(*) FROM airline")["unasked"] == 2
+    assert doubts(asked, "SELECT name FROM airline")["unrequested_columns"] == 0
+    assert doubts(asked, "SELECT name, country, count(*) FROM airline")["unrequested_columns"] == 2
 
 
-def test_result_columns_in_another_order_than_asked():
+def test_columns_count_as_out_of_order_if_the_question_has_another():
     asked = "What are the country and the name of each airline?"
-    assert doubts(asked, "SELECT name, country FROM airline")["disordered"] == 1
-    assert doubts(asked, "SELECT country, name FROM airline")["disordered"] == 0
+    assert doubts(asked, "SELECT name, country FROM airline")["columns_out_of_order"] == 1
+    assert doubts(asked, "SELECT country, name FROM airline")["columns_out_of_order"] == 0
 
 
-def test_a_number_that_stands_for_a_row_elsewhere():
-    assert doubts("Which airlines fly?", "SELECT airline FROM flight")["reference"] == 1
-    assert doubts("Which airlines fly?", "SELECT count(airline) FROM flight")["reference"] == 0
+def test_a_row_reference_counts_unless_a_function_takes_it():
+    assert doubts("Which airlines fly?", "SELECT airline FROM flight")["row_reference_column"] == 1
+    assert (
+        doubts("Which airlines fly?", "SELECT count(airline) FROM flight")["row_reference_column"]
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
-    ("question", "sql", "undone"),
+    ("question", "sql", "expected"),
     [
         ("How many flights are there?", "SELECT number FROM flight", 1),
         ("How many flights are there?", "SELECT count(*) FROM flight", 0),
@@ -128,12 +149,12 @@ def test_a_number_that_stands_for_a_row_elsewhere():
         ("City of the highest number?", "SELECT city FROM flight ORDER BY number LIMIT 1", 1),
     ],
 )
-def test_operations_that_the_question_calls_for(question, sql, undone):
-    assert doubts(question, sql)["undone"] == undone
+def test_missing_operations_are_counted(question, sql, expected):
+    assert doubts(question, sql)["missing_operations"] == expected
 
 
 @pytest.mark.parametrize(
-    ("sql", "uncalled"),
+    ("sql", "expected"),
     [
         ("SELECT city FROM flight", 0),
         ("SELECT city FROM flight LIMIT 1", 1),
@@ -141,15 +162,17 @@ def test_operations_that_the_question_calls_for(question, sql, undone):
         ("SELECT city FROM flight WHERE number = 1 OR number = 2", 1),
     ],
 )
-def test_operations_that_no_word_calls_for(sql, uncalled):
-    assert doubts("Which city?", sql)["uncalled"] == uncalled
+def test_unrequested_operations_are_counted(sql, expected):
+    assert doubts("Which city?", sql)["unrequested_operations"] == expected
 
 
 def test_a_hint_calls_for_operations_too():
     question = Question("q", "flights", "Which city?", "means the city with the most flights")
-    found = Doubter(question, SCHEMA).doubts("SELECT city FROM flight", ROWS, frozenset())
-    assert found["undone"] == 1
+    found = DoubtExtractor(question, SCHEMA).doubts("SELECT city FROM flight", ROWS, frozenset())
+    assert found["missing_operations"] == 1
 
 
-def test_a_query_that_cannot_be_read_is_judged_by_its_result():
-    assert doubts("?", "SELEC city", EMPTY) == dict.fromkeys(DOUBTS, 0) | {"hollow": 1}
+def test_an_unreadable_query_is_judged_by_its_result_alone():
+    assert doubts("?", "SELEC city", EMPTY) == dict.fromkeys(DOUBTS, 0) | {
+        "empty_result_known_literals": 1
+    }

@@ -1,10 +1,10 @@
 """Values looked up in the columns where queries look for them."""
 
-from workbench.select.grounding import missing
+from workbench.select.grounding import absent_values
 
 
 def look(zoo, *wanted):
-    return missing(zoo.lab(None).executor, zoo.path, wanted)
+    return absent_values(zoo.lab(None).executor, zoo.path, wanted)
 
 
 def test_values_that_a_column_does_not_hold_by_sqlites_own_equality(zoo):

@@ -33,7 +33,7 @@ def test_empty_results_do_not_outvote_an_answer(zoo):
 
 def test_a_group_speaks_through_the_query_that_most_of_it_wrote(zoo):
     trials = zoo.trials("right, spelled otherwise", "right", "right")
-    assert groups(trials, "")[0].speaker == 1
+    assert groups(trials, "")[0].representative == 1
 
 
 def test_a_majority_does_not_depend_on_the_order_of_arrival(zoo):
@@ -76,7 +76,7 @@ def test_the_ranker_picks_what_stands_first(zoo, reply):
     trials = zoo.trials("wrong", "right")
     order = groups(trials, f"0{zoo.context.question.id}")
     selection = Ranker(MODEL)(zoo.lab(Scripted([reply])), zoo.context, trials)
-    assert selection.chosen == order[1].speaker
+    assert selection.chosen == order[1].representative
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
-from workbench.select.pairwise import Pairwise, verdict
-from workbench.types import Completion
+from workbench.replies.verdict import read_verdict
+from workbench.select.pairwise import Pairwise
 
 MODEL = "test/judge"
 MIXED = (
@@ -108,7 +108,7 @@ def test_a_tie_is_broken_by_the_seed_and_not_by_the_order_of_arrival(zoo):
 
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("by", ["result", "candidate"])
-@pytest.mark.parametrize("reply", ["Hm.", "", Refusal("rejected", "no")])
+@pytest.mark.parametrize("reply", ["Hm.", "", Refusal("server", "no")])
 def test_a_call_without_a_verdict_gives_nobody_a_point(zoo, reply, by, adaptive):
     """So the largest group wins, whatever the seed."""
     trials = zoo.trials("wrong", "right", "wrong, too", "right, spelled otherwise")
@@ -121,7 +121,7 @@ def test_a_call_without_a_verdict_gives_nobody_a_point(zoo, reply, by, adaptive)
 
 
 def test_a_refusal_that_holds_a_letter_is_no_verdict():
-    assert verdict(Completion("A request like this I decline", "m", fault="filtered")) == ""
+    assert read_verdict("A request like this I decline") == ""
 
 
 def test_a_temperature_of_zero_arrives_as_zero(zoo, fair):
@@ -151,7 +151,7 @@ def test_a_temperature_of_zero_arrives_as_zero(zoo, fair):
     ],
 )
 def test_the_verdict_is_the_last_letter_that_stands_alone(reply, letter):
-    assert verdict(Completion(reply, "m")) == letter
+    assert read_verdict(reply) == letter
 
 
 def test_players_are_results_or_candidates():

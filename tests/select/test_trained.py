@@ -1,4 +1,4 @@
-"""The learned selector: votes against doubts, whoever the voters are and in whatever order they come."""
+"""The learned selector weighs votes against doubts, independently of the order of the candidates."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ from workbench.select.trained import Trained, Weights, evidence
 from workbench.types import Candidate
 
 WEIGHTS = Weights(1.0, dict.fromkeys(DOUBTS, -2.0), slope=0.8, intercept=-0.1)
-GOOD = {"votes": 1, "doubts": {"lost": -1}}
+GOOD = {"votes": 1, "doubts": {"empty_result_unknown_literal": -1}}
 
 
 def by(trial, generator):
@@ -33,7 +33,7 @@ def test_a_doubt_outweighs_votes(zoo):
     assert Trained(WEIGHTS)(zoo.lab(None), zoo.context, trials).sql == zoo.queries["right"]
 
 
-def test_a_generator_counts_as_it_proved_and_one_that_is_not_known_as_the_mean(zoo):
+def test_a_generators_vote_has_its_weight_and_an_unknown_ones_the_mean(zoo):
     wrong, right = zoo.trials("wrong", "right")
     weights = Weights(generators={"poor": 0.5, "good": 1.5})
 
@@ -45,26 +45,26 @@ def test_a_generator_counts_as_it_proved_and_one_that_is_not_known_as_the_mean(z
     assert picked(by(wrong, "good"), by(right, "new")) == wrong.candidate.sql
 
 
-def test_scores_are_chances_and_equal_results_have_equal_ones(zoo):
+def test_scores_are_probabilities_and_equal_results_share_one(zoo):
     trials = zoo.trials("right", "wrong", "right, spelled otherwise", "broken")
     scores = Trained(WEIGHTS)(zoo.lab(None), zoo.context, trials).scores
     assert scores[0] == scores[2] > scores[1] > scores[3] == 0
     assert scores[0] < 1
 
 
-def test_the_order_of_arrival_means_nothing(zoo):
+def test_the_order_of_the_candidates_does_not_matter(zoo):
     trials = zoo.trials("wrong", "right", "wrong, too", "empty", "broken")
     trials = [by(trial, f"g{n}") for n, trial in enumerate(trials)]
     weights = replace(WEIGHTS, generators={"g0": 0.1, "g1": 0.2, "g2": 0.3, "g3": 0.7})
-    told = set()
+    outcomes = set()
     for order in itertools.permutations(range(5)):
         selection = Trained(weights)(zoo.lab(None), zoo.context, [trials[n] for n in order])
         scores = tuple(score for _, score in sorted(zip(order, selection.scores, strict=True)))
-        told.add((selection.sql, scores))
-    assert len(told) == 1
+        outcomes.add((selection.sql, scores))
+    assert len(outcomes) == 1
 
 
-def test_a_tie_goes_where_the_seed_says(zoo):
+def test_the_seed_breaks_ties(zoo):
     trials = zoo.trials("wrong", "right")
     picked = {Trained(Weights(), seed)(zoo.lab(None), zoo.context, trials).sql for seed in range(9)}
     assert len(picked) == 2
@@ -80,10 +80,13 @@ def test_evidence_is_the_mean_of_a_groups_doubts(zoo):
     found = {e.group.members: e for e in evidence(zoo.lab(None), zoo.context.question, trials)}
     assert found.keys() == {(0, 2), (1,)}
     assert found[0, 2].generators == ("g", "g")
-    assert found[1,].doubts["uncovered"] > found[0, 2].doubts["uncovered"]
+    assert (
+        found[1,].doubts["uncovered_question_words"]
+        > found[0, 2].doubts["uncovered_question_words"]
+    )
 
 
-def test_weights_come_back_as_they_were_saved(tmp_path):
+def test_saved_weights_load_unchanged(tmp_path):
     weights = replace(WEIGHTS, generators={"g": 1.0}, learned_from={"questions": 3})
     weights.save(tmp_path / "selector.json")
     assert Weights.load(tmp_path / "selector.json") == weights
@@ -91,12 +94,12 @@ def test_weights_come_back_as_they_were_saved(tmp_path):
     assert repr(weights) == repr(Weights.load(tmp_path / "selector.json")) != repr(WEIGHTS)
 
 
-def test_one_is_bundled_that_knows_no_generator_and_was_taught_by_the_train_split_alone(zoo):
+def test_the_bundled_selector_is_trained_on_the_train_split_alone_and_has_no_generators_votes(zoo):
     weights = Trained.bundled().weights
     assert weights.generators == {}
     assert weights.doubts.keys() == DOUBTS.keys()
-    taught_by = {question.db_id for question in load_bundled("train").questions}
-    assert set(weights.learned_from["databases"]) == taught_by
+    train_databases = {question.db_id for question in load_bundled("train").questions}
+    assert set(weights.learned_from["databases"]) == train_databases
     trials = zoo.trials("empty", "right", "right, spelled otherwise")
     assert Trained.bundled()(zoo.lab(None), zoo.context, trials).chosen in {1, 2}
 
@@ -113,7 +116,7 @@ def test_one_is_bundled_that_knows_no_generator_and_was_taught_by_the_train_spli
         json.dumps(GOOD | {"votes": -1}),
         json.dumps(GOOD | {"slope": -1}),
         json.dumps(GOOD | {"doubts": {"unheard of": -1}}),
-        json.dumps(GOOD | {"doubts": {"lost": False}}),
+        json.dumps(GOOD | {"doubts": {"empty_result_unknown_literal": False}}),
         json.dumps(GOOD | {"generators": {"g": 0}}),
         json.dumps(GOOD | {"generators": {"g": True}}),
         json.dumps(GOOD | {"weights": {}}),
@@ -126,18 +129,40 @@ def test_a_file_that_is_no_selector_is_refused(tmp_path, content):
         Weights.load(path)
 
 
-def test_a_file_that_says_votes_and_doubts_is_enough(tmp_path):
+def test_a_file_with_votes_and_doubts_alone_loads(tmp_path):
     path = tmp_path / "selector.json"
     path.write_text(json.dumps(GOOD))
-    assert Weights.load(path) == Weights(1.0, {"lost": -1})
+    assert Weights.load(path) == Weights(1.0, {"empty_result_unknown_literal": -1})
 
 
-def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+def test_a_selector_saved_with_the_old_names_of_doubts_loads(tmp_path):
+    old_names = [
+        "lost",
+        "hollow",
+        "astray",
+        "unsound",
+        "uncovered",
+        "unasked",
+        "disordered",
+        "reference",
+        "undone",
+        "uncalled",
+    ]
+    path = tmp_path / "selector.json"
+    path.write_text(json.dumps({"votes": 1, "doubts": {n: -i for i, n in enumerate(old_names)}}))
+    weights = Trained.load(path).weights
+    assert weights.doubts.keys() == DOUBTS.keys()
+    assert list(weights.doubts.values()) == [-i for i in range(len(old_names))]
+    weights.save(path)
+    assert Weights.load(path) == weights
+
+
+def test_saving_into_a_missing_folder_is_refused(tmp_path):
     with pytest.raises(BadInputError, match=r"nowhere/selector\.json: No such file"):
         WEIGHTS.save(tmp_path / "nowhere" / "selector.json")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(BadInputError, match="No such file"):
         Trained.load(tmp_path / "nothing.json")
 

@@ -7,7 +7,7 @@ import pytest
 from workbench.benchmarks.bundled import load_bundled
 from workbench.db.execute import Executor
 from workbench.db.schema import union_schema
-from workbench.db.schema_text import create_table_text
+from workbench.db.text.schema_text import create_table_text
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.lab import Lab
 from workbench.llm.client import Client
@@ -16,7 +16,7 @@ from workbench.store import Store
 from workbench.systems.system import ran
 from workbench.types import Context
 
-FOUR = DivideAndConquer("embedded/parser", temperature=0.8, samples=4)
+EIGHT = DivideAndConquer("embedded/parser", temperature=0.8, samples=8)
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def pairs(tmp_path_factory):
         lab = Lab(Client(store), executor, benchmark.database)
         for question in benchmark.questions[::12]:
             schema = lab.schema(question.db_id)
-            trials = ran(lab, question, FOUR(lab, Context(question, schema)))
-            queries = [trials[group.speaker].candidate.sql for group in groups(trials, "")]
+            trials = ran(lab, question, EIGHT(lab, Context(question, schema)))
+            queries = [trials[group.representative].candidate.sql for group in groups(trials, "")]
             found += [(schema, union_schema(schema, pair)) for pair in combinations(queries, 2)]
     return found
 

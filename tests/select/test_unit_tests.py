@@ -9,13 +9,19 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
+from workbench.replies.choices import read_choices
+from workbench.replies.unit_tests import read_tests
 from workbench.select.unit_tests import UnitTester
-from workbench.select.verdicts import read_tests, read_verdicts
 
 MODEL = "test/judge"
 TESTS = ["The query should restrict legs to 4.", "The query should return names."]
 NAMES = ("wrong", "right", "wrong, too")
 RIGHT = "SELECT name FROM animal WHERE legs = 4"
+
+
+def read_verdicts(reply, label, count):
+    """What each judgement counts: half where the reply says nothing."""
+    return [0.5 if one is None else float(one) for one in read_choices(reply, label, count)]
 
 
 def said(text):

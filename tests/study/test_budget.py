@@ -22,4 +22,4 @@ def test_what_other_notebooks_of_a_run_spent_is_spent(experiment, monkeypatch):
     ):
         second.run(direct(second.model, think=False))
     with open_study(few, limit=2) as third:
-        assert third.run(direct(third.model)).questions["calls"].tolist() == [1, 1], "held"
+        assert third.run(direct(third.model)).questions["calls"].tolist() == [1, 1], "cached"

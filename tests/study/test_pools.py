@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.evaluate.ceiling import gold_pool
+from workbench.evaluate.judge import gold_pool
 from workbench.report.figures.bounds import bounds_by_generator
 from workbench.report.figures.overlap import unique_solves
 from workbench.select.majority import Majority
@@ -39,10 +39,10 @@ def files(tiny, tmp_path):
 
 def test_files_are_a_pool_however_few_questions_are_asked(files):
     with open_study(files, limit=3) as study:
-        told, pool = predicted(study)
+        renamed, pool = predicted(study)
         assert pool.generators() == ("one", "other", "right")
-        assert str(told.stamp) == "3 prediction files on bird-dev, N = 3, EX (BIRD)"
-        run = told.run(replayed("majority", pool, Majority()))
+        assert str(renamed.stamp) == "3 prediction files on bird-dev, N = 3, EX (BIRD)"
+        run = renamed.run(replayed("majority", pool, Majority()))
         assert run.trials.groupby("generator")["correct"].sum().to_dict() == {
             "one": 2,
             "other": 0,
@@ -97,14 +97,14 @@ def test_gold_as_a_prediction_is_right_wherever_it_runs(files):
 
 def test_answers_of_our_own_lead_back_to_their_calls(study):
     runs = [study.run(direct()), study.run(direct(think=False))]
-    told, pool = answers(study, runs)
-    assert str(told.stamp).startswith("embedded/parser, the answers of 2 systems (a small stat")
-    run = told.run(replayed("majority", pool, Majority()))
+    renamed, pool = answers(study, runs)
+    assert str(renamed.stamp).startswith("embedded/parser, the answers of 2 systems (a small stat")
+    run = renamed.run(replayed("majority", pool, Majority()))
     for one in runs:
         mine = run.trials[run.trials["generator"] == one.name]
         assert mine["correct"].tolist() == one.questions["correct"].tolist()
-    told.save("pool_unique", unique_solves(run.trials, alone=False, stamp=told.stamp))
-    _, found = trace(told.saved.folder / "pool_unique.csv", 0, study.lab.client.store)
+    renamed.save("pool_unique", unique_solves(run.trials, alone=False, stamp=renamed.stamp))
+    _, found = trace(renamed.saved.folder / "pool_unique.csv", 0, study.lab.client.store)
     assert {one.generator for one in found} == {runs[0].name}
     assert all(one.calls for one in found)
 
@@ -115,6 +115,6 @@ def test_a_number_of_all_generators_together_is_traced_to_them_all(files):
         run = study.run(replayed("majority", pool, Majority()))
         figure = bounds_by_generator(run.trials, stamp=str(study.stamp))
         study.save("pool_bounds", figure)
-        place = figure.data["generator"].tolist().index("all together")
-        _, found = trace(study.saved.folder / "pool_bounds.csv", place, study.lab.client.store)
+        row = figure.data["generator"].tolist().index("all together")
+        _, found = trace(study.saved.folder / "pool_bounds.csv", row, study.lab.client.store)
     assert {one.generator for one in found} == {"one", "other", "right"}

@@ -1,13 +1,12 @@
 """A run keeps what a system did with every question, judges it, and is not done twice."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
-from workbench.errors import BadInputError
 from workbench.evaluate.judge import judge
 from workbench.llm.client import Client
 from workbench.pool import chosen
@@ -15,7 +14,7 @@ from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
 from workbench.store import Store
 from workbench.study import accuracy, across, by_difficulty, open_study
-from workbench.study.kept import identity, keys, models
+from workbench.study.result_cache import keys, models
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.mac_sql import mac_sql
@@ -220,21 +219,12 @@ def test_every_model_of_a_system_is_found():
     assert models([system.generate, system.select]) == {"a/b", "c/d"}
 
 
-def test_a_step_that_is_no_value_cannot_be_kept():
-    @dataclass(frozen=True)
-    class Odd:
-        thing: object
-
-    with pytest.raises(BadInputError, match=r"a step holds .*dataclasses of plain values"):
-        identity(Odd(object()))
-
-
 def test_spider_is_judged_in_its_own_sense(study):
     """Rows that come twice count twice for Spider, and once for BIRD."""
     benchmark = open_benchmark("bundled-dev")
     question = benchmark.questions[0]
     gold = replace(benchmark.golds[question.id], sql="SELECT 1 UNION ALL SELECT 1")
-    told = {
+    attempt = {
         "trials": [
             {"generator": "g", "sample": 0, "sql": "SELECT 1", "status": "ok",
              "fingerprint": study.lab.run(question, "SELECT 1").fingerprint, "repaired_from": None}
@@ -244,10 +234,10 @@ def test_spider_is_judged_in_its_own_sense(study):
     from workbench.study.runs import frames
     from workbench.study.solving import Kept
 
-    kept = {question.id: Kept("k", told, {"chosen": 0, "cost": told["cost"]})}
+    kept = {question.id: Kept("k", attempt, {"chosen": 0, "cost": attempt["cost"]})}
     part = replace(benchmark, questions=(question,), golds={question.id: gold})
     with Store() as store, Executor(store) as executor:
         _, bird = frames("r", part, kept, executor)
-        _, spider = frames("r", replace(part, family="spider"), kept, executor)
+        _, spider = frames("r", replace(part, sense="spider"), kept, executor)
     assert bird["correct"].tolist() == [True]
     assert spider["correct"].tolist() == [False]

@@ -13,7 +13,7 @@ from workbench.study import open_study
 from workbench.study.pools import answers
 from workbench.study.trace import trace
 from workbench.systems.baselines import direct
-from workbench.systems.chess import Models, chess_ir_ss_cg
+from workbench.systems.chess import ChessModels, chess_ir_ss_cg
 
 
 @pytest.fixture
@@ -29,17 +29,17 @@ def test_a_table_lies_beside_its_data(study, table):
     data = pd.read_csv(folder / "a_table.csv")
     assert data["run"].tolist() == [run.id]
     assert "A table" in (folder / "a_table.html").read_text()
-    told = json.loads((folder / "a_table.json").read_text())
-    assert told["runs"] == [run.id]
-    assert "no language model" in told["stamp"]
+    record = json.loads((folder / "a_table.json").read_text())
+    assert record["runs"] == [run.id]
+    assert "no language model" in record["stamp"]
 
 
 def test_what_is_saved_names_the_models_that_its_runs_asked(experiment, monkeypatch):
     monkeypatch.setenv("WORKBENCH_PREVIEW", "2")  # a stand-in answers for all of them
-    told = replace(experiment, model="a/one", models={"rest": "b/two"})
-    with open_study(told) as study:
-        roles = Models(study.models["filtering"], study.models["rest"], study.models["rest"])
-        others = Models(*[study.models["rest"]] * 3)
+    record = replace(experiment, model="a/one", models={"rest": "b/two"})
+    with open_study(record, limit=6) as study:
+        roles = ChessModels(study.models["filtering"], study.models["rest"], study.models["rest"])
+        others = ChessModels(*[study.models["rest"]] * 3)
         for model, who in (
             ("a/one", "a/one on"),
             (roles, "a/one, b/two on"),
@@ -76,16 +76,25 @@ def test_saving_again_changes_nothing(study, table):
 
 
 def test_claims_stand_with_what_was_saved_last(study, table):
+    study = replace(study, experiment=replace(study.experiment, model="openai/gpt-4o"))
     study.save("a_table", table[1])
     claim = study.claim("More is <better>.", holds=False, detail="1 < 2")
-    told = json.loads((study.saved.folder / "a_table.json").read_text())
-    assert told["claims"] == [{"text": "More is <better>.", "holds": False, "detail": "1 < 2"}]
+    record = json.loads((study.saved.folder / "a_table.json").read_text())
+    assert record["claims"] == [{"text": "More is <better>.", "holds": False, "detail": "1 < 2"}]
     assert "does not hold here" in claim._repr_html_()
     assert "&lt;better&gt;" in claim._repr_html_()
 
 
+def test_a_claim_is_not_judged_where_a_parser_answered(study, table):
+    study.save("a_table", table[1])
+    claim = study.claim("More is better.", holds=False, detail="1 < 2")
+    record = json.loads((study.saved.folder / "a_table.json").read_text())
+    assert record["claims"] == [{"text": "More is better.", "holds": None, "detail": "1 < 2"}]
+    assert "<b>not judged: a parser answered</b>" in claim._repr_html_()
+
+
 def test_a_claim_about_nothing_is_refused(study):
-    with pytest.raises(BadInputError, match="save that first"):
+    with pytest.raises(BadInputError, match="save the figure or table first"):
         study.claim("So it is.", holds=True)
 
 

@@ -20,12 +20,12 @@ def write(tmp_path):
 
 
 def test_a_file_becomes_an_experiment_named_after_it(write, tmp_path):
-    told = load_experiment(
+    settings = load_experiment(
         write("benchmark: bundled-train\nlimit: 5\nnotebooks:\n  a/b: {samples: 3}\n  c:\n")
     )
-    assert (told.name, told.benchmark, told.limit) == ("mine", "bundled-train", 5)
-    assert told.notebooks == {"a/b": {"samples": 3}, "c": {}}
-    assert told.folder == tmp_path
+    assert (settings.name, settings.benchmark, settings.limit) == ("mine", "bundled-train", 5)
+    assert settings.notebooks == {"a/b": {"samples": 3}, "c": {}}
+    assert settings.folder == tmp_path
 
 
 def test_variables_of_the_environment_name_folders(write, monkeypatch, tmp_path):
@@ -37,14 +37,20 @@ def test_a_relative_folder_lies_beside_the_file(write, tmp_path):
     assert load_experiment(write("prompts: mine")).prompts == tmp_path / "experiments" / "mine"
 
 
+def test_parameters_are_set_by_model(write):
+    text = "model: openai/gpt-5\nparameters: {openai/gpt-5: {reasoning_effort: low, temperature: null}}"
+    given = {"reasoning_effort": "low", "temperature": None}
+    assert load_experiment(write(text)).parameters == {"openai/gpt-5": given}
+
+
 def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
     monkeypatch.delenv("BIRD", raising=False)
     monkeypatch.setenv("WORKBENCH_PREVIEW", "3")
-    told = load_experiment(
+    settings = load_experiment(
         write("benchmark: bird-dev\nroot: $BIRD\noptions: {train: bird-train, other: [1]}\n")
     )
-    assert (told.benchmark, told.root, told.stands_for) == ("bundled-dev", None, 1534)
-    assert told.options == {"train": "bundled-train", "other": [1]}
+    assert (settings.benchmark, settings.root, settings.stands_for) == ("bundled-dev", None, 1534)
+    assert settings.options == {"train": "bundled-train", "other": [1]}
 
 
 @pytest.mark.parametrize(
@@ -57,9 +63,11 @@ def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
         ("dollars: -1", "dollars is -1, and should be 0 or more"),
         ("notebooks: [a]", "notebooks is .*should be dict"),
         ("notebooks: {a: 3}", "a: parameters by name, not 3"),
+        ("parameters: {openai/o3: low}", "parameters: openai/o3: parameters by name, not 'low'"),
+        ("parameters: {openai/o3: {seed: 1}}", "no other setting names the model openai/o3"),
         ("- a", "expected settings by name"),
         ("a: [", "not YAML"),
-        ("root: $NOWHERE_SET/dev", r"\$NOWHERE_SET is not set; set it in the environment"),
+        ("root: $NOWHERE_SET/dev", r"\$NOWHERE_SET is not set; set this environment variable"),
         ("root: $", "root is"),
     ],
 )

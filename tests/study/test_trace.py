@@ -6,16 +6,16 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from workbench.cli.reproduce import trace as command
 from workbench.errors import BadInputError
 from workbench.evaluate.bounds import lower_bound, upper_bound
 from workbench.evaluate.summary import by_feature
-from workbench.experiment.commands import trace as command
 from workbench.pool import pool_of
 from workbench.report.figures.bounds import bounds_by_difficulty, bounds_by_generator
 from workbench.report.figures.compare import accuracy_by, paired_differences
-from workbench.report.figures.linking import columns_left
 from workbench.report.figures.outcomes import exists_and_chosen, outcome_pie, regret
 from workbench.report.figures.overlap import agreement, unique_solves, venn
+from workbench.report.figures.pruning import columns_left
 from workbench.report.papers import published
 from workbench.report.tables import alone, beside
 from workbench.select.majority import Majority
@@ -81,8 +81,8 @@ def table(study, *rows):
     return alone(pd.DataFrame(rows), study.stamp, "Rows")
 
 
-def near(told):
-    return pytest.approx(float(told), rel=1e-5)
+def near(value):
+    return pytest.approx(float(value), rel=1e-5)
 
 
 def share(verdicts):
@@ -109,11 +109,11 @@ def test_an_accuracy_comes_from_what_was_chosen(study, run, behind):
 def test_one_candidate_and_the_bounds_come_from_all_of_them(study, run, behind):
     rows = [accuracy(run.trials), accuracy(run.questions, "", "oracle")]
     rows += [accuracy(run.questions, "", "adversary"), accuracy(run.questions)]
-    told = list(behind(table(study, *rows)))
-    means = [found.groupby("question_id")["correct"] for _, found in told]
+    rows_behind = list(behind(table(study, *rows)))
+    means = [found.groupby("question_id")["correct"] for _, found in rows_behind]
     again = [means[0].mean(), means[1].any(), means[2].all(), means[3].first()]
-    assert [share(one) for one in again] == [near(row["EX"]) for row, _ in told]
-    assert [len(found) for _, found in told] == [96, 96, 96, 24]
+    assert [share(one) for one in again] == [near(row["EX"]) for row, _ in rows_behind]
+    assert [len(found) for _, found in rows_behind] == [96, 96, 96, 24]
 
 
 def test_what_the_reader_of_a_table_sees_leaves_out_what_leads_back(study, run):
@@ -141,9 +141,9 @@ def test_bounds_come_from_all_candidates_of_their_slice(study, run, behind, draw
 
 
 def test_a_region_of_a_venn_diagram_is_its_questions_and_no_others(study, run, behind):
-    told = list(behind(venn(run.trials, stamp=study.stamp)))
-    assert {int(row["n"]) > 0 for row, _ in told} == {True, False}
-    for row, found in told:
+    rows_behind = list(behind(venn(run.trials, stamp=study.stamp)))
+    assert {int(row["n"]) > 0 for row, _ in rows_behind} == {True, False}
+    for row, found in rows_behind:
         solved = found.pivot_table("correct", "question_id", "generator", "max").astype(bool)
         assert len(solved) == int(row["n"])
         for _, solvers in solved.iterrows():
@@ -153,7 +153,7 @@ def test_a_region_of_a_venn_diagram_is_its_questions_and_no_others(study, run, b
 
 
 def test_a_diagram_of_some_generators_is_about_these(study, behind):
-    three = study.run(replace(WHOLE, select=Majority()), "three")
+    three = study.fewer(8).run(replace(WHOLE, select=Majority()), "three")
     two = three.trials[three.trials["generator"] != "query_plan"]
     study.save("two", venn(two, stamp=study.stamp))
     path = study.saved.folder / "two.csv"
@@ -216,9 +216,9 @@ def test_regret_comes_from_all_candidates_of_each_run(study, run, other, behind)
 
 def test_a_lost_question_comes_with_all_its_candidates(study, run, behind):
     losses = lost(run, study)
-    told = list(behind(alone(losses, study.stamp, "Lost")))
-    assert [row["question_id"] for row, _ in told] == losses["question_id"].tolist() != []
-    for row, found in told:
+    rows_behind = list(behind(alone(losses, study.stamp, "Lost")))
+    assert [row["question_id"] for row, _ in rows_behind] == losses["question_id"].tolist() != []
+    for row, found in rows_behind:
         assert set(found["question_id"]) == {row["question_id"]}
         assert len(found) == 4
         assert set(found[found["correct"]]["generator"]) == set(row["right by"].split(", "))
@@ -237,9 +237,9 @@ def test_a_slice_of_one_answer_each_comes_from_these(study, run, behind, by):
     first = by_feature(run.trials[run.trials["sample"] == 1], study.benchmark)
     if by != "feature":
         first = first.drop_duplicates(KEY)
-    told = list(behind(accuracy_by(first, by, "generator", stamp=study.stamp)))
-    assert len({row[by] for row, _ in told}) > 1
-    for row, found in told:
+    rows_behind = list(behind(accuracy_by(first, by, "generator", stamp=study.stamp)))
+    assert len({row[by] for row, _ in rows_behind}) > 1
+    for row, found in rows_behind:
         assert len(found) == int(row["n"])
         assert set(found["sample"]) == {1}
         assert share(found["correct"]) == near(row["EX"])
@@ -262,8 +262,8 @@ def test_duels_come_from_the_questions_that_have_them(study, run, behind):
 def test_a_label_is_of_what_was_chosen(study, run, behind):
     chosen = run.trials[run.trials["chosen"]]
     labels = chosen[["run", "question_id", "generator"]].assign(error="Joins", counted="chosen")
-    told = list(behind(alone(labels, study.stamp, "Labels")))
-    assert [found["question_id"].tolist() for _, found in told] == [
+    rows_behind = list(behind(alone(labels, study.stamp, "Labels")))
+    assert [found["question_id"].tolist() for _, found in rows_behind] == [
         [name] for name in chosen["question_id"]
     ]
 
@@ -294,9 +294,9 @@ def test_a_question_without_an_answer_is_among_those_counted(study):
         ),
         (
             "question_id,found,run\n3,True,\n",
-            "names no run: it is of the benchmark, or of what was",
+            "names no run: it describes the benchmark, or a step before",
         ),
-        ("question_id,found\n3,True\n", "names no run: it is of the benchmark"),
+        ("question_id,found\n3,True\n", "names no run: it describes the benchmark"),
         ("a,run\n1,123e45678901\n", "run 123e45678901 is not in"),  # no number, though it looks so
         ("a,run\n1,012345678901\n", "run 012345678901 is not in"),
     ],
@@ -348,19 +348,19 @@ def test_the_command_says_what_a_row_is_counted_from(study, run, tmp_path, monke
     monkeypatch.setenv("WORKBENCH_HOME", str(study.lab.client.store.path.parent))
     data = tmp_path / "it.csv"
 
-    def said(text):
+    def output(text):
         data.write_text(text)
         return CliRunner().invoke(command, [str(data), "0"]).output
 
     first, second, *_ = run.questions["question_id"]
     ids = f"{first} {second}"
-    found = said(REGION.format(run=run.id, n=2, ids=ids))
+    found = output(REGION.format(run=run.id, n=2, ids=ids))
     assert found.startswith(f"run {run.id}, solved_by a & b, n 2, counted all\n8 candidates for 2 ")
-    none = said(REGION.format(run=run.id, n=0, ids=""))
-    assert none.endswith("no question is what this row counts, so there is no SQL behind it\n")
-    other = said(f"run,generator\n{run.id},nobody\n")
-    assert other.endswith(
-        "nothing of its run is what this row counts, so there is no SQL behind it\n"
+    none = output(REGION.format(run=run.id, n=0, ids=""))
+    assert none.endswith("this row counts no question, so there is no SQL behind it\n")
+    other = output(f"run,generator\n{run.id},nobody\n")
+    assert other.endswith("this row counts no candidate of its run, so there is no SQL behind it\n")
+    left = output(f"run,stage,columns\n{run.id},filter_column,9\n")
+    assert (
+        "this row counts the schemas that pruning left; the answers given on them:\n24 cand" in left
     )
-    left = said(f"run,stage,columns\n{run.id},filter_column,9\n")
-    assert "counted from what pruning left of the schemas; what was then answered:\n24 cand" in left

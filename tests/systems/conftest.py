@@ -22,7 +22,7 @@ EMPTY = "SELECT name FROM animal WHERE legs = 'four'"
 SELECTED = {"animal": "keep_all", "cage": "drop_all"}
 
 # What the agents say, by the name of what they are asked; a list is taken from the front.
-SAID = {
+REPLIES = {
     "retrieve/keywords": '["Gobi", "four legs"]',
     "prune/filter_column": '{"relevant": "yes"}',
     "prune/select_tables": '{"tables": ["animal"]}',
@@ -37,7 +37,7 @@ SAID = {
     "generate/query_plan": f"**Query plan**\n1. Open animal.\n**Final SQL**\n```sql\n{RIGHT}\n```",
     "generate/examples_by_feature": '{"question": "How many?", "sql": "SELECT count(*) FROM animal"}',
     "generate/examples_by_column": '{"question": "Which?", "sql": "SELECT name FROM animal"}',
-    "generate/online_examples": RIGHT,
+    "generate/synthetic_examples": RIGHT,
     "fix/fixer": f"Final answer: {RIGHT}",
     "select/pairwise": "A",
     "select/ranker": "[1]",
@@ -62,13 +62,13 @@ def zoo(tmp_path):
         "home,,the place where it was caught,text,\nlegs,,how many legs it has,integer,\n"
     )
     with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
-        made = SimpleNamespace(asked={}, said=dict(SAID), path=path)
+        made = SimpleNamespace(asked={}, replies=dict(REPLIES), path=path)
 
         def send(request, key, url, seconds):
             del key, url, seconds
             made.asked.setdefault(request.prompt, []).append(request)
-            said = made.said[request.prompt]
-            text = said.pop(0) if isinstance(said, list) else said
+            reply = made.replies[request.prompt]
+            text = reply.pop(0) if isinstance(reply, list) else reply
             choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
             return {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
 

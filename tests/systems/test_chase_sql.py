@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.systems.conftest import EMPTY, QUESTION, RIGHT, SAID
+from tests.systems.conftest import EMPTY, QUESTION, REPLIES, RIGHT
 from workbench.generate.direct import Direct
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
@@ -25,7 +25,7 @@ TABLE_7 = {
     "w/o OS": replace(WHOLE, generate=WHOLE.generate[:2]),
     "direct alone": replace(WHOLE, generate=(Direct("m/x"),)),
 }
-GENERATORS = ("generate/divide_and_conquer", "generate/query_plan", "generate/online_examples")
+GENERATORS = ("generate/divide_and_conquer", "generate/query_plan", "generate/synthetic_examples")
 
 
 @pytest.mark.parametrize("name", TABLE_7)
@@ -35,7 +35,7 @@ def test_every_ablation_answers(zoo, name):
 
 @pytest.mark.parametrize("name", TABLE_7)
 def test_none_loses_a_question_to_models_that_say_nothing_of_use(zoo, name):
-    zoo.said = dict.fromkeys(SAID, "I am sorry.")
+    zoo.replies = dict.fromkeys(REPLIES, "I am sorry.")
     selection = zoo.run(TABLE_7[name])
     assert (selection.chosen is not None, selection.sql) == (True, "")
 
@@ -55,13 +55,13 @@ def test_candidates_that_agree_need_no_judge(zoo):
 
 
 def test_candidates_that_differ_are_compared(zoo):
-    zoo.said["generate/query_plan"] = "SELECT name FROM animal"
+    zoo.replies["generate/query_plan"] = "SELECT name FROM animal"
     assert zoo.run(WHOLE).comparisons
     assert zoo.asked["select/pairwise"]
 
 
 def test_equal_queries_that_find_nothing_are_mended_by_one_call(zoo):
-    zoo.said["generate/query_plan"] = EMPTY
+    zoo.replies["generate/query_plan"] = EMPTY
     selection = zoo.run(WHOLE)
     assert len(zoo.asked["fix/fixer"]) == 1
     assert sum(trial.repaired_from is not None for trial in selection.trials) == 7
@@ -69,7 +69,7 @@ def test_equal_queries_that_find_nothing_are_mended_by_one_call(zoo):
 
 
 def test_without_the_fixer_they_stay_as_they_are(zoo):
-    zoo.said["generate/query_plan"] = EMPTY
+    zoo.replies["generate/query_plan"] = EMPTY
     selection = zoo.run(TABLE_7["w/o query fixer"])
     assert "fix/fixer" not in zoo.asked
     assert sum(trial.candidate.sql == EMPTY for trial in selection.trials) == 7
@@ -83,7 +83,7 @@ EXAMPLES = {"generate/examples_by_feature", "generate/examples_by_column", "prun
     [
         ("w/o DC", {"generate/divide_and_conquer"}),
         ("w/o QP", {"generate/query_plan"}),
-        ("w/o OS", {"generate/online_examples", *EXAMPLES}),
+        ("w/o OS", {"generate/synthetic_examples", *EXAMPLES}),
     ],
 )
 def test_an_ablation_leaves_out_what_it_says_and_nothing_else(zoo, row, left_out):

@@ -8,18 +8,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.systems.conftest import EMPTY, QUESTION, RIGHT, SAID
+from tests.systems.conftest import EMPTY, QUESTION, REPLIES, RIGHT
 from workbench.errors import BadInputError
 from workbench.evaluate.gold_schema import AroundGold, linking_by_stage
 from workbench.fix.reviser import Reviser
 from workbench.retrieve.embed import Embedding
+from workbench.retrieve.index.minhash import MinHash
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.matches import CHESS
-from workbench.retrieve.minhash import MinHash
 from workbench.retrieve.retrieval import Retrieval
 from workbench.systems import chess, mac_sql
 from workbench.systems.baselines import direct
-from workbench.systems.chess import InformationRetriever, Models, chess_ir_cg_ut, chess_ir_ss_cg
+from workbench.systems.chess import (
+    ChessModels,
+    InformationRetriever,
+    chess_ir_cg_ut,
+    chess_ir_ss_cg,
+)
 from workbench.systems.mac_sql import mac_sql as mac
 from workbench.systems.system import prepare, stages
 from workbench.types import Gold
@@ -32,9 +37,9 @@ ALL = {
     "baseline at once": direct("m/x", think=False),
     "CHESS (IR, CG, UT)": chess_ir_cg_ut("m/x"),
     "by candidate": chess_ir_cg_ut("m/x", by="candidate"),
-    **{f"CHESS {name}": system for name, system in chess.table_4("m/x").items()},
-    **{f"MAC-SQL {name}": system for name, system in mac_sql.table_3("m/x").items()},
-    **{f"MAC-SQL {name}": system for name, system in mac_sql.table_4("m/x").items()},
+    **{f"CHESS {name}": system for name, system in chess.chess_table_4("m/x").items()},
+    **{f"MAC-SQL {name}": system for name, system in mac_sql.mac_table_3("m/x").items()},
+    **{f"MAC-SQL {name}": system for name, system in mac_sql.mac_table_4("m/x").items()},
 }
 
 
@@ -45,7 +50,7 @@ def test_every_system_answers(zoo, name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_no_system_loses_a_question_to_models_that_say_nothing_of_use(zoo, name):
-    zoo.said = dict.fromkeys(SAID, "I am sorry.")
+    zoo.replies = dict.fromkeys(REPLIES, "I am sorry.")
     selection = zoo.run(ALL[name])
     assert selection.chosen is not None
     assert selection.sql == ""
@@ -57,7 +62,7 @@ def sections(request):
 
 class TestChess:
     def test_a_high_budget_asks_for_20_candidates_and_10_tests(self, zoo):
-        zoo.said["generate/chess_candidate"] = [RIGHT, "SELECT name FROM animal"] * 10
+        zoo.replies["generate/chess_candidate"] = [RIGHT, "SELECT name FROM animal"] * 10
         zoo.run(chess_ir_cg_ut("m/x"))
         assert len(zoo.asked["generate/chess_candidate"]) == 20
         assert "Write 10 unit tests" in sections(zoo.asked["select/unit_tests"][0])
@@ -65,7 +70,7 @@ class TestChess:
 
     def test_a_low_budget_asks_for_one_candidate_and_at_most_three_revisions(self, zoo):
         others = [f"SELECT name FROM animal WHERE legs = {n} - 0" for n in (4, 5, 6, 7)]
-        zoo.said["fix/reviser"] = list(others)
+        zoo.replies["fix/reviser"] = list(others)
         selection = zoo.run(chess_ir_ss_cg("m/x"))
         assert len(zoo.asked["generate/chess_candidate"]) == 1
         assert len(zoo.asked["fix/reviser"]) == 3
@@ -97,7 +102,7 @@ class TestChess:
     def test_the_paper_s_own_retrieval_takes_the_default_s_place(self, zoo):
         model, system = "m/x", chess_ir_ss_cg("m/x")
         paper = replace(system, retrieve=InformationRetriever(Retrieval(Keywords(model), MinHash(), Embedding("openai/text-embedding-3-small"), CHESS)))  # fmt: skip
-        zoo.said["retrieve/embed"] = b64encode(np.ones(3, np.float32).tobytes()).decode()
+        zoo.replies["retrieve/embed"] = b64encode(np.ones(3, np.float32).tobytes()).decode()
         schema = next(stages(paper, QUESTION, zoo.lab)).schema
         assert schema.column("animal", "home").examples[0] == "Gobi desert"
         assert schema.column("animal", "legs").description == "how many legs it has"
@@ -107,7 +112,7 @@ class TestChess:
         assert zoo.run(paper).sql == RIGHT
 
     def test_without_retrieval_every_column_is_described_and_nothing_asked(self, zoo):
-        system = chess.table_4("m/x")["w/o retrieve_entity & _context"]
+        system = chess.chess_table_4("m/x")["w/o retrieve_entity & _context"]
         context = next(stages(system, QUESTION, zoo.lab))
         assert (
             context.schema.column("animal", "home").description == "the place where it was caught"
@@ -125,30 +130,30 @@ class TestChess:
         ],
     )
     def test_an_ablation_leaves_out_what_it_says_and_nothing_else(self, zoo, row, left_out):
-        tools = {prompt for prompt in SAID if prompt.startswith(("retrieve", "prune", "fix"))}
-        zoo.run(chess.table_4("m/x")[row])
+        tools = {prompt for prompt in REPLIES if prompt.startswith(("retrieve", "prune", "fix"))}
+        zoo.run(chess.chess_table_4("m/x")[row])
         expected = tools - {left_out, "prune/mac_selector", "fix/refiner", "fix/fixer"}
         assert set(zoo.asked) - {"generate/chess_candidate"} == expected
 
     def test_one_revision_where_one_is_asked_for(self):
-        (reviser,) = chess.table_4("m/x")["with 1-time revise"].fix
+        (reviser,) = chess.chess_table_4("m/x")["with 1-time revise"].fix
         assert reviser == Reviser("m/x", 1, sound=True)
 
     def test_a_model_for_each_agent(self, zoo):
-        zoo.run(chess_ir_ss_cg(Models("m/cheap", "m/tuned", "m/best")))
+        zoo.run(chess_ir_ss_cg(ChessModels("m/cheap", "m/tuned", "m/best")))
         speakers = {prompt: {r.model for r in asked} for prompt, asked in zoo.asked.items()}
         assert speakers.pop("prune/filter_column") == {"m/cheap"}
         assert speakers.pop("generate/chess_candidate") == {"m/tuned"}
         assert set().union(*speakers.values()) == {"m/best"}
 
     def test_the_triplets_of_table_8_each_once(self):
-        engines = chess.table_8("m/cheap", "m/tuned", "m/best", "m/open")
+        engines = chess.chess_table_8("m/cheap", "m/tuned", "m/best", "m/open")
         assert len(engines) == 5
         system = engines["m/cheap, m/tuned, m/best"]
         assert system == replace(
-            chess_ir_ss_cg(Models("m/cheap", "m/tuned", "m/best")), name=system.name
+            chess_ir_ss_cg(ChessModels("m/cheap", "m/tuned", "m/best")), name=system.name
         )
-        assert list(chess.table_8("m/x", "m/x", "m/x", "m/x")) == ["m/x, m/x, m/x"]
+        assert list(chess.chess_table_8("m/x", "m/x", "m/x", "m/x")) == ["m/x, m/x, m/x"]
 
     def test_the_stages_of_pruning_and_how_well_they_fit_gold(self, zoo):
         found = list(stages(chess_ir_ss_cg("m/x"), QUESTION, zoo.lab))
@@ -166,16 +171,16 @@ class TestMacSql:
         assert set(zoo.asked) == {"generate/decomposer"}
 
     def test_a_query_without_rows_is_refined(self, zoo):
-        zoo.said["generate/decomposer"] = f"```sql\n{EMPTY}\n```"
+        zoo.replies["generate/decomposer"] = f"```sql\n{EMPTY}\n```"
         assert zoo.run(mac("m/x")).sql == RIGHT
-        assert zoo.run(mac_sql.table_3("m/x")["w/o Refiner"]).sql == EMPTY
+        assert zoo.run(mac_sql.mac_table_3("m/x")["w/o Refiner"]).sql == EMPTY
 
     def test_its_agents_see_up_to_six_short_values_of_each_column(self, zoo):
         with closing(sqlite3.connect(zoo.path)) as database, database:
             rows = [(n, "home" * 20 if n == 3 else f"home {n}") for n in range(3, 12)]
             database.executemany("INSERT INTO animal(id, home) VALUES (?, ?)", rows)
         needy = replace(mac("m/x").prune[0], mean_columns=1, least_tables=1)
-        zoo.said["generate/decomposer"] = EMPTY
+        zoo.replies["generate/decomposer"] = EMPTY
         zoo.run(replace(mac("m/x"), prune=(needy,)))
         assert set(zoo.asked) == {"prune/mac_selector", "generate/decomposer", "fix/refiner"}
         for (request,) in zoo.asked.values():
@@ -196,12 +201,12 @@ class TestMacSql:
         assert "cage" not in schema
 
     def test_without_the_decomposer_one_call_answers(self, zoo):
-        zoo.run(mac_sql.table_3("m/x")["w/o Decomposer"])
+        zoo.run(mac_sql.mac_table_3("m/x")["w/o Decomposer"])
         assert set(zoo.asked) == {"generate/direct"}
 
     @pytest.mark.parametrize("shots", [0, 1, 2])
     def test_so_many_shots(self, zoo, shots):
-        zoo.run(mac_sql.table_4("m/x")[f"{shots}-shot"])
+        zoo.run(mac_sql.mac_table_4("m/x")[f"{shots}-shot"])
         (request,) = zoo.asked["generate/decomposer"]
         assert sections(request).count("## Worked example\n") == shots
 
@@ -211,7 +216,7 @@ class TestMacSql:
             mac_sql.SchemaWithValues(-1)
 
     def test_temperature_0_arrives_as_0(self, zoo):
-        zoo.said["generate/decomposer"] = EMPTY
+        zoo.replies["generate/decomposer"] = EMPTY
         zoo.run(mac("m/x", temperature=0.0))
         assert {r.parameters["temperature"] for asked in zoo.asked.values() for r in asked} == {0.0}
 

@@ -33,8 +33,8 @@ class Model:
         self.calls[request.prompt] += 1
         if request.prompt == "prune/filter_column":
             asked = request.messages[-1]["content"].split("\nColumn: ")[1].splitlines()[0]
-            said = "yes" if asked in self.relevant else "no"
-            return Completion(f'{{"relevant": "{said}"}}', request.model)
+            verdict = "yes" if asked in self.relevant else "no"
+            return Completion(f'{{"relevant": "{verdict}"}}', request.model)
         return Completion(answer(request.messages, temperature=0.0, seed=""), request.model)
 
     def complete_many(self, requests):

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from workbench.db.execute import Executor
+from workbench.generate.prompt_generator import PromptGenerator
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
@@ -28,20 +29,21 @@ CALLED_WITH = {
     "fix": lambda it: (it.lab, it.context, it.trial(EMPTY)),
     "select": lambda it: (it.lab, it.context, [it.trial(sql) for sql in TWO]),
 }
-# What a step needs to be told so that it asks at all.
+# Parameters without which a step makes no model call.
 NEEDS = {"Selector": {"mean_columns": 1}}
 
 
 def _steps():
-    """The dataclasses of the verbs' modules that have a temperature, by room."""
-    for room in CALLED_WITH:
-        package = importlib.import_module(f"workbench.{room}")
+    """The dataclasses of the verbs' modules that have a temperature, by package."""
+    for package_name in CALLED_WITH:
+        package = importlib.import_module(f"workbench.{package_name}")
         for found in pkgutil.iter_modules(package.__path__):
-            module = importlib.import_module(f"workbench.{room}.{found.name}")
+            module = importlib.import_module(f"workbench.{package_name}.{found.name}")
             for kind in vars(module).values():
                 own = is_dataclass(kind) and kind.__module__ == module.__name__
-                if own and any(field.name == "temperature" for field in fields(kind)):
-                    yield pytest.param(room, kind, id=kind.__name__)
+                concrete = kind is not PromptGenerator
+                if own and concrete and any(field.name == "temperature" for field in fields(kind)):
+                    yield pytest.param(package_name, kind, id=kind.__name__)
 
 
 STEPS = list(_steps())
@@ -66,12 +68,12 @@ def made(tmp_path):
         )
 
 
-@pytest.mark.parametrize(("room", "kind"), STEPS)
+@pytest.mark.parametrize(("package_name", "kind"), STEPS)
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
-def test_the_temperature_asked_for_is_the_one_sent(made, room, kind, temperature):
+def test_the_temperature_asked_for_is_the_one_sent(made, package_name, kind, temperature):
     every = [field.name for field in fields(kind) if field.name.endswith("temperature")]
     step = kind("test/model", **dict.fromkeys(every, temperature), **NEEDS.get(kind.__name__, {}))
-    step(*CALLED_WITH[room](made))
+    step(*CALLED_WITH[package_name](made))
     assert made.asked
     assert [request.parameters for request in made.asked] == [{"temperature": temperature}] * len(
         made.asked
@@ -79,9 +81,9 @@ def test_the_temperature_asked_for_is_the_one_sent(made, room, kind, temperature
 
 
 def test_these_steps_ask_every_prompt_of_ours(made):
-    for room, kind in (step.values for step in STEPS):
+    for package_name, kind in (step.values for step in STEPS):
         needs = NEEDS.get(kind.__name__, {})
         variants = [{"by": "test"}, {"by": "candidate"}] if kind is UnitTester else [{}]
         for variant in variants:
-            kind("test/model", **needs, **variant)(*CALLED_WITH[room](made))
+            kind("test/model", **needs, **variant)(*CALLED_WITH[package_name](made))
     assert {request.prompt for request in made.asked} == set(names())

@@ -17,9 +17,9 @@ from workbench.pool import chosen
 from workbench.store import Store
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.system import solve
-from workbench.train.conversations import read_conversations
 from workbench.train.export import write
 from workbench.train.instructions import instructions
+from workbench.train.tuning.conversations import read_conversations
 
 RIGHT = "Sub question 1: ...\n```sql\nSELECT count(*) FROM {}\n```"
 TABLES = {"zoo": "animal", "shop": "item", "pond": "fish"}
@@ -49,7 +49,7 @@ def benchmark(tmp_path, tiny):
 
 @pytest.fixture
 def lab_of(tmp_path, benchmark):
-    """A lab in which a model answers; each test's labs share a lab book."""
+    """A lab with a scripted model; the labs of one test share a cache."""
 
     @contextmanager
     def lab_of(model, of=benchmark):

@@ -14,9 +14,9 @@ from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.pool import pool_of
-from workbench.train.conversations import read_conversations
 from workbench.train.export import conversations, write
 from workbench.train.pairs import Pairs, guided
+from workbench.train.tuning.conversations import read_conversations
 from workbench.types import Candidate, Context, Trial
 
 
@@ -94,13 +94,13 @@ def test_the_hint_comes_after_the_questions_own(small):
 def test_a_conversation_is_the_judges_prompt_and_its_answer(small):
     pairs = made(small, "poor", "good")
     talks = list(conversations(small.lab, pairs))
-    assert [[said["role"] for said in talk.messages] for talk in talks] == [
+    assert [[message["role"] for message in talk.messages] for talk in talks] == [
         ["system", "user", "assistant"]
     ] * len(pairs)
     for pair, talk in zip(pairs, talks, strict=True):
         question = pair.context.question
-        told = (talk.question_id, talk.db_id, talk.agent)
-        assert told == (question.id, question.db_id, "select/pairwise")
+        about = (talk.question_id, talk.db_id, talk.agent)
+        assert about == (question.id, question.db_id, "select/pairwise")
         _, asked, answer = talk.messages
         assert answer["content"] == pair.right
         shown = re.findall(r"Query:\n```sql\n(.*?)\n```", asked["content"], re.DOTALL)

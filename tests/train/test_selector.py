@@ -21,17 +21,12 @@ from workbench.select.trained import Trained, beliefs
 from workbench.store import Store
 from workbench.systems.replay import picks
 from workbench.train.cross_validate import as_text, cross_validate, pick
-from workbench.train.selector import Learner, cases
+from workbench.train.selector import Learner, judged_questions
 from workbench.types import Candidate, Trial
 
 
 @pytest.fixture(scope="module")
-def sklearn():
-    pytest.importorskip("sklearn", reason="the extra train is not installed")
-
-
-@pytest.fixture(scope="module")
-def small(sklearn, tmp_path_factory, tiny):
+def small(tmp_path_factory, tiny):
     """The tiny benchmark, a pool in which two of three agree on 0, and its cases."""
     benchmark = load_bird(tiny.write_bird(tmp_path_factory.mktemp("bird")))
     pool = pool_of(
@@ -45,7 +40,7 @@ def small(sklearn, tmp_path_factory, tiny):
     ):
         lab = Lab(None, executor, benchmark.database)
         yield SimpleNamespace(
-            lab=lab, benchmark=benchmark, pool=pool, cases=cases(lab, benchmark, pool)
+            lab=lab, benchmark=benchmark, pool=pool, cases=judged_questions(lab, benchmark, pool)
         )
 
 
@@ -61,7 +56,12 @@ def test_what_is_learned_finds_the_right_answer_against_the_majority(small):
     for question in small.benchmark.questions:
         gold = small.benchmark.golds[question.id].sql
         assert picked.trials[question.id][0].candidate.sql == gold
-    assert weights.doubts["hollow"] + weights.doubts["lost"] < 0 < weights.votes
+    assert (
+        weights.doubts["empty_result_known_literals"]
+        + weights.doubts["empty_result_unknown_literal"]
+        < 0
+        < weights.votes
+    )
 
 
 def test_doubts_never_speak_for_a_candidate(small):
@@ -150,7 +150,7 @@ def test_cross_validation_says_which_database_it_cannot_do_without(small):
 
 
 def test_questions_of_different_databases_may_have_one_id(small):
-    found = [replace(case, majority=place == 0) for place, case in enumerate(small.cases)]
+    found = [replace(case, majority=index == 0) for index, case in enumerate(small.cases)]
     alike = [replace(case, question_id="1") for case in found]
     assert cross_validate(alike, halvings=2) == cross_validate(found, halvings=2)
 
@@ -162,14 +162,14 @@ def test_belief_is_shared_out_and_never_certain():
 
 
 @pytest.fixture(scope="module")
-def thirty(sklearn, real_spider, tmp_path_factory):
+def thirty(real_spider, tmp_path_factory):
     """The cases of 30 real systems' answers to Spider's questions."""
-    benchmark = load_spider(real_spider, "spider-dev")
+    benchmark = load_spider(real_spider)
     files = file_names(prediction_files([str(real_spider / "predictions")]))
     path = tmp_path_factory.mktemp("thirty") / "lab.sqlite"
     with Store(path) as store, Executor(store) as executor:
         lab = Lab(None, executor, benchmark.database)
-        yield cases(lab, benchmark, load_pool(files, benchmark))
+        yield judged_questions(lab, benchmark, load_pool(files, benchmark))
 
 
 def test_thirty_real_systems_gap_closed_on_databases_not_seen(thirty):

@@ -1,4 +1,4 @@
-"""What every benchmark comes down to: questions, gold queries kept apart, and a folder of databases."""
+"""A benchmark: questions, gold queries apart from them, and a folder of databases."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,27 @@ from workbench.types import Gold, Question, Schema
 
 _DB_ID = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
+Sense = Literal["bird", "spider"]
+"""Execution accuracy as BIRD defines it, equal sets of rows, or as Spider does (`evaluate.ex`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """Questions in their file's order, and what judges their answers.
+    """Questions in the order of their file, and the gold queries that judge answers.
 
-    `databases` holds `DB/DB.sqlite` for each db_id. `family` says whose metrics are the benchmark's own.
-    `schemas` are those of Spider's tables.json, by which Spider's exact match is defined.
+    `databases` holds `DB/DB.sqlite` for each db_id. `sense` is the sense of EX of the benchmark's own
+    leaderboard. `schemas` are those of Spider's tables.json, by which Spider's exact match is defined.
     """
 
     name: str
-    family: Literal["bird", "spider"]
+    sense: Sense
     databases: Path
     questions: tuple[Question, ...]
     golds: Mapping[str, Gold]
     schemas: Mapping[str, Schema] = field(default_factory=dict)
 
     def database(self, db_id: str) -> Path:
-        """The SQLite file of a database; a db_id that is no plain name never becomes a path."""
+        """The SQLite file of a database. A db_id that is not a plain name is refused: it could lead anywhere."""
         if not _DB_ID.fullmatch(db_id) or not db_id.strip("."):
             raise BadInputError(
                 f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128"
@@ -48,13 +51,13 @@ class Benchmark:
         return path
 
     def fingerprint(self) -> str:
-        """A hash of questions and gold queries: releases of one benchmark differ, and so do their numbers."""
+        """A hash of questions and gold queries. Releases of one benchmark differ, and so does the EX on them."""
         golds = [self.golds[question.id] for question in self.questions]
         return content_hash("questions", [self.questions, golds])
 
 
 def some(questions: Sequence[Question], limit: int | None) -> list[Question]:
-    """That many of the questions, spread evenly; all of them where no limit is given."""
+    """`limit` of the questions, spread evenly; all of them where it is None."""
     if limit is None:
         return list(questions)
     if type(limit) is not int or limit < 1:
@@ -62,11 +65,11 @@ def some(questions: Sequence[Question], limit: int | None) -> list[Question]:
             f"limit is {limit!r}: it must be a number of questions, 1 or more, or None"
         )
     limit = min(limit, len(questions))
-    return [questions[place * len(questions) // limit] for place in range(limit)]
+    return [questions[n * len(questions) // limit] for n in range(limit)]
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file, or one clear line on why it is none."""
+    """The content of a JSON file; BadInputError where it is not JSON."""
     try:
         with naming(path):
             return orjson.loads(path.read_bytes())
@@ -77,7 +80,7 @@ def read_json(path: Path) -> Any:
 def locate(root: Path, file: str, folder: str, what: str) -> tuple[Path, Path]:
     """A benchmark's file and, beside it, its folder of databases: in `root` or up to two folders below.
 
-    A file without databases beside it is another benchmark's of the same name.
+    A file without databases beside it belongs to another benchmark that uses the same file name.
     """
     if not root.is_dir():
         raise BadInputError(f"{root}: no such folder; give the one where {what} was unpacked")
@@ -87,7 +90,7 @@ def locate(root: Path, file: str, folder: str, what: str) -> tuple[Path, Path]:
         found = [(path, inside) for path in paths if (inside := _databases(path.parent / folder))]
         if len(found) > 1:
             places = " and ".join(str(path.parent) for path, _ in found)
-            raise BadInputError(f"{root}: {what} lies there twice; give one of {places}")
+            raise BadInputError(f"{root}: {what} is there twice; give one of {places}")
         if found:
             return found[0]
         lone += paths
@@ -101,15 +104,15 @@ def locate(root: Path, file: str, folder: str, what: str) -> tuple[Path, Path]:
 
 
 def _databases(folder: Path) -> Path | None:
-    """The folder that holds `DB/DB.sqlite`: this one, or its namesake in it, as some tools unpack it."""
-    for place in (folder, folder / folder.name):
-        if next(place.glob("*/*.sqlite"), None):
-            return place
+    """The folder that holds `DB/DB.sqlite`: this one, or a folder of the same name in it, as some tools unpack."""
+    for candidate in (folder, folder / folder.name):
+        if next(candidate.glob("*/*.sqlite"), None):
+            return candidate
     return None
 
 
 def read_items(path: Path) -> list[Any]:
-    """The list that each of a benchmark's files is."""
+    """The items of a benchmark's file, which is a JSON list."""
     items = read_json(path)
     if not isinstance(items, list) or not items:
         raise BadInputError(f"{path}: expected a list with an object for each item")
@@ -117,7 +120,7 @@ def read_items(path: Path) -> list[Any]:
 
 
 def text_field(item: Any, number: int, path: Path, name: str, default: str | None = None) -> str:
-    """A field of an item, which must be text; with a default it may be missing or null."""
+    """A text field of an item. With a default, the field may be missing or null."""
     if not isinstance(item, dict):
         raise BadInputError(f"{path.name}, item {number}: not an object but {item!r:.60}")
     value = item.get(name)

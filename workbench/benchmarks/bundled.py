@@ -1,8 +1,8 @@
 """The benchmark that comes with the workbench, kept as text and built into SQLite at first use.
 
 `bundled_data/SPLIT` mirrors BIRD's layout, with `schema.sql` and one CSV a table in place of each SQLite
-file. An empty field is NULL. What is built lies under the workbench's home in a folder named after the
-text it was built from, and appears there whole or not at all. The questions on train's databases are for
+file. An empty field is NULL. The databases are built in the workbench's home, in a folder named after a hash
+of the text, which is moved into place when it is complete. The questions on train's databases are for
 learning from, those on dev's for judging; the few that are flawed on purpose stand in `flaws.json`.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark, read_items, text_field
 from workbench.benchmarks.bird import load_bird
-from workbench.db.quoting import quote
+from workbench.db.text.quoting import quote
 from workbench.errors import BadInputError, StoreError
 from workbench.store import home
 
@@ -24,15 +24,25 @@ _SOURCE = Path(__file__).with_name("bundled_data")
 
 
 def load_bundled(split: str = "dev") -> Benchmark:
-    """The questions of a split over databases of our own invention, in BIRD's layout."""
+    """The questions of a split, on databases written for this project in BIRD's layout."""
     source = _source(split)
     try:
-        return load_bird(_built(source), f"bird-{split}", name=f"bundled-{split}")
+        return load_bird(_built(source), f"bundled-{split}", f"{split}.json", f"{split}_databases")
     except (OSError, sqlite3.OperationalError) as error:
         raise StoreError(
             f"no bundled databases could be built in {home()}: {error}; set WORKBENCH_HOME to another"
             " folder"
         ) from error
+
+
+def bundled_databases() -> dict[str, Path]:
+    """The SQLite files of all bundled databases, by name."""
+    found = {}
+    for split in ("dev", "train"):
+        benchmark = load_bundled(split)
+        for question in benchmark.questions:
+            found[question.db_id] = benchmark.database(question.db_id)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,7 @@ class Flaw:
 
 
 def load_flaws(split: str = "dev") -> tuple[Flaw, ...]:
-    """The questions of a split that are flawed as those of real benchmarks are: for labelling errors."""
+    """The questions of a split that are flawed on purpose, in the ways of real benchmarks."""
     path = _source(split) / "flaws.json"
     fields = ("question_id", "flaw", "note", "SQL")
     return tuple(
@@ -58,12 +68,12 @@ def load_flaws(split: str = "dev") -> tuple[Flaw, ...]:
 def _source(split: str) -> Path:
     splits = sorted(path.name for path in _SOURCE.iterdir() if path.is_dir())
     if split not in splits:
-        raise BadInputError(f"nothing bundled is called {split!r}; there are {', '.join(splits)}")
+        raise BadInputError(f"no bundled split {split!r}; there are {', '.join(splits)}")
     return _SOURCE / split
 
 
 def _built(source: Path) -> Path:
-    """The folder that holds what is built from the source: by these texts and this very code."""
+    """The folder built from the source, named after a hash of the texts and of this module."""
     texts = {
         path.relative_to(source).as_posix(): path.read_bytes()
         for path in sorted(source.rglob("*"))

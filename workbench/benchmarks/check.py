@@ -1,4 +1,4 @@
-"""Is a benchmark sound, and what is it made of? Asked of ours in the tests, and of anybody's by `workbench data`."""
+"""Checks a benchmark and counts its parts: the bundled one in the tests, any one by `workbench data`."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.catalog import describe
 from workbench.db.execute import Executor
-from workbench.db.quoting import quote
 from workbench.db.schema import read_schema
 from workbench.db.sql.features import NAMES, features
+from workbench.db.text.quoting import quote
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a benchmark is made of, in numbers, and a line for everything that is wrong with it."""
+    """Counts of a benchmark's parts, and a complaint for each fault."""
 
     databases: tuple[tuple[str, int, int, int], ...]  # name, tables, columns, rows
     difficulties: tuple[tuple[str, int], ...]
@@ -23,7 +23,7 @@ class Report:
 
 
 def check(benchmark: Benchmark, executor: Executor) -> Report:
-    """Run every gold query, read every database and its descriptions, compare all questions."""
+    """Run every gold query, read every database and its descriptions, and find repeated questions."""
     complaints = []
     golds = [benchmark.golds[question.id] for question in benchmark.questions]
     jobs = [
@@ -36,8 +36,8 @@ def check(benchmark: Benchmark, executor: Executor) -> Report:
         benchmark.questions, golds, executor.execute_many(jobs), strict=True
     ):
         if execution.status != "ok":
-            said = execution.error or "no rows"
-            complaints.append(f"question {question.id}: the gold query gives {said}")
+            outcome = execution.error or "no rows"
+            complaints.append(f"question {question.id}: the gold query gives {outcome}")
         text = " ".join(question.text.casefold().split())
         if first := asked.get((question.db_id, text)):
             complaints.append(f"question {question.id}: the same as {first}")

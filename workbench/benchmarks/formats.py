@@ -1,4 +1,4 @@
-r"""The formats in which predictions are published, each read into the same records.
+r"""Readers of the formats in which predictions are published.
 
 BIRD's JSON (`{"0": "SQL\t----- bird -----\tdb_id"}`), Spider's lines (`SQL` or `SQL<TAB>db_id`), JSON
 lines, JSON lists and CSV.
@@ -17,22 +17,23 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError, naming
 
 _BIRD = "\t----- bird -----\t"
-# In files that carry gold beside the prediction, `sql` and `query` are gold's names: they come last.
+# Files that hold gold beside the prediction call gold `sql` or `query`, so these names are tried last.
 _SQL_FIELDS = ("predicted_sql", "pred_sql", "predicted", "prediction", "pred", "sql", "query")
 _NAME = re.compile(r"[\w.\-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One entry of a file: `line` for the reader, and whatever says which question it answers.
+    """One entry of a file, with all that it states of the question it answers.
 
-    `counted` marks a place that the file does not state, only where the entry stands in it.
+    `line` names the entry in messages. `index` is the question's position in the benchmark; `counted` says that
+    the file does not state it, and that it is the entry's position in the file.
     """
 
     line: str
     sql: str
     id: str | None = None
-    place: int | None = None
+    index: int | None = None
     counted: bool = False
     db_id: str | None = None
     text: str | None = None
@@ -41,7 +42,7 @@ class Prediction:
 
 
 def read_predictions(path: Path, benchmark: Benchmark) -> list[Prediction]:
-    """What the file says, at least one prediction; the benchmark only helps to tell a db_id from SQL."""
+    """The predictions of a file, at least one. The benchmark helps to tell a db_id from SQL."""
     try:
         with naming(path):
             text = path.read_bytes().decode("utf-8-sig")
@@ -90,7 +91,7 @@ def _from_json(path: Path, text: str) -> Iterator[Prediction]:
 
 
 def _from_json_lines(path: Path, text: str, error: ValueError) -> Iterator[Prediction]:
-    """The records of a file that is, because of this error, no JSON as a whole."""
+    """The records of JSON lines. `error` is why the file as a whole is not JSON."""
     first = True
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -106,7 +107,7 @@ def _from_json_lines(path: Path, text: str, error: ValueError) -> Iterator[Predi
 
 
 def _parsed(text: str) -> Any:
-    """JSON in which no object has a key twice: of two answers one would go unseen."""
+    """JSON. An object with a key twice is refused, since one of its two answers would be lost."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -126,16 +127,16 @@ def _from_lines(text: str, benchmark: Benchmark) -> Iterator[Prediction]:
     lines = text.removesuffix("\n").split("\n")
     while len(lines) > len(benchmark.questions) and not lines[-1].strip():
         lines.pop()
-    # SQL may hold tabs too: what follows the last one is a db_id if it is one on every line, or is known.
+    # SQL may hold tabs. Text after the last tab is a db_id if it looks like one on every line, or is known.
     parts = [line.rpartition("\t") for line in lines]
     stated = all(tab and _NAME.fullmatch(tail.strip()) for _, tab, tail in parts if tail.strip())
     known = {question.db_id for question in benchmark.questions}
-    for place, (sql, tab, tail) in enumerate(parts):
+    for index, (sql, tab, tail) in enumerate(parts):
         db_id = tail.strip() if tab and (stated or tail.strip() in known) else ""
         yield Prediction(
-            f"line {place + 1}",
-            (sql if db_id else lines[place]).strip(),
-            place=place,
+            f"line {index + 1}",
+            (sql if db_id else lines[index]).strip(),
+            index=index,
             counted=True,
             db_id=db_id or None,
         )
@@ -144,8 +145,8 @@ def _from_lines(text: str, benchmark: Benchmark) -> Iterator[Prediction]:
 def _from_bird(path: Path, key: str, value: Any) -> Prediction:
     line = f"entry {key!r}"
     sql, db_id = _answer(path, line, value)
-    place = int(key) if key.isdecimal() and len(key) < 10 else None
-    return Prediction(line, sql, id=key, place=place, db_id=db_id)
+    index = int(key) if key.isdecimal() and len(key) < 10 else None
+    return Prediction(line, sql, id=key, index=index, db_id=db_id)
 
 
 def _from_record(path: Path, line: str, record: Any) -> Prediction:
@@ -158,8 +159,8 @@ def _from_record(path: Path, line: str, record: Any) -> Prediction:
     }
     name = next((name for name in _SQL_FIELDS if name in fields), None)
     key = _text(fields.get("question_id")) or _text(fields.get("id"))
-    place = _number(path, line, "index", fields)
-    if name is None or (key is None and place is None):
+    index = _number(path, line, "index", fields)
+    if name is None or (key is None and index is None):
         raise BadInputError(
             f"{path}, {line}: has {', '.join(fields) or 'no fields'}; expected question_id (or index with"
             f" db_id) and one of {', '.join(_SQL_FIELDS)}"
@@ -169,7 +170,7 @@ def _from_record(path: Path, line: str, record: Any) -> Prediction:
         line,
         sql,
         id=key,
-        place=place,
+        index=index,
         db_id=_text(fields.get("db_id")) or db_id,
         text=_text(fields.get("question")),
         generator=_text(fields.get("generator")),
@@ -178,25 +179,25 @@ def _from_record(path: Path, line: str, record: Any) -> Prediction:
 
 
 def _answer(path: Path, line: str, value: Any) -> tuple[str, str | None]:
-    """SQL, and the db_id behind BIRD's separator; no SQL where a baseline wrote a number or nothing."""
+    """The SQL and, after BIRD's separator, the db_id. Baselines write a number or null for no SQL."""
     if isinstance(value, dict | list):
         raise BadInputError(f"{path}, {line}: expected SQL, not {value!r:.60}")
     text = value if isinstance(value, str) else ""
-    # JSON can escape half a character; what cannot be written down again is a question mark.
+    # JSON can escape a lone surrogate, which cannot be encoded again: it becomes a question mark.
     sql, _, db_id = text.encode("utf-8", "replace").decode().partition(_BIRD)
     return sql.strip(), db_id.strip() or None
 
 
 def _text(value: Any) -> str | None:
-    """What a field says, None where it says nothing."""
+    """The text of a field, None where it is empty."""
     return None if value is None else str(value).strip() or None
 
 
 def _number(path: Path, line: str, name: str, fields: dict[str, Any]) -> int | None:
-    said = _text(fields.get(name))
+    text = _text(fields.get(name))
     try:
-        return None if said is None else int(said)
+        return None if text is None else int(text)
     except ValueError as error:
         raise BadInputError(
-            f"{path}, {line}: {name} is {said!r:.60}, not a whole number"
+            f"{path}, {line}: {name} is {text!r:.60}, not a whole number"
         ) from error

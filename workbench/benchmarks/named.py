@@ -1,37 +1,102 @@
-"""Benchmarks by the names that the command line, experiments and notebooks use."""
+"""Benchmarks by name, each a record in one table: a new one is a new record, and a loader where its files differ."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.benchmark import Benchmark, Sense
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError
 
-BENCHMARKS = (
-    "bird-dev",
-    "bird-mini-dev",
-    "bird-train",
-    "spider-dev",
-    "spider-train",
-    "bundled-dev",
-    "bundled-train",
+_BIRD = "https://bird-bench.github.io"
+_SPIDER = "https://yale-lily.github.io/spider"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkRecord:
+    """The facts about a benchmark that are known before it is opened.
+
+    `load` takes the folder where it was unpacked, and its name. `questions` is its published number of questions,
+    `train` the benchmark whose questions may be learned from, and `sense` the sense of EX of its own
+    leaderboard. `url` is where to get it; what has none comes with the workbench.
+    """
+
+    name: str
+    load: Callable[[Path, str], Benchmark]
+    questions: int
+    train: str
+    sense: Sense = "bird"
+    url: str = ""
+    alias: str = ""
+
+
+_RECORDS = (
+    BenchmarkRecord(
+        "bird-dev",
+        partial(load_bird, file="dev.json", databases="dev_databases"),
+        questions=1534,
+        train="bird-train",
+        url=_BIRD,
+        alias="bird",
+    ),
+    BenchmarkRecord(
+        "bird-mini-dev",
+        partial(load_bird, file="mini_dev_sqlite.json", databases="dev_databases"),
+        questions=500,
+        train="bird-train",
+        url=_BIRD,
+        alias="mini-dev",
+    ),
+    BenchmarkRecord(
+        "bird-train",
+        partial(load_bird, file="train.json", databases="train_databases"),
+        questions=9428,
+        train="bird-train",
+        url=_BIRD,
+    ),
+    BenchmarkRecord(
+        "spider-dev",
+        partial(load_spider, files=("dev.json",)),
+        questions=1034,
+        train="spider-train",
+        sense="spider",
+        url=_SPIDER,
+        alias="spider",
+    ),
+    BenchmarkRecord(
+        "spider-train",
+        partial(load_spider, files=("train_spider.json", "train_others.json")),
+        questions=8659,
+        train="spider-train",
+        sense="spider",
+        url=_SPIDER,
+    ),
+    BenchmarkRecord(
+        "bundled-dev",
+        lambda _root, _name: load_bundled("dev"),
+        questions=278,
+        train="bundled-train",
+        alias="bundled",
+    ),
+    BenchmarkRecord(
+        "bundled-train",
+        lambda _root, _name: load_bundled("train"),
+        questions=260,
+        train="bundled-train",
+    ),
 )
-_ALIASES = {
-    "bird": "bird-dev",
-    "mini-dev": "bird-mini-dev",
-    "spider": "spider-dev",
-    "bundled": "bundled-dev",
-}
+BENCHMARKS: Mapping[str, BenchmarkRecord] = {record.name: record for record in _RECORDS}
 
 
 def open_benchmark(name: str, root: Path | None = None) -> Benchmark:
-    """The benchmark of that name, its files in `root`; what is bundled needs none."""
-    full = _ALIASES.get(name, name)
-    if full not in BENCHMARKS:
+    """The benchmark of that name, its files in `root`; a bundled one needs no `root`."""
+    found = [record for record in _RECORDS if name and name in {record.name, record.alias}]
+    if not found:
         raise BadInputError(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-    if full.startswith("bundled"):
-        return load_bundled(full.removeprefix("bundled-"))
-    if root is None:
+    (record,) = found
+    if record.url and root is None:
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
-    return (load_bird if full.startswith("bird") else load_spider)(root, full)
+    return replace(record.load(root or Path(), record.name), sense=record.sense)

@@ -1,8 +1,8 @@
-"""Pools from other systems' prediction files, so that anybody's results can be judged.
+"""Pools from other systems' prediction files.
 
-A prediction is paired with its question by id wherever the file has one. Where it has only a place, the
-place must be borne out by something else the file says (database, question) or, for bare lines of SQL, by
-the tables they name. A file that does not fit is refused with the first line that does not.
+A prediction is paired with its question by id where the file has ids. Where it has positions only, each must
+be confirmed by the database or question that the file states or, for bare lines of SQL, by the tables that
+they name. A file that does not fit is refused, with its first line that does not.
 """
 
 import re
@@ -16,7 +16,7 @@ from workbench.benchmarks.formats import Prediction, read_predictions
 from workbench.db.schema import read_schema
 from workbench.errors import BadInputError, MisalignedError
 from workbench.pool import Pool, pool_of
-from workbench.types import Candidate, Question, Trial, fold
+from workbench.types import Candidate, Question, Trial, lower_name
 
 _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
 _SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
@@ -56,25 +56,23 @@ def load_pool(names: Mapping[Path, str], benchmark: Benchmark) -> Pool:
 
 
 def load_pools(names: Mapping[Path, str], benchmark: Benchmark) -> dict[Path, Pool]:
-    """Each file's predictions: by the generators that it states, else by one of the name given.
+    """The predictions of each file, by the generators that it states or else by one of the given name.
 
-    A generator that several files state is told apart by the files' names.
+    A generator that several files state gets the file's name in front of its own.
     """
     pools = {path: load_predictions(path, benchmark, name) for path, name in names.items()}
-    told = Counter(generator for pool in pools.values() for generator in pool.generators())
-    twice = {generator for generator, count in told.items() if count > 1}
+    stated = Counter(generator for pool in pools.values() for generator in pool.generators())
+    twice = {generator for generator, count in stated.items() if count > 1}
     return {path: _renamed(pool, twice, names[path]) for path, pool in pools.items()}
 
 
 def load_predictions(path: Path, benchmark: Benchmark, generator: str = "") -> Pool:
-    """The file's predictions as trials not yet run.
+    """The predictions of a file as trials that have not run.
 
-    Who proposed one is what its field `generator` says, as in what `Pool.save` writes; else the generator
-    given, or the file's name.
-
-    Questions the file does not answer are missing from the pool; lines of SQL must answer all, an empty
-    line being an empty answer. MisalignedError names the first line that fits no question, or not the
-    one it stands for.
+    The generator of a prediction is its field `generator`, which `Pool.save` writes, else the one given, else
+    the name of the file. Questions without a prediction are missing from the pool. Lines of SQL must answer
+    all questions; an empty line is an empty answer. MisalignedError names the first line that does not fit
+    its question.
     """
     predictions = read_predictions(path, benchmark)
     questions = _pair(path, predictions, benchmark)
@@ -104,7 +102,7 @@ def _renamed(pool: Pool, generators: Collection[str], prefix: str) -> Pool:
 
 
 def _pair(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> list[Question]:
-    """The question of each prediction, where all that is said of it agrees."""
+    """The question of each prediction, once all that the file states of it agrees."""
     wanted = len(benchmark.questions)
     counted = predictions[0].counted
     questions = (
@@ -125,56 +123,56 @@ def _pair(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> li
 
 
 def _stated(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> list[Question]:
-    """Questions by id if every id is known, else by place, which something else must bear out."""
+    """Questions by id if every id is known, else by position, which another field must confirm."""
     by_id = {question.id: question for question in benchmark.questions}
-    by_place = dict(enumerate(benchmark.questions))
+    by_index = dict(enumerate(benchmark.questions))
     unknown = next((p for p in predictions if p.id is not None and p.id not in by_id), None)
-    if unknown and {p.place for p in predictions} != set(by_place):
+    if unknown and {p.index for p in predictions} != set(by_index):
         raise MisalignedError(
             f"{path}, {unknown.line}: {benchmark.name} has no question {unknown.id!r}, and the keys are not"
-            f" the places 0 to {len(by_place) - 1} of its questions either"
+            f" the positions 0 to {len(by_index) - 1} of its questions either"
         )
     questions = []
     for prediction in predictions:
         if prediction.id is not None and not unknown:
             questions.append(by_id[prediction.id])
-        elif prediction.place not in by_place:
+        elif prediction.index not in by_index:
             raise MisalignedError(
-                f"{path}, {prediction.line}: index {prediction.place}, but {benchmark.name} has the"
-                f" questions 0 to {len(by_place) - 1}"
+                f"{path}, {prediction.line}: index {prediction.index}, but {benchmark.name} has the"
+                f" questions 0 to {len(by_index) - 1}"
             )
         elif prediction.db_id is None and prediction.text is None:
             raise MisalignedError(
-                f"{path}, {prediction.line}: given by its place, with no db_id or question to bear that"
-                " out; use question ids"
+                f"{path}, {prediction.line}: given by its position, with no db_id or question to confirm"
+                " it; use question ids"
             )
         else:
-            questions.append(by_place[prediction.place])
+            questions.append(by_index[prediction.index])
     return questions
 
 
 def _misfits(
     predictions: list[Prediction], questions: list[Question], benchmark: Benchmark
 ) -> Iterator[str]:
-    """The lines that cannot be meant for their question, each with the reason."""
+    """The lines that do not fit their question, each with the reason."""
     tables: dict[str, set[str]] = {}
 
     def of(question: Question) -> set[str]:
         if question.db_id not in tables:
             schema = read_schema(benchmark.database(question.db_id))
-            tables[question.db_id] = {fold(table.name) for table in schema.tables}
+            tables[question.db_id] = {lower_name(table.name) for table in schema.tables}
         return tables[question.db_id]
 
-    for place, (prediction, question) in enumerate(zip(predictions, questions, strict=False)):
+    for index, (prediction, question) in enumerate(zip(predictions, questions, strict=False)):
         line, here = prediction.line, f"question {question.id} of {benchmark.name}"
         if prediction.db_id not in {None, question.db_id}:
             yield f"{line}: database {prediction.db_id!r}, but {here} has {question.db_id!r}"
         elif prediction.text not in {None, question.text.strip()}:
             yield f"{line}: question {prediction.text!r}, but {here} is {question.text!r}"
         elif prediction.counted and prediction.db_id is None:
-            # Bare SQL: does it name no table of its own database, and only tables of a neighbour's?
-            named = {fold(name) for name in _TABLES.findall(prediction.sql)}
+            # Bare SQL is misaligned if it names no table of its question's database, and only tables of a neighbour's.
+            named = {lower_name(name) for name in _TABLES.findall(prediction.sql)}
             if named and not named & of(question):
-                for other in benchmark.questions[max(place - 1, 0) : place + 2]:
+                for other in benchmark.questions[max(index - 1, 0) : index + 2]:
                     if named <= of(other):
                         yield f"{line}: names tables of {other.db_id}, but {here} has {question.db_id!r}"

@@ -1,6 +1,6 @@
 """Spider (dev, train) as unpacked from its public archive.
 
-Spider's items have no ids: an item's place in the file is its id. The train split is, as in the release,
+Spider's items have no ids: the position of an item in its file is its id. The train split is, as in the release,
 the 7,000 items of train_spider.json followed by the 1,659 of train_others.json, which come from six older
 datasets; ids below 7,000 are those of train_spider.json alone.
 
@@ -8,6 +8,7 @@ Spider's exact match is defined on the schemas of tables.json, whose foreign key
 that the SQLite files declare.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,13 @@ from workbench.benchmarks.benchmark import Benchmark, locate, read_items, text_f
 from workbench.errors import BadInputError
 from workbench.types import Column, ForeignKey, Gold, Question, Schema, Table
 
-_FILES = {
-    "spider-dev": ("dev.json",),
-    "spider-train": ("train_spider.json", "train_others.json"),
-}
 
-
-def load_spider(root: Path, split: str = "spider-dev") -> Benchmark:
-    """The questions of a split, in the order of its files."""
-    if split not in _FILES:
-        raise BadInputError(f"Spider has no split {split!r}; there are {', '.join(_FILES)}")
-    first, *others = _FILES[split]
-    path, databases = locate(root, first, "database", f"Spider's {split}")
+def load_spider(
+    root: Path, name: str = "spider-dev", files: Sequence[str] = ("dev.json",)
+) -> Benchmark:
+    """The questions of one split, in the order of its files."""
+    first, *others = files
+    path, databases = locate(root, first, "database", f"Spider's {name}")
     questions: list[Question] = []
     golds: dict[str, Gold] = {}
     for source in (path, *map(path.with_name, others)):
@@ -38,7 +34,7 @@ def load_spider(root: Path, split: str = "spider-dev") -> Benchmark:
     schemas = _schemas(path.with_name("tables.json"))
     if unknown := {question.db_id for question in questions} - set(schemas):
         raise BadInputError(f"tables.json does not describe {', '.join(sorted(unknown))}")
-    return Benchmark(split, "spider", databases, tuple(questions), golds, schemas)
+    return Benchmark(name, "spider", databases, tuple(questions), golds, schemas)
 
 
 def _schemas(path: Path) -> dict[str, Schema]:
@@ -48,14 +44,14 @@ def _schemas(path: Path) -> dict[str, Schema]:
             schema = schema_from_tables_json(entry)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise BadInputError(
-                f"{path.name}, item {number}: no schema as Spider describes one ({error!r})"
+                f"{path.name}, item {number}: not a schema in Spider's form ({error!r})"
             ) from error
         schemas[schema.db_id] = schema
     return schemas
 
 
 def schema_from_tables_json(entry: dict[str, Any]) -> Schema:
-    """One database of tables.json. Column 0 there is `*`, which is no column of ours."""
+    """The schema of one database in tables.json, whose column 0 is `*` and is left out."""
     names: list[str] = entry["table_names_original"]
     where: list[tuple[int, str]] = [tuple(pair) for pair in entry["column_names_original"]]
     types: list[str] = entry["column_types"]

@@ -1,8 +1,7 @@
-"""BIRD's `database_description` folder: what each table's columns and values mean, one CSV a table.
+"""Read BIRD's `database_description` folder: one CSV per table with the meaning of columns and values.
 
-The files were written by many hands: in several encodings, with names in another case than the
-database's, headers that differ, and commas that nobody quoted. Whatever can be read is used, and
-whatever does not fit is one line in `Schema.skipped`.
+The files differ in encoding, in the case of names, in their headers and in whether commas are quoted. All
+readable rows are used; each row or file that does not fit the database adds a line to `Schema.skipped`.
 """
 
 import codecs
@@ -14,14 +13,14 @@ from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
-from workbench.db.quoting import one_line
+from workbench.db.text.quoting import one_line
 from workbench.types import Column, Schema, Table
 
 
 def describe(schema: Schema, folder: Path) -> Schema:
     """The schema with `description` and `value_description` filled from the folder's CSV files.
 
-    A description is the column's expanded name and what is said of it, without repeating either.
+    A `description` joins the CSV's expanded column name and its description, unless one repeats the other.
     """
     notes: list[str] = []
     tables = {table.name: table for table in schema.tables}
@@ -51,7 +50,7 @@ def describe(schema: Schema, folder: Path) -> Schema:
 
 
 def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[str]) -> Table:
-    """The table with what the rows say of its columns; adds a note for each row that has no place."""
+    """The table with the descriptions of the rows; `notes` gets a line for each row that does not fit."""
     if not rows:
         notes.append(f"{file}: nothing in it")
     elif "original_column_name" not in rows[0]:
@@ -80,29 +79,29 @@ def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[
 
 def _description(column: Column, row: dict[str, str]) -> str:
     expanded = _clean(row.get("column_name", ""))
-    told = _clean(row.get("column_description", ""))
-    if _key(expanded) == _key(column.name) or _key(expanded) in _key(told):
+    description = _clean(row.get("column_description", ""))
+    if _key(expanded) == _key(column.name) or _key(expanded) in _key(description):
         expanded = ""
-    return ": ".join(filter(None, [expanded, told]))
+    return ": ".join(filter(None, [expanded, description]))
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
-    """The rows as dicts with normal header names; a row without a word in it is no row."""
+    """The rows as dicts with normalised header names; blank rows are left out."""
     lines = csv.reader(io.StringIO(_decoded(path.read_bytes()), newline=""))
     written = (cells for cells in lines if any(map(str.strip, cells)))
     header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(written, [])]
     for cells in written:
         row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
-        # Cells beyond the header are the rest of a last one whose commas were not quoted.
+        # Cells beyond the header belong to the last column: its text has unquoted commas.
         row[header[-1]] = ",".join([row[header[-1]], *filter(str.strip, cells[len(header) :])])
         yield row
 
 
 def _decoded(raw: bytes) -> str:
-    """The text of a file that does not say its encoding; NULs, which no CSV means, left out."""
+    """The text of a file of unknown encoding, without NULs."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = raw.decode("utf-16", "replace")
-    elif raw[1:8:2] == bytes(4):  # a header is ASCII, of which UTF-16 makes every second byte zero
+    elif raw[1:8:2] == bytes(4):  # ASCII in UTF-16 has a zero in every second byte
         text = raw.decode("utf-16-le", "replace")
     elif raw[0:8:2] == bytes(4):
         text = raw.decode("utf-16-be", "replace")
@@ -115,8 +114,8 @@ def _decoded(raw: bytes) -> str:
 
 
 def _find(name: str, among: Iterable[str]) -> str | None:
-    """The name as the database spells it: itself, or else one that differs in case, spaces and underscores."""
-    among = list(among)
+    """The name as the database spells it, which may differ in case, spaces and underscores; or None."""
+    among = tuple(among)
     return name if name in among else next((n for n in among if _key(n) == _key(name)), None)
 
 
@@ -125,7 +124,7 @@ def _key(name: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """One line: the breaks between the items of a list become semicolons."""
+    """The text on one line; line breaks, which separate the items of a list, become semicolons."""
     lines = (" ".join(one_line(line, len(line)).split()) for line in text.splitlines())
     joined = ""
     for line in filter(None, lines):

@@ -1,9 +1,9 @@
-"""Equality of two results, in the two senses the field uses, and what differs between them.
+"""Compare two results by BIRD's and by Spider's rule, and list the rows that differ.
 
-BIRD compares sets of rows: order and duplicates do not matter, the order of columns does. Spider (its
-test-suite evaluation) respects duplicates, respects row order where the gold query asks for one, and lets
-columns stand in any order. On the same predictions the two differ by up to six points, so every function
-here says whose sense it is. A result that was cut short equals nothing.
+BIRD compares sets of rows: the order of columns matters, the order of rows and duplicates do not. Spider
+(its test-suite evaluation) compares with duplicates, with the order of rows if the gold query has ORDER BY,
+and under any order of columns. On the same predictions the rules differ by up to six points of accuracy, so
+each function names its rule. A truncated result equals no other.
 """
 
 from collections import Counter
@@ -16,12 +16,12 @@ _COMPLETE = {"ok", "empty"}
 
 
 def bird_equal(a: Execution, b: Execution) -> bool:
-    """Equal sets of rows. Answers with no rows are equal, whatever their columns."""
+    """Whether the sets of rows are equal; two results without rows are, whatever their columns."""
     return a.fingerprint != "" and a.fingerprint == b.fingerprint
 
 
 def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
-    """Equal bags of rows under some order of the columns; equal lists if gold says ORDER BY."""
+    """Whether the rows are equal under some order of columns, as lists if the gold query has ORDER BY."""
     if predicted.status not in _COMPLETE or gold.status not in _COMPLETE:
         return False
     if predicted.rows == gold.rows:
@@ -29,7 +29,7 @@ def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
     if predicted.row_count != gold.row_count or len(predicted.columns) != len(gold.columns):
         return False
     if "order by" in gold_sql.lower():
-        # Rows are equal as lists exactly when the columns are, and the bag of columns ignores their order.
+        # Lists of rows are equal exactly if their columns are; as a Counter, columns have no order.
         return Counter(zip(*predicted.rows, strict=True)) == Counter(zip(*gold.rows, strict=True))
     return _bags_equal_under_some_column_order(predicted.rows, gold.rows)
 
@@ -44,8 +44,8 @@ def _bags_equal_under_some_column_order(a: Sequence[Row], b: Sequence[Row]) -> b
     for column in columns_a:
         bag = Counter(column)
         fits.append([j for j, other in enumerate(bags_b) if bag == other])
-    # Fix columns of `a` from left to right and give each one of `b` that fits, keeping the bags of rows
-    # so far equal: a wrong choice is dropped as soon as it shows.
+    # Assign a column of `b` to each column of `a`, from left to right. After each step the rows so far must
+    # be equal with duplicates: a wrong choice ends at once, before all orders of columns are tried.
     chosen: list[int] = []
 
     def extend() -> bool:
@@ -69,13 +69,13 @@ def _bags_equal_under_some_column_order(a: Sequence[Row], b: Sequence[Row]) -> b
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The rows, counted with their duplicates, that only one of two results has."""
+    """The rows that only one of two results has, as often as it has them more than the other."""
 
     only_predicted: tuple[Row, ...]
     only_gold: tuple[Row, ...]
 
 
 def difference(predicted: Execution, gold: Execution) -> Difference:
-    """What a reader looks at first when two results are not the same."""
+    """The rows in which two results differ, duplicates counted."""
     left, right = Counter(predicted.rows), Counter(gold.rows)
     return Difference(tuple((left - right).elements()), tuple((right - left).elements()))

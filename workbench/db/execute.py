@@ -1,8 +1,8 @@
-"""Run SQL that a model wrote, and keep each execution in the lab book.
+"""Run SQL that a model wrote, and cache its executions.
 
-A query is cached by the content of its database, its text and its limits: a gold query runs once however
-many predictions are judged against it, and a time-out is remembered with its limit. What may pass by
-itself (a lock, a full disk, a killed worker) is not kept.
+An execution is cached under the content of its database, the SQL and the limits: a gold query runs once,
+however many predictions are compared with it, and a time-out is cached with its limit. Transient failures
+(a locked database, a full disk, a killed worker) are not cached.
 """
 
 import os
@@ -12,22 +12,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from workbench.db.executions import Answer, Keys, execution, keep, recall, recall_fingerprints
+from workbench.db.executions import (
+    Answer,
+    ExecutionKeys,
+    execution,
+    recall,
+    recall_fingerprints,
+    save,
+)
 from workbench.db.fingerprint import database_fingerprints
-from workbench.db.guard import SQL_LENGTH
-from workbench.db.supervisor import Supervisor
+from workbench.db.sandbox.guard import SQL_LENGTH
+from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 from workbench.types import Execution, Limits
 
 Job = tuple[Path, str]
-_Told = TypeVar("_Told")  # what a caller wants to know of an execution
+_Result = TypeVar("_Result")  # an execution or its fingerprint
 _DEFAULT = Limits()
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Of each query in turn: its seconds, run by run, and its SQLite opcodes, which do not vary."""
+    """The seconds of each query's runs, and its number of SQLite opcodes, which is always the same."""
 
     seconds: tuple[tuple[float, ...], ...] = ()
     opcodes: tuple[int, ...] = ()
@@ -35,10 +42,10 @@ class Timing:
 
 
 class Executor:
-    """The databases as a system may reach them: read-only, bounded, remembered.
+    """Runs SQL on databases, read-only and within limits, and caches the executions in `store`.
 
-    Safe to share between threads. Without a store, or with one that cannot be written, nothing new is
-    remembered.
+    Threads may share an executor. `workers` is the number of processes that run SQL, by default one for
+    each CPU. Without a store, or with a read-only one, new executions are not cached.
     """
 
     def __init__(self, store: Store | None = None, workers: int | None = None) -> None:
@@ -46,12 +53,12 @@ class Executor:
         self._supervisor = Supervisor(workers or os.cpu_count() or 1)
 
     @property
-    def remembers(self) -> bool:
-        """Whether what ran once is in a lab book, so that asking again costs little."""
+    def caches(self) -> bool:
+        """Whether new executions are cached, so that running a query again costs little."""
         return self._store is not None and not self._store.read_only
 
     def execute(self, database: Path, sql: str, limits: Limits = _DEFAULT) -> Execution:
-        """What the database answers; whatever goes wrong with the query is a value."""
+        """The query's execution; a query that fails has a status and an error, and raises nothing."""
         return self.execute_many([(database, sql)], limits)[0]
 
     def execute_many(
@@ -62,10 +69,10 @@ class Executor:
     ) -> list[Execution]:
         """The execution of every job, in order; equal jobs run once.
 
-        `progress` is told how many more jobs are done. A database that is not there is the caller's
-        mistake: `UnreadableDatabaseError`.
+        `progress` is called with the number of jobs that are done since its last call. A database that
+        does not exist raises `UnreadableDatabaseError`.
         """
-        return self._each(jobs, limits, progress, recall, execution)
+        return self._run(jobs, limits, progress, recall, execution)
 
     def result_fingerprints(
         self,
@@ -73,69 +80,67 @@ class Executor:
         limits: Limits = _DEFAULT,
         progress: Callable[[int], None] | None = None,
     ) -> list[str]:
-        """The fingerprint of every job's execution, as `execute_many` gives it, "" where there is none.
+        """The fingerprint of every job's execution, "" for an incomplete one.
 
-        What is in the lab book is told without its rows: several times faster, and small in memory.
+        Cached ones are read without their rows: several times faster than `execute_many`.
         """
-        return self._each(jobs, limits, progress, recall_fingerprints, _fingerprint)
+        return self._run(jobs, limits, progress, recall_fingerprints, _fingerprint)
 
-    def _each(
+    def _run(
         self,
         jobs: Sequence[Job],
         limits: Limits,
         progress: Callable[[int], None] | None,
-        recall: Callable[[Store, Collection[str]], dict[str, _Told]],
-        told: Callable[[Answer], _Told],
-    ) -> list[_Told]:
-        """What is known of every job by `recall` from its key, or is `told` by a worker's answer."""
-        paths = {str(path): path for path, _ in jobs}  # texts are looked up faster than paths
-        # Without a store nothing outlives this call, so where a database lies tells it from others.
+        cached: Callable[[Store, Collection[str]], dict[str, _Result]],
+        convert: Callable[[Answer], _Result],
+    ) -> list[_Result]:
+        """The result of every job: `cached` reads it from the store, else `convert` makes it of an answer."""
+        paths = {str(path): path for path, _ in jobs}  # hashing texts is faster than hashing paths
+        # Without a store no key outlives this call, so a path can stand for its content.
         contents = (
             {str(path): content for path, content in self.fingerprints(paths.values()).items()}
             if self._store
-            else {place: _existing(path) for place, path in paths.items()}
+            else {name: _existing(path) for name, path in paths.items()}
         )
-        keyed = {place: Keys(content, limits) for place, content in contents.items()}
-        known: dict[str, _Told] = {}
-        places: dict[str, tuple[str, str]] = {}  # of each key the database and the query
+        key_makers = {name: ExecutionKeys(content, limits) for name, content in contents.items()}
+        results: dict[str, _Result] = {}
+        queries: dict[str, tuple[str, str]] = {}  # by key: path and SQL
         keys = []
         for path, sql in jobs:
             if refusal := _refusal(sql):
-                known[refusal] = told(
-                    {"status": "error", "error": refusal, "seconds": 0, "rows": b"[]"}
-                )
-                keys.append(refusal)
+                key = refusal
+                answer = {"status": "error", "error": refusal, "seconds": 0, "rows": b"[]"}
+                results[key] = convert(answer)
             else:
-                place = str(path)
-                key = keyed[place].key(sql)
-                places[key] = (place, sql)
-                keys.append(key)
+                key = key_makers[str(path)].key(sql)
+                queries[key] = (str(path), sql)
+            keys.append(key)
         if self._store:
-            known |= recall(self._store, places)
-        todo = [key for key in places if key not in known]
-        times = Counter(keys)
+            results |= cached(self._store, queries)
+        todo = [key for key in queries if key not in results]
+        repeats = Counter(keys)
         if progress:
-            progress(sum(times[key] for key in known))
-        real = {place: os.path.realpath(place) for place in paths}
+            progress(sum(repeats[key] for key in results))
+        real = {name: os.path.realpath(name) for name in paths}
         requests = [
-            _request(real[place], sql, limits) for place, sql in map(places.__getitem__, todo)
+            _request(real[name], sql, limits) for name, sql in map(queries.__getitem__, todo)
         ]
         for index, answer in self._supervisor.run(requests, limits.seconds):
             key = todo[index]
-            known[key] = told(answer)
-            if self._store and self.remembers and not answer.get("passing"):
-                place, sql = places[key]
-                keep(self._store, key, contents[place], sql, limits, answer)
+            results[key] = convert(answer)
+            if self._store and self.caches and not answer.get("transient"):
+                name, sql = queries[key]
+                save(self._store, key, contents[name], sql, limits, answer)
             if progress:
-                progress(times[key])
-        return [known[key] for key in keys]
+                progress(repeats[key])
+        return [results[key] for key in keys]
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
-        """For each database a hash of its content; without a store each is read anew."""
+        """Each database's fingerprint, a hash of its content; without a store every file is read."""
         return database_fingerprints(databases, self._supervisor, self._store)
 
     def time(self, database: Path, queries: Sequence[str], repeats: int, seconds: float) -> Timing:
-        """Run the queries in turn, `repeats` times, all within so many seconds; never from the cache."""
+        """Run the queries in turn, `repeats` times, within `seconds` for all; nothing comes from the cache."""
         if refusal := next(filter(None, map(_refusal, queries)), ""):
             return Timing(error=refusal)
         request = {
@@ -172,13 +177,13 @@ def _existing(path: Path) -> str:
 
 
 def _refusal(sql: str) -> str:
-    """Why this text cannot even be sent to SQLite, or ""."""
+    """Why the SQL cannot be sent to SQLite, "" if it can."""
     if "\0" in sql:
-        return "the SQL holds a NUL character"
+        return "the SQL contains a NUL character"
     try:
         size = len(sql.encode())
     except UnicodeEncodeError:
-        return "the SQL holds half of a surrogate pair, which is no character"
+        return "the SQL contains half of a surrogate pair, which is not a character"
     return f"the SQL is longer than {SQL_LENGTH:,} bytes" if size > SQL_LENGTH else ""
 
 

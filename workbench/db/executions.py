@@ -1,4 +1,4 @@
-"""The lab book's table `executions`: what each query answered, by database content, text and limits."""
+"""The cache's table `executions`: query results by database content, SQL and limits."""
 
 import zlib
 from base64 import b64decode
@@ -12,25 +12,25 @@ from workbench.canonical import canonical
 from workbench.store import Store
 from workbench.types import Execution, Limits, Row
 
-_COMPRESS = 100_000  # bytes of JSON above which rows are stored compressed
-Answer = dict[str, Any]  # a worker's, with `rows` as JSON text
+_COMPRESS = 100_000  # bytes of JSON: larger rows are stored compressed
+Answer = dict[str, Any]  # of a worker, with `rows` as JSON text
 
 
-class Keys:
-    """The keys of one database's executions: hashed once for all of them as far as they are alike."""
+class ExecutionKeys:
+    """Makes the keys of one database's executions; their common part is hashed once."""
 
     def __init__(self, content: str, limits: Limits) -> None:
-        self._begun = sha256(canonical([2, content, limits]))
+        self._common = sha256(canonical([2, content, limits]))
 
     def key(self, sql: str) -> str:
-        whole = self._begun.copy()
-        whole.update(sql.encode())
-        return f"execution:{whole.hexdigest()}"
+        digest = self._common.copy()
+        digest.update(sql.encode())
+        return f"execution:{digest.hexdigest()}"
 
 
 def recall(store: Store, keys: Collection[str]) -> dict[str, Execution]:
-    """The executions that the book has, by key."""
-    found = store.read_keys(
+    """The cached executions by key."""
+    cached = store.read_keys(
         "SELECT key, status, fingerprint, row_count, truncated, seconds, error, columns, rows"
         " FROM executions WHERE key IN",
         list(keys),
@@ -46,12 +46,12 @@ def recall(store: Store, keys: Collection[str]) -> dict[str, Execution]:
             seconds=seconds,
             truncated=bool(truncated),
         )
-        for key, status, fingerprint, row_count, truncated, seconds, error, columns, rows in found
+        for key, status, fingerprint, row_count, truncated, seconds, error, columns, rows in cached
     }
 
 
 def recall_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
-    """Their fingerprints alone: rows are not even read from the disk."""
+    """The fingerprints of cached executions by key; rows are not even read from the disk."""
     return dict(
         store.read_keys(
             "SELECT key, fingerprint FROM executions INDEXED BY executions_fingerprints WHERE key IN",
@@ -60,10 +60,10 @@ def recall_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
     )
 
 
-def keep(store: Store, key: str, content: str, sql: str, limits: Limits, answer: Answer) -> None:
-    """Write what a query answered on that content of a database."""
-    with store.write(paid=False) as book:
-        book.execute(
+def save(store: Store, key: str, content: str, sql: str, limits: Limits, answer: Answer) -> None:
+    """Cache a worker's answer; `content` is the database's fingerprint."""
+    with store.write(paid=False) as connection:
+        connection.execute(
             "INSERT OR IGNORE INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 key,
@@ -83,7 +83,7 @@ def keep(store: Store, key: str, content: str, sql: str, limits: Limits, answer:
 
 
 def execution(answer: Answer) -> Execution:
-    """A worker's answer as a record."""
+    """A worker's answer as an `Execution`."""
     return Execution(
         status=answer["status"],
         columns=tuple(answer.get("columns", ())),
@@ -101,7 +101,7 @@ def _stored(rows: bytes) -> str | bytes:
 
 
 def _rows(text: bytes) -> tuple[Row, ...]:
-    """Rows from JSON; a one-entry object stands for a value that JSON has no word for."""
+    """Rows from JSON, in which an object with one entry stands for bytes or an infinity."""
     rows: list[list[Any]] = orjson.loads(text)
     if b"{" not in text:
         return tuple(map(tuple, rows))

@@ -1,8 +1,8 @@
-"""Which content a database holds: a hash of the file and of what its write-ahead log adds to it.
+"""Fingerprint a database's content: a hash of its file and of its write-ahead log.
 
-Hashing gigabytes takes seconds, so the lab book remembers the hash of a file by everything its folder
-says of it: place, inode, sizes, times of last change. The time of status change is among them, which no
-program can set back. A worker reads the file, never this process (see `opening.connect`).
+Hashing gigabytes takes seconds, so the cache has the hash of each file beside the state in which it was
+hashed: path, inode, size and times. The state includes the time of status change (ctime), which no program
+can set back. Workers read the file, as this process must not (see `opening.connect`).
 """
 
 import os
@@ -11,34 +11,34 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from workbench.canonical import canonical, content_hash
-from workbench.db.opening import wal
-from workbench.db.supervisor import Supervisor
+from workbench.db.sandbox.opening import wal
+from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 
-_SETTLED = 2_000_000_000  # ns; a younger file may change again within the grain of its time stamp
-_SECONDS = 3600.0
+_SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its time stamps
+_SECONDS = 3600.0  # that hashing a file may take
 
 
 def database_fingerprints(
     paths: Iterable[Path], workers: Supervisor, store: Store | None = None
 ) -> dict[Path, str]:
-    """For each path `db:` and a hash, equal for equal content wherever it lies.
+    """Each path's fingerprint, `db:` and a hash: equal for equal content, whatever the path.
 
-    A path that is no readable file is an UnreadableDatabaseError.
+    Raises `UnreadableDatabaseError` for a path that is not a readable file.
     """
     states = {path: file_state(path) for path in paths}
-    places = {path: content_hash("place", str(path.resolve())) for path in states}
-    remembered: dict[str, tuple[str, str]] = {}
+    ids = {path: content_hash("place", str(path.resolve())) for path in states}
+    stored: dict[str, tuple[str, str]] = {}
     if store:
-        found = store.read_keys(
-            "SELECT place, state, fingerprint FROM databases WHERE place IN", list(places.values())
+        rows = store.read_keys(
+            "SELECT place, state, fingerprint FROM databases WHERE place IN", list(ids.values())
         )
-        remembered = {place: (state, fingerprint) for place, state, fingerprint in found}
+        stored = {id_: (state, fingerprint) for id_, state, fingerprint in rows}
     known, unknown = {}, []
     for path, (state, _) in states.items():
-        then, fingerprint = remembered.get(places[path], ("", ""))
-        if then == state:
+        stored_state, fingerprint = stored.get(ids[path], ("", ""))
+        if stored_state == state:
             known[path] = fingerprint
         else:
             unknown.append(path)
@@ -54,7 +54,7 @@ def database_fingerprints(
                 connection.executemany(
                     "INSERT OR REPLACE INTO databases VALUES (?, ?, ?)",
                     [
-                        (places[path], states[path][0], known[path])
+                        (ids[path], states[path][0], known[path])
                         for path in unknown
                         if states[path][1] < settled
                     ],
@@ -63,9 +63,9 @@ def database_fingerprints(
 
 
 def file_state(path: Path) -> tuple[str, int]:
-    """What the folder says of the file and its log, as text; and when either last changed."""
+    """The identity, sizes and times of the file and its log as text, and when either last changed."""
     try:
-        found = [path.stat()]
+        stats = [path.stat()]
     except OSError as error:
         raise UnreadableDatabaseError(
             f"{path.name}: {error.strerror}; give the path of an SQLite database"
@@ -75,6 +75,6 @@ def file_state(path: Path) -> tuple[str, int]:
             f"{path.name}: not a file; give the path of an SQLite database"
         )
     if wal(path).exists():
-        found.append(wal(path).stat())
-    state = [[s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns] for s in found]
-    return canonical(state).decode(), max(s.st_ctime_ns for s in found)
+        stats.append(wal(path).stat())
+    state = [[s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns] for s in stats]
+    return canonical(state).decode(), max(s.st_ctime_ns for s in stats)

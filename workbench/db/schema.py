@@ -1,8 +1,8 @@
-"""An SQLite file read as a `Schema`, with example values where a prompt wants them.
+"""Read an SQLite file as a `Schema`, with example values if a prompt wants them.
 
-Reading asks SQLite for names and declared types, never for rows, so a view without end costs nothing.
-What SQLite itself cannot describe is a line in `Schema.skipped`; only a file that cannot be read at all
-is an error.
+Reading a schema asks SQLite for names and declared types and never for rows, so an endless view costs
+nothing. Each table that SQLite cannot describe adds a line to `Schema.skipped`; only a file that cannot be
+read at all raises an error.
 """
 
 import sqlite3
@@ -13,13 +13,13 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.db.opening import connect, lenient_text
-from workbench.db.quoting import one_line, quote
+from workbench.db.sandbox.opening import connect, lenient_text
 from workbench.db.sql.used import used
+from workbench.db.text.quoting import one_line, quote
 from workbench.errors import UnreadableDatabaseError
-from workbench.types import Column, ForeignKey, Schema, Table, fold
+from workbench.types import Column, ForeignKey, Schema, Table, lower_name
 
-# What a sample of values may cost, for each table.
+# Limits on the sample of example values, per table.
 _ROWS = 1_000
 _CELLS = 50_000
 _SECONDS = 5.0
@@ -40,10 +40,9 @@ _REMEDY = "; check the file and its permissions"
 def read_schema(path: Path, db_id: str | None = None) -> Schema:
     """The tables, views and virtual tables of a database file, in the order they were created.
 
-    Columns are those that `SELECT *` shows. SQLite's own tables and the shadow tables of virtual ones
-    are left out. A foreign key names its target as the target is spelled; one that points at nothing
-    stays as declared, with no `ref_columns` where it declared none and the target has no key to match.
-    Raises `UnreadableDatabaseError`.
+    Columns are those of `SELECT *`. SQLite's own tables and the shadow tables of virtual tables are left
+    out. A foreign key spells its target as the target is spelled. One whose target is missing stays as it
+    was declared, and its `ref_columns` may be empty. Raises `UnreadableDatabaseError`.
     """
     with reading(path) as connection:
         kinds = {row[1]: row[2] for row in connection.execute("PRAGMA main.table_list")}
@@ -52,7 +51,7 @@ def read_schema(path: Path, db_id: str | None = None) -> Schema:
             for (name,) in connection.execute(
                 "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid"
             )
-            if not fold(name).startswith("sqlite_") and kinds.get(name) != "shadow"
+            if not lower_name(name).startswith("sqlite_") and kinds.get(name) != "shadow"
         ]
         tables: list[Table] = []
         skipped: list[str] = []
@@ -74,15 +73,15 @@ def read_schema(path: Path, db_id: str | None = None) -> Schema:
 def with_examples(schema: Schema, path: Path, per_column: int = 3, max_length: int = 50) -> Schema:
     """The schema with up to `per_column` distinct values in each column's `examples`.
 
-    They are the most frequent among a table's first rows (at most a thousand), in order of frequency and
-    then of appearance: the same file gives the same examples, and a large one costs no more than a small
-    one. NULLs, blobs and values longer than `max_length` are left out; views get none. A table whose rows
-    cannot be read in time or at all has a line in `skipped`.
+    They are the most frequent values among a table's first rows (at most a thousand), by frequency and then
+    by appearance: the same file gives the same examples, and a large file costs no more than a small one.
+    NULLs, blobs and values longer than `max_length` are left out, and views get no examples. A table whose
+    rows cannot be read, or not in time, adds a line to `skipped`.
     """
     tables: list[Table] = []
     skipped = list(schema.skipped)
     with reading(path) as connection:
-        connection.text_factory = bytes  # only the chosen values are worth decoding
+        connection.text_factory = bytes  # only the chosen values are decoded
         for table in schema.tables:
             try:
                 columns = _sampled(connection, table, per_column, max_length)
@@ -94,52 +93,52 @@ def with_examples(schema: Schema, path: Path, per_column: int = 3, max_length: i
 
 
 def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
-    """The schema cut to what any of the queries uses: CHASE's algorithm 3.
+    """The tables and columns that any of the queries uses: algorithm 3 of CHASE-SQL.
 
-    A table of which a query names no column, as COUNT(*) does, stays with its key. With a query that
-    cannot be read, or none that uses anything known, the schema stays whole.
+    A table of which a query names no column, as in COUNT(*), keeps its first key column. If a query cannot
+    be parsed or no query uses a known name, the schema stays whole.
     """
     pairs: set[tuple[str, str]] = set()
-    for found in (used(query, schema) for query in queries):
-        if found.error:
+    for names in (used(query, schema) for query in queries):
+        if names.error:
             return schema
-        for name in found.tables - {table for table, _ in found.columns}:
+        for name in names.tables - {table for table, _ in names.columns}:
             if table := schema.table(name):
                 pairs.add(
                     (name, table.primary_key[0] if table.primary_key else table.columns[0].name)
                 )
-        pairs |= found.columns
+        pairs |= names.columns
     return schema.only(pairs) if pairs else schema
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that sees one state of the database throughout, with errors told as ours."""
+    """A connection that sees one state of the database; its errors become `UnreadableDatabaseError`."""
     try:
         with closing(connect(path)) as connection:
             connection.execute("BEGIN")
             connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
             yield connection
     except (sqlite3.Error, OSError) as error:
-        said = getattr(error, "strerror", None) or str(error)
+        message = getattr(error, "strerror", None) or str(error)
         code = getattr(error, "sqlite_errorname", type(error).__name__)
         remedy = next((text for key, text in _REMEDIES.items() if code.startswith(key)), _REMEDY)
         raise UnreadableDatabaseError(
-            f"{path.name}: {said.removeprefix(f'{path.name}: ')}{remedy}"
-        ) from None  # the cause may name the folder
+            f"{path.name}: {message.removeprefix(f'{path.name}: ')}{remedy}"
+        ) from None  # the cause may show the folder
 
 
 def _table(connection: sqlite3.Connection, name: str, kind: str) -> Table:
     # PRAGMA statements, not the table-valued functions: a table may be called pragma_table_xinfo.
     columns: list[Column] = []
-    places: dict[int, str] = {}
-    for _, column, type_, _, _, place, hidden in connection.execute(
+    primary: dict[int, str] = {}
+    for _, column, type_, _, _, position, hidden in connection.execute(
         f"PRAGMA main.table_xinfo({quote(name)})"
     ):
         if hidden != 1:  # 2 and 3 are generated columns, which SELECT * shows
             columns.append(Column(column, type_))
-        if place:
-            places[place] = column
+        if position:  # in the primary key, from 1; 0 outside it
+            primary[position] = column
     keys: dict[int, list[tuple[str, str, str | None]]] = {}
     for id_, _, target, column, ref_column, *_ in connection.execute(
         f"PRAGMA main.foreign_key_list({quote(name)})"
@@ -148,7 +147,7 @@ def _table(connection: sqlite3.Connection, name: str, kind: str) -> Table:
     return Table(
         name,
         tuple(columns),
-        tuple(places[place] for place in sorted(places)),
+        tuple(primary[position] for position in sorted(primary)),
         tuple(
             ForeignKey(
                 tuple(column for _, column, _ in keys[id_]),
@@ -162,16 +161,17 @@ def _table(connection: sqlite3.Connection, name: str, kind: str) -> Table:
 
 
 def _resolved(tables: list[Table]) -> tuple[Table, ...]:
-    """The tables with the targets of their foreign keys spelled out, and spelled as they are there."""
+    """The tables with foreign keys that spell their targets as these are spelled, with all columns."""
     targets = {
-        fold(table.name): (table, {fold(c.name): c.name for c in table.columns}) for table in tables
+        lower_name(table.name): (table, {lower_name(c.name): c.name for c in table.columns})
+        for table in tables
     }
 
     def resolve(key: ForeignKey) -> ForeignKey:
-        if fold(key.ref_table) not in targets:
+        if lower_name(key.ref_table) not in targets:
             return key
-        table, spelled = targets[fold(key.ref_table)]
-        columns = tuple(spelled.get(fold(name), name) for name in key.ref_columns)
+        table, spellings = targets[lower_name(key.ref_table)]
+        columns = tuple(spellings.get(lower_name(name), name) for name in key.ref_columns)
         if not columns and len(table.primary_key) == len(key.columns):
             columns = table.primary_key
         return ForeignKey(key.columns, table.name, columns)
@@ -186,13 +186,13 @@ def _sampled(
 ) -> tuple[Column, ...]:
     if table.kind == "view":
         return table.columns
-    # Counting bytes keeps a cell of many megabytes, NULs and all, from leaving SQLite.
+    # length() stops at a NUL; counting bytes too keeps a cell of many megabytes inside SQLite.
     shown = ", ".join(
         f"CASE WHEN typeof({name}) <> 'blob' AND length({name}) <= {max_length}"
         f" AND length(CAST({name} AS BLOB)) <= {4 * max_length} THEN {name} END"
         for name in (quote(column.name) for column in table.columns)
     )
-    # An index that covers the columns would decide which rows come first.
+    # With an index that covers the columns, other rows would come first.
     order = "NOT INDEXED" if table.kind == "table" else ""
     deadline = time.monotonic() + _SECONDS
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)

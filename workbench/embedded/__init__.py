@@ -2,37 +2,33 @@
 
 It answers from the prompt alone. From question, hint, schema with descriptions and example values, value
 matches and examples it builds hypotheses over a grammar of SQL, scores them with a log-linear model, and
-draws from them at the request's temperature. It is no language model: what its grammar cannot say it never
-answers, and what the prompt does not tell it does not know.
+draws from them at the request's temperature. It is no language model: it never answers a query that its
+grammar lacks, and knows nothing that the prompt does not show. Nothing imports it: `provider` is found by
+its entry point.
 
 In reading order:
 
-    words            tokens and stems of English and of names, and how alike two are
-    lexicon          the English that asks for operations, as one table
-    schema_reading   a prompt's CREATE TABLE statements or bracketed lists -> Schema
-    descriptions     names and codes that descriptions explain
-    index            a schema prepared for linking: words, kinds of columns, codes, formats of dates
-    linking          which words speak of which columns and tables
-    dates            times in questions, and SQL for them in each format of dates
-    formula, formula_reading   the expressions in hints
-    hints            what each clause of a hint defines
-    reading          all of that together: a question as it is understood
-    values, codes, comparisons, subqueries   tests of rows that a question may ask for
-    filters          those tests, and the sets of them that fit together
-    outputs          columns that a question may ask for
-    head, orders, totals, groups, heads      what a query may return, by shape
-    joins            joins along foreign keys
-    experience       what the examples in a prompt suggest
-    joint, parser    heads, tests and joins put together and scored: `hypotheses`, `links`
-    render           a hypothesis as SQL
-    weights          weights.json, learned by `workbench.train.parser` from prior.json
-    messages, provider, answer, calls, ...   what kind of call a prompt is, and its answer
+    prompt/     messages          a prompt -> the kind of call, and a Context
+                schema_reading    CREATE TABLE statements or bracketed lists -> Schema
+    linking/    index             a schema prepared for linking: words, kinds of columns, codes, dates
+                mentions          which words speak of which columns and tables
+                dates             times in questions, and SQL for them in each format of dates
+                formula, expressions, hints   what each clause of a hint defines
+                experience        the forms of SQL that the prompt's examples suggest
+                reading           all of that together: a question as it is understood
+    grammar/    values, comparisons, tests    tests of rows, and the sets of them that fit together
+                head, outputs, orders, groups, heads   what a query may return, by shape
+                joins             ways to join tables along foreign keys
+                joint             heads, tests and joins put together and scored
+                render            a hypothesis as SQL
+    parser      `hypotheses` and `links` of a context; weights.json, learned by `training.learn`
+    calls/      the reply to each kind of call; `answer` picks the module
+    training/   `python -m workbench.embedded.training.learn`
 
-What reacts to what: without the hint, codes are known only where a description explains them, and formulas
-not at all. Without value matches a name in the question is guessed to be a value of the column that is
-spoken of nearest, spelled as the question spells it. Descriptions name columns and tables whose own names
-say nothing. Pruning takes columns and tables away from every part of a hypothesis. Examples favour the
-forms of SQL and the columns of those whose questions share words with the one that is asked. To divide and
-conquer favours queries within queries, a query plan favours fewer joins; both shift scores by a fixed
+What depends on what: without the hint, codes are known only where a description explains them, and formulas
+not at all. Without value matches only the example values of the schema are known. Descriptions name columns
+and tables whose own names say nothing. Pruning takes columns and tables away from every part of a
+hypothesis. Examples favour the forms of SQL of those whose questions share words with the one that is asked.
+"Divide and conquer" favours nested queries, a query plan favours fewer joins; both shift scores by a fixed
 amount, and the order of answers only where hypotheses are close.
 """

@@ -1,4 +1,4 @@
-"""A reply to a prompt: what kind of call it is decides which of `calls/` writes it."""
+"""A reply to a prompt, written by the module of `calls/` for its kind of call."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -6,18 +6,18 @@ from workbench.embedded.calls.examples import write_examples
 from workbench.embedded.calls.generate import generate
 from workbench.embedded.calls.judge import choose, rank
 from workbench.embedded.calls.keywords import keywords
-from workbench.embedded.calls.linking import (
+from workbench.embedded.calls.mend import mend
+from workbench.embedded.calls.pruning import (
     filter_column,
     mac_selector,
     select_columns,
     select_tables,
 )
-from workbench.embedded.calls.mend import mend
 from workbench.embedded.calls.unit_tests import evaluate_candidates, evaluate_tests, write_tests
-from workbench.embedded.messages import Asked, Call, read
+from workbench.embedded.prompt.messages import Asked, read
 from workbench.types import Message
 
-_WRITERS: Mapping[Call, Callable[[Asked, float, str], str]] = {
+_WRITERS: Mapping[str, Callable[[Asked, float, str], str]] = {
     "keywords": keywords,
     "filter_column": filter_column,
     "select_tables": select_tables,
@@ -35,6 +35,6 @@ _WRITERS: Mapping[Call, Callable[[Asked, float, str], str]] = {
 
 
 def answer(messages: Sequence[Message], *, temperature: float = 1.0, seed: str = "") -> str:
-    """What the embedded model says to these messages; the same whenever temperature and seed are."""
+    """The reply to these messages: the same for the same temperature and seed."""
     asked = read(messages)
     return _WRITERS[asked.call](asked, temperature, seed)

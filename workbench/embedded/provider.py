@@ -1,61 +1,49 @@
-"""`embedded/parser` as LiteLLM's custom provider: reached through the client and the cache like any model.
+"""`embedded/parser` as a provider: reached through the client and the cache like any model.
 
-Its version is a hash of this folder, and part of every call's key: another grammar or other weights never
-answer from what this one said. It counts as a token each word and each sign, whatever a tokenizer of a
-language model would say.
+Importing this module registers the provider; `pyproject.toml` names it as an entry point, so that nothing
+else needs to import the model. Its version is a hash of its code and weights, and part of every call's key:
+answers of another grammar or of other weights are never taken for this one's. A token is a word or a sign.
 """
 
 import hashlib
 import importlib
 import re
 from pathlib import Path
-from typing import Any
 
 from workbench.errors import BadInputError
 from workbench.llm import provider
+from workbench.types import Request
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 MODEL = "embedded/parser"
 
 
 def version() -> str:
-    """A hash of the model's code and weights."""
-    folder = Path(__file__).parent
+    """A hash of all that the model's answers depend on: its code, its weights and its English."""
+    wing = Path(__file__).parent
+    package = wing.parent
+    paths = [*wing.rglob("*.py"), wing / "weights.json", *package.joinpath("english").rglob("*.py")]
     digest = hashlib.sha256()
-    for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.json")]):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(path for path in paths if wing / "training" not in path.parents):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
     return f"{MODEL}@{digest.hexdigest()[:16]}"
 
 
-def make() -> Any:
-    """The handler that LiteLLM calls; with it the parser is loaded, weights and all."""
-    litellm: Any = importlib.import_module("litellm")
+def reply(request: Request, seed: str) -> provider.Reply:
+    """The model's reply to a request; the first one loads the parser, weights and all."""
+    if request.model != MODEL:
+        raise BadInputError(f"there is no model {request.model}; there is {MODEL}")
+    if request.parameters.get(provider.EMBEDDING):
+        raise BadInputError(f"{MODEL} gives no vectors; name an embedding model")
     answer = importlib.import_module("workbench.embedded.answer").answer
-
-    def completion(*_: Any, **given: Any) -> Any:
-        if (model := given["model"]) not in {"parser", MODEL}:
-            raise BadInputError(f"there is no model embedded/{model}; there is {MODEL}")
-        options = given["optional_params"]
-        messages = given["messages"]
-        text = answer(
-            messages, temperature=float(options.get("temperature", 1.0)), seed=options["call_key"]
-        )
-        asked = sum(len(_TOKEN.findall(str(message["content"]))) for message in messages)
-        said = len(_TOKEN.findall(text))
-        return litellm.ModelResponse(
-            model=MODEL,
-            choices=[
-                litellm.Choices(
-                    message=litellm.Message(content=text, role="assistant"), finish_reason="stop"
-                )
-            ],
-            usage=litellm.Usage(
-                prompt_tokens=asked, completion_tokens=said, total_tokens=asked + said
-            ),
-        )
-
-    # LiteLLM wants an instance of its class, which cannot be named before it is imported.
-    return type("Parser", (litellm.CustomLLM,), {"completion": staticmethod(completion)})()
+    temperature = float(request.parameters.get("temperature", 1.0))
+    text = answer(request.messages, temperature=temperature, seed=seed)
+    asked = sum(len(_TOKEN.findall(str(message["content"]))) for message in request.messages)
+    return {
+        "model": MODEL,
+        "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": asked, "completion_tokens": len(_TOKEN.findall(text))},
+    }
 
 
-provider.register("embedded", make, version())
+provider.register("embedded", reply, version())

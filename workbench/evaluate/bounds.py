@@ -1,8 +1,8 @@
-"""What a selector could reach at best and at worst: the bounds of CHASE-SQL's figure 2 and table 6.
+"""The accuracy of the best and the worst possible selector: CHASE-SQL's figure 2 and table 6.
 
-The upper bound is an oracle that finds a right candidate wherever there is one; the lower bound an
-adversary that finds a wrong one wherever there is one. Over k of the n candidates of a question, both
-are expectations over all choices of k, computed exactly and not sampled.
+The upper bound is an oracle that picks a right candidate wherever there is one, the lower bound an adversary
+that picks a wrong one wherever there is one. With k of a question's n candidates, both are expectations over
+all choices of k, computed exactly and not sampled.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from workbench.errors import BadInputError
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Both bounds in percent with k candidates a question. At k = 1 they meet in the mean accuracy."""
+    """Both bounds in percent with k candidates a question. At k = 1 both are the mean accuracy."""
 
     k: int
     lower: float
@@ -54,9 +54,9 @@ def lower_bound(verdicts: Mapping[str, Sequence[float]], k: int | None = None) -
 
 
 def curve(verdicts: Mapping[str, Sequence[float]]) -> tuple[Bounds, ...]:
-    """The bounds for every k that all questions have candidates for: figure 2, ready for a DataFrame."""
-    most = min(map(len, verdicts.values()), default=0)
-    ks = range(1, max(most, 1) + 1)  # without candidates, k = 1 raises the error that says so
+    """The bounds for every k up to the fewest candidates that a question has."""
+    fewest = min(map(len, verdicts.values()), default=0)
+    ks = range(1, max(fewest, 1) + 1)  # without candidates, k = 1 raises the error that says so
     return tuple(Bounds(k, lower_bound(verdicts, k), upper_bound(verdicts, k)) for k in ks)
 
 

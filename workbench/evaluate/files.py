@@ -1,4 +1,4 @@
-"""Judge prediction files: what `workbench evaluate` prints, as a table or as JSON."""
+"""Judge prediction files, as `workbench evaluate` does, and print the result as tables or as JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,16 +10,16 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.predictions import file_names, load_pools
 from workbench.db.execute import Executor
-from workbench.evaluate.efficiency import Efficiency, measure, r_ves, ves
+from workbench.evaluate.bird.efficiency import Efficiency, measure, r_ves, ves
 from workbench.evaluate.judge import judge
-from workbench.evaluate.stats import Comparison
+from workbench.evaluate.stats import PairedComparison
 from workbench.evaluate.summary import by_feature, compare_generators, pool_bounds, summarise
 from workbench.pool import Pool, pool_of
 from workbench.types import Limits
 
 Progress = Callable[[int, int], None]
-Selector = Callable[[Pool], Pool]  # from all candidates to those that it picks
-_SHOWN = 5  # gold queries that failed, before they are only counted
+Selector = Callable[[Pool], Pool]  # picks one candidate a question
+_SHOWN = 5  # failed gold queries are listed, further ones only counted
 _HEADINGS = {
     "generator": "file",
     "ex_bird": "EX (BIRD)",
@@ -37,18 +37,21 @@ _HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class FilesReport:
-    """Every table of one evaluation; `summary` has a row a generator, `slices` one a generator and slice.
-
-    A generator is a file's name, or what the file's own entries say.
-    """
+    """Every table of one evaluation. A generator is a file, or the name in a file's own entries."""
 
     benchmark: Benchmark
     paths: Mapping[str, Path]
+    """By generator, in the order given."""
     verdicts: pd.DataFrame
+    """As `judge` returns them."""
     summary: pd.DataFrame
+    """A row for each generator."""
     slices: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    comparisons: Mapping[str, Comparison] = field(default_factory=dict)
+    """By the name of the slicing (difficulty, database, feature): a row for each generator and slice."""
+    comparisons: Mapping[str, PairedComparison] = field(default_factory=dict)
+    """Each further generator against the first."""
     bounds: pd.DataFrame | None = None
+    """The bounds of selection among all candidates, by k."""
 
     def as_text(self) -> str:
         """Tables for a terminal."""
@@ -67,12 +70,12 @@ class FilesReport:
         ]
         if len(failed) > _SHOWN:
             parts.append(f"and {len(failed) - _SHOWN} more gold queries failed")
-        for other, found in self.comparisons.items():
+        for other, comparison in self.comparisons.items():
             parts.append(
-                f"{other} against {next(iter(self.paths))}, EX (BIRD): {100 * found.difference:+.2f}"
-                f" [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.p_value:.3g}\n"
-                f"  right only here ({len(found.won)}): {' '.join(found.won)}\n"
-                f"  right only there ({len(found.lost)}): {' '.join(found.lost)}"
+                f"{other} against {next(iter(self.paths))}, EX (BIRD): {100 * comparison.difference:+.2f}"
+                f" [{100 * comparison.low:+.2f}, {100 * comparison.high:+.2f}], p = {comparison.p_value:.3g}\n"
+                f"  right only here ({len(comparison.won)}): {' '.join(comparison.won)}\n"
+                f"  right only there ({len(comparison.lost)}): {' '.join(comparison.lost)}"
             )
         if self.bounds is not None:
             shown = self.bounds[self.bounds["k"].isin({1, 2, 3, 5, 10, 21, len(self.bounds)})]
@@ -83,13 +86,13 @@ class FilesReport:
         return "\n\n".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """The same as one object; `files` in the order given."""
+        """The same as one JSON object."""
         return {
             "benchmark": self.benchmark.name,
             "questions": len(self.benchmark.questions),
             "fingerprint": self.benchmark.fingerprint(),
             "files": [self._file(row) for row in _records(self.summary)],
-            "comparisons": {name: asdict(found) for name, found in self.comparisons.items()},
+            "comparisons": {name: asdict(row) for name, row in self.comparisons.items()},
             "bounds": None if self.bounds is None else _records(self.bounds),
         }
 
@@ -119,21 +122,22 @@ def evaluate_files(
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> FilesReport:
-    """Judge every file; `by` names slices (difficulty, database, feature), `efficiency` the timed runs.
+    """Judge every file, and each selector's picks from all files together.
 
-    What each of the `selectors` picks from all files has a row of its own below theirs.
+    `by` names slicings: difficulty, database, feature. `compare` compares each file with the first, `pool`
+    adds the bounds of selection, `efficiency` is the number of timed runs for VES.
     """
     pools = load_pools(file_names(paths), benchmark)
-    candidates = pool_of(pair for one in pools.values() for pair in one.items())
+    candidates = pool_of(pair for file in pools.values() for pair in file.items())
     picked = {name: select(candidates) for name, select in (selectors or {}).items()}
     verdicts = judge(
         benchmark,
-        pool_of(pair for one in (candidates, *picked.values()) for pair in one.items()),
+        pool_of(pair for part in (candidates, *picked.values()) for pair in part.items()),
         executor,
         limits or Limits(),
         progress,
     )
-    order = {name: path for path, one in pools.items() for name in one.generators()}
+    order = {name: path for path, file in pools.items() for name in file.generators()}
     order |= {name: Path(name) for name in picked}
     summary = summarise(verdicts).set_index("generator").loc[list(order)].reset_index()
     if efficiency:
@@ -184,7 +188,7 @@ def _efficiency(
 
 
 def _table(frame: pd.DataFrame) -> str:
-    """A frame as a terminal shows it, an interval in one column, counts of nothing left out."""
+    """A frame for the terminal: intervals in one column, counts that are all 0 left out."""
     low, high = frame["ex_bird_low"], frame["ex_bird_high"]
     shown = frame.drop(columns=["ex_bird_low", "ex_bird_high"])
     shown.insert(

@@ -1,34 +1,54 @@
-"""The tables and columns that gold SQL uses: alone, among others, and as the measure of what was selected.
+"""The tables and columns that gold SQL uses: given to a system alone, or hidden among thousands of others.
 
-`AroundGold` stands where a system retrieves. With no columns around them it is CHESS's correct context
+`AroundGold` replaces a system's retrieval step. Without further columns it gives CHESS's correct context
 (table 7) and MAC-SQL's oracle schema; with thousands, CHESS's synthetic industrial-scale schema (section
-4.1.1, figure 3). The schema is enlarged, not the database: values are looked up in the question's own, and
-a query that uses another's table fails where in a merged one it would be wrong. EX is the same, unless
-something is mended from the error.
+4.1.1, figure 3). Only the schema is enlarged, not the database: a query that uses another database's table
+fails, where in a merged database it would give a wrong result. EX is the same unless a fixer learns from the
+error.
+
+`mean_linking` measures schema linking, CHESS's table 5: do the tables and columns in a prompt fit those that
+the gold query uses? Precision is the share of the selected items that gold uses, recall the share of gold's
+items that were selected. An empty selection has precision 1. If gold uses no column, as in SELECT COUNT(*)
+FROM t, the recall of columns is 1.
 """
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from statistics import fmean
 
 from workbench.canonical import content_hash
 from workbench.db.schema import union_schema
 from workbench.db.sql.used import used
 from workbench.errors import BadInputError
-from workbench.evaluate.linking import Item, Linking, mean_linking
 from workbench.lab import Lab
-from workbench.types import Context, Gold, Question, Schema, Table, fold
+from workbench.types import Context, Gold, Question, Schema, Table, lower_name
+
+Item = tuple[str, str | None]
+"""A table and one of its columns, or a table and None if it is named without a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linking:
+    """All between 0 and 1."""
+
+    table_precision: float
+    table_recall: float
+    column_precision: float
+    column_recall: float
 
 
 @dataclass(frozen=True, slots=True)
 class AroundGold:
-    """Retrieves as `retrieve` does, from a schema made by `around_gold`."""
+    """Calls the step `retrieve` with the schema that `around_gold` makes."""
 
     retrieve: Callable[[Lab, Question, Schema], Context]
     golds: Mapping[str, Gold] = field(repr=False)
     columns: int = 0
+    """The size of the schema; 0 for gold's tables and columns alone."""
     others: tuple[Schema, ...] = field(default=(), repr=False)
+    """The schemas that further columns are drawn from, besides the question's own."""
     seed: int = 0
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
@@ -40,11 +60,11 @@ class AroundGold:
 def around_gold(
     schema: Schema, gold: Gold, columns: int = 0, others: Sequence[Schema] = (), seed: int = 0
 ) -> Schema:
-    """What gold uses with the keys of its tables, and others' columns up to so many in all.
+    """Gold's tables and columns with their keys, and other columns until there are `columns` in all.
 
-    They are drawn at random from the rest of the schema and from the other schemas, which come again under
-    new names where they are too few. The columns of a smaller number are among those of a larger one. Of
-    gold that cannot be read the whole schema is kept.
+    The others are drawn from the rest of the schema and from the other schemas, which are repeated under
+    new names if they are too few. A larger schema contains the smaller ones of the same seed. If the gold
+    query cannot be read, its whole schema is kept.
     """
     core = union_schema(schema, [gold.sql])
     if len(core.columns()) >= columns:
@@ -53,7 +73,7 @@ def around_gold(
     tables: list[Table] = []
     chosen = set(core.columns())
     for copy in count():
-        fresh = list(_copied(schema, others, copy, {fold(table.name) for table in tables}))
+        fresh = list(_copied(schema, others, copy, {lower_name(table.name) for table in tables}))
         rest = [
             (t.name, c.name) for t in fresh for c in t.columns if (t.name, c.name) not in chosen
         ]
@@ -72,16 +92,16 @@ def around_gold(
 
 
 def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tuple[Linking, ...]:
-    """How well the schema fits gold after each stage of pruning, in the mean: CHESS's table 5.
+    """How well the schema fits gold after each stage of pruning, averaged over questions: CHESS's table 5.
 
-    Each question is given as its contexts, from the one that nothing is cut of, and its gold. A question
-    whose gold cannot be read is left out.
+    Each question is given as its contexts, the unpruned one first, and its gold query. A question whose
+    gold query cannot be read is left out.
     """
     stages: list[list[tuple[Iterable[Item], Iterable[Item]]]] = []
     for contexts, gold in questions:
-        found = used(gold.sql, contexts[0].schema)
-        items: list[Item] = [*((table, None) for table in found.tables), *found.columns]
-        if not found.error:
+        usage = used(gold.sql, contexts[0].schema)
+        items: list[Item] = [*((table, None) for table in usage.tables), *usage.columns]
+        if not usage.error:
             stages.append([(context.schema.columns(), items) for context in contexts])
     return tuple(mean_linking(stage) for stage in zip(*stages, strict=True))
 
@@ -89,26 +109,26 @@ def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tup
 def _copied(
     schema: Schema, others: Sequence[Schema], copy: int, taken: set[str]
 ) -> Iterator[Table]:
-    """The tables of all schemas under names that none has yet; the question's own only the first time."""
+    """The tables of all schemas under unused names; the question's own only in the first copy."""
     if copy == 0:
         yield from schema.tables
-        taken |= {fold(table.name) for table in schema.tables}
+        taken |= {lower_name(table.name) for table in schema.tables}
     for other in others:
         if other.db_id == schema.db_id:
             continue
         names: dict[str, str] = {}
         for table in other.tables:
             name = f"{other.db_id}_{copy + 1}_{table.name}" if copy else table.name
-            while fold(name) in taken:
+            while lower_name(name) in taken:
                 name = f"{other.db_id}_{name}"
-            taken.add(fold(name))
-            names[fold(table.name)] = name
+            taken.add(lower_name(name))
+            names[lower_name(table.name)] = name
         for table in other.tables:
             keys = tuple(
-                replace(key, ref_table=names.get(fold(key.ref_table), key.ref_table))
+                replace(key, ref_table=names.get(lower_name(key.ref_table), key.ref_table))
                 for key in table.foreign_keys
             )
-            yield replace(table, name=names[fold(table.name)], foreign_keys=keys)
+            yield replace(table, name=names[lower_name(table.name)], foreign_keys=keys)
 
 
 def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
@@ -123,3 +143,32 @@ def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
     )
     primary = table.primary_key if whole else ()
     return replace(table, columns=columns, primary_key=primary, foreign_keys=keys)
+
+
+def mean_linking(questions: Iterable[tuple[Iterable[Item], Iterable[Item]]]) -> Linking:
+    """The mean over questions, each given as the items selected and the items its gold query uses.
+
+    Every question weighs the same. Names compare as in SQLite; a selected column selects its table too.
+    """
+    shares = [_shares(selected, used) for selected, used in questions]
+    if not shares:
+        raise BadInputError("no questions: a mean needs at least one")
+    return Linking(*(fmean(column) for column in zip(*shares, strict=True)))
+
+
+def _shares(selected: Iterable[Item], used: Iterable[Item]) -> list[float]:
+    """Precision and recall of the tables, then of the columns."""
+    return [
+        len(ours & theirs) / len(whole) if whole else 1.0
+        for ours, theirs in zip(_by_kind(selected), _by_kind(used), strict=True)
+        for whole in (ours, theirs)
+    ]
+
+
+def _by_kind(items: Iterable[Item]) -> tuple[set[Item], set[Item]]:
+    """The tables, and the columns with their tables."""
+    pairs = {
+        (lower_name(table), None if column is None else lower_name(column))
+        for table, column in items
+    }
+    return {(table, None) for table, _ in pairs}, {pair for pair in pairs if pair[1] is not None}

@@ -1,7 +1,7 @@
-"""Whether value retrieval found what gold queries compare columns with: CHASE-SQL, section 2.2.
+"""Did value retrieval find the values that gold queries compare columns with? CHASE-SQL, section 2.2.
 
-A literal is a text that gold asks of a column by = or IN. Numbers, patterns and what a function is compared
-with are none, since no index of values could bring them.
+A literal here is a text that gold compares with a column by = or IN. Numbers, patterns, and literals compared
+with a function's result do not count: no index of values could supply them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.sql.claims import claims
-from workbench.types import Context, Gold, Schema, fold
+from workbench.db.sql.facts import query_facts
+from workbench.types import Context, Gold, Schema, lower_name
 
 _ABOUT = ["question_id", "db_id", "difficulty", "table", "column", "value"]
 _VERDICTS = ["spelled", "found", "anywhere"]
@@ -20,11 +20,11 @@ _VERDICTS = ["spelled", "found", "anywhere"]
 def literals(
     benchmark: Benchmark, contexts: Mapping[str, Context], schema: Callable[[str], Schema]
 ) -> pd.DataFrame:
-    """A row for each literal of each gold query, and what the question's context knows of it.
+    """A row for each literal of each gold query, and whether the question's context has it.
 
-    `spelled` by question or hint, letter for letter but for case; `found` among the values that were
-    retrieved for that very column, `anywhere` for any. `schema` gives a database's whole one. A query that
-    cannot be read has no literals.
+    `spelled`: in the question or hint, in any letter case; `found`: among the values retrieved for its
+    column; `anywhere`: among those retrieved for any column. `schema` returns a database's whole schema. A
+    query that cannot be read has no literals.
     """
     rows = [
         {"question_id": question.id, "db_id": question.db_id} | row
@@ -38,19 +38,20 @@ def literals(
 
 
 def _rows(gold: Gold, context: Context, schema: Schema) -> Iterator[dict[str, Any]]:
-    told = claims(gold.sql, schema)
-    asked = fold(f"{context.question.text} {context.question.evidence}")
+    facts = query_facts(gold.sql, schema)
+    asked = lower_name(f"{context.question.text} {context.question.evidence}")
     values = {(match.table, match.column, match.value) for match in context.values}  # noqa: PD011
     texts = {value for _, _, value in values}
-    for one in dict.fromkeys(told.compared if told else ()):
-        if one.column and one.operator == "=" and isinstance(one.value, str) and one.value:
-            table, column = one.column
+    for literal in dict.fromkeys(facts.compared if facts else ()):
+        value = literal.value
+        if literal.column and literal.operator == "=" and isinstance(value, str) and value:
+            table, column = literal.column
             yield {
                 "difficulty": gold.difficulty,
                 "table": table,
                 "column": column,
-                "value": one.value,
-                "spelled": fold(one.value) in asked,
-                "found": (table, column, one.value) in values,
-                "anywhere": one.value in texts,
+                "value": value,
+                "spelled": lower_name(value) in asked,
+                "found": (table, column, value) in values,
+                "anywhere": value in texts,
             }

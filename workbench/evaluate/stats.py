@@ -1,19 +1,15 @@
-"""How sure a number is: intervals clustered by database, and paired comparison of two systems.
+"""Confidence intervals clustered by database, and the paired comparison of two systems.
 
-Questions about one database are answered right or wrong together, so a benchmark of a thousand
-questions on nine databases says less than a thousand independent ones. A bootstrap over nine databases
-does not see all of that. With nine databases of unequal size and 500 questions, a nominal 95% interval
-held the true accuracy in so many percent of 3,000 simulations:
+Questions about one database tend to be right or wrong together, so a thousand questions on nine databases
+say less than a thousand independent ones. How often a nominal 95% interval contained the true accuracy in 3,000
+simulations, with nine databases of unequal size and 500 questions (percent):
 
     true accuracy, correlation within a database   60%, .15   90%, .10   97%, .05   60%, 0
     bootstrap of databases, percentiles               89         86         82        90
     linearised variance (CR1), t with 8 degrees       93         89         85        94
     as here                                           94         93         92        97
 
-So: the variance is the jackknife's, leaving out one database after the other, the quantile Student's
-t with one degree of freedom fewer than databases, and the shape Wilson's, which stays inside [0, 1] and
-is no point at 0% or 100%. It is never narrower than the interval of independent questions: a few
-databases that agree by chance do not prove that all do. Nothing here is random.
+Nothing here is random: the same verdicts give the same interval.
 """
 
 import math
@@ -32,37 +28,37 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with its confidence interval; all in the unit of the values, none in percent.
-
-    `clustered` is False where there is one database only: then the questions are taken as independent,
-    and the interval speaks of more questions on that database, not of other databases.
-    """
+    """A mean with its confidence interval; all in the unit of the values, none in percent."""
 
     mean: float
     low: float
     high: float
     n: int
+    """The number of values."""
     clusters: int
+    """The number of databases."""
     clustered: bool
+    """False with one database: the interval then speaks of more questions on it, not of other databases."""
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """System a against system b on the same questions: `difference` is a's accuracy minus b's.
-
-    `won` are the questions that a alone has right and `lost` those that b alone has right, in a's order.
-    `clustered` is as in `Interval`; where it is False the p-value is McNemar's exact one.
-    """
+class PairedComparison:
+    """System a against system b on the same questions."""
 
     difference: float
+    """The accuracy of a minus that of b, between -1 and 1."""
     low: float
     high: float
     p_value: float
+    """By the sign-flip test of `compare`; with one database, McNemar's exact test."""
     won: tuple[str, ...]
+    """The questions that only a has right."""
     lost: tuple[str, ...]
+    """The questions that only b has right."""
     n: int
     clusters: int
     clustered: bool
+    """As in `Interval`."""
 
 
 def mean_interval(
@@ -78,12 +74,19 @@ def mean_interval(
         raise BadInputError("a value is not between 0 and 1: give fractions, not percent")
     sums, sizes = _by_cluster(x, clusters)
     mean = float(x.mean())
-    z = NormalDist().inv_cdf((1 + _checked(confidence)) / 2)
+    z = _normal_quantile(confidence)
+    # `spread` is the squared half-width of a plain interval, as a share of the variance mean * (1 - mean) of
+    # one verdict: for independent verdicts it is z**2 / n, and clustering enlarges it as if n were smaller.
     if x.min() == x.max():
-        spread = z**2 / len(x)  # nothing varies: the widest that independent questions would have
+        # All verdicts are equal, so no variance can be estimated from them, and a share of nothing would be
+        # 0 / 0. Take independent verdicts: the interval below then is Wilson's at 0% or 100%.
+        spread = z**2 / len(x)
     else:
+        # Never narrower than for independent questions: a few databases that agree by chance would
+        # otherwise seem to prove that all databases do.
         independent = z**2 * float(x.var()) / len(x)
         spread = max(independent, _clustered(sums, sizes, confidence)) / (mean * (1 - mean))
+    # Wilson's interval. The plain one, mean +- half, would leave [0, 1] near its ends and have no width there.
     centre = (mean + spread / 2) / (1 + spread)
     half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
     return Interval(
@@ -102,13 +105,13 @@ def compare(
     clusters: Mapping[str, str],
     *,
     confidence: float = 0.95,
-) -> Comparison:
+) -> PairedComparison:
     """Compare verdicts (true or 1, false or 0) by question; `clusters` gives each question's database.
 
-    The p-value is of an exact sign-flip test: were the systems equally good, then in each database the
-    difference could as well have gone the other way. All ways are counted, none are sampled. It takes
-    six databases in which the systems differ to get below 0.05, however many questions they have. The
-    interval rests on a variance instead, so at the margin the two may disagree.
+    The p-value is that of an exact sign-flip test: if the systems were equally good, each database's
+    difference could as well have had the other sign. To get below 0.05 takes six databases in which the
+    systems differ, however many questions they have. The interval rests on a variance instead, so at the
+    margin the two may disagree.
     """
     _check_same(a, b, clusters)
     won = tuple(question for question in a if a[question] > b[question])
@@ -117,12 +120,12 @@ def compare(
     x = np.array([float(a[question]) - float(b[question]) for question in a])
     sums, sizes = _by_cluster(x, [clusters[question] for question in a])
     difference = (len(won) - len(lost)) / n
-    # Half a question added to each of the four outcomes of a pair, as Agresti and Min (2005) do, so
-    # that two systems that never differ do not get an interval without width.
+    # Agresti and Min (2005) add half a question to each of the four outcomes of a pair. Without that, two
+    # systems that never differ on this benchmark would get an interval without width.
     independent = (flips + 1 - (len(won) - len(lost)) ** 2 / (n + 2)) / (n + 2) ** 2
-    z = NormalDist().inv_cdf((1 + _checked(confidence)) / 2)
+    z = _normal_quantile(confidence)
     half = math.sqrt(max(z**2 * independent, _clustered(sums, sizes, confidence)))
-    return Comparison(
+    return PairedComparison(
         difference=difference,
         low=max(-1.0, difference - half),
         high=min(1.0, difference + half),
@@ -138,10 +141,12 @@ def compare(
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values of comparisons made together, each adjusted for all of them (Holm, 1979)."""
     adjusted = [0.0] * len(p_values)
-    reached = 0.0
-    for rank, place in enumerate(np.argsort(p_values, kind="stable")):
-        reached = max(reached, min(1.0, p_values[place] * (len(p_values) - rank)))
-        adjusted[place] = reached
+    largest = 0.0
+    for rank, index in enumerate(np.argsort(p_values, kind="stable")):
+        # The smallest of m is multiplied by m, the next by m - 1, and so on. The running maximum keeps the
+        # order: otherwise a larger p-value could be adjusted to less than a smaller one.
+        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
+        adjusted[index] = largest
     return adjusted
 
 
@@ -165,10 +170,11 @@ def _check_same(
             )
 
 
-def _checked(confidence: float) -> float:
+def _normal_quantile(confidence: float) -> float:
+    """The z for which a normal value lies between -z and z with this probability."""
     if not 0 < confidence < 1:
         raise BadInputError(f"confidence is {confidence}: it must be between 0 and 1, as 0.95 is")
-    return confidence
+    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def _by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
@@ -182,8 +188,11 @@ def _clustered(sums: Floats, sizes: Floats, confidence: float) -> float:
     count = len(sums)
     if count == 1:
         return 0.0
+    # The jackknife leaves out one database after the other and measures how far the mean moves. It copes
+    # with databases of unequal size; a bootstrap of nine databases underestimates (see the table above).
     without = (sums.sum() - sums) / (sizes.sum() - sizes)
     variance = (count - 1) / count * ((without - sums.sum() / sizes.sum()) ** 2).sum()
+    # A variance from a handful of databases is itself uncertain: Student's t, not the normal quantile.
     return t_quantile(confidence, count - 1) ** 2 * float(variance)
 
 
@@ -191,7 +200,9 @@ def _sign_flip(differences: Iterable[int]) -> float:
     """The share of all choices of signs whose total is at least as far from 0 as the one observed."""
     flippable = [difference for difference in differences if difference]
     reach = sum(map(abs, flippable))
-    share = np.zeros(2 * reach + 1)  # of each total from -reach to reach
+    # 2**n choices of signs are too many to list, but their totals are whole numbers from -reach to reach.
+    # So keep the share of choices for each total, and let each difference move half of it up, half down.
+    share = np.zeros(2 * reach + 1)
     share[reach] = 1.0
     for step in flippable:
         share = (np.roll(share, step) + np.roll(share, -step)) / 2
@@ -201,10 +212,11 @@ def _sign_flip(differences: Iterable[int]) -> float:
 
 @cache
 def t_quantile(confidence: float, degrees: int) -> float:
-    """The t for which Student's distribution has so much of its mass between -t and t.
+    """The t for which Student's distribution has this probability between -t and t.
 
-    For whole degrees of freedom that mass is a finite sum in the angle of t / sqrt(degrees), which is
-    bisected.
+    SciPy has it, and is not worth a dependency: with whole degrees of freedom the probability is a finite
+    sum in the angle whose tangent is t / sqrt(degrees). It grows with the angle, so bisection finds it;
+    60 halvings of a quarter turn are as precise as a float.
     """
     low, high = 0.0, math.pi / 2
     for _ in range(60):
@@ -214,7 +226,7 @@ def t_quantile(confidence: float, degrees: int) -> float:
 
 
 def _t_mass(angle: float, degrees: int) -> float:
-    """Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    """The probability between -t and t: Abramowitz and Stegun, 26.7.3 (odd degrees) and 26.7.4 (even)."""
     odd = degrees % 2
     total, term = 0.0, 1.0
     for k in range(2 + odd, degrees + 1, 2):

@@ -1,4 +1,4 @@
-"""Verdicts summed up: a row for each generator, or for each of its slices, in percent."""
+"""Summaries of verdicts: a row for each generator, or for each of its slices, in percent."""
 
 import pandas as pd
 
@@ -6,7 +6,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.sql.features import NAMES, features
 from workbench.evaluate.bounds import curve
 from workbench.evaluate.judge import METRICS
-from workbench.evaluate.stats import Comparison, compare, mean_interval
+from workbench.evaluate.stats import PairedComparison, compare, mean_interval
 
 # The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
 _SLICES = (
@@ -18,16 +18,17 @@ _SLICES = (
 def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
     """Means in percent by generator, and by the column `by` within it if one is given.
 
-    Every one of the `n` questions weighs alike, however many answers it has. `ex_bird_low` and `ex_bird_high` are the 95% interval clustered by database. `failed` counts answers
-    that did not run to their end, `missing` questions without an answer (both are wrong answers), and
-    `gold_failed` those whose gold query did not run to its end.
+    Each of the `n` questions weighs the same, however many answers it has. `ex_bird_low` and `ex_bird_high`
+    are the 95% interval, clustered by database. `failed` counts answers that did not run to their end and
+    `missing` questions without an answer (both are wrong); `gold_failed` counts questions whose gold query
+    did not run to its end.
     """
     rows = []
     keys = ["generator", by] if by else ["generator"]
     for names, group in verdicts.groupby(keys, sort=False):
         measured = [name for name in METRICS if group[name].notna().all()]
-        told = dict.fromkeys(measured, "mean") | {"db_id": "first"}
-        asked = group.groupby("question_id", sort=False).agg(told)
+        means = dict.fromkeys(measured, "mean") | {"db_id": "first"}
+        asked = group.groupby("question_id", sort=False).agg(means)
         interval = mean_interval(asked["ex_bird"].tolist(), asked["db_id"].tolist())
         rows.append(
             dict(zip(keys, names, strict=True))
@@ -48,13 +49,13 @@ def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
 
 
 def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
-    """The verdicts once more for every SQL feature of their gold query, in a column `feature`."""
+    """The verdicts, repeated for each SQL feature of their gold query, which is in the column `feature`."""
     names = {}
     for question_id, gold in benchmark.golds.items():
-        found = features(gold.sql)
+        counts = features(gold.sql)
         names[question_id] = (
-            [NAMES[field] for field in _SLICES if getattr(found, field)] or ["none of these"]
-            if found
+            [NAMES[field] for field in _SLICES if getattr(counts, field)] or ["none of these"]
+            if counts
             else ["unreadable"]
         )
     sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode("feature")
@@ -65,7 +66,7 @@ def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
 def pool_bounds(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Lower and upper bound of selection among k of all candidates, for every k, in percent.
 
-    A question that nobody answered is wrong at every k.
+    A question without an answer is wrong at every k.
     """
     right = {
         str(question_id): group["ex_bird"].tolist()
@@ -74,13 +75,13 @@ def pool_bounds(verdicts: pd.DataFrame) -> pd.DataFrame:
     answered = set(verdicts.loc[verdicts["status"] != "missing", "question_id"])
     wrong = [0.0] * max(map(len, right.values()), default=0)
     return pd.DataFrame(
-        curve({key: one if key in answered else wrong for key, one in right.items()})
+        curve({key: verdicts_ if key in answered else wrong for key, verdicts_ in right.items()})
     )
 
 
 def compare_generators(
     verdicts: pd.DataFrame, a: str, b: str, metric: str = "ex_bird"
-) -> Comparison:
+) -> PairedComparison:
     """Generator a against b on the same questions, by the first sample of each."""
     first = verdicts.drop_duplicates(["generator", "question_id"])
     sides = [first[first["generator"] == name] for name in (a, b)]

@@ -3,46 +3,47 @@
 import shutil
 import sys
 import time
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
 
 from workbench.experiment.reproduce import Job
 from workbench.llm.budget import dollars
 
+EVERY = 30.0  # seconds between two lines where no terminal is attached
+
 
 class Display:
-    """A few lines that replace themselves on a terminal; elsewhere a line for each notebook that ends."""
+    """A few lines that replace themselves on a terminal; elsewhere a line whenever a notebook ends, and every 30 s."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr
         self._live = self._out.isatty()
-        self._began = time.monotonic()
-        self._told: set[str] = set()
-        self._high = 0  # lines now on the terminal that the next ones replace
+        self._began = self._shown = time.monotonic()
+        self._ended: set[str] = set()
+        self._height = 0  # lines now on the terminal that the next ones replace
 
     def __call__(self, jobs: Sequence[Job]) -> None:
-        for job in jobs:
-            job.look()
-        ended = [
-            job
-            for job in jobs
-            if job.state not in {"waiting", "running"} and job.name not in self._told
-        ]
-        lines = [_ended(job) for job in ended]
-        self._told |= {job.name for job in ended}
+        ended = [job for job in jobs if job.state not in {"waiting", "running"}]
+        lines = [_ended(job) for job in ended if job.name not in self._ended]
+        self._ended |= {job.name for job in ended}
+        running = [job for job in jobs if job.state == "running"]
         if self._live:
-            if self._high:
-                self._out.write(f"\033[{self._high}F\033[J")
-            now = [_running(job) for job in jobs if job.state == "running"] + [self._sum(jobs)]
+            if self._height:
+                self._out.write(f"\033[{self._height}F\033[J")
+            now = [*map(_running, running), self._sum(jobs)]
             width = shutil.get_terminal_size().columns - 1
             lines += [line[:width] for line in now]
-            self._high = len(now)
+            self._height = len(now)
+        elif time.monotonic() - self._shown > EVERY:
+            self._shown = time.monotonic()
+            lines += [self._sum(jobs), *(f"  {_running(job)}" for job in running)]
         if lines:
             self._out.write("\n".join(lines) + "\n")
             self._out.flush()
 
     def _sum(self, jobs: Sequence[Job]) -> str:
-        done = sum(job.state not in {"waiting", "running"} for job in jobs)
+        states = [job.state for job in jobs]
+        waiting, running = states.count("waiting"), states.count("running")
         calls = sum(job.total("calls") for job in jobs)
         hits = sum(job.total("hits") for job in jobs)
         spent = sum(job.total("dollars") for job in jobs)
@@ -52,8 +53,8 @@ class Display:
             f", about {_clock(took / share - took)} left" if took > 5 and 0.05 < share < 1 else ""
         )
         return (
-            f"{done} of {len(jobs)} notebooks, {calls:,.0f} calls, {hits:,.0f} answers held, "
-            f"{dollars(spent)}, {_clock(took)}{left}"
+            f"{len(jobs) - waiting - running} done, {running} running, {waiting} waiting; "
+            f"{calls:,.0f} calls, {hits:,.0f} cached, {dollars(spent)}; {_clock(took)}{left}"
         )
 
 
@@ -64,11 +65,15 @@ def _ended(job: Job) -> str:
 
 
 def _running(job: Job) -> str:
-    line = f"{job.name}: cell {job.kernel.cells + 1} of {job.kernel.of}"
-    newest = next((told for told in reversed(job.seen) if "run" in told), None)
+    line = f"{job.name}: cell {min(job.cells + 1, job.of)} of {job.of}"
+    newest = _newest(job)
     if newest and newest["done"] < newest["total"]:
         line += f", {newest['run']}, {newest['done']:,} of {newest['total']:,} questions"
     return line
+
+
+def _newest(job: Job) -> Mapping[str, Any] | None:
+    return next((line for line in reversed(job.seen) if "run" in line), None)
 
 
 def _share(job: Job) -> float:
@@ -77,9 +82,9 @@ def _share(job: Job) -> float:
         return 0.0
     if job.state != "running":
         return 1.0
-    newest = next((told for told in reversed(job.seen) if "run" in told), None)
+    newest = _newest(job)
     part = newest["done"] / max(newest["total"], 1) if newest else 0.0
-    return min(1.0, (job.kernel.cells + part * 0.99) / max(job.kernel.of, 1))
+    return min(1.0, (job.cells + part * 0.99) / max(job.of, 1))
 
 
 def _clock(seconds: float) -> str:

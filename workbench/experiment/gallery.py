@@ -1,17 +1,21 @@
-"""What an experiment drew, on one page: Markdown for the repository, and HTML that opens anywhere by itself."""
+"""An experiment's tables and figures on one page: Markdown for the repository, and one HTML file with all images.
 
-import base64
+A page begins with table 1 and figure 2 of CHASE-SQL and says at the top when the embedded parser answered.
+"""
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from workbench.report.papers import ALL
+from workbench.html.parts import STYLE, image, page
+from workbench.html.tree import Element, Raw, element
+from workbench.report.papers import all_published
+from workbench.study.saved import verdict
 
 _PAPERS = {
     "chase": "CHASE-SQL",
@@ -22,9 +26,16 @@ _PAPERS = {
 }
 
 
+_PARSER = " (a small statistical parser, no language model)"
+PARSER_ANSWERED = (
+    "A small statistical parser answered every question here, no language model. These tables and figures"
+    " check that the machinery works; they reproduce nothing of the papers, and no claim of a paper is judged."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A figure or a table as its .json tells it."""
+    """A figure or a table with what its .json says of it."""
 
     folder: Path
     name: str
@@ -35,51 +46,55 @@ class Piece:
 
     @property
     def group(self) -> str:
-        """Whose it is: the name's first word."""
+        """The paper, by the name's first word."""
         word = self.name.split("_")[0]
         return _PAPERS.get(word, word)
 
     @property
     def heading(self) -> str:
-        """Which table or figure it is, and what it shows; what the paper calls it, where it is one."""
+        """Which table or figure it is and its title, ours or the paper's."""
         _, *words = self.name.split("_")
         source = " ".join(words[:2])
-        known = {(p.paper, p.source): p.title for p in ALL}
+        known = {(p.paper, p.source): p.title for p in all_published()}
         title = self.title or known.get((self.group, source), "")
-        said = " ".join(words) or self.name
-        return f"{said[:1].upper()}{said[1:]}{': ' if title else ''}{title}"
+        label = " ".join(words) or self.name
+        return f"{label[:1].upper()}{label[1:]}{': ' if title else ''}{title}"
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Paper by paper; in a paper its numbered tables and figures by number, then the rest by name."""
+        groups = list(_PAPERS.values())
+        paper = groups.index(self.group) if self.group in groups else len(groups)
+        known = re.match(r"[^_]+_(figure|table|section)_(\d+)", self.name)
+        number = int(known[2]) if known else float("inf")
+        return (paper, self.group, number, self.name)
 
 
 def pieces(folder: Path) -> list[Piece]:
-    """All that lies in an experiment's folder, paper by paper, in the order of their numbers."""
-    found = []
-    for path in folder.glob("*.json"):
-        told = orjson.loads(path.read_bytes())
-        found.append(
-            Piece(folder, path.stem, told["kind"], told["title"], told["stamp"], told["claims"])
-        )
-    groups = list(_PAPERS.values())
-    order = {name: place for place, name in enumerate(groups)}
-    return sorted(found, key=lambda p: (order.get(p.group, len(groups)), p.group, _natural(p.name)))
+    """All tables and figures of an experiment's folder, in the order in which a page shows them."""
+    saved = [(path.stem, orjson.loads(path.read_bytes())) for path in folder.glob("*.json")]
+    keys = ("kind", "title", "stamp", "claims")
+    found = [Piece(folder, name, *(record[key] for key in keys)) for name, record in saved]
+    return sorted(found, key=lambda piece: piece.order)
 
 
 def write_gallery(figures: Path) -> Path:
-    """`README.md` in the folder of all figures: a part for each experiment that drew some.
+    """`README.md` in the folder of all figures: a part for each experiment that has some.
 
-    Trials of fewer questions, in folders like `embedded-3`, have none.
+    Runs with a limit, in folders like `embedded-3`, are left out.
     """
     lines = [
         "# Figures",
         "",
-        "What the committed experiments drew, with the data behind each figure beside it (`NAME.csv`) and",
-        "where that comes from (`NAME.json`). `make reproduce` makes all of it again.",
+        "The tables and figures of the committed experiments. Beside each lie its data (`NAME.csv`) and the",
+        "runs that they come from (`NAME.json`). `make reproduce` draws all of it again.",
     ]
     for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
         own = figures.parent / "experiments" / f"{folder.name}.yaml"
         if re.search(r"-\d+$", folder.name) and not own.is_file():
             continue
         if found := pieces(folder):
-            lines += ["", f"## {folder.name}", "", *_markdown(found)]
+            lines += ["", f"## {folder.name}", "", *_opening(folder, found), *_markdown(found)]
     path = figures / "README.md"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -87,72 +102,74 @@ def write_gallery(figures: Path) -> Path:
 
 def write_report(folder: Path) -> Path:
     """`report.html` in an experiment's folder: everything in one file, which needs no network."""
-    parts = [
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        "<meta name='viewport' content='width=device-width'>",
-        f"<title>{escape(folder.name)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{escape(folder.name)}</h1>",
-    ]
     found = pieces(folder)
+    parts: list[Element] = [element("h1", folder.name)]
+    if _by_parser(found):
+        parts.append(element("p", PARSER_ANSWERED))
     for group, members in groupby(found, key=lambda piece: piece.group):
-        parts.append(f"<h2>{escape(group)}</h2>")
-        parts += [_section(piece) for piece in members]
-    parts.append("</body></html>")
+        parts += [element("h2", group), *map(_section, members)]
     path = folder / "report.html"
-    path.write_text("\n".join(parts), encoding="utf-8")
+    path.write_text(page(folder.name, *parts), encoding="utf-8")
     return path
+
+
+def _by_parser(found: Sequence[Piece]) -> bool:
+    return any(piece.stamp.startswith("embedded/") for piece in found)
+
+
+def _opening(folder: Path, found: Sequence[Piece]) -> Iterator[str]:
+    """Who answered, and links to the executed notebooks."""
+    if _by_parser(found):
+        yield from (PARSER_ANSWERED, "")
+    if pages := sorted(folder.glob("*-*.html")):
+        links = (f"[{page.stem.replace('-', '/')}]({folder.name}/{page.name})" for page in pages)
+        yield from (f"Executed notebooks: {', '.join(links)}.", "")
 
 
 def _markdown(found: Sequence[Piece]) -> Iterator[str]:
     for group, members in groupby(found, key=lambda piece: piece.group):
         yield from (f"### {group}", "")
         for piece in members:
-            place = f"{piece.folder.name}/{piece.name}"
+            file = f"{piece.folder.name}/{piece.name}"
             yield from (f"#### {_plain(piece.heading)}", "")
             if piece.kind == "figure":
-                yield f"![{_plain(piece.heading)}]({place}.png)"
+                yield f"![{_plain(piece.heading)}]({file}.png)"
             else:
                 table = piece.folder / f"{piece.name}.md"
                 yield table.read_text(encoding="utf-8").rstrip() if table.is_file() else ""
-            yield from ("", f"{_plain(piece.stamp)} ([data]({place}.csv))", "")
+            yield from ("", f"{_plain(piece.stamp.replace(_PARSER, ''))} ([data]({file}.csv))", "")
             for claim in piece.claims:
-                holds = "holds here" if claim["holds"] else "does not hold here"
-                yield f"- **{holds}**: {_plain(claim['text'])} {_plain(claim['detail'])}".rstrip()
+                text = f"{_plain(claim['text'])} {_plain(claim['detail'])}".rstrip()
+                yield f"- **{verdict(claim['holds'])}**: {text}"
             if piece.claims:
                 yield ""
 
 
-def _section(piece: Piece) -> str:
+def _section(piece: Piece) -> Element:
     if piece.kind == "figure":
-        image = base64.b64encode((piece.folder / f"{piece.name}.png").read_bytes()).decode()
-        shown = (
-            f"<img src='data:image/png;base64,{image}' alt='{escape(piece.heading, quote=True)}'>"
-        )
+        shown = image((piece.folder / f"{piece.name}.png").read_bytes(), piece.heading)
     else:
-        shown = (piece.folder / f"{piece.name}.html").read_text(encoding="utf-8")
-    claims = "".join(
-        f"<li><b>{'holds here' if claim['holds'] else 'does not hold here'}</b>: "
-        f"{escape(claim['text'])} <i>{escape(claim['detail'])}</i></li>"
+        table = (piece.folder / f"{piece.name}.html").read_text(encoding="utf-8")
+        shown = Raw(table.replace(f"<style>{STYLE}</style>", ""))  # the page has it
+    claims = [
+        element(
+            "li",
+            element("b", verdict(claim["holds"])),
+            f": {claim['text']} ",
+            element("i", claim["detail"]),
+        )
         for claim in piece.claims
-    )
-    return (
-        f"<section id='{escape(piece.name)}'><h3>{escape(piece.heading)}</h3>{shown}"
-        f"<p class='stamp'>{escape(piece.stamp)}</p>{f'<ul>{claims}</ul>' if claims else ''}</section>"
+    ]
+    return element(
+        "article",
+        element("h3", piece.heading),
+        shown,
+        element("p", piece.stamp.replace(_PARSER, ""), class_="quiet"),
+        element("ul", *claims) if claims else None,
+        id=piece.name,
     )
 
 
 def _plain(text: str) -> str:
-    """Text that means nothing more in Markdown."""
+    """Text without special characters of Markdown."""
     return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", " ".join(text.split()))
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """2 before 10."""
-    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
-
-
-_STYLE = (
-    "body{font:15px/1.45 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}"
-    "img{max-width:100%;height:auto}section{margin:0 0 2.5rem}.stamp{color:#555;font-size:.85em}"
-    "table{border-collapse:collapse}"
-)

@@ -1,7 +1,7 @@
-"""What an experiment was made of: for each notebook a key of all that it depends on, and what it left behind.
+"""The record of each notebook that ran: a key of all that it depends on, and a hash of every file that it saved.
 
-A notebook whose key is the one that it was last run with, and whose files are still as it left them, has
-nothing to do. The manifest of an experiment is these records and what they have in common.
+A notebook whose key and files are unchanged need not run again. The manifest of an experiment holds these
+records and the settings that they share.
 """
 
 import hashlib
@@ -22,11 +22,13 @@ from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
 from workbench.db.fingerprint import file_state
 from workbench.errors import BadInputError
+from workbench.llm.parameters import left_out
 from workbench.llm.provider import address, endpoint
-from workbench.store import home
+from workbench.store import Store, home
 from workbench.study.settings import Experiment, load_experiment
 
 _PACKAGE = Path(__file__).parents[1]
+_LABELS = {".sqlite", ".jsonl"}  # the second was written by earlier versions
 _LIBRARIES = ("ipykernel", "litellm", "matplotlib", "matplotlib-venn", "numpy", "pandas", "papermill",
               "rapidfuzz", "seaborn", "sqlglot")  # fmt: skip
 
@@ -53,53 +55,57 @@ class Record:
             return None
 
     def save(self, path: Path) -> None:
-        """Keep it for the next run."""
+        """Write the record for the next run."""
         path.write_bytes(orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2))
 
     def stands(self, figures: Path) -> bool:
-        """Whether every file is as it was left."""
-        return all(digest(figures / name) == told for name, told in self.files.items())
+        """Whether every file that the notebook saved is unchanged."""
+        return all(digest(figures / name) == saved for name, saved in self.files.items())
 
 
 def digest(path: Path) -> str:
-    """A hash of a file's content; "" where there is none."""
+    """A hash of a file's content; "" if there is no file."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def folder(experiment: Experiment, limit: int | None) -> Path:
-    """Where an experiment leaves what it ran; a trial of so many questions has one of its own."""
+    """The folder of an experiment's executed notebooks; runs with a limit have one of their own."""
     return home() / "runs" / (experiment.name if limit is None else f"{experiment.name}-{limit}")
 
 
-def place(experiment: Experiment, limit: int | None, notebook: str) -> Path:
-    """Where an executed notebook lies; its record is the .json beside it."""
+def notebook_path(experiment: Experiment, limit: int | None, notebook: str) -> Path:
+    """The path of an executed notebook; its record is the .json beside it."""
     return folder(experiment, limit) / f"{notebook.replace('/', '-')}.ipynb"
 
 
 def common(experiment: Experiment) -> str:
     """A hash of what all notebooks of an experiment depend on: code, data, labels, settings, libraries.
 
-    The files that settings name belong to it: prompts, predictions, weights, another benchmark.
+    The hash includes the files that settings name: prompts, predictions, weights, another benchmark.
     """
-    told = replace(experiment, notebooks={}, about="")
+    settings = replace(experiment, notebooks={}, about="")
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
     databases = {
         db: file_state(benchmark.database(db))[0] for db in {q.db_id for q in benchmark.questions}
     }
-    labels = {p.name: digest(p) for p in sorted((home() / "labels").glob("*.jsonl"))}
-    options = [text for option in told.options.values() for text in _texts(option)]
-    named = [_named(text, told) for text in options]
-    files = [files_at(p) for p in (*(told.folder / text for text in options), told.prompts) if p]
-    facts = [repr(told), code(), benchmark.fingerprint(), databases, labels, named, files]
-    servers = {m: endpoint(m, address(m)) for m in (told.model, *told.models.values())}
-    return content_hash("experiment", [*facts, servers, versions()])
+    labels = {
+        p.name: digest(p) for p in sorted((home() / "labels").glob("*")) if p.suffix in _LABELS
+    }
+    options = [text for option in settings.options.values() for text in _texts(option)]
+    named = [_named(text, settings) for text in options]
+    files = [
+        files_at(p) for p in (*(settings.folder / text for text in options), settings.prompts) if p
+    ]
+    parts = [repr(settings), code(), benchmark.fingerprint(), databases, labels, named, files]
+    servers = {m: endpoint(m, address(m)) for m in (settings.model, *settings.models.values())}
+    return content_hash("experiment", [*parts, servers, versions()])
 
 
-def _named(text: str, told: Experiment) -> str:
-    """A hash of the other benchmark or the other experiment that an option names; "" where it names none."""
+def _named(text: str, experiment: Experiment) -> str:
+    """A hash of the other benchmark or the other experiment that an option names; "" if it names none."""
     with suppress(BadInputError, OSError):
         if text in BENCHMARKS:
-            return open_benchmark(text, told.root).fingerprint()
+            return open_benchmark(text, experiment.root).fingerprint()
         return common(replace(load_experiment(text), options={}))
     return ""
 
@@ -110,7 +116,7 @@ def _texts(option: object) -> list[str]:
 
 
 def files_at(path: Path) -> list[list[str | int]]:
-    """Name, size and time of every file at a path; none where a setting is no path."""
+    """Name, size and time of every file at a path; none if the setting is not a path."""
     with suppress(OSError):  # a text may be too long for a name
         found = [path, *sorted(path.rglob("*"))]
         stats = [(p.relative_to(path).as_posix(), p.stat()) for p in found if p.is_file()]
@@ -131,12 +137,12 @@ def code() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Python's version and that of every library whose numbers or pictures these are."""
+    """The versions of Python and of the libraries that numbers and pictures depend on."""
     return {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
 
 
 def commit() -> str:
-    """The checkout's commit, with a `+` where it was changed since; "" outside of one."""
+    """The checkout's commit, with a `+` if files have changed since; "" outside a checkout."""
     ask = ["git", "-C", str(_PACKAGE), "describe", "--always", "--dirty=+", "--abbrev=12"]
     try:
         done = subprocess.run(ask, capture_output=True, text=True, check=False, timeout=10)
@@ -148,20 +154,23 @@ def commit() -> str:
 def write_manifest(
     experiment: Experiment, records: Sequence[Record], failed: Iterable[str], limit: int | None
 ) -> Path:
-    """The manifest of what stands after a run: everything that a number in a figure can be traced to.
+    """Write the manifest of an experiment: everything that a number in a figure can be traced to.
 
-    Of a notebook that was not asked for it tells what its last run left.
+    A notebook that did not run this time is listed with the record of its last run.
     """
     path = folder(experiment, limit) / "manifest.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     ran = {record.notebook: record for record in records}
     others = {
-        name: Record.load(place(experiment, limit, name).with_suffix(".json"))
+        name: Record.load(notebook_path(experiment, limit, name).with_suffix(".json"))
         for name in experiment.notebooks
     }
-    stand = [found for name, old in others.items() if (found := ran.get(name, old))]
+    listed = [record for name, old in others.items() if (record := ran.get(name, old))]
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
-    told = {
+    with Store() as store:
+        names = sorted({experiment.model, *experiment.models.values()})
+        refused = {name: left for name in names if (left := left_out(store, name))}
+    manifest = {
         "experiment": experiment.name,
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "commit": commit(),
@@ -171,10 +180,12 @@ def write_manifest(
         "questions": benchmark.fingerprint(),
         "model": experiment.model,
         "models": dict(experiment.models),
+        "parameters": experiment.parameters,
+        "left_out": refused,
         "limit": limit,
-        "dollars": sum(record.dollars for record in stand),
-        "notebooks": [asdict(record) for record in stand],
+        "dollars": sum(record.dollars for record in listed),
+        "notebooks": [asdict(record) for record in listed],
         "failed": list(failed),
     }
-    path.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    path.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     return path

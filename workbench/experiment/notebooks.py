@@ -1,135 +1,52 @@
-"""One notebook run by Papermill, in a kernel of its own that anybody may stop.
-
-Kernels talk over pipes in a fresh folder: ports of many kernels started at once collide.
-"""
+"""What notebooks can be given: the parameters of a notebook, and whether given values fit them."""
 
 import ast
-import os
 import re
-import signal
-import tempfile
-import threading
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import nbformat
-import papermill
-from jupyter_core.utils import ensure_event_loop
-from papermill.clientwrap import PapermillNotebookClient
-from papermill.engines import NBClientEngine, papermill_engines
-from papermill.exceptions import PapermillExecutionError
-from traitlets.config import Config
+import orjson
 
-from workbench.errors import BadInputError, redact
+from workbench.errors import BadInputError
 
 _SECRET = re.compile(r"(?i)(?:^|_|api)(?:key|token|secret|password|credential)s?$")
-_LINE = 160  # characters of a cell or of an error that are told
 
 
-@dataclass(slots=True)
-class Kernel:
-    """A notebook's kernel while it runs: how many cells are done, and how to end it."""
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`default` as the notebook writes it, and the comment behind it."""
 
-    cells: int = 0
-    of: int = 0
-    pid: int = 0
-    stopped: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def began(self, pid: int) -> None:
-        """The kernel is there; if it was stopped before, it ends now."""
-        with self._lock:
-            self.pid = pid
-            if self.stopped:
-                self._end()
-
-    def interrupt(self) -> None:
-        """Ask the kernel to end: it keeps the replies that come back within a moment."""
-        with self._lock:
-            self.stopped = True
-            if self.pid:
-                with suppress(ProcessLookupError):
-                    os.kill(self.pid, signal.SIGINT)
-
-    def stop(self) -> None:
-        """End the kernel now, or as soon as it begins. All that came back to it is in the lab book."""
-        with self._lock:
-            self.stopped = True
-            if self.pid:
-                self._end()
-
-    def _end(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
+    default: str
+    comment: str
 
 
-class _Client(PapermillNotebookClient):  # type: ignore[misc]
-    """Papermill's client, which tells whose process it started."""
-
-    def __init__(self, *given: Any, kernel: Kernel, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._ours = kernel
-
-    async def async_start_new_kernel_client(self) -> Any:
-        self._ours.began(self.km.provisioner.pid)
-        return await super().async_start_new_kernel_client()
-
-    def start_new_kernel_client(self) -> Any:
-        self._ours.began(self.km.provisioner.pid)
-        return super().start_new_kernel_client()
-
-
-class _Engine(NBClientEngine):  # type: ignore[misc]
-    """Papermill's engine with an environment and a folder of the kernel's own."""
-
-    @classmethod
-    def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **given: Any) -> Any:
-        kernel: Kernel = given["kernel"]
-        kernel.of = len(nb_man.nb.cells)
-        done = nb_man.cell_complete
-
-        def cell_complete(cell: Any, **named: Any) -> None:
-            kernel.cells += 1
-            done(cell, **named)
-
-        nb_man.cell_complete = cell_complete
-        with tempfile.TemporaryDirectory(
-            prefix="wb"
-        ) as folder:  # short: a socket's path is limited
-            config = Config()
-            config.KernelManager.transport = "ipc"
-            config.KernelManager.ip = str(Path(folder) / "k")
-            client = _Client(
-                nb_man,
-                kernel=kernel,
-                kernel_name=kernel_name,
-                startup_timeout=given["start_timeout"],
-                timeout=None,
-                config=config,
-            )
-            return client.execute(
-                cwd=given["folder"], env=given["environment"], stderr=given["errors"]
-            )
-
-
-papermill_engines.register("workbench", _Engine)
-
-
-def parameters_of(notebook: Path) -> Mapping[str, Any]:
-    """What its cell tagged `parameters` gives, by name: each with `default` and `help`, its comment."""
-    found: Mapping[str, Any] = papermill.inspect_notebook(str(notebook))
-    return found
+def parameters_of(notebook: Path) -> dict[str, Parameter]:
+    """The assignments of the cell tagged `parameters`, by name."""
+    for cell in orjson.loads(notebook.read_bytes())["cells"]:
+        if "parameters" in cell["metadata"].get("tags", ()):
+            source = "".join(cell["source"])
+            lines = source.splitlines()
+            return {
+                target.id: Parameter(
+                    ast.unparse(node.value),
+                    lines[(node.end_lineno or 1) - 1][node.end_col_offset or 0 :].partition("#")[2],
+                )
+                for node in ast.parse(source).body
+                if isinstance(node, ast.Assign)
+                for target in node.targets
+                if isinstance(target, ast.Name)
+            }
+    return {}
 
 
 def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
-    """A parameter that the notebook does not have is an error; Papermill would only warn.
+    """Refuse parameters that the notebook does not have (Papermill only warns) or that do not fit.
 
-    So is a value that is not of the default's kind, and a number of things below 1: what it would spoil
-    may come late in the notebook. None will do where the default is None, or the comment speaks of it. One
-    that is called a secret is refused, since Papermill writes parameters into the notebook that it leaves.
+    A value must be of the default's kind, and a count at least 1, since an error might otherwise come late in
+    the notebook. None fits where the default is None or the comment speaks of it. A parameter whose name
+    sounds like a secret is refused: Papermill writes parameters into the notebook that it saves.
     """
     if secret := next(filter(_SECRET.search, given), None):
         raise BadInputError(
@@ -143,10 +60,10 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
         )
     for name, value in given.items():
         try:
-            default = ast.literal_eval(known[name]["default"])
-        except (ValueError, SyntaxError):  # an expression: nobody knows its kind before it runs
+            default = ast.literal_eval(known[name].default)
+        except ValueError:  # an expression, whose kind only its execution tells
             continue
-        unset = default is None or "None" in known[name]["help"]
+        unset = default is None or "None" in known[name].comment
         if default is not None and not (unset and value is None) and not _fits(value, default):
             raise BadInputError(
                 f"{notebook.name}: {name} is {value!r:.60}; it must be {_kind(default)}"
@@ -168,42 +85,3 @@ def _kind(default: Any) -> str:
     if type(default) is int:
         return f"a whole number from {min(default, 1)} on"
     return {float: "a number", str: "a text"}.get(type(default), f"like {default!r}")
-
-
-def execute(
-    notebook: Path,
-    output: Path,
-    parameters: Mapping[str, Any],
-    environment: Mapping[str, str],
-    kernel: Kernel,
-) -> str:
-    """Run it; "" when every cell did, else which cell failed and why. The outputs are in `output`."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with output.with_suffix(".log").open("wb") as errors:  # what a kernel says of itself
-            papermill.execute_notebook(
-                str(notebook),
-                str(output),
-                dict(parameters),
-                engine_name="workbench",
-                kernel_name="python3",
-                progress_bar=False,
-                kernel=kernel,
-                folder=str(notebook.parent),
-                environment=dict(os.environ) | dict(environment),
-                errors=errors,
-            )
-    except PapermillExecutionError as error:
-        source = next(iter(str(error.source).strip().splitlines()), "")
-        return redact(
-            f"cell {error.exec_count} ({source:.{_LINE}}): {error.ename}: {error.evalue:.{_LINE}}"
-        )
-    except Exception as error:
-        if kernel.stopped:
-            return "stopped"
-        if isinstance(error, (nbformat.ValidationError, OSError, RuntimeError)):
-            return redact(f"the kernel ended: {type(error).__name__}: {error}")
-        raise
-    finally:
-        ensure_event_loop().close()  # Jupyter makes one for each thread, and closes none
-    return "stopped" if kernel.stopped else ""

@@ -1,8 +1,7 @@
-"""What an experiment would cost: its notebooks on a few questions, a model standing in for all others.
+"""An estimate of what an experiment costs: its notebooks on a few questions, answered by the embedded parser.
 
-The lab book of the preview is thrown away. Nothing is asked of any model but the embedded one, and nothing
-of ours is changed. How many calls there would be follows from the few questions; how long answers are, from
-calls of the same prompt and model in the lab book, or else from rules of thumb.
+No other model is asked, and the cache of the preview is thrown away. The number of calls is scaled up from the
+few questions; the length of answers comes from cached calls of the same prompt and model, or from rules of thumb.
 """
 
 import tempfile
@@ -21,7 +20,7 @@ from workbench.study.settings import Experiment
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What each model would be asked, and all of them; the notebooks that the few questions did not serve."""
+    """The calls of each model and of all models together; `failed` names notebooks that failed with few questions."""
 
     models: dict[str, Preview]
     total: Preview
@@ -34,18 +33,25 @@ def cost(
     store: Store,
     watch: Callable[[Sequence[Job]], None] | None = None,
 ) -> Cost:
-    """An estimate from so many questions."""
+    """Estimate an experiment's cost from this number of questions."""
     with tempfile.TemporaryDirectory(prefix="preview") as folder:
         jobs = plan(experiment)
         for job in jobs:
             job.output = Path(folder) / "runs" / job.output.name
-        told = {"WORKBENCH_HOME": folder, "WORKBENCH_PREVIEW": str(questions)}
-        run(jobs, Path(folder) / "figures", at_once=1, again=True, environment=told, watch=watch)
+        environment = {"WORKBENCH_HOME": folder, "WORKBENCH_PREVIEW": str(questions)}
+        run(
+            jobs,
+            Path(folder) / "figures",
+            at_once=1,
+            again=True,
+            environment=environment,
+            watch=watch,
+        )
         lines = [line for job in jobs for line in job.seen if "expected" in line]
     estimates = list(_estimates(lines))
     if not estimates:
         raise BadInputError(
-            f"{experiment.name}: no notebook came as far as asking a model: {jobs[0].error or 'why is unknown'}"
+            f"{experiment.name}: no notebook made a model call: {jobs[0].error or 'the reason is unknown'}"
             if jobs
             else f"{experiment.name} names no notebooks"
         )

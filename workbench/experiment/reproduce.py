@@ -1,14 +1,16 @@
-"""An experiment's notebooks, several at a time: threads around kernels, which are processes.
+"""An experiment's notebooks, several at a time, each in a process of its own.
 
-A notebook that fails is reported and stops no other. One that ran before with all that it depends on
-unchanged is left alone; what a stopped one had paid for is in the lab book, so running again goes on.
+A notebook that fails is reported and stops no other. A notebook that ran before with the same key and whose
+files are unchanged is not run again. What a stopped notebook had asked is cached, so running again continues.
 """
 
 import os
 import re
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -16,43 +18,85 @@ from typing import Any
 
 import orjson
 
-from workbench.errors import BadInputError
-from workbench.experiment.manifest import Record, common, digest, key, place
-from workbench.experiment.notebooks import Kernel, check_parameters, execute
+from workbench.errors import BadInputError, redact
+from workbench.experiment.manifest import Record, common, digest, key, notebook_path
+from workbench.experiment.notebooks import check_parameters
 from workbench.study.settings import CHECKOUT, Experiment
 
 NOTEBOOKS = "notebooks"
-_MOMENT = 5.0  # seconds that a stopped notebook has to keep what it paid for
+_LINE = 160  # characters of a cell or of an error that are shown
+_LOOK = 0.3  # seconds between looks at the processes
+_MOMENT = 2.5  # seconds that a stopped notebook has to store what it paid for
 
 
 @dataclass(slots=True)
 class Job:
-    """One notebook of a run: what it is given, how far it is, and what came of it."""
+    """One notebook of a run: its parameters, how far it is, and how it ended."""
 
     name: str
     notebook: Path
     parameters: Mapping[str, Any]
     key: str
     output: Path
-    kernel: Kernel = field(default_factory=Kernel)
     began: float = 0.0
     state: str = "waiting"  # then running, done, unchanged, failed or stopped
     error: str = ""
+    cells: int = 0  # that are done
+    of: int = 0  # cells of the notebook
     seen: list[Mapping[str, Any]] = field(default_factory=list)
+    _saved: int = 0  # when the output that `look` read was written, in nanoseconds
 
     @property
     def lines(self) -> Path:
-        """Where the notebook tells how far it is."""
+        """The file to which the notebook appends its progress."""
         return self.output.with_suffix(".progress")
 
+    def start(self, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+        """Start the notebook's process, which ends when its standard input does."""
+        self.began, self.state = time.monotonic(), "running"
+        self.output.parent.mkdir(parents=True, exist_ok=True)
+        self.lines.unlink(missing_ok=True)
+        self.output.unlink(missing_ok=True)
+        given = [str(self.notebook), str(self.output), orjson.dumps(dict(self.parameters)).decode()]
+        with self.output.with_suffix(".log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "workbench.experiment.kernel", *given],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=os.environ | {**environment, "WORKBENCH_PROGRESS": str(self.lines)},
+                start_new_session=True,  # a terminal's Ctrl-C reaches `reproduce` alone
+            )
+
     def look(self) -> None:
-        """Read what the notebook has told since."""
-        if self.state == "running" and self.lines.is_file():
-            told = self.lines.read_bytes().splitlines()
-            self.seen = [orjson.loads(line) for line in told if line.endswith(b"}")]
+        """Read what the notebook has reported since."""
+        if self.lines.is_file():
+            lines = self.lines.read_bytes().splitlines()
+            self.seen = [orjson.loads(line) for line in lines if line.endswith(b"}")]
+        with suppress(OSError, ValueError):  # Papermill may be writing it just now
+            if (saved := self.output.stat().st_mtime_ns) != self._saved:
+                cells = orjson.loads(self.output.read_bytes())["cells"]
+                states = [cell["metadata"].get("papermill", {}).get("status") for cell in cells]
+                self.of = len(cells)
+                self.cells = sum(state in {"completed", "failed"} for state in states)
+                self._saved = saved
+
+    def failure(self) -> str:
+        """The cell that failed and why, else the last line that the process wrote."""
+        with suppress(OSError, ValueError):
+            for cell in orjson.loads(self.output.read_bytes())["cells"]:
+                for output in cell.get("outputs", ()):
+                    if output["output_type"] == "error":
+                        source = next(iter("".join(cell["source"]).strip().splitlines()), "")
+                        return redact(
+                            f"cell {cell['execution_count']} ({source:.{_LINE}}): "
+                            f"{output['ename']}: {output['evalue']:.{_LINE}}"
+                        )
+        log = self.output.with_suffix(".log").read_text(encoding="utf-8", errors="replace")
+        return redact(f"the kernel ended: {(log.strip().splitlines() or ['no reason given'])[-1]}")
 
     def last(self) -> dict[Any, Mapping[str, Any]]:
-        """The newest line of each of its runs, and of each time that it asked for one."""
+        """The newest line of each of its runs; a run that is asked for twice counts as two."""
         return {(line["id"], line.get("began")): line for line in self.seen if "id" in line}
 
     def total(self, what: str) -> float:
@@ -75,15 +119,15 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
     shared = common(experiment)
     sources = ""
     jobs = []
-    for notebook, told in experiment.notebooks.items():
+    for notebook, given in experiment.notebooks.items():
         path = folder / f"{notebook}.ipynb"
         if not path.is_file():
             raise BadInputError(
                 f"{experiment.name} names the notebook {notebook}, and there is no {path}"
             )
-        check_parameters(path, told)
+        check_parameters(path, given)
         sources += path.read_text(encoding="utf-8")
-        parameters: dict[str, Any] = {"experiment": named, **told}
+        parameters: dict[str, Any] = {"experiment": named, **given}
         if limit is not None:
             parameters["limit"] = limit
         check_parameters(path, parameters)
@@ -95,7 +139,7 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
                 path,
                 parameters,
                 key(shared, path, parameters),
-                place(experiment, limit, notebook),
+                notebook_path(experiment, limit, notebook),
             )
         )
     for role in experiment.models:
@@ -113,11 +157,10 @@ def run(
     environment: Mapping[str, str] = MappingProxyType({}),
     watch: Callable[[Sequence[Job]], None] | None = None,
 ) -> list[Record]:
-    """Run the jobs, as many at once as there are processors; each says what came of it.
+    """Run the jobs, as many at once as there are processors, and return the records of those that stand.
 
-    The records are of those that stand.
-
-    `again` runs the unchanged ones as well, `environment` is what kernels find in theirs. `watch` is told of all jobs, twice a second.
+    `again` runs unchanged notebooks as well; `environment` is added to that of the kernels; `watch` is called
+    with all jobs several times a second. Ctrl-C ends all kernels within about two seconds.
     """
     records: dict[str, Record] = {}
     for job in jobs:
@@ -125,55 +168,54 @@ def run(
         if known and not again and known.key == job.key and known.stands(figures):
             job.state = "unchanged"
             records[job.name] = known
-    open_ = [job for job in jobs if job.state == "waiting"]
-    told = {
+    shared = {
         "WORKBENCH_FIGURES": str(figures),
         "WORKBENCH_BEGAN": str(time.time()),
         "PYTHONHASHSEED": "0",  # sums of numbers in a set are the same to the last bit
         **environment,
     }
-    threads = ThreadPoolExecutor(at_once or os.cpu_count() or 1)
-    futures: dict[Future[Record | None], Job] = {
-        threads.submit(_one, job, figures, told): job for job in open_
-    }
+    waiting = [job for job in jobs if job.state == "waiting"]
+    running: dict[str, tuple[Job, subprocess.Popen[bytes]]] = {}
     try:
-        waiting = set(futures)
-        while waiting:
-            done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
-            for future in done:
-                if record := future.result():
-                    records[record.notebook] = record
+        while waiting or running:
+            while waiting and len(running) < (at_once or os.cpu_count() or 1):
+                job = waiting.pop(0)
+                running[job.name] = job, job.start(shared)
+            time.sleep(_LOOK)
+            for job, process in list(running.values()):
+                code = process.poll()
+                job.look()
+                if code is not None:
+                    del running[job.name]
+                    process.communicate()
+                    if record := _end(job, code, figures):
+                        records[record.notebook] = record
             if watch:
                 watch(jobs)
     finally:
-        for future in futures:
-            future.cancel()
-        for job in open_:
-            if job.state == "running":
-                job.kernel.interrupt()
-        wait(futures, timeout=_MOMENT)
-        for job in open_:
-            job.kernel.stop()
-        threads.shutdown(cancel_futures=True)
+        _stop(running.values())
     return [records[job.name] for job in jobs if job.name in records]
 
 
-def _one(job: Job, figures: Path, environment: Mapping[str, str]) -> Record | None:
-    job.began = time.monotonic()
-    job.state = "running"
-    job.output.parent.mkdir(parents=True, exist_ok=True)
-    job.lines.unlink(missing_ok=True)
-    own = {"WORKBENCH_PROGRESS": str(job.lines)}
-    try:
-        job.error = execute(
-            job.notebook, job.output, job.parameters, {**environment, **own}, job.kernel
-        )
-    except BaseException as error:
-        job.state, job.error = "failed", f"{type(error).__name__}: {error}"
-        raise
-    job.look()
-    if job.error:
-        job.state = "stopped" if job.kernel.stopped else "failed"
+def _stop(running: Iterable[tuple[Job, "subprocess.Popen[bytes]"]]) -> None:
+    """Interrupt the notebooks; after a moment end those that are still there."""
+    until = time.monotonic() + _MOMENT
+    for job, process in running:
+        job.state = "stopped"
+        if process.stdin:
+            process.stdin.close()
+    for _, process in running:
+        try:
+            process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()  # its kernel notices within a second
+            process.wait()
+
+
+def _end(job: Job, code: int, figures: Path) -> Record | None:
+    """Note how a notebook ended; its record, if every cell ran."""
+    if code:
+        job.state, job.error = "failed", job.failure()
         return None
     job.state = "done"
     if failed := sum(line.get("failed", 0) for line in job.seen):

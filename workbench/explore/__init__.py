@@ -1,1 +1,1 @@
-"""Looking around: prompts, pools of candidates, and the lab book's calls."""
+"""Widgets for looking at prompts, pools of candidates, and cached model calls."""

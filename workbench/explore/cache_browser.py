@@ -1,4 +1,4 @@
-"""The cache browser: the lab book's calls; open one, see what asking again costs, ask again."""
+"""The cache browser: list the cached model calls, open a call, see what asking again costs, ask again."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, get_args
@@ -20,34 +20,34 @@ from workbench.explore.calls import (
     totals,
 )
 from workbench.explore.compare import text_diff
-from workbench.explore.widgets import button, explorer, fill, labelled, row, shown, watch
+from workbench.explore.widgets import Explorer, button, fill, labelled, output, row, watch
+from workbench.html.parts import Html, details, line, table, view, views
 from workbench.llm.budget import dollars
 from workbench.llm.cache import Call
-from workbench.report.markup import Html, fold, line, table, view, views
 
 if TYPE_CHECKING:
     from workbench.study.study import Study
 
 
-class CacheBrowser:
-    """Show it as the last line of a cell."""
+class CacheBrowser(Explorer):
+    """A widget; show it as the last line of a cell."""
 
     def __init__(self, study: "Study") -> None:
         self._client = study.lab.client
         self._limit, self._filling = LISTED, False
-        self.message, self.call = shown("wb-message"), shown("wb-call-view")
-        self.price, self.totals = shown("wb-price-view"), shown("wb-totals-view")
-        self.listed = shown("wb-listed-view")
+        self.message, self.call = output("wb-message"), output("wb-call-view")
+        self.price, self.totals = output("wb-price-view"), output("wb-totals-view")
+        self.listed = output("wb-listed-view")
         self.prompt = labelled(w.Dropdown(options=[("all", "")]), "Prompt", "wb-prompt-name")
         self.model = labelled(w.Dropdown(options=[("all", "")]), "Model", "wb-model")
         self.order = labelled(w.Dropdown(options=get_args(Order)), "Order", "wb-order")
         self.text = labelled(w.Text(continuous_update=False), "In the reply", "wb-search", "260px")
         self.list = labelled(w.Select(rows=10), "Call", "wb-calls", "99%")
 
-        def act(label: str, kind: str, do: Callable[[], None]) -> Any:
-            return button(label, kind, do, self.message)
+        def act(label: str, kind: str, action: Callable[[], None]) -> Any:
+            return button(label, kind, action, self.message)
 
-        self.box = explorer(
+        self.lay_out(
             "wb-cache-browser",
             self.totals,
             self.listed,
@@ -66,22 +66,19 @@ class CacheBrowser:
         watch([self.list], self._open, self.message)
         self._refresh()
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        return self.box._repr_mimebundle_(**options)
-
     @property
     def opened(self) -> Call:
         if self.list.value is None:
-            raise BadInputError("no call is picked")
+            raise BadInputError("no call is chosen: choose one in the list")
         return open_call(self._client.store, self.list.value)
 
     def _refresh(self) -> None:
-        """What the lab book holds now, with what other cells asked for since."""
-        known = totals(self._client.store)
-        self.totals.value = totals_html(known)
+        """Read the cache again: other cells may have made calls since."""
+        frame = totals(self._client.store)
+        self.totals.value = totals_html(frame)
         self._filling = True
         for choice, name in ((self.prompt, "prompt"), (self.model, "model")):
-            values = sorted(set(known[name])) if len(known) else []
+            values = sorted(set(frame[name])) if len(frame) else []
             fill(choice, [("all", ""), *((value, value) for value in values)])
         self._filling = False
         self._fill()
@@ -93,14 +90,13 @@ class CacheBrowser:
     def _fill(self) -> None:
         if self._filling:
             return
-        store, meant = self._client.store, (self.prompt.value, self.model.value, self.text.value)
-        found = calls_table(store, *meant, self.order.value, self._limit)
-        number = count(store, *meant)
-        cut = len(found) < number
-        told = f"The first {len(found):,} of {number:,}" if cut else f"All {number:,}"
-        self.listed.value = view("Which call", line(f"{told} that fit, in this order."))
+        store, wanted = self._client.store, (self.prompt.value, self.model.value, self.text.value)
+        calls = calls_table(store, *wanted, self.order.value, self._limit)
+        number = count(store, *wanted)
+        shown = f"The first {len(calls):,} of" if len(calls) < number else "All"
+        self.listed.value = view("Which call", line(f"{shown} {number:,} matching calls."))
         self._filling = True
-        fill(self.list, [(_option(each), each.key) for each in found.itertuples()])
+        fill(self.list, [(_option(call), call.key) for call in calls.itertuples()])
         self._filling = False
         self._open()
 
@@ -114,7 +110,7 @@ class CacheBrowser:
         self.call.value = call_html(call)
         self.price.value = view(
             "Asking it again",
-            line(f"would cost {cost_again(call)}; the new reply takes the place of this one."),
+            line(f"would cost {cost_again(call)}; the new reply replaces this one."),
         )
 
     def _ask_again(self) -> None:
@@ -127,28 +123,20 @@ class CacheBrowser:
         self.call.value = views(changed, call_html(open_call(self._client.store, before.key)))
 
 
-def totals_html(known: pd.DataFrame) -> Html:
-    """Calls, tokens and dollars of each prompt and model, as a table."""
-    names = ("calls", "input_tokens", "output_tokens")
+def totals_html(totals: pd.DataFrame) -> Html:
+    """A table of the calls, tokens and dollars of each prompt and model."""
     rows = [
-        (
-            each["prompt"],
-            each["model"],
-            *(f"{each[name]:,}" for name in names),
-            dollars(each["cost"]),
-        )
-        for each in known.to_dict("records")
-    ]
+        (r["prompt"], r["model"], f"{r['calls']:,}", f"{r['input_tokens']:,}",
+         f"{r['output_tokens']:,}", dollars(r["cost"]))
+        for r in totals.to_dict("records")
+    ]  # fmt: skip
     columns = ("prompt", "model", "calls", "tokens in", "tokens out", "paid")
-    return view(
-        "The lab book's calls",
-        fold("By prompt and model", table(columns, rows), shown=len(rows) < 12),
-        kind="wb-totals",
-    )
+    by_prompt = details("By prompt and model", table(columns, rows), shown=len(rows) < 12)
+    return view("Cached calls", by_prompt, kind="wb-totals")
 
 
-def _option(each: Any) -> str:
-    tokens = f"{each.input_tokens:,} + {each.output_tokens:,} tokens"
-    paid = priced(None if pd.isna(each.dollars) else each.dollars)
-    when = f"{each.created:%Y-%m-%d %H:%M}"
-    return " · ".join((when, each.prompt, each.model, f"sample {each.sample}", tokens, paid))
+def _option(call: Any) -> str:
+    tokens = f"{call.input_tokens:,} + {call.output_tokens:,} tokens"
+    paid = priced(None if pd.isna(call.dollars) else call.dollars)
+    when = f"{call.created:%Y-%m-%d %H:%M}"
+    return " · ".join((when, call.prompt, call.model, f"sample {call.sample}", tokens, paid))

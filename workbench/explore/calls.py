@@ -1,16 +1,16 @@
-"""The lab book's model calls: listed by prompt, model and cost; one opened; one asked again."""
+"""The model calls in the cache: list them by prompt, model and cost, open a call, ask it again."""
 
 from datetime import UTC, datetime
 from typing import Literal
 
 import pandas as pd
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, one_of
+from workbench.html.parts import Html, details, heading, line, pre, view
 from workbench.llm import transfer
 from workbench.llm.budget import cost, dollars, most
 from workbench.llm.cache import Call
 from workbench.llm.client import Client
-from workbench.report.markup import Html, fold, heading, line, pre, view
 from workbench.store import Store
 from workbench.types import Completion, Request, Usage
 
@@ -22,7 +22,7 @@ _ORDERS = {
     "longest": "input_tokens + output_tokens DESC",
     "slowest": "seconds DESC",
 }
-_MEANT = "(? = '' OR prompt = ?) AND (? = '' OR model = ?) AND instr(lower(text), lower(?))"
+_FILTER = "(? = '' OR prompt = ?) AND (? = '' OR model = ?) AND instr(lower(text), lower(?))"
 _COLUMNS = (
     "created", "prompt", "model", "sample", "input_tokens", "output_tokens", "dollars", "seconds",
     "finish_reason", "reply", "key",
@@ -42,31 +42,30 @@ def calls_table(
     order: Order = "newest",
     limit: int = LISTED,
 ) -> pd.DataFrame:
-    """One row a call, in that order and no more than the limit. `text` is looked for in replies."""
-    if order not in _ORDERS:
-        raise BadInputError(f"no order {order!r}; there are {', '.join(_ORDERS)}")
+    """One row for each call, at most `limit`. `text` is searched for in the replies; "" matches all."""
+    one_of(tuple(_ORDERS), order=order)
     rows = store.read(
         "SELECT created, prompt, model, sample, input_tokens, output_tokens, cost, seconds, "
-        f"finish_reason, substr(text, 1, 120), key FROM calls WHERE {_MEANT} "
+        f"finish_reason, substr(text, 1, 120), key FROM calls WHERE {_FILTER} "
         f"ORDER BY {_ORDERS[order]}, key LIMIT ?",
         [prompt, prompt, model, model, text, limit],
     )
-    found = pd.DataFrame(rows, columns=list(_COLUMNS))
-    found["created"] = pd.to_datetime(found["created"], unit="s", utc=True).dt.floor("s")
-    return found
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    frame["created"] = pd.to_datetime(frame["created"], unit="s", utc=True).dt.floor("s")
+    return frame
 
 
 def count(store: Store, prompt: str = "", model: str = "", text: str = "") -> int:
-    """How many calls `calls_table` would list if it had no limit."""
-    query = f"SELECT count(*) FROM calls WHERE {_MEANT}"
+    """The number of calls that `calls_table` would list without a limit."""
+    query = f"SELECT count(*) FROM calls WHERE {_FILTER}"
     ((number,),) = store.read(query, [prompt, prompt, model, model, text])
     return int(number)
 
 
 def open_call(store: Store, key: str) -> Call:
-    """All that is kept of the call of that key."""
-    if found := next(transfer.calls(store, transfer.Select(keys=(key,))), None):
-        return found
+    """The whole call with that key."""
+    if call := next(transfer.calls(store, transfer.Select(keys=(key,))), None):
+        return call
     raise BadInputError(f"{store.path} has no call {key!r}")
 
 
@@ -76,10 +75,12 @@ def request_of(call: Call) -> Request:
 
 
 def call_html(call: Call) -> Html:
-    """A call in full: what was asked, what came back, what it took."""
+    """A whole call: its messages, parameters, reply, tokens, cost and time."""
     made = datetime.fromtimestamp(call.created, UTC)
     usage = call.usage
-    parts = [
+    settings = "\n".join(f"{name}: {value}" for name, value in call.parameters.items())
+    return view(
+        f"Call of {call.prompt or 'no named prompt'}",
         line(
             f"{call.model}, sample {call.sample}, {made:%Y-%m-%d %H:%M} UTC, {call.seconds:.2f} s"
         ),
@@ -90,25 +91,24 @@ def call_html(call: Call) -> Html:
         line(f"Key: {call.key}"),
         heading("Reply"),
         pre(call.text),
-    ]
-    parts += [
-        fold(f"Message of the {message.get('role')}", pre(str(message.get("content"))))
-        for message in call.messages
-    ]
-    settings = "\n".join(f"{name}: {value}" for name, value in call.parameters.items())
-    parts.append(fold("Parameters", pre(settings or "none")))
-    return view(f"Call of {call.prompt or 'no named prompt'}", *parts, kind="wb-call")
+        *(
+            details(f"Message of the {message.get('role')}", pre(str(message.get("content"))))
+            for message in call.messages
+        ),
+        details("Parameters", pre(settings or "none")),
+        kind="wb-call",
+    )
 
 
 def cost_again(call: Call) -> str:
-    """What asking the same once more would cost, in words."""
-    alike = Usage(call.usage.input, call.usage.output)  # a discount cannot be counted on
-    expected, highest = cost(call.model, alike), most(request_of(call))
+    """The cost of asking the same request once more, in words."""
+    full_price = Usage(call.usage.input, call.usage.output)  # the next call may get no discount
+    expected, highest = cost(call.model, full_price), most(request_of(call))
     return f"about {priced(expected)}, at most {priced(highest)}"
 
 
 def ask_again(client: Client, call: Call) -> Completion:
-    """A fresh reply, in place of the stored one. It must come from the server that gave that one."""
+    """A fresh reply, which replaces the stored one. The same server must answer."""
     request = request_of(call)
     if client.key(request) != call.key:
         raise BadInputError(
@@ -119,5 +119,4 @@ def ask_again(client: Client, call: Call) -> Completion:
 
 
 def priced(amount: float | None) -> str:
-    """Dollars; or that nobody knows them."""
     return "an unknown price" if amount is None else dollars(amount)

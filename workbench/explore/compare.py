@@ -1,4 +1,4 @@
-"""Two prompts, replies or runs side by side: what differs, and which questions flipped."""
+"""Two prompts, replies or runs side by side: the lines that differ, and the questions that flipped."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.sql.reply import extract_sql
-from workbench.evaluate.judge import own_verdicts
+from workbench.evaluate.ex import pool_verdicts
 from workbench.explore.steps import Step
+from workbench.html.parts import Html, line, table, view, views
 from workbench.lab import Lab
 from workbench.pool import pool_of
-from workbench.report.markup import Html, line, table, view, views
+from workbench.replies.sql import read_sql
 from workbench.types import Candidate, Completion, Request, Trial
 
 if TYPE_CHECKING:
     from workbench.study.runs import Run
 
 _AROUND = 3  # equal lines shown before and after a change
+_MARKS = {"+": "plus", "-": "minus"}
 
 
 def text_diff(before: str, after: str, title: str = "What changed") -> Html:
@@ -37,7 +38,7 @@ def text_diff(before: str, after: str, title: str = "What changed") -> Html:
                 rows += [("+", text) for text in new[j1:j2]]
     if not rows:
         return view(title, line("The two are equal."), kind="wb-diff")
-    marks = [{"+": "plus", "-": "minus"}.get(sign, "") for sign, _ in rows]
+    marks = [_MARKS.get(sign, "") for sign, _ in rows]
     return view(title, table(("", "line"), rows, marks=marks, kind="signs"), kind="wb-diff")
 
 
@@ -49,61 +50,67 @@ def text(request: Request) -> str:
 def verdicts(
     lab: Lab, benchmark: Benchmark, steps: Sequence[Step], answers: Sequence[Completion]
 ) -> pd.DataFrame:
-    """One row a step, each of another question: the SQL in the reply, and whether it is right."""
-    trials = [Trial(Candidate(extract_sql(answer.text).sql, "reply")) for answer in answers]
+    """One row for each step, of different questions: the SQL in the reply, and whether it is right."""
+    trials = [Trial(Candidate(read_sql(answer.text).sql, "reply")) for answer in answers]
     asked = list(zip((step.request.question for step in steps), trials, strict=True))
-    right = own_verdicts(benchmark, pool_of(asked), lab.executor)
+    right = pool_verdicts(benchmark, pool_of(asked), lab.executor)
     rows = [(key, trial.candidate.sql, *right[key]) for key, trial in asked if key in right]
     return pd.DataFrame(rows, columns=["question_id", "sql", "correct"])
 
 
-def flips(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
-    """The questions that one of two runs answers right: those won first, then those lost.
-
-    Both are tables with question_id, sql and correct, as a run's `questions`; only questions that both
-    have are compared.
-    """
+def _both(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+    """The questions that both tables have, with `change`: "won", "lost", or "" where nothing flipped."""
     names = ["question_id", "sql", "correct"]
     both = before[names].merge(after[names], on="question_id", suffixes=("_before", "_after"))
     was, now = both["correct_before"].astype(bool), both["correct_after"].astype(bool)
-    both.insert(1, "change", (now & ~was).map({True: "won", False: "lost"}))
-    found = both[was != now].sort_values("change", ascending=False, kind="stable")
-    return found[["question_id", "change", "sql_before", "sql_after"]].reset_index(drop=True)
+    changes = pd.Series("", both.index).mask(now & ~was, "won").mask(was & ~now, "lost")
+    both.insert(1, "change", changes)
+    return both
+
+
+def flips(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+    """The questions that only one of two runs answers right: the won ones first, then the lost ones.
+
+    Both arguments are tables with question_id, sql and correct, such as a run's `questions`; only questions
+    that both have are compared.
+    """
+    both = _both(before, after)
+    flipped = both[both["change"] != ""].sort_values("change", ascending=False, kind="stable")
+    return flipped[["question_id", "change", "sql_before", "sql_after"]].reset_index(drop=True)
 
 
 def flips_html(
     before: pd.DataFrame, after: pd.DataFrame, title: str = "Questions that flip"
 ) -> Html:
-    """How many are right before and after, and the questions that flipped with both queries."""
-    found = flips(before, after)
-    names = ["question_id", "correct"]
-    both = before[names].merge(after[names], on="question_id", suffixes=("_before", "_after"))
+    """The number of right answers before and after, and the flipped questions with both queries."""
+    both, flipped = _both(before, after), flips(before, after)
     was, now = int(both["correct_before"].sum()), int(both["correct_after"].sum())
-    won = int((found["change"] == "won").sum())
+    won = int((flipped["change"] == "won").sum())
     signs = {"won": "+ won", "lost": "- lost"}
     rows = [
-        (r.question_id, signs[str(r.change)], r.sql_before, r.sql_after) for r in found.itertuples()
+        (r.question_id, signs[str(r.change)], r.sql_before, r.sql_after)
+        for r in flipped.itertuples()
     ]
-    marks = ["plus" if change == "won" else "minus" for change in found["change"]]
+    marks = [_MARKS[change[0]] for _, change, *_ in rows]
     return view(
         title,
         line(
             f"Of {len(both):,} questions, {was:,} were right before and {now:,} are after: "
-            f"{won:,} won, {len(found) - won:,} lost."
+            f"{won:,} won, {len(flipped) - won:,} lost."
         ),
-        table(("question", "change", "before", "after"), rows, marks=marks) if rows else "",
+        *([table(("question", "change", "before", "after"), rows, marks=marks)] if rows else []),
         kind="wb-flips",
     )
 
 
 def runs_html(before: "Run", after: "Run") -> Html:
-    """Two cached runs: the price of each, and the questions that flipped."""
+    """Two stored runs: the price of each, and the questions that flipped."""
     names = ("calls", "input_tokens", "output_tokens", "dollars")
     rows = [
         (run.name, run.id, *(f"{run.questions[name].sum():,.10g}" for name in names))
         for run in (before, after)
     ]
     return views(
-        view("What each would cost, all asked anew", table(("system", "run", *names), rows)),
+        view("What each would cost without the cache", table(("system", "run", *names), rows)),
         flips_html(before.questions, after.questions),
     )

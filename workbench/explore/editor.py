@@ -1,4 +1,4 @@
-"""The inputs in which a call is edited: its template, model, temperature, and the texts of its context."""
+"""Edit a call: inputs for its template, model, temperature and context; save the template as a user's own."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,18 +6,21 @@ from typing import Any
 
 import ipywidgets as w
 
-from workbench.explore import templates
+from workbench.errors import BadInputError, naming
 from workbench.explore.steps import Edit, Step
 from workbench.explore.widgets import fill, labelled, row, watch
+from workbench.html.parts import Html, line, pre, view
+from workbench.prompts.prompt import load
+from workbench.prompts.template import parse
 
 
 class Editor:
-    """Holds what is changed of one call; `then` is called after each change."""
+    """Holds the changes to one call; calls `changed` after each of them and shows errors in `message`."""
 
-    def __init__(self, prompts: Path | None, then: Callable[[], None], place: Any) -> None:
-        self._prompts, self._then = prompts, then
+    def __init__(self, prompts: Path | None, changed: Callable[[], None], message: Any) -> None:
+        self._prompts, self._changed = prompts, changed
         self._step: Step | None = None
-        self._changed: dict[str, str] = {}
+        self._data: dict[str, str] = {}  # the edited texts of the context
         self._loading = False
         self.source = labelled(w.Textarea(rows=14), "Template", "wb-template", "99%")
         self.model = labelled(w.Text(continuous_update=False), "Model", "wb-model", "300px")
@@ -29,15 +32,15 @@ class Editor:
         self.box = w.VBox(
             [self.source, row(self.model, self.temperature, self.variable), self.data]
         )
-        watch([self.source, self.model, self.temperature], self._told, place)
-        watch([self.variable], self._show_data, place)
-        watch([self.data], self._change_data, place)
+        watch([self.source, self.model, self.temperature], self._notify, message)
+        watch([self.variable], self._show_data, message)
+        watch([self.data], self._change_data, message)
 
     def load(self, step: Step) -> None:
-        """Begin with the call as it was made."""
+        """Show the call as it was made, without changes."""
         request = step.request
-        self._step, self._changed, self._loading = step, {}, True
-        self.source.value = templates.source(request.prompt, self._prompts)
+        self._step, self._data, self._loading = step, {}, True
+        self.source.value = template_source(request.prompt, self._prompts)
         self.model.value = request.model
         self.temperature.value = request.parameters.get("temperature", 0.0)
         fill(self.variable, [(k, k) for k, v in step.data.items() if isinstance(v, str)])
@@ -45,31 +48,77 @@ class Editor:
         self._show_data()
 
     def edit(self) -> Edit:
-        """What the inputs change of the call."""
+        """The difference between the inputs and the call as it was made."""
         if self._step is None:
             return Edit()
         request = self._step.request
         source = self.source.value
-        if source == templates.source(request.prompt, self._prompts):
+        if source == template_source(request.prompt, self._prompts):
             source = None
         parameters = dict(request.parameters)
         if self.temperature.value != parameters.get("temperature", 0.0):
             parameters["temperature"] = self.temperature.value
-        return Edit(source, self.model.value, parameters, dict(self._changed))
+        return Edit(source, self.model.value, parameters, dict(self._data))
 
-    def _told(self) -> None:
+    def _notify(self) -> None:
         if not self._loading:
-            self._then()
+            self._changed()
 
     def _show_data(self) -> None:
         name = self.variable.value
         if self._loading or self._step is None or name is None:
             return
         self._loading = True
-        self.data.value = self._changed.get(name, self._step.data[name])
+        self.data.value = self._data.get(name, self._step.data[name])
         self._loading = False
 
     def _change_data(self) -> None:
         if not self._loading:
-            self._changed[self.variable.value] = self.data.value
-            self._then()
+            self._data[self.variable.value] = self.data.value
+            self._changed()
+
+
+def template_source(prompt: str, prompts: Path | None = None) -> str:
+    """The text of the template in use."""
+    return load(prompt, prompts).path.read_text(encoding="utf-8")
+
+
+def check_template(prompt: str, text: str) -> None:
+    """Raise BadInputError if the text is no template, or uses data that this prompt is not given."""
+    given = load(prompt).variables
+    if unknown := set(parse(text, Path(f"{prompt}.md")).variables) - set(given):
+        raise BadInputError(
+            f"{prompt}: {', '.join(sorted(unknown))} unknown; it is given {', '.join(given)}"
+        )
+
+
+def save_template(folder: Path, prompt: str, text: str, *, overwrite: bool = False) -> Path:
+    """Save a template as FOLDER/VERB/METHOD.md: `Lab(..., prompts=FOLDER)` then uses it
+    instead of the package's.
+
+    An existing template with another text is replaced only with `overwrite`.
+    """
+    check_template(prompt, text)
+    path = folder.expanduser() / f"{prompt}.md"
+    if path.exists() and not overwrite and path.read_text(encoding="utf-8") != text:
+        raise BadInputError(
+            f"{path} exists and differs: name another folder, or allow to replace it"
+        )
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    return path
+
+
+def saved_html(path: Path, folder: Path) -> Html:
+    """The saved template's path, and how an experiment or a `Lab` uses its folder."""
+    return view(
+        "Saved",
+        line(f"{path}. An experiment with this line uses it:"),
+        pre(f"prompts: {folder}"),
+        line("In Python:"),
+        pre(f"Lab(..., prompts=Path({str(folder)!r}))"),
+        kind="wb-saved",
+    )

@@ -1,6 +1,6 @@
-"""The prompt explorer: a question, a system, a call; the prompt as sent; edit it, see the price, run it.
+"""The prompt explorer: pick a question, a system and a call; see the prompt as sent; edit it, price it, run it.
 
-Everything shown comes from the plain functions beside this file; here it is only wired to widgets.
+The functions of the other modules make what is shown; this module connects them to widgets.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,33 +12,26 @@ import ipywidgets as w
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError
-from workbench.explore import templates
 from workbench.explore.compare import flips_html, text, text_diff, verdicts
-from workbench.explore.editor import Editor
+from workbench.explore.editor import Editor, save_template, saved_html
+from workbench.explore.picker import Picker
 from workbench.explore.rendered import prompt_html, stages_html
-from workbench.explore.running import (
-    everywhere,
-    missing_html,
-    price_html,
-    run_html,
-    steps_diff,
-)
+from workbench.explore.running import everywhere, missing_html, price_html, run_html, steps_diff
 from workbench.explore.steps import Edit, Recording, Step, record
 from workbench.explore.widgets import (
-    Picker,
+    Explorer,
     button,
-    explorer,
     fill,
     guarded,
     labelled,
+    output,
     row,
-    shown,
     title,
     watch,
 )
+from workbench.html.parts import alert, line, pre, view
 from workbench.lab import Lab
 from workbench.llm.preview import preview
-from workbench.report.markup import alert, line, pre, view
 from workbench.systems.system import System
 
 if TYPE_CHECKING:
@@ -46,8 +39,8 @@ if TYPE_CHECKING:
     from workbench.study.study import Study
 
 
-class PromptExplorer:
-    """Show it as the last line of a cell. `run` makes questions findable by what became of them."""
+class PromptExplorer(Explorer):
+    """A widget; show it as the last line of a cell. `run` lets questions be found by their outcome."""
 
     def __init__(
         self,
@@ -61,11 +54,12 @@ class PromptExplorer:
             raise BadInputError("no system is given: name one or more, like {'CHESS': chess(...)}")
         self._lab, self._systems = study.lab, systems
         self._recording: Recording | None = None
-        self._prompt = ""  # of the call that is looked at
-        self._all: tuple[tuple[str, Edit], tuple[Step, ...]] | None = None  # whose cost was seen
-        self.message, self.done = shown("wb-message"), shown("wb-message")  # above and below
+        self._prompt = ""  # the prompt of the chosen call
+        # The prompt and edit whose cost for all questions was shown, and the calls they apply to.
+        self._priced: tuple[tuple[str, Edit], tuple[Step, ...]] | None = None
+        self.message, self.done = output("wb-message"), output("wb-message")  # above and below
         kinds = ("missing", "stages", "prompt", "price", "answer", "all")
-        self._views = [shown(f"wb-{kind}-view") for kind in kinds]
+        self._views = [output(f"wb-{kind}-view") for kind in kinds]
         self.missing, self.stages, self.prompt, self.price, self.answer, self.everywhere = (
             self._views
         )
@@ -77,16 +71,16 @@ class PromptExplorer:
         self.overwrite = labelled(w.Checkbox(indent=False), "replace what is there", "wb-overwrite")
         outcomes = {} if run is None else {study.benchmark.name: run.questions}
         self.picker = Picker(benchmarks or (study.benchmark,), outcomes, self._record, self.message)
-        self.box = self._laid_out()
+        self._lay_out()
         watch([self.system], self._record, self.message)
         watch([self.step], self._load, self.message)
         guarded(self._record, self.message)()
 
-    def _laid_out(self) -> Any:
-        def act(label: str, kind: str, do: Callable[[], None]) -> Any:
-            return button(label, kind, do, self.done)
+    def _lay_out(self) -> None:
+        def act(label: str, kind: str, action: Callable[[], None]) -> Any:
+            return button(label, kind, action, self.done)
 
-        return explorer(
+        self.lay_out(
             "wb-prompt-explorer",
             title("Which question"),
             self.picker.box,
@@ -117,26 +111,23 @@ class PromptExplorer:
             self.everywhere,
         )
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        return self.box._repr_mimebundle_(**options)
-
     @property
     def lab(self) -> Lab:
         return replace(self._lab, database=self.picker.benchmark.database)
 
     @property
     def chosen(self) -> Step:
-        """The call that is looked at."""
+        """The chosen call."""
         if self._recording is None or self.step.value is None:
-            raise BadInputError("no call is picked: choose a question, and ask what is missing")
+            raise BadInputError("no call is chosen: choose a question, and ask for what is missing")
         number: int = self.step.value
         return self._recording.steps[number]
 
     def _record(self, *, pay: bool = False) -> None:
         question = self.picker.question
-        for place in (*self._views, self.done):
-            place.value = ""
-        self._all = self._recording = None  # so that no call outlives its question, whatever fails
+        for widget in (*self._views, self.done):
+            widget.value = ""
+        self._priced = self._recording = None  # first, in case what follows fails
         self.step.options = self.other.options = []
         if question is None:
             return
@@ -152,21 +143,21 @@ class PromptExplorer:
         self._load()
 
     def _same_call(self) -> int | None:
-        """The call of the prompt that was looked at before; at first, one that proposes SQL."""
+        """The index of the call with the prompt chosen before; at first, of one that generates SQL."""
         prompts = [step.request.prompt for step in self._recording.steps] if self._recording else []
         before = self._prompt if self._prompt in prompts else "generate/"
         return next((n for n, prompt in enumerate(prompts) if prompt.startswith(before)), None)
 
     def _option(self, number: int, step: Step) -> str:
         request = step.request
-        held = "in the lab book" if self.lab.client.held(request) else "not asked yet"
-        return f"{number + 1} · {request.prompt} · sample {request.sample} · {held}"
+        cached = "cached" if self.lab.client.cached(request) else "not cached"
+        return f"{number + 1} · {request.prompt} · sample {request.sample} · {cached}"
 
     def _ask_missing(self) -> None:
         self._record(pay=True)
 
     def _load(self) -> None:
-        """Show the call that was picked, and fill the editor from it."""
+        """Show the chosen call, and fill the editor from it."""
         if self.step.value is not None:
             self._prompt = self.chosen.request.prompt
             self.editor.load(self.chosen)
@@ -175,14 +166,12 @@ class PromptExplorer:
             self._price()
 
     def _price(self) -> None:
-        """What the edited call would cost; in the same place, what is wrong with the edit."""
-        told = ""
+        """Show the cost of the edited call, or what is wrong with the edit."""
+        self.price.value = ""
         try:
-            told = price_html(self.lab.client, self._edited().request)
+            self.price.value = price_html(self.lab.client, self._edited().request)
         except BadInputError as error:
-            told = alert(str(error))
-        finally:
-            self.price.value = told
+            self.price.value = alert(str(error))
 
     def _edited(self) -> Step:
         return self.editor.edit()(self.chosen, self._lab.prompts)
@@ -191,10 +180,10 @@ class PromptExplorer:
         self.answer.value = text_diff(text(self.chosen.request), text(self._edited().request))
 
     def _compare(self) -> None:
-        one = self.chosen
+        step = self.chosen
         if self._recording and self.other.value is not None:
             other = self._recording.steps[self.other.value]
-            self.answer.value = steps_diff(self.lab.client, one, other)
+            self.answer.value = steps_diff(self.lab.client, step, other)
 
     def _run(self) -> None:
         self.answer.value = ""
@@ -212,24 +201,24 @@ class PromptExplorer:
 
         def progress(done: int, total: int) -> None:
             if done % 10 == 0:
-                self.everywhere.value = view(f"Looking: {done} of {total} questions")
+                self.everywhere.value = view(f"Counting: {done} of {total} questions")
 
         steps = everywhere(system, self.picker.benchmark, self.lab, prompt, progress)
         edited = [edit(step, self._lab.prompts).request for step in steps]
-        told = preview(self.lab.client, edited)
-        asked = f"{prompt}, once for each question that the lab book has it for: {len(steps):,}."
-        self.everywhere.value = view("All questions", line(asked), pre(str(told)))
-        self._all = (prompt, edit), steps
+        calls = f"{prompt}, once for each question whose call is cached: {len(steps):,}."
+        cost = pre(str(preview(self.lab.client, edited)))
+        self.everywhere.value = view("All questions", line(calls), cost)
+        self._priced = (prompt, edit), steps
 
     def _edit_of_all(self) -> tuple[str, Edit]:
-        """The prompt that is looked at and its edit, less the context: that is one question's."""
+        """The chosen prompt and its edit, without changes of the context, which belong to one question."""
         return self.chosen.request.prompt, replace(self.editor.edit(), data={})
 
     def _run_all(self) -> None:
-        _, edit = counted = self._edit_of_all()
-        if self._all is None or self._all[0] != counted:
+        _, edit = wanted = self._edit_of_all()
+        if self._priced is None or self._priced[0] != wanted:
             raise BadInputError("see the cost for all questions first: this edit was not counted")
-        steps, lab, benchmark = self._all[1], self.lab, self.picker.benchmark
+        steps, lab, benchmark = self._priced[1], self.lab, self.picker.benchmark
         before = lab.client.complete_many([step.request for step in steps])
         after = lab.client.complete_many([edit(s, self._lab.prompts).request for s in steps])
         self.everywhere.value = flips_html(
@@ -237,13 +226,9 @@ class PromptExplorer:
         )
 
     def _save(self) -> None:
-        if not (named := self.folder.value.strip()):
+        if not (name := self.folder.value.strip()):
             raise BadInputError("no folder is named: write one, like my_prompts")
-        folder = Path(named).expanduser().absolute()
-        path = templates.save(
-            folder,
-            self.chosen.request.prompt,
-            self.editor.source.value,
-            overwrite=self.overwrite.value,
-        )
-        self.done.value = templates.saved_html(path, folder)
+        folder = Path(name).expanduser().absolute()
+        prompt, source = self.chosen.request.prompt, self.editor.source.value
+        path = save_template(folder, prompt, source, overwrite=self.overwrite.value)
+        self.done.value = saved_html(path, folder)

@@ -1,15 +1,17 @@
-"""A prompt as it was sent, section by section with its tokens; and what retrieval and pruning put there."""
+"""A prompt as it was sent, by section with its tokens; and what retrieval and pruning put into it."""
 
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import groupby, pairwise
 
 import pandas as pd
 
 from workbench.explore.steps import Recording, Step
+from workbench.html.parts import Html, details, heading, line, listed, pre, table, view
+from workbench.html.tree import Node
 from workbench.llm.client import Client
 from workbench.llm.transfer import Select, calls
 from workbench.prompts.prompt import split_sections
-from workbench.report.markup import Html, fold, heading, line, listed, pre, table, view
-from workbench.report.records import found_html
+from workbench.report.display.records import found_part
 from workbench.types import Context, Request
 
 SHORT = 800  # characters of a section that is shown unfolded
@@ -17,23 +19,24 @@ RULE = 1 / 4  # tokens for a character of English, where nothing was counted
 
 
 def sections(request: Request) -> tuple[tuple[str, str], ...]:
-    """Titles and texts of the messages, the system's first."""
-    found: list[tuple[str, str]] = []
+    """Titles and texts of the messages, the system message first."""
+    titled: list[tuple[str, str]] = []
     for message in request.messages:
         text = str(message.get("content", ""))
         role = str(message.get("role", ""))
         parts = split_sections(text) if role == "user" else ()
-        found += parts or ((role.capitalize(), text),)
-    return tuple(found)
+        titled += parts or ((role.capitalize(), text),)
+    return tuple(titled)
 
 
 def tokens_per_character(request: Request, client: Client) -> tuple[float, str]:
-    """How many tokens a character of this prompt is, and how that is known."""
+    """The prompt's tokens for each character, and a sentence on where that number comes from."""
     characters = sum(len(str(message.get("content", ""))) for message in request.messages)
-    held = client.held(request)
-    if held and held.usage.input and characters:
-        told = f"The provider counted {held.usage.input:,} tokens; sections share them by length."
-        return held.usage.input / characters, told
+    cached = client.cached(request)
+    if cached and cached.usage.input and characters:
+        tokens = cached.usage.input
+        source = f"The provider counted {tokens:,} tokens; they are divided by length of section."
+        return tokens / characters, source
     recent = calls(client.store, Select(model=request.model))
     counted = [
         (call.usage.input, sum(len(str(m.get("content", ""))) for m in call.messages))
@@ -42,59 +45,55 @@ def tokens_per_character(request: Request, client: Client) -> tuple[float, str]:
     ]
     if counted:
         rate = sum(tokens for tokens, _ in counted) / max(1, sum(size for _, size in counted))
-        told = f"Estimated by length: {rate:.2f} tokens a character in calls of {request.model}: {len(counted)}."
-        return rate, told
+        source = f"Estimated by length: {rate:.2f} tokens a character in calls of {request.model}: {len(counted)}."
+        return rate, source
     return RULE, "Estimated: a token for four characters, since no call of this model was counted."
 
 
 def prompt_html(step: Step, client: Client, title: str = "The prompt as sent") -> Html:
     """The messages exactly as rendered, folded by section, each with its tokens."""
     request = step.request
-    rate, told = tokens_per_character(request, client)
-    parts = []
-    for name, text in sections(request):
-        summary = f"{name}: about {len(text) * rate:,.0f} tokens"
-        parts.append(fold(summary, pre(text), shown=len(text) < SHORT))
-    settings = ", ".join(f"{name} {value}" for name, value in request.parameters.items())
-    head = f"{request.prompt}, asked of {request.model}, sample {request.sample}"
+    rate, source = tokens_per_character(request, client)
+    settings = [f"{name} {value}" for name, value in request.parameters.items()]
+    head = [request.prompt, f"asked of {request.model}", f"sample {request.sample}", *settings]
     return view(
         title,
-        line(f"{head}{', ' + settings if settings else ''}. {told}"),
-        *parts,
+        line(f"{', '.join(head)}. {source}"),
+        *(
+            details(
+                f"{name}: about {len(text) * rate:,.0f} tokens", pre(text), shown=len(text) < SHORT
+            )
+            for name, text in sections(request)
+        ),
         kind="wb-prompt",
     )
 
 
 def stages_table(contexts: tuple[Context, ...]) -> pd.DataFrame:
-    """One row a stage: how many tables and columns are left, how many values and descriptions known."""
+    """One row for each stage: the numbers of tables, columns, values and descriptions in the context."""
     rows = [
-        {
-            "stage": _stage(number),
-            "tables": len(context.schema.tables),
-            "columns": len(context.schema.columns()),
-            "values": len(context.values),
-            "descriptions": len(context.descriptions),
-        }
-        for number, context in enumerate(contexts)
-    ]
+        (_stage(number), len(c.schema.tables), len(c.schema.columns()), len(c.values),
+         len(c.descriptions))
+        for number, c in enumerate(contexts)
+    ]  # fmt: skip
     return pd.DataFrame(rows, columns=["stage", "tables", "columns", "values", "descriptions"])
 
 
 def stages_html(recording: Recording) -> Html:
-    """What retrieval found, and which columns each step of pruning kept and dropped."""
+    """The values and descriptions retrieved, and the columns each pruning step kept and dropped."""
     contexts = recording.contexts
     counts = stages_table(contexts)
-    parts = [table(list(counts.columns), counts.itertuples(index=False))]
+    parts: list[Node] = [table(list(counts.columns), counts.itertuples(index=False))]
     if contexts:
-        parts += [found_html(contexts[0])]
+        parts.append(found_part(contexts[0]))
     for number, (before, after) in enumerate(pairwise(contexts), 1):
-        kept = set(after.schema.columns())
-        dropped = [pair for pair in before.schema.columns() if pair not in kept]
+        kept = after.schema.columns()
+        dropped = [pair for pair in before.schema.columns() if pair not in set(kept)]
         parts.append(
-            fold(
+            details(
                 f"{_stage(number)} dropped {len(dropped)} of {len(dropped) + len(kept)} columns",
                 heading("Kept"),
-                listed(_by_table(after.schema.columns())),
+                listed(_by_table(kept)),
                 heading("Dropped"),
                 listed(_by_table(dropped)),
             )
@@ -106,8 +105,7 @@ def _stage(number: int) -> str:
     return "retrieval" if number == 0 else f"pruning, step {number}"
 
 
-def _by_table(pairs: tuple[tuple[str, str], ...] | list[tuple[str, str]]) -> list[str]:
-    tables: dict[str, list[str]] = {}
-    for name, column in pairs:
-        tables.setdefault(name, []).append(column)
-    return [f"{name}: {', '.join(columns)}" for name, columns in tables.items()]
+def _by_table(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """`schema.columns()` lists a table's columns one after another, so neighbours are grouped."""
+    groups = groupby(pairs, lambda pair: pair[0])
+    return [f"{name}: {', '.join(column for _, column in columns)}" for name, columns in groups]

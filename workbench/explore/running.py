@@ -1,57 +1,82 @@
-"""Before and after an edited call is asked: its price, its answer, and the same for all questions."""
+"""An edited call before and after it is asked: its price, its answer beside gold's, the same for all questions."""
 
 from collections.abc import Callable
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.sql.reply import extract_sql
+from workbench.db.compare import bird_equal, spider_equal
+from workbench.db.text.plan import narrate
 from workbench.explore.compare import text, text_diff
-from workbench.explore.results import answer_html
 from workbench.explore.steps import Recording, Step, record
+from workbench.html.parts import Html, beside, heading, line, listed, pre, stack, view, views
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.preview import preview
-from workbench.report.markup import Html, line, pre, view, views
+from workbench.replies.sql import read_sql
+from workbench.report.display.results import marked_results
 from workbench.systems.system import System
 from workbench.types import Completion, Question, Request
 
 
 def price_html(client: Client, request: Request) -> Html:
-    """Whether the answer is held, and else what it would cost: to be read before anything is asked."""
-    if client.held(request):
-        told = line("✓ In the lab book: running it costs nothing.")
+    """Whether the answer is cached, and otherwise what it would cost."""
+    if client.cached(request):
+        parts = [line("✓ Cached: running it costs nothing.")]
     else:
-        told = line("○ Not in the lab book.") + pre(str(preview(client, [request])))
-    return view("Before running", told, kind="wb-before")
+        parts = [line("○ Not cached."), pre(str(preview(client, [request])))]
+    return view("Before running", *parts, kind="wb-before")
 
 
 def missing_html(client: Client, recording: Recording) -> Html:
-    """Which call the lab book lacks, and what those that wait would cost."""
-    known = preview(client, [step.request for step in recording.steps])
+    """The first call that is not cached, and the cost of the calls recorded so far."""
     return view(
-        "Not all of this is in the lab book",
+        "Not all calls are cached",
         line(recording.missing),
-        pre(str(known)),
-        line("Calls whose prompts depend on these replies come on top."),
+        pre(str(preview(client, [step.request for step in recording.steps]))),
+        line("Calls whose prompts depend on these replies are not counted."),
         kind="wb-missing",
+    )
+
+
+def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> Html:
+    """A query and its result beside gold's, with the rows that differ marked, and both query plans."""
+    gold = benchmark.golds[question.id]
+    predicted, expected = lab.run(question, sql), lab.run(question, gold.sql)
+    path = lab.database(question.db_id)
+    bird = "right" if bird_equal(predicted, expected) else "wrong"
+    spider = "right" if spider_equal(predicted, expected, gold.sql) else "wrong"
+    results = marked_results(predicted, expected)
+    return view(
+        "The query beside gold's",
+        line(f"EX (BIRD): {bird}. EX (Spider): {spider}."),
+        beside(
+            stack(heading("This query"), pre(sql or "no SQL")),
+            stack(heading("Gold's query"), pre(gold.sql)),
+        ),
+        beside(
+            stack(heading("Its result"), results[0]), stack(heading("Gold's result"), results[1])
+        ),
+        heading("Their plans in words"),
+        beside(*(listed(narrate(text, path, lab.executor)) for text in (sql, gold.sql) if text)),
+        kind="wb-answer",
     )
 
 
 def run_html(
     lab: Lab, benchmark: Benchmark, question: Question, step: Step, new: Step, answer: Completion
 ) -> Html:
-    """The reply to an edited step, its SQL beside gold's, and what the edit changed in both texts."""
-    taken = extract_sql(answer.text)
-    came = "from the lab book" if answer.cached else "asked now"
-    told = [
-        line(f"{came}, {answer.usage.output:,} tokens of output"),
+    """The reply to an edited step, its SQL beside gold's, and the changes in prompt and reply."""
+    extracted = read_sql(answer.text)
+    source = "cached" if answer.cached else "asked now"
+    parts = [
+        line(f"{source}, {answer.usage.output:,} tokens of output"),
         pre(answer.text or answer.error),
     ]
-    if not taken.sql:
-        told.append(line(f"No SQL was taken from it: {taken.reason}."))
-    found: list[str] = [view("The reply", *told, kind="wb-reply")]
-    if taken.sql:
-        found.append(answer_html(lab, benchmark, question, taken.sql))
-    before = lab.client.held(step.request)
+    if not extracted.sql:
+        parts.append(line(f"No SQL in the reply: {extracted.reason}."))
+    found = [view("The reply", *parts, kind="wb-reply")]
+    if extracted.sql:
+        found.append(answer_html(lab, benchmark, question, extracted.sql))
+    before = lab.client.cached(step.request)
     if before and new.request != step.request:
         found += [
             text_diff(text(step.request), text(new.request), "What the edit changes"),
@@ -60,10 +85,10 @@ def run_html(
     return views(*found)
 
 
-def steps_diff(client: Client, one: Step, other: Step) -> Html:
-    """Two calls: what differs between their prompts, and between their replies where both are held."""
-    prompts = text_diff(text(one.request), text(other.request), "From this prompt to the other")
-    first, second = client.held(one.request), client.held(other.request)
+def steps_diff(client: Client, step: Step, other: Step) -> Html:
+    """The difference between two calls' prompts, and between their replies if both are cached."""
+    prompts = text_diff(text(step.request), text(other.request), "From this prompt to the other")
+    first, second = client.cached(step.request), client.cached(other.request)
     if first is None or second is None:
         return prompts
     return views(prompts, text_diff(first.text, second.text, "From this reply to the other"))
@@ -76,12 +101,13 @@ def everywhere(
     prompt: str,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Step, ...]:
-    """The first call of that prompt for each question where the lab book holds its answer."""
-    found = []
+    """The first call of that prompt for each question, if it is cached."""
+    cached = []
     for number, question in enumerate(benchmark.questions, 1):
         steps = record(system, question, lab).steps
-        asked = [step for step in steps if step.request.prompt == prompt][:1]
-        found += [step for step in asked if lab.client.held(step.request)]
+        first = next((step for step in steps if step.request.prompt == prompt), None)
+        if first and lab.client.cached(first.request):
+            cached.append(first)
         if progress:
             progress(number, len(benchmark.questions))
-    return tuple(found)
+    return tuple(cached)

@@ -1,8 +1,8 @@
-"""The calls that a system makes for a question, recorded from the lab book; and one of them, edited.
+"""The calls that a system makes for a question, recorded from the cache; and a call, edited.
 
-Recording pays nothing: the system is run with a client that only serves what is held, and stops at the first
-call that is not. A prompt is rendered from the data that its step was given, which the context alone
-makes: gold has no way into it.
+Recording costs nothing: the system runs with a client that only serves cached replies, and stops at the first
+call that is not cached. A prompt is rendered from the data that its step was given, which comes from the
+context alone, so that gold cannot get into it.
 """
 
 import copy
@@ -23,7 +23,7 @@ from workbench.types import Context, Question, Request, Selection
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call, and the data its prompt was rendered from."""
+    """A call, and the data its prompt was rendered from."""
 
     request: Request
     data: Mapping[str, Any]
@@ -31,9 +31,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a system did with a question. `contexts` stand after retrieval and after each step of pruning.
+    """The steps of a system for a question.
 
-    `missing` says which call the lab book lacked; the steps then end with those that wait for it.
+    `contexts` has the context after retrieval and after each pruning step. `missing` names the call that was
+    not cached; `steps` then ends with the calls made before the system stopped.
     """
 
     question: Question
@@ -44,8 +45,8 @@ class Recording:
 
 
 def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -> Recording:
-    """The steps of a system for a question; with `pay`, what the lab book lacks is asked for."""
-    client = lab.client if pay else _held_only(lab.client)
+    """Run a system on a question from the cache; with `pay`, calls that are not cached are made."""
+    client = lab.client if pay else _cached_only(lab.client)
     steps: list[Step] = []
 
     def watch(request: Request, data: Mapping[str, Any]) -> None:
@@ -58,7 +59,7 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
     selection, missing = None, ""
     try:
         for context in stages(system, question, watched):
-            contexts.append(context)  # noqa: PERF402  those before a miss count
+            contexts.append(context)  # noqa: PERF402  contexts before a miss are kept
         trials = attempt(system, contexts[-1], watched)
         selection = system.select(watched, contexts[-1], trials)
     except CacheMissError as error:
@@ -66,18 +67,18 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
     return Recording(question, tuple(steps), tuple(contexts), selection, missing)
 
 
-def _held_only(client: Client) -> Client:
-    quiet = copy.copy(client)
-    quiet.offline = True
-    quiet.ledger = Ledger()  # looking costs nothing and is counted nowhere
-    return quiet
+def _cached_only(client: Client) -> Client:
+    offline = copy.copy(client)
+    offline.offline = True
+    offline.ledger = Ledger()  # looking at cached calls is not counted as their use
+    return offline
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What to change of a call: the template's source, the model, parameters, data of the context.
+    """Changes to a call; what is None or not named stays as it was.
 
-    What is None or not named stays.
+    `source` is the template's text, `data` the changed texts of the context by name.
     """
 
     source: str | None = None
@@ -86,7 +87,7 @@ class Edit:
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, step: Step, prompts: Path | None = None) -> Step:
-        """The step as it would be made with the edit."""
+        """The step with the edit applied."""
         request = step.request
         data = {**step.data, **self.data}
         prompt = load(request.prompt, prompts)
@@ -94,7 +95,7 @@ class Edit:
         if self.source is None:
             messages = prompt.messages(**data)
         else:
-            named = Path(f"{request.prompt}.md")  # so that errors name the prompt and the line
+            named = Path(f"{request.prompt}.md")  # errors then name the prompt and the line
             system, user = parse(self.source, named).render(data)
             messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
         parameters = request.parameters if self.parameters is None else self.parameters

@@ -1,23 +1,24 @@
-"""CHASE-SQL's query fixer (section 2.4, algorithm 4): a query that fails or finds nothing is asked for again.
+"""CHASE-SQL's query fixer (section 2.4, algorithm 4): repair a query that fails or returns no rows.
 
-The model sees the query, what the database said, and all that was tried before, up to `attempts` times
-(the paper's beta, 3); it stops at the first query that gives rows. Departs from algorithm 4 where no
-attempt helps: the paper drops the candidate, here it stays with its whole history, last attempt first, and
-selectors prefer those with rows. At temperature 0 equal queries share their calls, whichever samples they are.
+The prompt shows the query, the database's message, and all earlier attempts. The fixer stops at the first
+query with rows, or after `attempts` calls (beta in the paper, 3).
+
+Departs from algorithm 4 where no attempt helps. The paper drops the candidate; here it stays, with its
+whole history, and selectors prefer candidates with rows.
 """
 
 from dataclasses import dataclass
 
-from workbench.db.context_text import context_data, result_text
-from workbench.db.sql.reply import extract_sql
+from workbench.db.text.context_text import result_text
 from workbench.errors import at_least
+from workbench.fix.repair_loop import ask_repair
 from workbench.lab import Lab
-from workbench.types import Candidate, Context, Execution, Trial
+from workbench.types import Context, Trial
 
 
 @dataclass(frozen=True, slots=True)
 class Fixer:
-    """Repairs one trial, until it gives rows, the attempts are spent, or a reply holds no SQL."""
+    """Repairs one trial until it has rows, the attempts are spent, or a reply holds no SQL."""
 
     model: str
     attempts: int = 3
@@ -28,37 +29,18 @@ class Fixer:
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         for _ in range(self.attempts):
-            execution = trial.execution
-            if execution is None or execution.status == "ok":
+            if trial.execution is None or trial.execution.status == "ok":
                 break
-            candidate = self._ask(lab, context, trial, execution)
-            if candidate is None:  # asked again, the same question gets the same answer
+            history = [
+                {"query": t.candidate.sql, "result": result_text(t.execution)}
+                for t in trial.history[:-1]
+                if t.execution
+            ]
+            result = result_text(trial.execution)
+            candidate = ask_repair(
+                lab, context, trial, self, "fix/fixer", result=result, history=history
+            )
+            if candidate is None:  # the same prompt again would get the same cached reply
                 break
             trial = Trial(candidate, lab.run(context.question, candidate.sql), trial)
         return trial
-
-    def _ask(
-        self, lab: Lab, context: Context, trial: Trial, execution: Execution
-    ) -> Candidate | None:
-        history = [
-            {"query": t.candidate.sql, "result": result_text(t.execution)}
-            for t in trial.history[:-1]
-            if t.execution
-        ]
-        last = trial.candidate
-        answer = lab.client.complete(
-            lab.request(
-                "fix/fixer",
-                self.model,
-                context.question,
-                {"temperature": self.temperature},
-                last.sample if self.temperature else 0,
-                query=last.sql,
-                result=result_text(execution),
-                history=history,
-                **context_data(context),
-            )
-        )
-        sql = extract_sql(answer.text).sql
-        keys = (*last.call_keys, answer.key)
-        return Candidate(sql, last.generator, last.sample, answer.text, keys) if sql else None

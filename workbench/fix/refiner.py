@@ -1,19 +1,19 @@
-"""MAC-SQL's Refiner (section 3.4, algorithm 1): a query that fails or finds nothing is mended from its error.
+"""MAC-SQL's Refiner (section 3.4, algorithm 1): repair a query that fails or returns no rows.
 
-The model is told what SQLite said and the exception's class, up to `tries` times. Every try is run, the
-last one too, which the paper's algorithm returns unseen; where none has rows, the best of all is kept.
+The prompt shows SQLite's message and the class of the exception. Departs from algorithm 1, which returns
+its last repair without running it: here every repair is run, and if none has rows the best query is kept.
 """
 
 from dataclasses import dataclass
 
-from workbench.db.context_text import result_text
-from workbench.db.schema_text import mac_sql_text
+from workbench.db.text.context_text import result_text
+from workbench.db.text.schema_text import mac_sql_text
 from workbench.errors import at_least
-from workbench.fix.again import mended
+from workbench.fix.repair_loop import repair_loop
 from workbench.lab import Lab
 from workbench.types import Context, Execution, Trial
 
-# What Python's sqlite3 raises for each; a query that merely finds nothing raises nothing.
+# The exception that Python's sqlite3 raises for each status; an empty result raises none.
 _CLASSES = {
     "error": "sqlite3.OperationalError",
     "timeout": "sqlite3.OperationalError",
@@ -24,7 +24,7 @@ _CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class Refiner:
-    """The last agent of MAC-SQL: it asks until a query has rows or the tries are spent."""
+    """The last agent of MAC-SQL: asks up to `tries` times, until a query has rows."""
 
     model: str
     tries: int = 3
@@ -34,20 +34,19 @@ class Refiner:
         at_least(0, tries=self.tries)
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
-        return mended(
+        return repair_loop(
             lab,
             context,
             trial,
+            self,
             "fix/refiner",
-            self.model,
-            self.temperature,
             self.tries,
             schema_text=mac_sql_text,
-            told=told,
+            describe=describe,
         )
 
 
-def told(execution: Execution) -> str:
-    """The result as the Refiner reads it: SQLite's error and the exception's class, or what was found."""
+def describe(execution: Execution) -> str:
+    """The result as the Refiner's prompt shows it: the rows, or the error with its exception class."""
     raised = _CLASSES.get(execution.status)
     return result_text(execution) + (f"\nException class: {raised}" if raised else "")

@@ -1,21 +1,24 @@
-"""CHESS's revise (section 3.1, appendix A.4, figure 12): the model sees what its query gives.
+"""CHESS's revise (section 3.1, appendix A.4, figure 12): show the model its query's result, ask for a better one.
 
-Section 3.1 revises only what failed or found nothing, until that is mended. Appendix A.4 has every query
-looked at beside its result, which finds a column that is missing (figure 6), and now and then spoils what
-was right (F.1.4): `sound` asks for that. A revision that loses the rows is not kept.
+Section 3.1 revises only queries that fail or return no rows. Appendix A.4 reviews every query, which finds
+missing columns (figure 6) and sometimes spoils a correct query (F.1.4): `sound` switches to that. A revision
+without rows never replaces a query with rows.
 """
 
 from dataclasses import dataclass
 
 from workbench.errors import at_least
-from workbench.fix.again import mended
+from workbench.fix.repair_loop import repair_loop
 from workbench.lab import Lab
 from workbench.types import Context, Trial
 
 
 @dataclass(frozen=True, slots=True)
 class Reviser:
-    """Asks up to `revisions` times, until a query has rows or, with `sound`, comes back as it was."""
+    """Asks up to `revisions` times, until a query has rows.
+
+    sound: also review queries that have rows, until the model returns the query unchanged.
+    """
 
     model: str
     revisions: int = 3
@@ -26,13 +29,6 @@ class Reviser:
         at_least(0, revisions=self.revisions)
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
-        return mended(
-            lab,
-            context,
-            trial,
-            "fix/reviser",
-            self.model,
-            self.temperature,
-            self.revisions,
-            sound=self.sound,
+        return repair_loop(
+            lab, context, trial, self, "fix/reviser", self.revisions, sound=self.sound
         )

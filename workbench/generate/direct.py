@@ -1,38 +1,26 @@
-"""One query from question, hint, schema and values: the baseline that other generators are measured by.
+"""The zero-shot baseline: one prompt with question, hint, schema and values, one query.
 
-Follows the zero-shot prompt of BIRD, with or without chain of thought, as CHASE-SQL (table 4) and MAC-SQL
-(table 1) run it. Departs from it in showing retrieved values and stating the rules of the benchmark.
+Follows BIRD's zero-shot prompt, with or without chain of thought, as CHASE-SQL (table 4) and MAC-SQL
+(table 1) run it. Departs from it in two ways: it shows retrieved values, and it states the benchmark's rules.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from workbench.errors import at_least
-from workbench.generate.candidates import propose
+from workbench.generate.prompt_generator import PromptGenerator
 from workbench.lab import Lab
-from workbench.types import Candidate, Context
+from workbench.types import Context
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
-    """Asks for the query at once, or with `think` for reasoning before it."""
+class Direct(PromptGenerator):
+    """Asks for the query alone or, with `think`, for reasoning before it."""
 
-    model: str
-    temperature: float = 0.0
-    samples: int = 1
+    prompt = "generate/direct"
     think: bool = True
     shuffle: bool = False
 
-    def __post_init__(self) -> None:
-        at_least(1, samples=self.samples)
-
-    def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
-        return propose(
-            lab,
-            context,
-            "generate/direct",
-            self.model,
-            self.temperature,
-            self.samples,
-            shuffle=self.shuffle,
-            think=self.think,
-        )
+    def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
+        del lab, context
+        return {"think": self.think}

@@ -1,1 +1,1 @@
-"""Why predictions are wrong: cases to look at, labels that last, and how far labellers agree."""
+"""Why predictions are wrong: cases to label, labels, taxonomies, and agreement between annotators."""

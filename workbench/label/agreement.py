@@ -1,4 +1,4 @@
-"""How far annotators agree beyond chance, and what is left to settle between them."""
+"""Agreement of annotators beyond chance, and the disputes left to settle between them."""
 
 import math
 from collections import Counter
@@ -9,32 +9,33 @@ import pandas as pd
 
 from workbench.errors import BadInputError
 from workbench.label.store import Label
+from workbench.label.taxonomy import choice_name
 
-Key = tuple[str, str]  # of a case
-ADJUDICATOR = "adjudicator"  # whoever labels under this name has the last word
+Key = tuple[str, str]  # a case's key
+ADJUDICATOR = "adjudicator"  # the annotator whose label settles a dispute
 DISPUTED = "disputed"
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
     """Cohen's kappa (1960) of two annotators' categories for the same cases.
 
-    NaN where there are no cases, or where chance alone would make both always agree.
+    NaN without cases, or if chance alone makes both always agree.
     """
     n = len(first)
     if n != len(second):
         raise BadInputError(f"{n} and {len(second)} categories: both must label the same cases")
     if not n:
         return math.nan
-    one, other = Counter(first), Counter(second)
     observed = sum(a == b for a, b in zip(first, second, strict=True)) / n
-    expected = sum(count * other[category] for category, count in one.items()) / n**2
+    counts, others = Counter(first), Counter(second)
+    expected = sum(count * others[category] for category, count in counts.items()) / n**2
     return _beyond_chance(observed, expected)
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float:
-    """Fleiss' kappa (1971): for each case, how many annotators chose each category.
+    """Fleiss' kappa (1971) of the number of annotators that chose each category, for each case.
 
-    Every case must have the same number of annotators, at least two. NaN as for Cohen's.
+    Every case needs the same number of annotators, at least two. NaN as for Cohen's kappa.
     """
     raters = {sum(row) for row in counts}
     if len(raters) > 1 or min(raters, default=2) < 2 or len({len(row) for row in counts}) > 1:
@@ -55,58 +56,46 @@ def _beyond_chance(observed: float, expected: float) -> float:
 
 
 def agreement(labels: Iterable[Label], *, subcategories: bool = False) -> pd.DataFrame:
-    """A row for each two annotators, with Cohen's kappa, and one for all of them, with Fleiss'.
+    """A row for each two annotators, with Cohen's kappa, and a row for all of them, with Fleiss'.
 
-    Rules are no annotators, nor is the adjudicator, who knows what the others said.
-    Columns: annotators, cases (those that all of them labelled), agree (a fraction), kappa, method.
-    The labels are those of one taxonomy, as `LabelStore.labels` gives them.
+    The columns are annotators, cases (labelled by all of them), agree (a fraction), kappa and method. Rules
+    do not count as annotators, nor does the adjudicator, who sees the others' labels. The labels are those
+    of one taxonomy, as `LabelStore.labels` returns them.
     """
-    said = _said(labels, subcategories=subcategories)
-    names = sorted(said)
+    chosen = _categories(labels, subcategories=subcategories)
+    names = sorted(chosen)
+    groups: list[tuple[str, ...]] = list(combinations(names, 2))
     rows = []
-    for one, other in combinations(names, 2):
-        both = said[one].keys() & said[other].keys()
-        pairs = [(said[one][key], said[other][key]) for key in sorted(both)]
+    for group in [*groups, tuple(names)] if len(names) > 2 else groups:
+        common = sorted(set.intersection(*(set(chosen[name]) for name in group)))
+        given = [[chosen[name][key] for name in group] for key in common]
+        if len(group) == 2:
+            first, second = ([categories[i] for categories in given] for i in (0, 1))
+            kappa, method = cohen_kappa(first, second), "Cohen"
+        else:
+            every = sorted({category for categories in given for category in categories})
+            kappa = fleiss_kappa([[row.count(category) for category in every] for row in given])
+            method = "Fleiss"
+        agree = sum(len(set(categories)) == 1 for categories in given)
         rows.append(
-            {
-                "annotators": f"{one}, {other}",
-                "cases": len(pairs),
-                "agree": sum(a == b for a, b in pairs) / len(pairs) if pairs else math.nan,
-                "kappa": cohen_kappa([a for a, _ in pairs], [b for _, b in pairs]),
-                "method": "Cohen",
-            }
-        )
-    if len(names) > 2:
-        common = sorted(set.intersection(*(set(said[name]) for name in names)))
-        given = [Counter(said[name][key] for name in names) for key in common]
-        categories = sorted({category for row in given for category in row})
-        counts = [[row[category] for category in categories] for row in given]
-        rows.append(
-            {
-                "annotators": ", ".join(names),
-                "cases": len(common),
-                "agree": sum(len(row) == 1 for row in given) / len(common) if common else math.nan,
-                "kappa": fleiss_kappa(counts),
-                "method": "Fleiss",
-            }
-        )
+            (", ".join(group), len(common), agree / len(common) if common else math.nan,
+             kappa, method)
+        )  # fmt: skip
     return pd.DataFrame(rows, columns=["annotators", "cases", "agree", "kappa", "method"])
 
 
 def confusion(first: Mapping[Key, str], second: Mapping[Key, str]) -> pd.DataFrame:
-    """How often the one says what where the other says what: rows the first, columns the second."""
+    """The number of cases with each pair of categories: rows are the first's, columns the second's."""
     keys = sorted(first.keys() & second.keys())
-    names = sorted({first[key] for key in keys} | {second[key] for key in keys})
-    seen = Counter((first[key], second[key]) for key in keys)
-    return pd.DataFrame(
-        [[seen[row, column] for column in names] for row in names], index=names, columns=names
-    )
+    names = sorted({labels[key] for labels in (first, second) for key in keys})
+    counts = Counter((first[key], second[key]) for key in keys)
+    return pd.DataFrame([[counts[row, name] for name in names] for row in names], names, names)
 
 
 def disputes(labels: Iterable[Label]) -> dict[Key, tuple[Label, ...]]:
-    """What is left to adjudicate: the cases that annotators label differently, with their labels.
+    """The cases that annotators label differently, with their labels.
 
-    A case is settled once somebody labels it as annotator "adjudicator".
+    A case is settled when it has a label by the annotator "adjudicator".
     """
     by_case: dict[Key, list[Label]] = {}
     for label in labels:
@@ -121,22 +110,20 @@ def disputes(labels: Iterable[Label]) -> dict[Key, tuple[Label, ...]]:
 
 
 def final(labels: Iterable[Label]) -> dict[Key, Label | None]:
-    """The label that stands for each case; None while annotators dispute it.
+    """The label that counts for each case; None while annotators dispute it.
 
-    The adjudicator's comes before what the others agree on, and a person's before an automatic one.
+    The adjudicator's label counts before the other annotators', and theirs before an automatic one.
     """
-    kept = tuple(labels)
-    found: dict[Key, Label | None] = {}
-    for label in sorted(kept, key=lambda one: (not one.automatic, one.annotator == ADJUDICATOR)):
-        found[label.key] = label
-    return found | dict.fromkeys(disputes(kept))
+    given = tuple(labels)
+    by_weight = sorted(given, key=lambda one: (not one.automatic, one.annotator == ADJUDICATOR))
+    return {label.key: label for label in by_weight} | dict.fromkeys(disputes(given))
 
 
-def _said(labels: Iterable[Label], *, subcategories: bool) -> dict[str, dict[Key, str]]:
-    said: dict[str, dict[Key, str]] = {}
+def _categories(labels: Iterable[Label], *, subcategories: bool) -> dict[str, dict[Key, str]]:
+    """The category of each case, by annotator."""
+    chosen: dict[str, dict[Key, str]] = {}
     for label in labels:
-        if label.automatic or label.annotator == ADJUDICATOR:
-            continue
-        parts = (label.category, label.subcategory if subcategories else "")
-        said.setdefault(label.annotator, {})[label.key] = " / ".join(filter(None, parts))
-    return said
+        if not label.automatic and label.annotator != ADJUDICATOR:
+            name = choice_name(label.category, label.subcategory if subcategories else "")
+            chosen.setdefault(label.annotator, {})[label.key] = name
+    return chosen

@@ -1,4 +1,4 @@
-"""A case: a wrong answer beside the right one, with all that tells why it is wrong."""
+"""A case: a wrong prediction beside gold, with what an annotator needs to see why it is wrong."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -9,25 +9,21 @@ from workbench.types import Execution, Question, Schema, ValueMatch
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A wrong answer beside the right one.
-
-    `schema` and `values` are what the generator was shown, `database` the whole schema. `agreeing` of the
-    question's `candidates` give the same result as the predicted query.
-    """
+    """A wrong prediction beside gold."""
 
     question: Question
     difficulty: str
-    gold: str
-    predicted: str
+    gold: str  # SQL
+    predicted: str  # SQL
     generator: str
     gold_execution: Execution
     execution: Execution
-    database: Schema
-    schema: Schema
+    database: Schema  # the whole schema
+    schema: Schema  # the schema and values that the generator saw
     values: tuple[ValueMatch, ...] = ()
-    agreeing: int = 1
+    agreeing: int = 1  # candidates of the question with the same result as the prediction
     candidates: int = 1
-    key: tuple[str, str] = field(init=False)
+    key: tuple[str, str] = field(init=False)  # see `case_key`
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -36,5 +32,5 @@ class Case:
 
 
 def case_key(db_id: str, question: str, sql: str) -> tuple[str, str]:
-    """What a label is about: the question by its text, and the query whatever its layout."""
+    """What a label is about: the question by its text, and the query in its normal form."""
     return f"{db_id}:{hashlib.sha256(question.encode()).hexdigest()[:16]}", normal_form(sql)

@@ -1,4 +1,4 @@
-"""Labels as tables: one row a label, how far the work is, and the errors that figures draw."""
+"""Labels as tables: one row for each label, an annotator's progress, and the errors that figures draw."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ import pandas as pd
 from workbench.benchmarks.bundled import Flaw
 from workbench.label.agreement import DISPUTED, final
 from workbench.label.case import Case
-from workbench.label.store import FIELDS, Label, LabelStore
+from workbench.label.store import FIELDS, Label, LabelStore, record_of
 from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import Taxonomy
 
@@ -16,15 +16,14 @@ UNLABELLED = "not labelled"
 
 
 def labels_frame(labels: Iterable[Label]) -> pd.DataFrame:
-    """One row a label, with all its fields."""
-    rows = [[getattr(label, name) for name in FIELDS] for label in labels]
-    return pd.DataFrame(rows, columns=list(FIELDS))
+    """One row for each label, with all its fields."""
+    return pd.DataFrame([record_of(label) for label in labels], columns=list(FIELDS))
 
 
 def progress_frame(
     cases: Sequence[Case], store: LabelStore, taxonomy: Taxonomy, annotator: str
 ) -> pd.DataFrame:
-    """How many of the cases the annotator gave each category, and how many are left."""
+    """The number of cases in each category by the annotator's labels, and the number left to label."""
     given = Counter(
         (label.category, label.subcategory) if label else None
         for label in (store.of(case.key, taxonomy.name, annotator) for case in cases)
@@ -41,18 +40,18 @@ def errors(
     labels: Iterable[Label] = (),
     flaws: Sequence[Flaw] = (),
 ) -> pd.DataFrame:
-    """A row for each case: `error` and its `detail`, and why (`note`).
+    """One row for each case: its `error` and `detail`, and the reason (`note`).
 
-    A person's label counts where there is one, else a rule's, which is `automatic`. Errors that the taxonomy
-    sets `apart` are in the frame, and not among those that its figure shows.
+    A person's label counts before a rule's, which is `automatic`. Errors that the taxonomy sets `apart` are
+    in the frame, but its figure does not show them.
     """
     by_hand = [label for label in labels if label.taxonomy == taxonomy.name]
-    stands = final([*automatic_labels(cases, taxonomy, flaws), *by_hand])
+    labelled = final([*automatic_labels(cases, taxonomy, flaws), *by_hand])
     apart = {category.name for category in taxonomy.categories if category.apart}
     rows = []
     for case in cases:
-        label = stands.get(case.key)
-        missing = DISPUTED if case.key in stands else UNLABELLED
+        label = labelled.get(case.key)
+        missing = DISPUTED if case.key in labelled else UNLABELLED
         rows.append(
             {
                 "question_id": case.question.id,

@@ -1,23 +1,23 @@
-"""What speaks for each cause of a wrong answer: one rule a cause, each a few lines over two queries.
+"""The rules that suggest causes of a wrong answer: one rule for each cause, a few lines over two queries.
 
-A rule sees the gold query and the predicted one clause by clause, what they claim of the database, and both
-results. It says what it saw, in words, or nothing.
+A rule gets the gold query and the predicted query clause by clause, their query facts, and both results.
+It yields its reasons in words, the best first, or nothing.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from workbench.db.sql.claims import Claims, Compared, claims
 from workbench.db.sql.differences import CLAUSES, Clause, differences
+from workbench.db.sql.facts import Compared, QueryFacts, query_facts
 from workbench.db.sql.functions import functions
 from workbench.label.case import Case
-from workbench.types import Execution, fold
+from workbench.types import Execution, lower_name
 
 _DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}")
-_COUNT = re.compile(r"COUNT\((?!DISTINCT)[^()]*\)")  # of a column or of rows: mostly the same
+_COUNT = re.compile(r"COUNT\((?!DISTINCT)[^()]*\)")  # COUNT(column) mostly equals COUNT(*)
 _AGGREGATES = ("count", "sum", "avg", "min", "max", "group")
-_FAULTS = {  # what SQLite says of a query that does not run, and what that is a sign of
+_ERRORS = {  # for each cause, the messages of SQLite that point to it
     "other column": ("no such column", "ambiguous column"),
     "missing table or join": ("no such table",),
     "function": ("no such function", "wrong number of arguments"),
@@ -26,16 +26,16 @@ _FAULTS = {  # what SQLite says of a query that does not run, and what that is a
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A case as the rules see it."""
+class QueryPair:
+    """A case with the facts and clauses of its two queries; facts are None for an unreadable query."""
 
     case: Case
-    gold: Claims | None
-    predicted: Claims | None
+    gold: QueryFacts | None
+    predicted: QueryFacts | None
     clauses: tuple[Clause, ...]
 
     def only(self, *names: str, nested: bool = True) -> tuple[list[str], list[str]]:
-        """What these clauses say in gold alone, and in the prediction alone."""
+        """The items of these clauses that only gold has, and those that only the prediction has."""
         chosen = [c for c in self.clauses if c.name in names and (nested or not c.nested)]
         return (
             [text for clause in chosen for text in clause.only_first],
@@ -43,40 +43,41 @@ class Pair:
         )
 
 
-def pair(case: Case) -> Pair:
+def query_pair(case: Case) -> QueryPair:
     database = case.database
-    return Pair(
+    return QueryPair(
         case,
-        claims(case.gold, database),
-        claims(case.predicted, database),
+        query_facts(case.gold, database),
+        query_facts(case.predicted, database),
         differences(case.gold, case.predicted, database),
     )
 
 
-def gold_likely_wrong(pair: Pair) -> Iterator[str]:
+def gold_likely_wrong(pair: QueryPair) -> Iterator[str]:
     case, gold = pair.case, pair.gold
     if case.gold_execution.status not in {"ok", "empty"}:
         yield f"gold does not run: {case.gold_execution.error or case.gold_execution.status}"
-    elif case.execution.rows and _says_nothing(case) and not _says_nothing(case, predicted=True):
+    elif (
+        case.execution.rows and _only_nulls(case.gold_execution) and not _only_nulls(case.execution)
+    ):
         yield "gold finds nothing, and the prediction does"
     yield from _sorted_as_text(pair)
-    for one in pair.predicted.compared if gold and pair.predicted else ():
-        given = rf"[=<>]\s*'?{re.escape(str(one.value))}'?(?!\w)"
-        if re.search(given, case.question.evidence) and str(one.value) not in case.gold:
-            yield f"the hint gives {one.value!r}, which the prediction uses and gold does not"
+    for condition in pair.predicted.compared if gold and pair.predicted else ():
+        given = rf"[=<>]\s*'?{re.escape(str(condition.value))}'?(?!\w)"
+        if re.search(given, case.question.evidence) and str(condition.value) not in case.gold:
+            yield f"the hint gives {condition.value!r}, which the prediction uses and gold does not"
 
 
-def _says_nothing(case: Case, *, predicted: bool = False) -> bool:
-    rows = (case.execution if predicted else case.gold_execution).rows
-    return all(value is None for row in rows for value in row)
+def _only_nulls(execution: Execution) -> bool:
+    return all(value is None for row in execution.rows for value in row)
 
 
-def _sorted_as_text(pair: Pair) -> Iterator[str]:
-    """Dates kept as text that begins with the day, put in order as if that were their order."""
-    said = [(clause.name, item.text) for clause in pair.clauses for item in clause.first]
+def _sorted_as_text(pair: QueryPair) -> Iterator[str]:
+    """Gold orders by text dates that begin with the day, which does not order them by time."""
+    texts = [(clause.name, item.text) for clause in pair.clauses for item in clause.first]
     ordered = {
         text.replace('"', "").removesuffix(" DESC").removesuffix(")")[len(start) :]
-        for name, text in said
+        for name, text in texts
         for start in ("MIN(", "MAX(", "")
         if text.startswith(start) and (start or name == "ORDER BY")
     }
@@ -87,25 +88,27 @@ def _sorted_as_text(pair: Pair) -> Iterator[str]:
                 yield f"gold orders by {name}, a text that begins with the day: {values[0]!s}"
 
 
-def hint_ignored(pair: Pair) -> Iterator[str]:
+def hint_ignored(pair: QueryPair) -> Iterator[str]:
     if pair.gold and pair.predicted:
-        for one in pair.gold.compared:
-            if one not in pair.predicted.compared and _in_hint(one.value, pair.case):
-                yield f"the hint says {one.value!r}, which gold uses and the prediction does not"
+        for condition in pair.gold.compared:
+            if condition not in pair.predicted.compared and _in_hint(condition.value, pair.case):
+                yield f"the hint says {condition.value!r}, which gold uses and the prediction does not"
         for table, column in sorted(pair.gold.columns - pair.predicted.columns):
             if _in_hint(column, pair.case):
                 yield f"the hint names {column}, which gold takes from {table} and the prediction does not use"
 
 
 def _in_hint(value: str | float, case: Case) -> bool:
-    """Does the hint have this, as a word or between quotes?"""
+    """Whether the hint has this value as a word or between quotes."""
     text = str(value)
     return bool(text) and bool(
-        re.search(rf"(?<!\w){re.escape(fold(text))}(?!\w)", fold(case.question.evidence))
+        re.search(
+            rf"(?<!\w){re.escape(lower_name(text))}(?!\w)", lower_name(case.question.evidence)
+        )
     )
 
 
-def missing_table_or_join(pair: Pair) -> Iterator[str]:
+def missing_table_or_join(pair: QueryPair) -> Iterator[str]:
     missing, added = pair.only("FROM")
     if pair.gold and pair.predicted and pair.gold.tables != pair.predicted.tables:
         missing = sorted(pair.gold.tables - pair.predicted.tables)
@@ -120,7 +123,7 @@ def missing_table_or_join(pair: Pair) -> Iterator[str]:
         yield f"gold joins by {_list(missing)}, the prediction by {_list(added)}"
 
 
-def other_column(pair: Pair) -> Iterator[str]:
+def other_column(pair: QueryPair) -> Iterator[str]:
     missing, added = (
         [_COUNT.sub("COUNT(*)", text) for text in texts]
         for texts in pair.only("SELECT", nested=False)
@@ -131,41 +134,49 @@ def other_column(pair: Pair) -> Iterator[str]:
         less = sorted(pair.gold.columns - pair.predicted.columns)
         more = sorted(pair.predicted.columns - pair.gold.columns)
         if less and more:
-            theirs, ours = ([".".join(place) for place in places] for places in (less, more))
+            theirs, ours = (list(map(".".join, columns)) for columns in (less, more))
             yield f"gold uses {_list(theirs)} where the prediction uses {_list(ours)}"
 
 
-def other_literal(pair: Pair) -> Iterator[str]:
+def other_literal(pair: QueryPair) -> Iterator[str]:
     if pair.gold and pair.predicted:
-        less = [one for one in pair.gold.compared if one not in pair.predicted.compared]
-        more = [one for one in pair.predicted.compared if one not in pair.gold.compared]
-        for one in less:
+        less = [
+            condition
+            for condition in pair.gold.compared
+            if condition not in pair.predicted.compared
+        ]
+        more = [
+            condition
+            for condition in pair.predicted.compared
+            if condition not in pair.gold.compared
+        ]
+        for condition in less:
             for other in more:
-                if one.column and one.column == other.column:
-                    yield f"gold has {_comparison(one)}, the prediction {_comparison(other)}"
+                if condition.column and condition.column == other.column:
+                    yield f"gold has {_comparison(condition)}, the prediction {_comparison(other)}"
     required, instead = pair.only("WHERE", "HAVING")
     if required or instead:
         yield f"gold requires {_list(required)}, the prediction {_list(instead)}"
 
 
-def _comparison(one: Compared) -> str:
-    return f"{'.'.join(one.column or ())} {one.operator} {one.value!r}"
+def _comparison(condition: Compared) -> str:
+    return f"{'.'.join(condition.column or ())} {condition.operator} {condition.value!r}"
 
 
-def aggregation(pair: Pair) -> Iterator[str]:
+def aggregation(pair: QueryPair) -> Iterator[str]:
     if pair.gold and pair.predicted:
         for mark in _AGGREGATES:
             if (mark in pair.gold.marks) != (mark in pair.predicted.marks):
-                who, other = "gold", "the prediction"
+                user, other = "gold", "the prediction"
                 if mark in pair.predicted.marks:
-                    who, other = other, who
-                yield f"{who} uses {'GROUP BY' if mark == 'group' else mark.upper()}, {other} does not"
+                    user, other = other, user
+                yield f"{user} uses {'GROUP BY' if mark == 'group' else mark.upper()}, {other} does not"
     less, more = pair.only("GROUP BY")
     if less and more:
         yield f"gold groups by {_list(less)}, the prediction by {_list(more)}"
 
 
-def function(pair: Pair) -> Iterator[str]:
+def function(pair: QueryPair) -> Iterator[str]:
     gold, predicted = functions(pair.case.gold), functions(pair.case.predicted)
     if gold - predicted:
         yield f"gold uses {_list(sorted(gold - predicted))}, the prediction does not"
@@ -173,7 +184,7 @@ def function(pair: Pair) -> Iterator[str]:
         yield f"the prediction uses {_list(sorted(predicted - gold))}, gold does not"
 
 
-def distinct_or_null_handling(pair: Pair) -> Iterator[str]:
+def distinct_or_null_handling(pair: QueryPair) -> Iterator[str]:
     less, more = pair.only(*CLAUSES)
     for sign in (re.compile(r"\bDISTINCT\b"), re.compile(r"\bIS (?:NOT )?NULL\b")):
         gold, predicted = ([t for t in texts if sign.search(t)] for texts in (less, more))
@@ -181,14 +192,14 @@ def distinct_or_null_handling(pair: Pair) -> Iterator[str]:
             yield f"gold has {_list(gold)}, the prediction {_list(predicted)}"
 
 
-def order_and_limit(pair: Pair) -> Iterator[str]:
+def order_and_limit(pair: QueryPair) -> Iterator[str]:
     for name in ("ORDER BY", "LIMIT"):
         less, more = pair.only(name)
         if less or more:
             yield f"in {name} gold has {_list(less)}, the prediction {_list(more)}"
 
 
-def duplicates(pair: Pair) -> Iterator[str]:
+def duplicates(pair: QueryPair) -> Iterator[str]:
     if not pair.gold or not pair.predicted or not {"count", "sum"} & pair.predicted.marks:
         return
     gold, predicted = _number(pair.case.gold_execution), _number(pair.case.execution)
@@ -199,12 +210,12 @@ def duplicates(pair: Pair) -> Iterator[str]:
 
 
 def _number(execution: Execution) -> float | None:
-    """The only value of a result, where it is a number."""
+    """The number that is the whole result, or None."""
     values = [value for row in execution.rows for value in row]
     return values[0] if len(values) == 1 and isinstance(values[0], int | float) else None
 
 
-RULES: dict[str, Callable[[Pair], Iterator[str]]] = {
+RULES: dict[str, Callable[[QueryPair], Iterator[str]]] = {
     "gold likely wrong": gold_likely_wrong,
     "hint ignored": hint_ignored,
     "missing table or join": missing_table_or_join,
@@ -218,13 +229,13 @@ RULES: dict[str, Callable[[Pair], Iterator[str]]] = {
 }
 
 
-def fault(case: Case) -> tuple[str, str] | None:
-    """The cause that an error of SQLite's stands for, and what it said."""
+def error_cause(case: Case) -> tuple[str, str] | None:
+    """The cause that SQLite's error points to, and the error."""
     error = case.execution.error
     return next(
         (
             (cause, f"the prediction does not run: {error}")
-            for cause, signs in _FAULTS.items()
+            for cause, signs in _ERRORS.items()
             if any(sign in error for sign in signs)
         ),
         None,

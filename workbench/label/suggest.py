@@ -1,7 +1,7 @@
-"""Why a prediction may be wrong, concluded from the two queries and their results.
+"""Causes why a prediction may be wrong, suggested by rules over the two queries and their results.
 
-Each rule looks for one cause and says in words what it saw. They are guesses: a labeller sees them only on
-request, and labels that are made from them say that they are automatic.
+Suggestions are guesses: the labeller shows them only on request, and labels made from them are marked
+automatic.
 """
 
 from collections.abc import Iterable
@@ -13,32 +13,32 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import Flaw, load_flaws
 from workbench.label.agreement import cohen_kappa, confusion, final
 from workbench.label.case import Case
-from workbench.label.rules import RULES, fault, pair
+from workbench.label.rules import RULES, error_cause, query_pair
 from workbench.label.store import Label, label_of
 from workbench.label.taxonomy import Choice, Taxonomy
 
-AUTOMATIC = "automatic"  # who labels where nobody does
+AUTOMATIC = "automatic"  # the annotator of labels made by rules
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A cause, one of `taxonomy.CAUSES`, and what speaks for it."""
+    """A likely cause of an error."""
 
-    cause: str
+    cause: str  # one of `taxonomy.CAUSES`
     reason: str
 
 
 def suggest(case: Case) -> tuple[Suggestion, ...]:
-    """The causes that something speaks for, the likeliest first."""
-    seen = pair(case)
-    found = {cause: next(rule(seen), "") for cause, rule in RULES.items()}
-    known = dict([told]) if (told := fault(case)) else {}
-    causes = {cause: reason for cause, reason in (known | found | known).items() if reason}
-    return tuple(Suggestion(cause, reason) for cause, reason in causes.items())
+    """The suggested causes, the likeliest first: that of SQLite's error, if any, before the rules'."""
+    pair = query_pair(case)
+    by_rule = {cause: next(rule(pair), "") for cause, rule in RULES.items()}
+    by_error = dict([fault]) if (fault := error_cause(case)) else {}
+    reasons = by_error | by_rule | by_error
+    return tuple(Suggestion(cause, reason) for cause, reason in reasons.items() if reason)
 
 
 def suggested(case: Case, taxonomy: Taxonomy) -> tuple[Choice, Suggestion] | None:
-    """The likeliest cause that the taxonomy has a category for, and that category."""
+    """The likeliest cause with a category in the taxonomy, and that category."""
     for suggestion in suggest(case):
         if choice := taxonomy.suggested(suggestion.cause):
             return choice, suggestion
@@ -46,7 +46,7 @@ def suggested(case: Case, taxonomy: Taxonomy) -> tuple[Choice, Suggestion] | Non
 
 
 def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
-    """What is known to be wrong with questions of a benchmark: of those that are bundled."""
+    """The known flaws of a bundled benchmark's questions; of other benchmarks none are known."""
     bundled, _, split = benchmark.name.partition("-")
     return load_flaws(split) if bundled == "bundled" else ()
 
@@ -54,17 +54,17 @@ def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
 def automatic_labels(
     cases: Iterable[Case], taxonomy: Taxonomy, flaws: Iterable[Flaw] = ()
 ) -> tuple[Label, ...]:
-    """Labels by what is known to be wrong with a question, else by rule, with the reason as their note."""
+    """Labels by the known flaws of the questions, else by rules, with the reason as their note."""
     known = {flaw.question_id: flaw for flaw in flaws}
     labels = []
     for case in cases:
-        found = suggested(case, taxonomy)
+        best = suggested(case, taxonomy)
         if flaw := known.get(case.question.id):
             cause = _FLAWS.get(flaw.kind, flaw.kind)
             if choice := taxonomy.suggested(cause):
-                found = choice, Suggestion(cause, flaw.note)
-        if found:
-            choice, suggestion = found
+                best = choice, Suggestion(cause, flaw.note)
+        if best:
+            choice, suggestion = best
             note = f"{suggestion.cause}: {suggestion.reason}"
             labels.append(
                 label_of(
@@ -77,17 +77,17 @@ def automatic_labels(
 def against_labels(
     cases: Iterable[Case], labels: Iterable[Label], taxonomy: Taxonomy
 ) -> tuple[float, pd.DataFrame]:
-    """How far suggestions agree with what people said: Cohen's kappa, and how often which meets which.
+    """Agreement of suggestions with labels given by hand: Cohen's kappa, and the confusion matrix.
 
-    Rows are the labels, columns the suggestions. Labels as `LabelStore.labels` gives them, by hand alone.
+    Rows are the labels, as `LabelStore.labels` returns them; columns are the suggestions.
     """
-    said = {key: one.category for key, one in final(labels).items() if one and not one.automatic}
-    rules = {
-        case.key: found[0][0] if (found := suggested(case, taxonomy)) else "none" for case in cases
+    by_hand = {key: one.category for key, one in final(labels).items() if one and not one.automatic}
+    by_rule = {
+        case.key: best[0][0] if (best := suggested(case, taxonomy)) else "none" for case in cases
     }
-    both = sorted(said.keys() & rules.keys())
-    kappa = cohen_kappa([said[key] for key in both], [rules[key] for key in both])
-    return kappa, confusion(said, rules)
+    both = sorted(by_hand.keys() & by_rule.keys())
+    kappa = cohen_kappa([by_hand[key] for key in both], [by_rule[key] for key in both])
+    return kappa, confusion(by_hand, by_rule)
 
 
 _FLAWS = {"wrong gold": "gold likely wrong"}

@@ -1,27 +1,38 @@
-"""Taxonomies of errors: those of the three papers, and the user's own, all written in YAML.
+"""Taxonomies of errors in YAML: those of the three papers, and the user's own.
 
-A taxonomy names the cases that it sorts, its categories, and which of our causes (see `suggest`) suggests
-which of them. Those of the papers lie in `taxonomies/`, to be copied and changed.
+A taxonomy names the cases that it sorts and its categories; a category lists the causes (see `suggest`)
+that suggest it. The papers' taxonomies lie in `taxonomies/`, to be copied and changed.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal, TypeAlias, get_args
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic.dataclasses import dataclass
+from pydantic_core import ErrorDetails
 
 from workbench.errors import BadInputError
 from workbench.yamlfile import read_yaml
 
 _FOLDER = Path(__file__).with_name("taxonomies")
-WHICH = (
-    "wrong",
-    "no correct candidate",
-    "selection failed",
-)  # the cases that a taxonomy can be for
-FILTERS = ("all", "to do", "labelled", "skipped")  # beside the categories, so none is called that
-CAUSES = (
+FILTERS = ("all", "to do", "labelled", "skipped")  # the labeller's; no category may be called so
+
+Which: TypeAlias = Literal["wrong", "no correct candidate", "selection failed"]
+WHICH: tuple[Which, ...] = get_args(Which)
+Cause: TypeAlias = Literal[
     "gold likely wrong",
     "hint ignored",
     "missing table or join",
@@ -32,59 +43,108 @@ CAUSES = (
     "DISTINCT or NULL handling",
     "order and limit",
     "duplicates",
-    "vague question",  # this and the next are known of a question, never concluded from queries
+    "vague question",  # this and the next are known of a question; no rule concludes them
     "inconsistent columns",
-)
+]
+CAUSES: tuple[Cause, ...] = get_args(Cause)
+Choice: TypeAlias = tuple[str, str]  # a category and its sub-category, "" for none
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
-    """`apart` marks what is not one of the shares that the paper's figure shows."""
-
-    name: str
-    meaning: str = ""
-    parts: tuple["Category", ...] = ()
-    suggested_by: tuple[str, ...] = ()
-    apart: bool = False
+def _one_line(text: str) -> str:
+    name = text.strip()
+    if len(name.splitlines()) != 1:
+        raise ValueError("a name is one line of text")
+    return name
 
 
-Choice = tuple[str, str]  # a category and its sub-category, "" for none
+def _different(parts: tuple["Part", ...]) -> tuple["Part", ...]:
+    names = [part.name for part in parts]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"{twice!r} stands there twice")
+    if not names:
+        raise ValueError("name at least one category")
+    return parts
 
 
-@dataclass(frozen=True, slots=True)
+def _no_filters(parts: tuple["Part", ...]) -> tuple["Part", ...]:
+    if taken := next((part.name for part in parts if part.name.lower() in FILTERS), None):
+        raise ValueError(f"{taken!r} is the name of a filter: give another name")
+    return parts
+
+
+def _long_form(value: object) -> object:
+    """The short form of a category is its name alone."""
+    return {"name": value} if isinstance(value, str) else value
+
+
+_none_is_empty = BeforeValidator(lambda value: () if value is None else value)
+_FORBID = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, slots=True, config=_FORBID)
+class Part:
+    """A sub-category."""
+
+    name: Annotated[StrictStr, AfterValidator(_one_line)]
+    meaning: StrictStr = ""
+    suggested_by: Annotated[tuple[Cause, ...], _none_is_empty] = ()
+    apart: StrictBool = False  # set apart from the shares that the paper's figure shows
+
+
+@dataclass(frozen=True, slots=True, config=_FORBID)
+class Category(Part):
+    """A category, with its sub-categories."""
+
+    parts: Annotated[
+        tuple[Annotated[Part, BeforeValidator(_long_form)], ...],
+        AfterValidator(_different),
+        _none_is_empty,
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True, config=_FORBID)
 class Taxonomy:
-    """`cases` says which cases it is for, and `share` what part of them its authors looked at."""
+    """The categories by which a paper, or a user, sorts cases."""
 
-    name: str
-    categories: tuple[Category, ...]
-    source: str = ""
-    cases: str = "wrong"
-    share: Fraction = Fraction(1)
+    name: Annotated[StrictStr, AfterValidator(_one_line)]
+    categories: Annotated[
+        tuple[Annotated[Category, BeforeValidator(_long_form)], ...],
+        AfterValidator(_different),
+        AfterValidator(_no_filters),
+    ]
+    source: StrictStr = ""  # the figure or section of the paper
+    cases: Which = "wrong"  # the cases that it is for
+    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(
+        1
+    )  # of them, those looked at
 
-    def choices(self) -> Iterator[tuple[Choice, Category]]:
-        """All that a case can be labelled: each category, followed by its sub-categories."""
+    def choices(self) -> Iterator[tuple[Choice, Part]]:
+        """Everything a case can be labelled: each category, followed by its sub-categories."""
         for category in self.categories:
             yield (category.name, ""), category
             for part in category.parts:
                 yield (category.name, part.name), part
 
     def check(self, category: str, subcategory: str = "") -> None:
-        """BadInputError where there is no such category."""
+        """Raise BadInputError if there is no such category."""
         known = [choice for choice, _ in self.choices()]
         if (category, subcategory) not in known:
-            names = "; ".join(" / ".join(filter(None, choice)) for choice in known)
             raise BadInputError(
-                f"{self.name} has no category {' / '.join(filter(None, (category, subcategory)))!r};"
-                f" there are {names}"
+                f"{self.name} has no category {choice_name(category, subcategory)!r};"
+                f" there are {'; '.join(choice_name(*choice) for choice in known)}"
             )
 
     def suggested(self, cause: str) -> Choice | None:
-        """What a cause is called here; None where there is nothing of that kind."""
-        return next((choice for choice, one in self.choices() if cause in one.suggested_by), None)
+        """The first choice that a cause suggests, or None."""
+        return next((choice for choice, part in self.choices() if cause in part.suggested_by), None)
+
+
+def choice_name(category: str, subcategory: str) -> str:
+    return f"{category} / {subcategory}" if subcategory else category
 
 
 def open_taxonomy(name: str) -> Taxonomy:
-    """One of the papers' by its name, in any case, or the user's own by its YAML file."""
+    """A paper's taxonomy by its name, in any case, or the user's own by its YAML file."""
     known = published()
     if name.lower() in known:
         return known[name.lower()]
@@ -104,94 +164,35 @@ def open_taxonomy(name: str) -> Taxonomy:
 @lru_cache(maxsize=1)
 def published() -> dict[str, Taxonomy]:
     """The papers' taxonomies by their names in lower case."""
-    found = [load_taxonomy(path) for path in sorted(_FOLDER.glob("*.yaml"))]
-    return {one.name.lower(): one for one in found}
+    loaded = map(load_taxonomy, sorted(_FOLDER.glob("*.yaml")))
+    return {taxonomy.name.lower(): taxonomy for taxonomy in loaded}
 
 
 def load_taxonomy(path: Path) -> Taxonomy:
-    """A taxonomy from its file, or one line on what is wrong with it."""
+    """A taxonomy from its file; BadInputError says in one line what is wrong where."""
     try:
-        return _taxonomy(read_yaml(path))
-    except ValueError as error:
-        raise BadInputError(f"{path}: {error}") from error
+        return TypeAdapter(Taxonomy).validate_python(read_yaml(path))
+    except ValidationError as error:
+        raise BadInputError(f"{path}: {_explained(error.errors()[0])}") from error
 
 
-def _taxonomy(record: Any) -> Taxonomy:
-    _fields(record, "the file", ("name", "categories", "source", "cases", "share"))
-    cases = record.get("cases", "wrong")
-    if cases not in WHICH:
-        raise ValueError(f"cases is {cases!r}, not one of {', '.join(WHICH)}")
-    try:
-        share = Fraction(str(record.get("share", 1)))
-    except (ValueError, ZeroDivisionError) as error:
-        raise ValueError(f"share is {record['share']!r}, not a fraction such as 1/3") from error
-    if not 0 < share <= 1:
-        raise ValueError(f"share is {share}: it must be above 0 and at most 1")
-    return Taxonomy(
-        name=_name(record, "the file"),
-        categories=_categories(record.get("categories"), "categories"),
-        source=_text(record, "source", "the file", ""),
-        cases=cases,
-        share=share,
+def _explained(error: ErrorDetails) -> str:
+    """An error of pydantic's as a line: the path in the file, what is allowed, what was given."""
+    path = [f"number {part + 1}" if isinstance(part, int) else part for part in error["loc"]]
+    where = ", ".join(path) or "the file"
+    if error["type"] == "missing":
+        return f"{where}: the field is missing"
+    if error["type"] == "unexpected_keyword_argument":
+        model = Part if "parts" in path[:-1] else Category if len(path) > 1 else Taxonomy
+        return f"{where}: no such field; there are {', '.join(one.name for one in fields(model))}"
+    if error["type"] == "dataclass_type":
+        return f"{where}: expected fields such as name, not {error['input']!r:.60}"
+    if error["type"] == "value_error" and isinstance(error["input"], list):
+        return f"{where}: {error['ctx']['error']}"
+    message = (
+        error["msg"]
+        .removeprefix("Value error, ")
+        .replace("Input should", "it must")
+        .replace("Input is not", "it is not")
     )
-
-
-def _categories(records: Any, where: str, *, parts: bool = True) -> tuple[Category, ...]:
-    if not isinstance(records, list) or not records:
-        raise ValueError(f"{where} must be a list of categories, each with a name")
-    found = []
-    for number, record in enumerate(records, 1):
-        place = f"{where}, number {number}"
-        if isinstance(record, str):
-            record = {"name": record}  # noqa: PLW2901  the short way to write a category
-        fields = ("name", "meaning", "suggested_by", "apart", *(("parts",) if parts else ()))
-        _fields(record, place, fields)
-        causes = record.get("suggested_by") or []
-        if unknown := [c for c in _list(causes, place) if c not in CAUSES]:
-            raise ValueError(f"{place}: suggested_by {unknown[0]!r} is none of {', '.join(CAUSES)}")
-        apart = record.get("apart", False)
-        if not isinstance(apart, bool):
-            raise ValueError(f"{place}: apart must be true or false, not {apart!r:.60}")  # noqa: TRY004
-        below = record.get("parts")
-        found.append(
-            Category(
-                _name(record, place),
-                _text(record, "meaning", place, ""),
-                _categories(below, f"{place}, parts", parts=False) if below is not None else (),
-                tuple(causes),
-                apart,
-            )
-        )
-    names = [one.name for one in found]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"{where}: {twice!r} stands there twice")
-    if parts and (taken := next((name for name in names if name.lower() in FILTERS), None)):
-        raise ValueError(f"{where}: {taken!r} is what a filter is called: give another name")
-    return tuple(found)
-
-
-def _fields(record: Any, where: str, allowed: tuple[str, ...]) -> None:
-    if not isinstance(record, dict):
-        raise ValueError(f"{where} must have fields such as {allowed[0]}, not {record!r:.60}")  # noqa: TRY004
-    if unknown := [key for key in record if key not in allowed]:
-        raise ValueError(f"{where}: no field {unknown[0]!r}; there are {', '.join(allowed)}")
-
-
-def _list(value: Any, where: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError(f"{where}: suggested_by must be a list, not {value!r:.60}")  # noqa: TRY004
-    return value
-
-
-def _name(record: dict[str, Any], where: str) -> str:
-    name = _text(record, "name", where).strip()
-    if len(name.splitlines()) > 1:
-        raise ValueError(f"{where}: name must be one line, not {name!r:.60}")
-    return name
-
-
-def _text(record: dict[str, Any], name: str, where: str, default: str | None = None) -> str:
-    value = record.get(name, default)
-    if not isinstance(value, str) or (default is None and not value.strip()):
-        raise ValueError(f"{where}: {name} must be a text, not {value!r:.60}")
-    return value
+    return f"{where}: {message.replace('tuple', 'list')}, not {error['input']!r:.60}"

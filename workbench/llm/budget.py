@@ -1,14 +1,15 @@
-"""What calls cost: LiteLLM's bundled prices, read without importing it; a ledger; a limit on spending.
+"""Prices of models, a ledger of what was paid, and a limit on spending.
 
-A model without a price costs None, which is unknown and never zero. Sums say how many such calls they
-leave out. What a run paid is kept apart from what its answers cost when they were first asked for.
+Prices are LiteLLM's bundled list, read without importing LiteLLM. The cost of a model without a price is
+None, which means unknown and never zero; sums say how many such calls they leave out. The ledger counts
+calls that were paid now apart from cached answers, which were paid earlier.
 """
 
 import functools
 import importlib.util
 import threading
 from collections import Counter
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,12 +19,12 @@ from workbench.errors import BudgetError
 from workbench.llm.provider import is_ours
 from workbench.types import Completion, Request, Usage
 
-UNLIMITED = 4096  # tokens of output reckoned with where a request names no limit
+UNLIMITED = 4096  # tokens of output assumed for a request without a limit
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars for a token of input, of output, and of input that the provider had cached."""
+    """Dollars per token of input, of output, and of input that the provider had in its own cache."""
 
     input: float
     output: float
@@ -32,16 +33,16 @@ class Price:
 
 @functools.cache
 def _bundled() -> dict[str, dict[str, Any]]:
-    found = importlib.util.find_spec("litellm")
-    if not found or not found.origin:
+    package = importlib.util.find_spec("litellm")
+    if not package or not package.origin:
         return {}
-    path = Path(found.origin).with_name("model_prices_and_context_window_backup.json")
+    path = Path(package.origin).with_name("model_prices_and_context_window_backup.json")
     entries: dict[str, dict[str, Any]] = orjson.loads(path.read_bytes())
     return entries
 
 
 def price(model: str) -> Price | None:
-    """What LiteLLM's list says of a model, with its provider's name or without it."""
+    """The model's price in LiteLLM's list, under its name with or without the provider; None if not there."""
     return Price(0.0, 0.0, 0.0) if is_ours(model) else _listed(model)
 
 
@@ -63,15 +64,15 @@ def _listed(model: str) -> Price | None:
 
 
 def cost(model: str, usage: Usage) -> float | None:
-    """Dollars for these tokens, or None where no price is known."""
-    if (found := price(model)) is None:
+    """Dollars for these tokens, or None if the model has no price."""
+    if (rate := price(model)) is None:
         return None
     fresh = usage.input - usage.cached
-    return fresh * found.input + usage.cached * found.cached + usage.output * found.output
+    return fresh * rate.input + usage.cached * rate.cached + usage.output * rate.output
 
 
 def most(request: Request) -> float | None:
-    """The most that a call may cost: a token for two characters in, and all the output it allows."""
+    """The most a call may cost: a token for every two characters of input, and all the output it allows."""
     characters = sum(len(str(message.get("content"))) for message in request.messages)
     limits = (request.parameters.get(name) for name in ("max_completion_tokens", "max_tokens"))
     output = next((limit for limit in limits if limit), UNLIMITED)
@@ -80,7 +81,12 @@ def most(request: Request) -> float | None:
 
 @dataclass(slots=True)
 class Tally:
-    """Calls paid now, and answers that the cache held, each with tokens and dollars."""
+    """Calls paid now, and answers from the cache, each with tokens and dollars.
+
+    `calls` were paid now and `hits` are answers from the cache; `cost` and `cached_cost` are their dollars,
+    the latter paid earlier. `unpriced` and `cached_unpriced` count those of unknown price, which the
+    dollars leave out.
+    """
 
     calls: int = 0
     input_tokens: int = 0
@@ -88,10 +94,10 @@ class Tally:
     cost: float = 0.0
     unpriced: int = 0
     hits: int = 0
-    held_input_tokens: int = 0
-    held_output_tokens: int = 0
-    held_cost: float = 0.0
-    held_unpriced: int = 0
+    cached_input_tokens: int = 0
+    cached_output_tokens: int = 0
+    cached_cost: float = 0.0
+    cached_unpriced: int = 0
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -101,57 +107,74 @@ Tag = Literal["prompt", "question", "system", "model"]
 
 
 class Ledger:
-    """What was asked and paid in one run, by prompt, question, system and model; and what went wrong."""
+    """A client's calls and cached answers by prompt, question, system and model; and its faults.
+
+    `retried` counts faults after which a request was sent again, and `failed` faults that ended a request
+    or the run. `flagged` counts answers that were cut off or filtered, by finish reason. `left_out` has a
+    line for each model and parameter that it refuses.
+    """
 
     def __init__(self) -> None:
         self._tallies: dict[tuple[str, str, str, str], Tally] = {}
-        self._questions: dict[str, list[Tally]] = {}  # the same tallies, for `of`
+        self._questions: dict[str, list[Tally]] = {}  # the same tallies by question, for `of`
+        self._total = Tally()  # kept up to date: a display asks for it several times a second
         self._lock = threading.Lock()
-        self.retried: Counter[str] = Counter()  # faults after which a request was sent again
-        self.failed: Counter[str] = Counter()  # faults that requests, or the run, ended with
-        self.flagged: Counter[str] = Counter()  # answers cut off or filtered, by finish reason
+        self.retried: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        self.flagged: Counter[str] = Counter()
+        self.left_out: dict[tuple[str, str], str] = {}
 
-    def hit(self, request: Request, found: Completion) -> None:
-        """An answer came from the cache."""
+    def hit(self, request: Request, answer: Completion) -> None:
+        """Count an answer that came from the cache."""
         with self._lock:
-            tally = self._tally(request)
-            tally.hits += 1
-            tally.held_input_tokens += found.usage.input
-            tally.held_output_tokens += found.usage.output
-            if found.cost is None:
-                tally.held_unpriced += 1
-            else:
-                tally.held_cost += found.cost
-            self._flag(found)
+            for tally in (self._tally(request), self._total):
+                tally.hits += 1
+                tally.cached_input_tokens += answer.usage.input
+                tally.cached_output_tokens += answer.usage.output
+                if answer.cost is None:
+                    tally.cached_unpriced += 1
+                else:
+                    tally.cached_cost += answer.cost
+            self._flag(answer)
 
     def paid(self, request: Request, answer: Completion) -> None:
-        """An answer was paid for."""
+        """Count an answer that was paid for now."""
         with self._lock:
-            tally = self._tally(request)
-            tally.calls += 1
-            tally.input_tokens += answer.usage.input
-            tally.output_tokens += answer.usage.output
-            if answer.cost is None:
-                tally.unpriced += 1
-            else:
-                tally.cost += answer.cost
+            for tally in (self._tally(request), self._total):
+                tally.calls += 1
+                tally.input_tokens += answer.usage.input
+                tally.output_tokens += answer.usage.output
+                if answer.cost is None:
+                    tally.unpriced += 1
+                else:
+                    tally.cost += answer.cost
             self._flag(answer)
 
     def fault(self, name: str, *, again: bool) -> None:
-        """An attempt failed; `again` when it is repeated, else its request has ended with it."""
+        """Count a failed attempt; `again` says that the request is sent once more."""
         with self._lock:
             (self.retried if again else self.failed)[name] += 1
 
+    def leave_out(self, model: str, parameter: str, value: object) -> str:
+        """Note that requests to a model lack a parameter; returns the line, "" if it was noted before."""
+        if (model, parameter) in self.left_out:
+            return ""
+        line = f"{model} takes no {parameter} {value}: left out"
+        if parameter == "temperature":
+            line += "; its samples differ only by its own randomness and the order of the schema"
+        self.left_out[model, parameter] = line
+        return line
+
     def by(self, tag: Tag) -> dict[str, Tally]:
         """The tallies of each prompt, question, system or model."""
-        place = ("prompt", "question", "system", "model").index(tag)
+        position = ("prompt", "question", "system", "model").index(tag)
         sums: dict[str, Tally] = {}
         for tags, tally in list(self._tallies.items()):
-            sums[tags[place]] = sums.get(tags[place], Tally()) + tally
+            sums[tags[position]] = sums.get(tags[position], Tally()) + tally
         return sums
 
     def of(self, question: str) -> Tally:
-        """The tally of one question, however many there are."""
+        """The tally of one question, found without a walk through the others."""
         return sum(self._questions.get(question, []), Tally())
 
     def pairs(self) -> dict[tuple[str, str], Tally]:
@@ -162,16 +185,17 @@ class Ledger:
         return sums
 
     def total(self) -> Tally:
-        """The whole run."""
-        return sum(list(self._tallies.values()), Tally())
+        """The tally of everything."""
+        with self._lock:
+            return replace(self._total)
 
     def __str__(self) -> str:
-        """The run in a few lines."""
+        """The totals and the faults in a few lines."""
         sums = self.total()
         lines = [
             f"{sums.calls:,} calls paid: {dollars(sums.cost, sums.unpriced)}",
             f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
-            f"{sums.hits:,} answers held: {dollars(sums.held_cost, sums.held_unpriced)} in their time",
+            f"{sums.hits:,} cached answers (originally {dollars(sums.cached_cost, sums.cached_unpriced)})",
         ]
         for title, counts in (
             ("sent again after", self.retried),
@@ -179,17 +203,18 @@ class Ledger:
             ("flagged answers", self.flagged),
         ):
             if counts:
-                each = ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
-                lines.append(f"{title}: {each}")
+                listed = ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
+                lines.append(f"{title}: {listed}")
+        lines += self.left_out.values()
         return "\n".join(lines)
 
     def _tally(self, request: Request) -> Tally:
         tags = (request.prompt, request.question, request.system, request.model)
-        found = self._tallies.get(tags)
-        if found is None:
-            found = self._tallies[tags] = Tally()
-            self._questions.setdefault(request.question, []).append(found)
-        return found
+        tally = self._tallies.get(tags)
+        if tally is None:
+            tally = self._tallies[tags] = Tally()
+            self._questions.setdefault(request.question, []).append(tally)
+        return tally
 
     def _flag(self, answer: Completion) -> None:
         if answer.finish_reason not in {"stop", ""}:
@@ -197,14 +222,18 @@ class Ledger:
 
 
 def dollars(amount: float, unpriced: int = 0) -> str:
-    """An amount, and how many calls of unknown price it leaves out."""
+    """The amount as text, with the number of calls of unknown price that it leaves out."""
     if not unpriced:
         return f"${amount:,.4f}"
     return f"${amount:,.4f} and {unpriced:,} call{'' if unpriced == 1 else 's'} of unknown price"
 
 
 class Budget:
-    """A limit on what is paid from now on. Each call reserves the most it may cost before it is sent."""
+    """A limit on what is paid from now on, in dollars, in calls, or both; None is no limit.
+
+    Each call reserves the most it may cost before it is sent, so the limit holds with many calls under way.
+    `spent` is what calls have cost so far in dollars, and `made` their number.
+    """
 
     def __init__(self, dollars: float | None = None, *, calls: int | None = None) -> None:
         self.dollars = dollars
@@ -215,11 +244,11 @@ class Budget:
         self._lock = threading.Lock()
 
     def reserve(self, amount: float | None, model: str) -> bool:
-        """Whether a call of at most `amount` may be sent; False asks to wait for those under way."""
+        """Reserve `amount` for a call; False if there is room only once calls under way have cost less."""
         with self._lock:
             if self.dollars is not None and amount is None:
                 raise BudgetError(
-                    f"no price is known for {model}, so ${self.dollars:,.2f} cannot be kept to: "
+                    f"no price is known for {model}, so a budget of ${self.dollars:,.2f} cannot be kept: "
                     "give the budget as a number of calls"
                 )
             amount = amount or 0.0
@@ -229,17 +258,17 @@ class Budget:
             if fits:
                 self._reserved.append(amount)
             elif not self._reserved:
-                raise BudgetError(self._told(amount))
+                raise BudgetError(self._refusal(amount))
             return fits
 
     def settle(self, amount: float | None, cost: float | None, *, paid: bool) -> None:
-        """A call that reserved `amount` is over and cost that much."""
+        """End the reservation of a call; `paid` says that the provider was paid, `cost` how much."""
         with self._lock:
             self._reserved.remove(amount or 0.0)
             self.spent += (cost or 0.0) if paid else 0.0
             self.made += paid
 
-    def _told(self, amount: float) -> str:
+    def _refusal(self, amount: float) -> str:
         if self.calls is not None and self.made >= self.calls:
             return f"the budget of {self.calls:,} calls is used up"
         return (

@@ -1,15 +1,16 @@
-"""Model calls in the lab book: the key a call has, and what is kept of it.
+"""Cached model calls: their keys, and how they are stored.
 
-The key is made of all that a reply depends on and of nothing else: endpoint, model, messages, every
-parameter and the sample index, but no time-out and no API key. Prompts share most of their text, so long
-messages are cut at blank lines and each part that others may share is stored once, as plain text.
+A key hashes everything that a reply depends on and nothing else: endpoint, model, messages, every parameter
+and the sample index, but no time-out and no API key. Prompts share most of their text, so long messages are
+cut at blank lines and each part that other messages may share is stored once, as plain text.
 """
 
+import dataclasses
 import hashlib
 import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -20,16 +21,16 @@ from workbench.llm.provider import is_ours
 from workbench.store import Store
 from workbench.types import Completion, Message, Request, Usage
 
-SHORT = 200  # characters up to which a message is not worth sharing
-PART = 2000  # characters from which on a message's part ends at the next blank line
-TAIL = 1000  # up to so many characters after the last blank line stay with their call: they differ
-RECENT = 20_000  # answers kept in memory, about 40 MB
+SHORT = 200  # characters: a message up to this length is stored whole with its call
+PART = 2000  # characters: a part is at least this long and ends at the next blank line
+TAIL = 1000  # characters: up to this many after the last blank line stay with the call: they differ
+RECENT = 20_000  # answers in memory, about 40 MB
 
 FILTERED = "the provider's content filter withheld the answer"
 
 
 def request_key(request: Request, endpoint: str) -> str:
-    """The call's key: equal for two requests exactly when the same reply may serve both."""
+    """The call's key: equal for two requests exactly when one reply can answer both."""
     return content_hash(
         "call",
         {
@@ -45,7 +46,12 @@ def request_key(request: Request, endpoint: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """All that is kept of a call. `reply` is what the provider sent, less the text of the answer."""
+    """A call as it is stored.
+
+    `text` is the answer and `reply` all else that the provider sent. `cost` is in dollars when the call was
+    made, None if no price was known. `prompt` names the prompt. `seconds` is how long the call took, and
+    `created` when it ended, in seconds since 1970.
+    """
 
     key: str
     text: str
@@ -79,7 +85,7 @@ _Packed = tuple[_Texts, tuple[Any, ...]]
 
 
 class Cache:
-    """The table `calls` of a lab book, and the claims on calls that are being made."""
+    """The table `calls` of a cache file."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -88,63 +94,76 @@ class Cache:
         self._saving = threading.Lock()
 
     def get(self, key: str) -> Completion | None:
-        """The stored answer, or None. Recent ones are in memory: a row never changes under its key."""
-        if found := self._recent.get(key):
-            return found
+        """The stored answer, or None. Recent answers are in memory too: the row of a key never changes."""
+        if answer := self._recent.get(key):
+            return answer
         if not (rows := self.store.read(_GET, (key,))):
             return None
         text, model, reason, read, written, cached, cost = rows[0]
-        found = Completion(
-            text, model, reason, Usage(read, written, cached), cost, key, cached=True
-        )
+        usage = Usage(read, written, cached)
+        answer = Completion(text, model, reason, usage, cost, key, cached=True)
         if reason == "content_filter":
-            found = replace(found, fault="filtered", error=FILTERED)
+            answer = dataclasses.replace(answer, fault="filtered", error=FILTERED)
+        self._remember(answer)
+        return answer
+
+    def answered(self, request: Request, endpoint: str) -> bool:
+        """Whether any call of the request's prompt and parameters has a stored answer."""
+        values = (endpoint, request.model, request.prompt, canonical(request.parameters).decode())
+        select = (
+            "SELECT 1 FROM calls WHERE endpoint = ? AND model = ? AND prompt = ? AND parameters = ?"
+        )
+        return bool(self.store.read(f"{select} LIMIT 1", values))
+
+    def _remember(self, answer: Completion) -> None:
         if len(self._recent) >= RECENT:
             self._recent.clear()
-        self._recent[key] = found
-        return found
+        self._recent[answer.key] = answer
 
-    def put(self, call: Call, *, again: bool = False) -> None:
-        """Keep a call: on disk when this returns. Threads that put at once share a transaction.
+    def put(self, call: Call, *, replace: bool = False) -> None:
+        """Store a call, on disk when this returns. Threads that store at the same time share a transaction.
 
-        What a full disk refuses is held here and written with the next call, or by `save`.
+        A call of a model of our own costs nothing: it stays in memory until `save`, so that many share a
+        transaction. A call that a full disk refuses stays in memory; the next `put` or `save` tries again.
         """
-        self._unsaved.append((call, pack(call), again))
-        self.save()
-        self._recent.pop(call.key, None)
+        self._unsaved.append((call, pack(call), replace))
+        if is_ours(call.model):
+            fields = (call.text, call.model, call.finish_reason, call.usage, call.cost, call.key)
+            self._remember(Completion(*fields, cached=True))
+        else:
+            self.save()
+            self._recent.pop(call.key, None)
 
     def save(self) -> None:
-        """Write what is held."""
+        """Write the calls that are not on disk yet, and end their locks."""
         with self._saving:
-            if not (held := tuple(self._unsaved)):
+            if not (unsaved := tuple(self._unsaved)):
                 return
-            paid = not all(is_ours(call.model) for call, _, _ in held)
+            paid = not all(is_ours(call.model) for call, _, _ in unsaved)
             try:
-                with self.store.write(paid=paid) as book:
-                    for call, packed, again in held:
-                        _write(book, packed, again=again)
-                        book.execute("DELETE FROM claims WHERE key = ?", (call.key,))
+                with self.store.write(paid=paid) as connection:
+                    for call, packed, replace in unsaved:
+                        _write(connection, packed, replace=replace)
+                        connection.execute("DELETE FROM call_locks WHERE key = ?", (call.key,))
             except StoreError as error:
-                raise StoreError(
-                    f"{error} ({len(held)} paid replies wait in memory for it)"
-                ) from error
-            del self._unsaved[: len(held)]
+                raise StoreError(f"{error} ({len(unsaved)} paid replies wait in memory)") from error
+            del self._unsaved[: len(unsaved)]
 
 
-def insert(book: sqlite3.Connection, call: Call) -> bool:
-    """Write a call into an open transaction; False if the book has one of that key."""
-    return _write(book, pack(call), again=False)
+def insert(connection: sqlite3.Connection, call: Call) -> bool:
+    """Write a call into an open transaction; False if its key is there already."""
+    return _write(connection, pack(call), replace=False)
 
 
-def _write(book: sqlite3.Connection, packed: _Packed, *, again: bool) -> bool:
+def _write(connection: sqlite3.Connection, packed: _Packed, *, replace: bool) -> bool:
     texts, row = packed
-    book.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
-    sql = f"INSERT OR {'REPLACE' if again else 'IGNORE'} {_INSERT}"
-    return book.execute(sql, row).rowcount == 1
+    connection.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
+    sql = f"INSERT OR {'REPLACE' if replace else 'IGNORE'} {_INSERT}"
+    return connection.execute(sql, row).rowcount == 1
 
 
 def pack(call: Call) -> _Packed:
-    """The call as a row of `calls`, and the parts of its messages as rows of `texts`."""
+    """The shared parts of the call's messages as rows of `texts`, and the call as a row of `calls`."""
     texts: _Texts = []
     messages = []
     for message in call.messages:
@@ -180,7 +199,7 @@ def pack(call: Call) -> _Packed:
 
 
 def unpack(row: Sequence[Any], texts: Mapping[int, str]) -> Call:
-    """The call of a row that was selected by `COLUMNS`."""
+    """The call of a row of `COLUMNS`; `texts` has the shared parts by their ids."""
     key, text, reason, read, written, cached, cost, endpoint, model, messages, *rest = row
     parameters, sample, prompt, reply, seconds, created = rest
     whole = []
@@ -209,7 +228,7 @@ def unpack(row: Sequence[Any], texts: Mapping[int, str]) -> Call:
 
 
 def _parts(text: str) -> tuple[list[str], str]:
-    """What of a message others may share, in parts, and its own tail."""
+    """The parts of a message that other messages may share, and the tail that is its own."""
     if len(text) <= SHORT:
         return [], text
     end = text.rfind("\n\n") + 2
@@ -226,5 +245,5 @@ def _parts(text: str) -> tuple[list[str], str]:
 
 
 def text_id(text: str) -> int:
-    """The id of a part: from its content, so that two books agree on it."""
+    """The id of a part: a hash of its text, so that cache files agree on it."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1

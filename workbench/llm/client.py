@@ -1,34 +1,39 @@
-"""Asking models: the cache first, their providers for what it does not hold.
+"""Answer requests: from the cache if it can, else from the models' providers.
 
-A hit costs a hash and a look into the lab book, and imports nothing of any provider. What is not there is
-asked for by `calls`, and kept before it is returned.
+A cached answer costs a hash and a lookup, and imports nothing of any provider. Other requests go to a
+`CallRunner`, which stores each answer before it returns it.
 """
 
-import copy
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoreError
 from workbench.llm import provider
 from workbench.llm.budget import Budget, Ledger
 from workbench.llm.cache import Cache, request_key
-from workbench.llm.calls import Ask, Desk
-from workbench.llm.claims import Claims
-from workbench.llm.limits import Limiter
-from workbench.llm.run import Run
+from workbench.llm.calls.call_state import CallState, PendingCall
+from workbench.llm.calls.limits import Limiter
+from workbench.llm.calls.locks import CallLocks
+from workbench.llm.calls.runner import CallRunner
+from workbench.llm.parameters import Parameters
 from workbench.store import Store
 from workbench.types import Completion, Request
 
 
 class Client:
-    """Answers requests from a lab book and, where it holds none, from their providers.
+    """Answers requests from the cache, and asks providers for answers that it lacks.
 
-    `api_base` is one address, or one for each model; without it the environment's PROVIDER_API_BASE or
-    PROVIDER_BASE_URL counts, as it is when a model is first met. `offline` makes a miss an error;
-    `refresh` asks everything once more and replaces what is stored. `timeout` bounds an attempt and
-    `deadline` a request with all its attempts, in seconds; `at_once` the calls under way per model.
+    `store` is the cache. `send` makes one call; tests replace it by `Scripted`. `api_base` is an address,
+    or one for each model; by default the environment's PROVIDER_API_BASE or PROVIDER_BASE_URL, read when
+    a model is first used. With `offline`, a request that is not cached raises `CacheMissError`. With
+    `refresh`, every request is asked once more and replaces its cached answer. `budget` limits what is
+    paid. `timeout` bounds one attempt and `deadline` all attempts of a request, in seconds; `retries` is
+    how many failures are followed by another attempt. At most `at_once` calls per model are under way.
+
+    `ledger` counts what this client asked and paid.
     """
 
     def __init__(
@@ -49,9 +54,10 @@ class Client:
         self.ledger = Ledger()
         self.offline = offline
         self.at_once = at_once
-        self._desk = Desk(
+        self._state = CallState(
             Cache(store),
-            Claims(store),
+            CallLocks(store),
+            Parameters(store, self.ledger),
             self.ledger,
             budget or Budget(),
             send,
@@ -65,64 +71,87 @@ class Client:
         self._lock = threading.Lock()
 
     def key(self, request: Request) -> str:
-        """The key under which the request's answer is kept."""
-        return request_key(
-            request, (self._models.get(request.model) or self._model(request.model))[0]
-        )
+        """The key under which the request's answer is cached."""
+        return request_key(self.fit(request), self.endpoint(request.model))
+
+    def fit(self, request: Request) -> Request:
+        """The request as it is sent: without the parameters that its model is known to refuse."""
+        return self._state.parameters.fit(request, self.endpoint(request.model))
 
     def endpoint(self, model: str) -> str:
-        """What tells the model from others of its name: the server's address, or our model's version."""
-        return self._model(model)[0]
+        """What distinguishes the model from others of its name: its server's address or its version."""
+        return (self._models.get(model) or self._model(model))[0]
 
-    def held(self, request: Request) -> Completion | None:
-        """The stored answer, uncounted; None where a run would have to ask."""
-        return self._desk.look(self.key(request))
+    def cached(self, request: Request) -> Completion | None:
+        """The cached answer or None; the ledger does not count it."""
+        return self._state.cached(self.key(request))
 
     def complete(self, request: Request) -> Completion:
         """The answer to one request."""
-        key = self.key(request)
-        found = self._desk.look(key)
-        if found is None:
-            return self._ask({key: self._open(key, request, 0)}, 1)[0]
-        self.ledger.hit(request, found)
-        return found
+        return self.complete_many([request])[0]
 
     def ask_again(self, request: Request) -> Completion:
-        """A fresh answer to one request, which replaces what is stored."""
-        again = copy.copy(self)
-        again._desk = replace(self._desk, refresh=True, refreshed=set())  # noqa: SLF001  its own kind
-        return again.complete(request)
+        """A new answer to one request, which replaces the cached one."""
+        refreshing = copy(self)
+        refreshing._state = replace(self._state, refresh=True, refreshed=set())  # noqa: SLF001  a Client
+        return refreshing.complete(request)
 
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
-        """The answers to many, in their order. A request that fails has a `fault` and stops no other.
+        """The answers to the requests, in their order. A request that fails has a `fault`; the rest go on.
 
-        What ends the run is raised: a key that is refused, a budget that is reached, a disk that is full.
-        Answers that arrived are kept, so running the same again asks only for what is missing.
+        A refused key, a reached budget and a full disk end the run: they are raised. Answers that arrived
+        are cached, so running the same again asks only for the missing ones.
         """
         answers: dict[int, Completion] = {}
-        asks: dict[str, Ask] = {}
-        for place, request in enumerate(requests):
-            key = self.key(request)
-            if found := self._desk.look(key):
-                answers[place] = found
-                self.ledger.hit(request, found)
-            elif key in asks:
-                asks[key].places.append(place)
+        calls = self._look_up(dict(enumerate(requests)), answers)
+        if calls and self._probe(calls.values()):
+            open_requests = {i: requests[i] for call in calls.values() for i in call.indices}
+            calls = self._look_up(open_requests, answers)
+        if calls:
+            answers |= self._make(calls, len(requests))
+        return [answers[index] for index in range(len(requests))]
+
+    def _look_up(
+        self, requests: Mapping[int, Request], answers: dict[int, Completion]
+    ) -> dict[str, PendingCall]:
+        """Add the cached answers to `answers`; returns the calls for the other requests, by key."""
+        calls: dict[str, PendingCall] = {}
+        for index, given in requests.items():
+            request = self.fit(given)
+            key = request_key(request, self.endpoint(request.model))
+            if cached := self._state.cached(key):
+                answers[index] = cached
+                self.ledger.hit(request, cached)
+            elif key in calls:
+                calls[key].indices.append(index)
             else:
-                asks[key] = self._open(key, request, place)
-        if asks:
-            answers |= self._ask(asks, len(requests))
-        return [answers[place] for place in range(len(requests))]
+                calls[key] = PendingCall(key, request, *self._models[request.model], [index])
+        return calls
+
+    def _probe(self, calls: Iterable[PendingCall]) -> bool:
+        """Whether LiteLLM refuses parameters of these calls, which are then left out of their requests.
+
+        LiteLLM is imported before any call's time begins, as that takes seconds.
+        """
+        for call in calls:
+            provider.check(call.request)
+        remote = [call for call in calls if not provider.is_ours(call.request.model)]
+        if not remote or self._state.send is not provider.send:
+            return False
+        provider.load()
+        probe = self._state.parameters.probe
+        learned = [probe(call.request, call.endpoint, call.url) for call in remote]
+        return any(learned)
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Meanwhile nothing is sent: runs of other threads keep what comes back in a moment, and end."""
-        self._desk.stopped.set()
+        """While the block runs, nothing is sent: runs of other threads store what still arrives, and end."""
+        self._state.stopped.set()
         yield
-        self._desk.stopped.clear()  # not after a second Ctrl-C: their threads may still be there
+        self._state.stopped.clear()  # skipped after a second Ctrl-C, when those threads may still run
 
     def _model(self, model: str) -> tuple[str, str, Limiter]:
-        """A model's endpoint, as it stands in keys, its address, and the limiter of both."""
+        """The model's endpoint as it stands in keys, its address, and its limiter."""
         given = self._api_base if isinstance(self._api_base, str) else self._api_base.get(model, "")
         url = provider.address(model, given)
         with self._lock:
@@ -130,27 +159,20 @@ class Client:
                 model, (provider.endpoint(model, url), url, Limiter(most=self.at_once))
             )
 
-    def _open(self, key: str, request: Request, place: int) -> Ask:
-        return Ask(key, request, *self._models[request.model], [place])
-
-    def _ask(self, asks: dict[str, Ask], total: int) -> dict[int, Completion]:
-        for ask in asks.values():
-            provider.check(ask.request)
+    def _make(self, calls: dict[str, PendingCall], total: int) -> dict[int, Completion]:
         if self.offline:
-            first = next(iter(asks.values()))
+            first = next(iter(calls.values()))
             raise CacheMissError(
-                f"offline, and {len(asks):,} of {total:,} requests have no answer in "
+                f"offline, and {len(calls):,} of {total:,} requests have no answer in "
                 f"{self.store.path}; the first: prompt {first.request.prompt!r}, question "
                 f"{first.request.question!r}, {first.key}"
             )
-        if self._desk.send is provider.send:
-            provider.load()  # before any clock runs
-        run = Run(self._desk, asks)
+        runner = CallRunner(self._state, calls)
         try:
-            return run.finish()
+            return runner.finish()
         except (ProviderError, BudgetError, StoreError) as error:
-            missing = sum(len(ask.places) for ask in run.open.values())
+            missing = sum(len(call.indices) for call in runner.open.values())
             raise type(error)(
-                f"{error}. {total - missing:,} of {total:,} answers are here and kept: "
-                "put this right and run the same again, and only the others are asked for"
+                f"{error}. {total - missing:,} of {total:,} answers are cached: "
+                "put this right and run the same again to ask for the others"
             ) from error

@@ -1,8 +1,8 @@
-"""What a run would ask, cost and take, before it is run: what is held is known, the rest is estimated.
+"""Say before a run how many calls it makes, what they cost and how long they take.
 
-Tokens, answers' lengths and seconds are taken from calls of the same prompt and model in the lab book, else
-of the same model; else from rules of thumb, with a wide range. A call whose prompt depends on an earlier
-reply cannot be written down yet: whoever plans it gives an `Estimate`, and the result says so.
+The numbers of requests and cached answers are exact. Tokens and seconds are estimated from cached calls of
+the same prompt and model, else of the same model, else from wide rules of thumb. The prompt of a call that
+depends on an earlier reply is not known yet: the planner of such calls gives an `Estimate` of them.
 """
 
 from collections.abc import Iterable
@@ -13,21 +13,22 @@ import orjson
 
 from workbench.errors import BadInputError, naming
 from workbench.llm.budget import UNLIMITED, cost, dollars
+from workbench.llm.calls.limits import START
 from workbench.llm.client import Client
-from workbench.llm.limits import START
 from workbench.llm.transfer import Select, calls
 from workbench.store import Store
 from workbench.types import Request, Usage
 
 Range = tuple[float, float]
-TOKENS = (1 / 5, 1 / 3)  # for a character, where nothing was measured
-OUTPUT = (20, 1000)
-SECONDS = (1.0, 20.0)
+# Rules of thumb for a model without cached calls.
+TOKENS = (1 / 5, 1 / 3)  # per character of input
+OUTPUT = (20, 1000)  # tokens per answer
+SECONDS = (1.0, 20.0)  # per call
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Calls that cannot be written down yet: how many of them, and tokens in for each."""
+    """Calls whose prompts depend on earlier replies: their number, and the tokens of input of each."""
 
     prompt: str
     model: str
@@ -37,10 +38,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Counts are exact for requests; `expected` calls, tokens, dollars and seconds are estimates."""
+    """`requests`, `cached` and `new` (calls to make) are exact counts; the rest are estimates.
+
+    `expected` is the number of calls given as `Estimate`s. A `Range` is a low and a high estimate.
+    `unpriced` counts calls of unknown price, which `dollars` leaves out.
+    """
 
     requests: int
-    held: int
+    cached: int
     new: int
     expected: int
     input_tokens: Range
@@ -51,12 +56,11 @@ class Preview:
     def __str__(self) -> str:
         """The preview in a few lines."""
         low, high = self.dollars
-        held = _many(self.held, "answer")
         tokens = " to ".join(f"{end:,.0f}" for end in self.input_tokens)
         money = f"{dollars(low)} to {dollars(high, self.unpriced)}"
         time = " to ".join(_duration(end) for end in self.seconds)
         lines = [
-            f"{_many(self.requests, 'request')}: {held} held, {_many(self.new, 'call')} to make",
+            f"{_count(self.requests, 'request')}: {self.cached:,} cached, {_count(self.new, 'call')} to make",
             f"estimated: {tokens} tokens in, {money}, {time}",
         ]
         if self.expected:
@@ -69,44 +73,44 @@ class Preview:
 def preview(
     client: Client, requests: Iterable[Request], estimates: Iterable[Estimate] = ()
 ) -> Preview:
-    """What `client.complete_many(requests)` would do, and the calls that are estimated to follow."""
+    """Preview `client.complete_many(requests)` and the calls that are estimated to follow it."""
     keys: set[str] = set()
-    total = held = 0
-    lots: list[_Lot] = []
+    total = cached = 0
+    groups: list[_Group] = []
     for request in requests:
         total += 1
         key = client.key(request)
-        if key in keys or client.held(request):
-            held += 1
+        if key in keys or client.cached(request):
+            cached += 1
             continue
         keys.add(key)
         characters = sum(len(str(message.get("content"))) for message in request.messages)
         limit = request.parameters.get("max_tokens") or UNLIMITED
-        lots.append(_Lot(request.prompt, request.model, 1, characters, None, limit))
-    expected = [_Lot(e.prompt, e.model, e.calls, 0, e.input_tokens) for e in estimates]
-    known: dict[tuple[str, str], _Experience] = {}
+        groups.append(_Group(request.prompt, request.model, 1, characters, None, limit))
+    expected = [_Group(e.prompt, e.model, e.calls, 0, e.input_tokens) for e in estimates]
+    rates: dict[tuple[str, str], _Rates] = {}
     tokens = money = seconds = (0.0, 0.0)
     unpriced = 0
-    for lot in [*lots, *expected]:
-        pair = (lot.prompt, lot.model)
-        if pair not in known:
-            known[pair] = _experience(client.store, *pair)
-        size, output = lot.size(known[pair])
+    for group in [*groups, *expected]:
+        pair = (group.prompt, group.model)
+        if pair not in rates:
+            rates[pair] = _measured(client.store, *pair)
+        size, output = group.size(rates[pair])
         costs = [
-            cost(lot.model, Usage(round(read), round(written)))
+            cost(group.model, Usage(round(read), round(written)))
             for read, written in zip(size, output, strict=True)
         ]
-        tokens = _add(tokens, size, lot.calls)
-        seconds = _add(seconds, known[pair].seconds, lot.calls)
+        tokens = _add(tokens, size, group.calls)
+        seconds = _add(seconds, rates[pair].seconds, group.calls)
         if costs[0] is None or costs[1] is None:
-            unpriced += lot.calls
+            unpriced += group.calls
         else:
-            money = _add(money, (costs[0], costs[1]), lot.calls)
+            money = _add(money, (costs[0], costs[1]), group.calls)
     return Preview(
         requests=total,
-        held=held,
+        cached=cached,
         new=len(keys),
-        expected=sum(lot.calls for lot in expected),
+        expected=sum(group.calls for group in expected),
         input_tokens=tokens,
         dollars=money,
         unpriced=unpriced,
@@ -115,7 +119,7 @@ def preview(
 
 
 def preview_file(client: Client, path: Path) -> Preview:
-    """The preview of a file of JSON lines: calls as they will be sent, and estimates."""
+    """Preview a file of JSON lines, each a call as it will be sent or an estimate."""
     requests: list[Request] = []
     estimates: list[Estimate] = []
     with naming(path):
@@ -136,35 +140,35 @@ def preview_file(client: Client, path: Path) -> Preview:
 
 
 @dataclass(frozen=True, slots=True)
-class _Experience:
-    tokens: Range  # for a character of the messages
-    output: Range  # for a call
-    seconds: Range  # for a call
+class _Rates:
+    tokens: Range  # of input per character of the messages
+    output: Range  # tokens per call
+    seconds: Range  # per call
 
 
 @dataclass(frozen=True, slots=True)
-class _Lot:
-    """Calls of one kind."""
+class _Group:
+    """Equal calls, `characters` long; an estimate gives their `tokens` instead."""
 
     prompt: str
     model: str
     calls: int
     characters: int
-    tokens: int | None = None  # where somebody estimated them
+    tokens: int | None = None
     limit: int = UNLIMITED
 
-    def size(self, known: _Experience) -> tuple[Range, Range]:
-        """Tokens in and out of one call."""
-        low, high = known.tokens
+    def size(self, rates: _Rates) -> tuple[Range, Range]:
+        """The tokens of input and of output of one call."""
+        low, high = rates.tokens
         size = (self.characters * low, self.characters * high)
         if self.tokens is not None:
             size = (self.tokens * 0.7, self.tokens * 1.3)
-        return size, (min(known.output[0], self.limit), min(known.output[1], self.limit))
+        return size, (min(rates.output[0], self.limit), min(rates.output[1], self.limit))
 
 
-def _experience(store: Store, prompt: str, model: str) -> _Experience:
+def _measured(store: Store, prompt: str, model: str) -> _Rates:
     for select in (Select(prompt=prompt, model=model), Select(model=model)):
-        known = [
+        measured = [
             (
                 call.usage.input / max(1, sum(len(str(m.get("content"))) for m in call.messages)),
                 call.usage.output,
@@ -173,24 +177,23 @@ def _experience(store: Store, prompt: str, model: str) -> _Experience:
             for call, _ in zip(calls(store, select), range(200), strict=False)
             if call.usage.input
         ]
-        if len(known) >= 5:
-            rates, outputs, seconds = (_middle(values) for values in zip(*known, strict=True))
-            return _Experience(rates, outputs, seconds)
-    return _Experience(TOKENS, OUTPUT, SECONDS)
+        if len(measured) >= 5:
+            return _Rates(*(_middle(values) for values in zip(*measured, strict=True)))
+    return _Rates(TOKENS, OUTPUT, SECONDS)
 
 
 def _middle(values: Iterable[float]) -> Range:
-    """Between a tenth from below and a tenth from above."""
+    """The first and the last value after a tenth is cut off at either end."""
     ordered = sorted(values)
     cut = len(ordered) // 10
     return ordered[cut], ordered[-1 - cut]
 
 
-def _add(total: Range, each: Range, number: int) -> Range:
-    return total[0] + each[0] * number, total[1] + each[1] * number
+def _add(total: Range, single: Range, number: int) -> Range:
+    return total[0] + single[0] * number, total[1] + single[1] * number
 
 
-def _many(number: int, word: str) -> str:
+def _count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 

@@ -1,4 +1,4 @@
-"""A model that says what it is told to: for tests of whatever asks models."""
+"""A model with prepared replies, for tests."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -8,10 +8,10 @@ from workbench.types import Request
 
 
 class Scripted:
-    """Gives its replies in turn and keeps what it was asked: `Client(store, send=Scripted(["SELECT 1"]))`.
+    """Gives its `replies` in turn: `Client(store, send=Scripted(["SELECT 1"]))`.
 
-    A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. With `otherwise`,
-    that text follows when all are given; without, being asked once more is an error of the test.
+    A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. After the last one,
+    every reply is `otherwise`; without it, a further request fails the test. `history` has the requests.
     """
 
     def __init__(
@@ -22,7 +22,7 @@ class Scripted:
         self.history: list[Request] = []
 
     def __call__(self, request: Request, key: str, url: str, seconds: float) -> Reply:
-        """The next reply, as `provider.send` would give it."""
+        """The next reply, in the form of `provider.send`."""
         del key, url, seconds
         self.history.append(request)
         reply = self.replies.popleft() if self.replies else self.otherwise

@@ -1,8 +1,8 @@
-"""The cache as a whole: counted, exported, imported, merged, pruned, checked.
+"""Work on all cached calls: count, export, import, merge, prune and check them.
 
-An export is JSON lines, one call each with its request in full, in the order of their keys: equal caches
-give equal files. It is also the frozen bundle with which somebody else replays a run offline. Since a row's
-key is made of its request, merging cannot conflict: where both hold a reply to the same request, ours stays.
+An export is JSON lines, one call each with its full request, in the order of keys: equal caches give equal
+files. With it, others can replay a run offline. A key is a hash of the request, so merges cannot conflict:
+if both caches have a reply to the same request, ours stays.
 """
 
 import os
@@ -25,16 +25,16 @@ from workbench.types import Request, Usage
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Which calls are meant; what is left empty chooses all."""
+    """Chooses calls; an empty field chooses all. `before` is in seconds since 1970."""
 
     prompt: str = ""
     model: str = ""
     finish_reason: str = ""
-    before: float | None = None  # made before this time, in seconds since 1970
+    before: float | None = None
     keys: Collection[str] | None = None
 
     def where(self) -> tuple[str, list[Any]]:
-        """As a condition of SQL, and the values in it."""
+        """The choice as an SQL condition and its parameters."""
         terms = ["1"]
         values: list[Any] = []
         for name in ("prompt", "model", "finish_reason"):
@@ -54,7 +54,7 @@ ALL = Select()
 
 
 def calls(store: Store, select: Select = ALL) -> Iterator[Call]:
-    """The calls with their requests in full, in the order of their keys."""
+    """The chosen calls with their full requests, in the order of keys."""
     where, values = select.where()
     last = ""
     query = f"SELECT {COLUMNS} FROM calls WHERE {where} AND key > ? ORDER BY key LIMIT 500"
@@ -79,7 +79,7 @@ def calls(store: Store, select: Select = ALL) -> Iterator[Call]:
 
 
 def stats(store: Store) -> list[dict[str, Any]]:
-    """One record for each prompt and model: calls, tokens, dollars, how many are flagged or unpriced."""
+    """A record for each prompt and model: calls, tokens, dollars, and numbers of flagged and unpriced calls."""
     names = (
         "prompt", "model", "calls", "input_tokens", "output_tokens", "cost", "unpriced", "cut_off", "filtered",
     )  # fmt: skip
@@ -94,12 +94,12 @@ def stats(store: Store) -> list[dict[str, Any]]:
 
 
 def export(store: Store, path: Path, select: Select = ALL) -> int:
-    """Write the calls to a file of JSON lines, which is there whole or not at all; returns how many."""
+    """Write the calls to a file of JSON lines, whole or not at all; returns their number."""
     number = 0
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
     try:
         with unfinished.open("wb") as file:
-            for number, call in enumerate(calls(store, select), 1):  # noqa: B007  it is the answer
+            for number, call in enumerate(calls(store, select), 1):  # noqa: B007  returned below
                 file.write(canonical(call) + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -110,27 +110,29 @@ def export(store: Store, path: Path, select: Select = ALL) -> int:
 
 
 def load(store: Store, path: Path) -> tuple[int, int]:
-    """Take in an exported file, all of it or nothing; returns how many calls are new, and how many not."""
+    """Import an exported file, all of it or nothing; returns the numbers of new and of known calls."""
     new = known = 0
-    with path.open("rb") as file, store.write() as book:
+    with path.open("rb") as file, store.write() as connection:
         for number, line in enumerate(file, 1):
             call = _parse(line, f"{path}, line {number}")
-            if insert(book, call):
+            if insert(connection, call):
                 new += 1
             else:
                 known += 1
     return new, known
 
 
-def _parse(line: bytes, place: str) -> Call:
+def _parse(line: bytes, position: str) -> Call:
     try:
         fields = orjson.loads(line)
         call = Call(**{**fields, "usage": Usage(**fields["usage"])})
     except (ValueError, TypeError, KeyError) as error:
-        raise BadInputError(f"{place}: no exported call ({error}); nothing was imported") from error
+        raise BadInputError(
+            f"{position}: not an exported call ({error}); nothing was imported"
+        ) from error
     if _key(call) != call.key:
         raise BadInputError(
-            f"{place}: the request was changed, its key does not fit; nothing was imported"
+            f"{position}: its request was changed, so its key is wrong; nothing was imported"
         )
     return call
 
@@ -142,7 +144,7 @@ def _key(call: Call) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a merge did: rows that were new, rows that were here, and of those the calls that differ."""
+    """The numbers of new rows, of known rows, and of known calls whose reply differs from ours."""
 
     new: int
     known: int
@@ -150,22 +152,22 @@ class Merged:
 
 
 def merge(store: Store, other: Path) -> Merged:
-    """Take in another lab book's calls and executions. It may be in use, and is not changed."""
+    """Copy another cache file's calls and executions into this one. The other may be in use."""
     if not other.is_file():
-        raise BadInputError(f"{other} is no file: name the lab book to merge")
+        raise BadInputError(f"{other} is not a file: name the cache file to merge")
     new = known = different = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.sqlite"
         _copy(other, copy)
-        with Store(copy) as book, store.write() as ours:
-            for key, text in book.read("SELECT key, text FROM calls"):
-                found = ours.execute("SELECT text FROM calls WHERE key = ?", (key,)).fetchone()
-                different += found is not None and found[0] != text
-            for table in ("texts", "calls", "executions"):
-                for row in book.read(f"SELECT * FROM {table}"):
+        with Store(copy) as theirs, store.write() as ours:
+            for key, text in theirs.read("SELECT key, text FROM calls"):
+                row = ours.execute("SELECT text FROM calls WHERE key = ?", (key,)).fetchone()
+                different += row is not None and row[0] != text
+            for table in ("texts", "calls", "executions", "refused_parameters"):
+                for row in theirs.read(f"SELECT * FROM {table}"):
                     marks = ", ".join("?" * len(row))
                     added = ours.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", row)
-                    if table != "texts":
+                    if table in {"calls", "executions"}:
                         new += added.rowcount
                         known += 1 - added.rowcount
     return Merged(new, known, different)
@@ -180,11 +182,14 @@ def _copy(other: Path, copy: Path) -> None:
         ):
             source.backup(to)
     except sqlite3.Error as error:
-        raise StoreError(f"lab book {other} cannot be read: {error}") from error
+        raise StoreError(f"cache file {other} cannot be read: {error}") from error
 
 
 def prune(store: Store, select: Select, *, dry: bool = False) -> int:
-    """Delete calls, and the parts of messages that none uses any more; returns how many calls."""
+    """Delete calls, and parts of messages that no call uses any more; returns the number of calls.
+
+    `dry` only counts them.
+    """
     where, values = select.where()
     if where == "1":
         raise BadInputError(
@@ -192,11 +197,12 @@ def prune(store: Store, select: Select, *, dry: bool = False) -> int:
         )
     number: int = store.read(f"SELECT count(*) FROM calls WHERE {where}", values)[0][0]
     if number and not dry:
-        with store.write() as book:
-            book.execute(f"DELETE FROM calls WHERE {where}", values)
-            book.execute("DELETE FROM selections")  # made of calls: again, from those that stay
-            book.execute("DELETE FROM attempts")
-            book.execute(
+        with store.write() as connection:
+            connection.execute(f"DELETE FROM calls WHERE {where}", values)
+            # Results made of deleted calls go too; those of remaining calls are made again for nothing.
+            connection.execute("DELETE FROM selections")
+            connection.execute("DELETE FROM attempts")
+            connection.execute(
                 "DELETE FROM texts WHERE id NOT IN (SELECT part.value FROM calls, "
                 "json_each(calls.messages) AS message, json_each(message.value, '$.content') AS part "
                 "WHERE part.type = 'integer')"
@@ -205,9 +211,9 @@ def prune(store: Store, select: Select, *, dry: bool = False) -> int:
 
 
 def verify(store: Store) -> list[str]:
-    """A line for everything that is wrong: pages, texts that changed, calls whose key does not fit."""
-    wrong = [f"page: {line}" for (line,) in store.read("PRAGMA integrity_check") if line != "ok"]
-    wrong += [
+    """A line for each damaged page, changed text, and call whose key does not match its request."""
+    problems = [f"page: {line}" for (line,) in store.read("PRAGMA integrity_check") if line != "ok"]
+    problems += [
         f"text {number} was changed"
         for number, text in store.read("SELECT id, text FROM texts")
         if text_id(text) != number
@@ -216,9 +222,9 @@ def verify(store: Store) -> list[str]:
         try:
             (call,) = calls(store, Select(keys=(key,)))
             if _key(call) != key:
-                wrong.append(f"{key}: its request was changed")
+                problems.append(f"{key}: its request was changed")
         except KeyError:
-            wrong.append(f"{key}: a part of its request is missing")
+            problems.append(f"{key}: a part of its request is missing")
         except ValueError:
-            wrong.append(f"{key}: its request or reply is no JSON")
-    return wrong
+            problems.append(f"{key}: its request or reply is not JSON")
+    return problems

@@ -1,1 +1,1 @@
-"""What the models are told: one Markdown file a call, and the strict renderer. README.md says how to edit."""
+"""The prompts, one Markdown file for each kind of call, and their strict renderer. README.md says how to edit."""

@@ -1,7 +1,7 @@
-"""Prompts by name. One Markdown file a call, `VERB/METHOD.md`, split into roles before any data is seen.
+"""Loads and renders prompts. Each kind of model call has one Markdown file, `VERB/METHOD.md`.
 
-A source is a comment, a line `# System` and what follows, a line `# User` and what follows. The user's
-part is made of sections that open with `## Title`; see README.md beside this file.
+A file holds a comment, a line `# System` with the system message, and a line `# User` with the user message, whose
+sections open with `## Title`. It is split into these roles before any data is inserted. See README.md.
 """
 
 import re
@@ -24,7 +24,12 @@ _SECTION = re.compile(r"^## (.*)\n?", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt as it was read. The fingerprint is of its source: an edit makes another."""
+    """A parsed prompt.
+
+    name: VERB/METHOD.
+    fingerprint: a hash of the source, which changes with every edit.
+    variables: the names of the data that the prompt takes.
+    """
 
     name: str
     path: Path
@@ -33,12 +38,12 @@ class Prompt:
     _template: "Template" = field(repr=False, compare=False)
 
     def messages(self, **data: Any) -> tuple[Message, ...]:
-        """The system's and the user's message; data must be exactly the prompt's variables."""
+        """The system and the user message. The data must be exactly the prompt's variables."""
         system, user = self._rendered(data)
         return ({"role": "system", "content": system}, {"role": "user", "content": user})
 
     def sections(self, **data: Any) -> tuple[tuple[str, str], ...]:
-        """The rendered text as pairs of title and text, the system's part first, for whoever counts."""
+        """The rendered sections as pairs of title and text, the system message first."""
         system, user = self._rendered(data)
         return (("System", system), *split_sections(user))
 
@@ -55,13 +60,13 @@ class Prompt:
 
 
 def load(name: str, folder: Path | None = None) -> Prompt:
-    """The prompt of that name: from the user's own folder where it has one, else ours.
+    """The prompt of that name, from `folder` if it has one, else from this package.
 
-    One that replaces ours is given the data that ours is given, and need not use all of it.
+    A prompt that replaces one of the package is given the same data, and need not use all of it.
     """
     if folder is not None and not folder.is_dir():
         raise BadInputError(
-            f"{folder} is no folder; a folder of prompts holds VERB/METHOD.md files"
+            f"{folder} is not a folder; a folder of prompts holds VERB/METHOD.md files"
         )
     found = [base / f"{name}.md" for base in (folder, _OURS) if base is not None]
     found = [path for path in found if path.is_file()] if _NAME.fullmatch(name) else []
@@ -73,7 +78,7 @@ def load(name: str, folder: Path | None = None) -> Prompt:
 
 
 def names(folder: Path | None = None) -> tuple[str, ...]:
-    """The names of all prompts, a user's among them."""
+    """The names of all prompts, those of the folder included."""
     files = {
         path.relative_to(base).with_suffix("").as_posix()
         for base in (folder, _OURS)
@@ -84,19 +89,19 @@ def names(folder: Path | None = None) -> tuple[str, ...]:
 
 
 def split_sections(text: str) -> tuple[tuple[str, str], ...]:
-    """A rendered user's part as pairs of title and text. What stands before the first has no title."""
+    """The sections of a rendered user message as pairs of title and text; text before the first has title ""."""
     before, *rest = _SECTION.split(text)
     pairs = zip(rest[::2], rest[1::2], strict=True)
-    found = tuple((title.strip(), body.strip("\n")) for title, body in pairs)
-    return (("", before.strip("\n")), *found) if before.strip() else found
+    sections = tuple((title.strip(), body.strip("\n")) for title, body in pairs)
+    return (("", before.strip("\n")), *sections) if before.strip() else sections
 
 
 def _read(name: str, path: Path, variables: tuple[str, ...] | None = None) -> Prompt:
     try:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise BadInputError(f"{path} cannot be read: {said}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise BadInputError(f"{path} cannot be read: {reason}") from None
     return _parsed(name, path, source, variables)
 
 

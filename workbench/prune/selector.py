@@ -1,28 +1,32 @@
-"""MAC-SQL's Selector (section 3.2, appendix A.1): for each table keep all, drop all, or its top columns.
+"""MAC-SQL's Selector (section 3.2, appendix A.1): the model keeps or drops each table, or lists its top columns.
 
-Only databases that need it are simplified: those with more than `most_columns` columns, or more than
-`mean_columns` a table. A table of up to `whole` columns that is not dropped stays whole, whatever the
-reply lists, as does one that it forgets; and at least `least_tables` tables stay: of those dropped, the
-ones that are joined to what stays come back first. A reply that decides nothing, or drops everything,
-cuts nothing.
+Only large databases are simplified: those with more than `most_columns` columns, or with more than
+`mean_columns` columns a table. A kept table of up to `whole` columns stays whole, whatever the reply lists, and so
+does a table that the reply forgets. At least `least_tables` tables stay: dropped tables come back, those joined
+to a kept table first. A reply that decides about no table, or drops all, leaves the schema unchanged.
+
+The thresholds are those of the published code.
 """
 
-import re
 from dataclasses import dataclass
-from typing import Any
 
-from workbench.db.context_text import context_data
-from workbench.db.schema_text import mac_sql_text
+from workbench.db.text.schema_text import mac_sql_text
 from workbench.errors import at_least
 from workbench.lab import Lab
-from workbench.llm.replies import read_list, read_member, read_object
-from workbench.prune.kept import Names, Pair, columns_of, keep, texts_of
+from workbench.prune.column_selection import ColumnName, columns_by_table, keep
+from workbench.replies.names import Decision, read_decisions
 from workbench.types import Context, Schema, Table
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """The first agent of MAC-SQL, with the thresholds of its published code."""
+    """The first agent of MAC-SQL.
+
+    mean_columns, most_columns: a database is simplified if it exceeds either.
+    whole: tables of up to this many columns are kept or dropped as a whole.
+    top: how many columns of a larger table stay.
+    least_tables: how many tables stay at least.
+    """
 
     model: str
     temperature: float = 0.1
@@ -45,25 +49,19 @@ class Selector:
         schema = context.schema
         if not self.needed(schema):
             return context
-        answer = lab.client.complete(
-            lab.request(
-                "prune/mac_selector",
-                self.model,
-                context.question,
-                {"temperature": self.temperature},
-                **context_data(context, mac_sql_text),
-            )
-        )
-        said = decisions(schema, answer.text)
+        reply = lab.ask(self, "prune/mac_selector", context, schema_text=mac_sql_text)
+        decided = read_decisions(reply.text, columns_by_table(schema))
         kept = {
-            t.name: c for t in schema.tables if (c := self._kept(t, said.get(t.name, "keep all")))
+            table.name: columns
+            for table in schema.tables
+            if (columns := self._kept(table, decided.get(table.name, "keep_all")))
         }
         if not kept:
             return context
         dropped = [table for table in schema.tables if table.name not in kept]
         dropped.sort(key=lambda table: not _joined(schema, table, set(kept)))
         for table in dropped[: max(0, self.least_tables - len(kept))]:
-            kept[table.name] = self._kept(table, "keep all")
+            kept[table.name] = self._kept(table, "keep_all")
         return keep(context, [pair for pairs in kept.values() for pair in pairs])
 
     def needed(self, schema: Schema) -> bool:
@@ -71,40 +69,19 @@ class Selector:
         columns = len(schema.columns())
         return columns > self.most_columns or columns > self.mean_columns * len(schema.tables)
 
-    def _kept(self, table: Table, decision: Any) -> list[Pair]:
+    def _kept(self, table: Table, decision: Decision) -> list[ColumnName]:
         """The columns of a table that stay."""
-        words = set(map(_squeezed, texts_of(decision))) - {_squeezed(c.name) for c in table.columns}
-        keeps = words & {"keepall", "keep"}
-        if not decision or (words & {"dropall", "drop"} and not keeps):
+        columns = [(table.name, column.name) for column in table.columns]
+        if not decision or decision == "drop_all":
             return []
-        every = [(table.name, column.name) for column in table.columns]
-        if keeps or len(every) <= self.whole:
-            return every
-        told = columns_of(table, decision)
-        return told if len(told) == len(every) else told[: self.top]
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"[\W_]", "", text).lower()
-
-
-def decisions(schema: Schema, reply: str) -> dict[str, Any]:
-    """What a reply decides for each table that it names: its object, one in it, a list of objects, or lines."""
-    names = Names(schema)
-    whole = read_object(reply)
-    for told in (whole, *(value for value in whole.values() if isinstance(value, dict))):
-        known = {t.name: value for key, value in told.items() if (t := names.table(key))}
-        if known:
-            return known
-    rows = [names.row(item) for item in read_list(reply) if isinstance(item, dict)]
-    if listed := {row[0].name: row[1] for row in rows if row}:
-        return listed
-    lines = {t.name: read_member(reply, t.name) for t in schema.tables}
-    return {name: value for name, value in lines.items() if value is not None}
+        if decision == "keep_all" or len(columns) <= self.whole:
+            return columns
+        listed = [(table.name, column) for column in decision]
+        return listed if len(listed) == len(columns) else listed[: self.top]
 
 
 def _joined(schema: Schema, table: Table, names: set[str]) -> bool:
-    """Whether a foreign key links the table and one of these."""
+    """Whether a foreign key links the table to one of the named tables."""
     return any(key.ref_table in names for key in table.foreign_keys) or any(
         key.ref_table == table.name
         for other in schema.tables

@@ -1,7 +1,7 @@
-"""Our numbers beside the paper's, each saying what they are of.
+"""Tables of our numbers, alone or beside the paper's, each with a caption that says what was measured.
 
-A table keeps two things apart: its frame, with every number in full and the runs behind each row, goes to
-the CSV; what a reader sees is rounded, has each interval with its number, and leaves the runs out.
+The frame of a table has every number in full and the runs behind each row; it is written as the CSV. The
+displayed table is rounded, shows each interval beside its number, and leaves the runs out.
 """
 
 import re
@@ -12,39 +12,40 @@ from typing import Any
 import pandas as pd
 
 from workbench.errors import BadInputError
-from workbench.report.palette import shown
-from workbench.report.published import Published
-from workbench.report.rendering import bounds_of, html_table, markdown_table
-from workbench.report.stamp import Stamp, said
+from workbench.report.drawing.palette import shown
+from workbench.report.drawing.rendering import bounds_of, html_table, markdown_table
+from workbench.report.papers import Published
+from workbench.report.stamp import Stamp, measured
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class ResultTable:
     """A frame with a title and lines that explain it.
 
     The first column labels the rows. Columns `X low` and `X high` (or `low` and `high`) right after a
-    column X are its interval. `heads` gives a column a common head with its neighbours and a name below.
+    column X are its interval.
     """
 
     title: str
     caption: tuple[str, ...]
     frame: pd.DataFrame
     heads: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """For a column the head that it shares with its neighbours, and the name below it."""
 
     def to_html(self) -> str:
-        """A piece of HTML that needs nothing else."""
+        """HTML with its own style."""
         return html_table(self.title, self.caption, self.frame, self.heads)
 
     def to_markdown(self) -> str:
-        """The same for a page that is Markdown."""
+        """Markdown as GitHub renders it."""
         return markdown_table(self.title, self.caption, self.frame, self.heads)
 
     _repr_html_ = to_html
 
 
-def alone(ours: pd.DataFrame, stamp: Stamp, title: str, note: str = "") -> Table:
-    """Numbers of ours that no paper has."""
-    return Table(title, tuple(filter(None, (_here(ours, stamp.of(ours)), note))), ours)
+def alone(ours: pd.DataFrame, stamp: Stamp, title: str, note: str = "") -> ResultTable:
+    """A table of our numbers alone."""
+    return ResultTable(title, tuple(filter(None, (_here(ours, stamp.of(ours)), note))), ours)
 
 
 def beside(
@@ -56,18 +57,18 @@ def beside(
     columns: Mapping[str, str | tuple[str, ...]] | None = None,
     title: str = "",
     note: str = "",
-) -> Table:
-    """Our rows and then those that only the paper has, joined where their labels say the same.
+) -> ResultTable:
+    """Our rows beside the paper's rows of the same label, then the rows that only the paper has.
 
-    `columns` says which of the paper's columns stand beside which of ours; without it, those of the same
-    name. All of our columns stay. Labels are compared by their words: as `shown`, in any case, `_` for a
-    space. Where the paper's rows are of several models, each one's stands with it.
+    `columns` names the paper's columns to show beside each of ours; by default those of the same name. All
+    of our columns stay. Labels are compared by their words, in any case. If the paper's rows are of several
+    models, a column names them.
     """
     stamp = stamp.of(ours)
     pairs = _pairs(ours, published, label, columns)
     theirs = published.frame().convert_dtypes()
-    ours_at = _places(ours[label], "our rows")
-    theirs_at = _places(theirs["label"], f"{published.paper}, {published.source}")
+    ours_at = _rows_by_label(ours[label], "our rows")
+    theirs_at = _rows_by_label(theirs["label"], f"{published.paper}, {published.source}")
     keys = list(ours_at | theirs_at)
     counts = ours.select_dtypes("integer").columns
     left = ours.astype(dict.fromkeys(counts, "Int64")).reset_index(drop=True)
@@ -96,7 +97,9 @@ def beside(
     if "EX" not in published.metric:
         stamp = replace(stamp, ex="")  # the table is of something else
     caption = (_here(ours, stamp), _there(published), note)
-    return Table(title or published.title, tuple(filter(None, caption)), pd.DataFrame(parts), heads)
+    return ResultTable(
+        title or published.title, tuple(filter(None, caption)), pd.DataFrame(parts), heads
+    )
 
 
 def _pairs(
@@ -105,7 +108,7 @@ def _pairs(
     label: str,
     columns: Mapping[str, str | tuple[str, ...]] | None,
 ) -> dict[str, tuple[str, ...]]:
-    """Our columns with the paper's that stand beside them, once it is sure that all are there."""
+    """The paper's columns to show beside each of ours; an error if one is missing or used twice."""
     names = _names(ours)
     given = columns or {name: name for name in names if name in published.columns}
     pairs = {name: (one,) if isinstance(one, str) else one for name, one in given.items()}
@@ -134,17 +137,17 @@ def _names(frame: pd.DataFrame) -> list[str]:
     return [str(name) for name in frame.columns]
 
 
-def _places(labels: "pd.Series[Any]", whose: str) -> dict[str, int]:
-    """Where each label stands, by the words that it is compared by."""
-    found: dict[str, int] = {}
-    for place, label in enumerate(labels):
+def _rows_by_label(labels: "pd.Series[Any]", whose: str) -> dict[str, int]:
+    """The row of each label, by the words that labels are compared by."""
+    rows: dict[str, int] = {}
+    for index, label in enumerate(labels):
         key = re.sub(r"[\W_]+", " ", shown(label).casefold()).strip()
-        if key in found:
+        if key in rows:
             raise BadInputError(
                 f"{whose} have the label {label!r} twice: a row is found by its label"
             )
-        found[key] = place
-    return found
+        rows[key] = index
+    return rows
 
 
 def _here(ours: pd.DataFrame, stamp: Stamp) -> str:
@@ -155,5 +158,5 @@ def _here(ours: pd.DataFrame, stamp: Stamp) -> str:
 
 def _there(published: Published) -> str:
     what = f"{published.model} on {published.benchmark}" if published.model else published.benchmark
-    told = said(what, published.n, published.metric)
-    return f"{published.paper}, {published.source}: {told}. {published.note}".strip()
+    line = measured(what, published.n, published.metric)
+    return f"{published.paper}, {published.source}: {line}. {published.note}".strip()

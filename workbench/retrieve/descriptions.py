@@ -1,7 +1,7 @@
-"""What the catalog says of columns, found by its likeness to the question: CHESS's retrieve_context.
+"""CHESS's retrieve_context (section 3.1, appendix A.2): the column descriptions most similar to the question.
 
-CHESS (appendix A.2) keeps the descriptions in a vector database. A catalog of thousands of columns fits
-into memory, and what is prepared of it is kept while the process lives.
+Departs from CHESS, which keeps the descriptions in a vector database: a catalog of thousands of columns fits into
+memory, where it is prepared once for each process.
 """
 
 import re
@@ -18,7 +18,7 @@ from workbench.types import Column, DescriptionMatch, Question, Schema
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
-    """The `top` columns whose descriptions are most like the question with its hint, or a keyword."""
+    """Retrieves the `top` descriptions most similar to the question with its hint, and to any keyword."""
 
     top: int = 10
 
@@ -30,7 +30,7 @@ class Descriptions:
         keywords: Sequence[str],
         similarity: Similarity,
     ) -> tuple[DescriptionMatch, ...]:
-        """Best first; equals in the order of the schema. A column without a description is never one."""
+        """The descriptions, best first; equals in the order of the schema."""
         columns, texts, about = _catalog(schema)
         if not texts:
             return ()
@@ -49,7 +49,7 @@ class Descriptions:
 def _catalog(
     schema: Schema,
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]]:
-    """The columns that have descriptions, these, and the texts to compare: with the names beside them."""
+    """The columns with descriptions, the descriptions, and the texts to compare, which include the names."""
     found = [
         ((table.name, column.name), text, f"{_spaced(table.name)} {_spaced(column.name)} {text}")
         for table in schema.tables
@@ -61,7 +61,7 @@ def _catalog(
 
 
 def description(column: Column) -> str:
-    """All that the catalog says of a column."""
+    """A column's description and value description in one text."""
     return "; ".join(filter(None, (column.description.rstrip(". "), column.value_description)))
 
 

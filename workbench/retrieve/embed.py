@@ -1,8 +1,7 @@
-"""How alike texts are in meaning: `Lexical()`, `MiniLM()` or `Embedding(MODEL)`, one in place of another.
+"""Similarity of texts in meaning: `Lexical()` (the default), `MiniLM()` or `Embedding(MODEL)`.
 
-A vector is a model's reply like any other: each text's is in the lab book, paid or computed once, and
-serves every question that meets the text again. It stands there as float32 in base64, the way providers
-send it themselves. `Lexical` needs nothing and is what serves unless another is chosen.
+The three are interchangeable. A text's vector is cached like any other model reply, so that it is paid or computed
+once; it is stored as float32 in base64, as providers send it.
 """
 
 import time
@@ -20,16 +19,15 @@ from workbench.retrieve.lexical import Matrix
 from workbench.retrieve.minilm import encode
 from workbench.types import Request, Usage
 
-_PROMPT = "retrieve/embed"  # what these calls are counted under
-_LENGTH = 2000  # characters of a text that are compared
+_PROMPT = "retrieve/embed"  # the prompt name under which the cache counts these calls
+_LENGTH = 2000  # characters of a text that are embedded
 
 
 class Similarity(Protocol):
-    """How alike each query and each text are: a row for each query, a column for each text, from 0 to 1.
+    """Computes the similarity of each query (row) and each text (column), from 0 to 1; NaN if the model failed.
 
-    NaN where a model gave no answer. `collection` says that the texts are a whole, in which what many of
-    them share may tell little. From `alike` on, two texts count as alike: it differs from one measure to
-    another.
+    alike: the similarity from which two texts count as alike; it differs between measures.
+    collection: the texts form a collection, in which features that many texts share may count less.
     """
 
     @property
@@ -42,7 +40,10 @@ class Similarity(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """Cosine of the vectors of a model that LiteLLM reaches; CHESS takes openai/text-embedding-3-small."""
+    """Cosine similarity by an embedding model of LiteLLM; CHESS uses openai/text-embedding-3-small.
+
+    dimensions: the length of the vectors, for models that let one choose.
+    """
 
     model: str
     dimensions: int | None = None
@@ -53,20 +54,17 @@ class Embedding:
     ) -> Matrix:
         del collection
 
-        def vectors(wanted: Sequence[str]) -> list[Matrix | None]:
+        def vectors(texts: Sequence[str]) -> list[Matrix | None]:
             parameters = {"dimensions": self.dimensions} if self.dimensions else {}
-            requests = [_request(self.model, text, **parameters) for text in wanted]
-            return [
-                None if reply.fault else _vector(reply.text)
-                for reply in lab.client.complete_many(requests)
-            ]
+            replies = lab.ask_many(_request(self.model, text, **parameters) for text in texts)
+            return [None if reply.fault else _vector(reply.text) for reply in replies]
 
         return _cosines(vectors, queries, texts)
 
 
 @dataclass(frozen=True, slots=True)
 class MiniLM:
-    """Cosine of the vectors of all-MiniLM-L6-v2, computed here: the extra `embed`, no key, no network."""
+    """Cosine similarity by all-MiniLM-L6-v2, computed locally; needs the extra `embed`, no key, no network."""
 
     alike: float = 0.5
 
@@ -75,22 +73,22 @@ class MiniLM:
     ) -> Matrix:
         del collection
 
-        def vectors(wanted: Sequence[str]) -> list[Matrix | None]:
-            requests = {text: _request("minilm/all-MiniLM-L6-v2", text) for text in wanted}
-            held = {text: lab.client.held(request) for text, request in requests.items()}
-            found = {text: _vector(reply.text) for text, reply in held.items() if reply}
-            if missing := [text for text in wanted if text not in found]:
+        def vectors(texts: Sequence[str]) -> list[Matrix | None]:
+            requests = {text: _request("minilm/all-MiniLM-L6-v2", text) for text in texts}
+            replies = {text: lab.client.cached(request) for text, request in requests.items()}
+            known = {text: _vector(reply.text) for text, reply in replies.items() if reply}
+            if missing := [text for text in texts if text not in known]:
                 began = time.monotonic()
-                found |= zip(missing, encode(missing), strict=True)
-                each = (time.monotonic() - began) / len(missing)
-                _keep(lab, [(requests[text], found[text]) for text in missing], each)
-            return [found[text] for text in wanted]
+                known |= zip(missing, encode(missing), strict=True)
+                seconds = (time.monotonic() - began) / len(missing)
+                _cache(lab, [(requests[text], known[text]) for text in missing], seconds)
+            return [known[text] for text in texts]
 
         return _cosines(vectors, queries, texts)
 
 
 def _request(model: str, text: str, **parameters: Any) -> Request:
-    """The call for one text's vector, which `provider.send` tells by its parameter."""
+    """The call for one text's vector; `provider.send` recognises it by the parameter EMBEDDING."""
     content = [{"role": "user", "content": text}]
     return Request(_PROMPT, model, content, {EMBEDDING: True, **parameters})
 
@@ -99,13 +97,13 @@ def _vector(text: str) -> Matrix:
     return np.frombuffer(b64decode(text), np.float32)
 
 
-def _keep(lab: Lab, fresh: Sequence[tuple[Request, Matrix]], seconds: float) -> None:
-    """Write computed vectors into the lab book, in one transaction."""
+def _cache(lab: Lab, computed: Sequence[tuple[Request, Matrix]], seconds: float) -> None:
+    """Write computed vectors into the cache, in one transaction."""
     store = lab.client.store
     if store.read_only:
         return
     with store.write() as book:
-        for request, vector in fresh:
+        for request, vector in computed:
             insert(
                 book,
                 Call(
@@ -132,16 +130,16 @@ def _cosines(
     queries: Sequence[str],
     texts: Sequence[str],
 ) -> Matrix:
-    """The similarity of each pair by their vectors, each text's asked for once."""
+    """The cosine similarity of each query and text; equal texts are embedded once."""
     cut = {text: text[:_LENGTH].strip() for text in (*queries, *texts)}
-    wanted = [text for text in dict.fromkeys(cut.values()) if text]
-    found = dict(zip(wanted, vectors(wanted), strict=True))
-    width = max((vector.size for vector in found.values() if vector is not None), default=1)
-    nothing = np.full(width, np.nan, np.float32)
+    distinct = [text for text in dict.fromkeys(cut.values()) if text]
+    by_text = dict(zip(distinct, vectors(distinct), strict=True))
+    width = max((vector.size for vector in by_text.values() if vector is not None), default=1)
+    unknown = np.full(width, np.nan, np.float32)
 
-    def matrix(of: Sequence[str]) -> Matrix:
-        rows = [found.get(cut[text]) for text in of]
-        whole = np.array([nothing if row is None else row for row in rows], np.float32)
+    def matrix(texts: Sequence[str]) -> Matrix:
+        rows = [by_text.get(cut[text]) for text in texts]
+        whole = np.array([unknown if row is None else row for row in rows], np.float32)
         whole = whole.reshape(-1, width)
         unit: Matrix = whole / np.linalg.norm(whole, axis=1, keepdims=True)
         return unit

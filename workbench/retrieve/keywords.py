@@ -1,131 +1,64 @@
-"""The words of a question that are worth looking up: those a model names, and those that name themselves.
+"""Extracts the keywords of a question, which are then looked up in the database.
 
-CHASE-SQL (section 2.2) and CHESS (extract_keywords) ask a model. Models answer in every shape, refuse, and
-now and then forget the one name that matters. So quoted phrases, names, codes and the hint's literals are
-always looked up, and so is every run of content words: a name in lower case is one.
+CHASE-SQL (section 2.2) and CHESS (extract_keywords, figure 7) ask a model. Departs from both by adding keywords
+that need no model, because models refuse at times or forget the one name that matters: quoted phrases, names,
+codes, the hint's literals, and every run of content words, since names may be in lower case.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.lab import Lab
-from workbench.llm.replies import read_list, read_object
+from workbench.replies.keywords import read_keywords
+from workbench.retrieve.index.trigram import search_form
 from workbench.retrieve.lexical import words
-from workbench.retrieve.trigram import fold
 from workbench.types import Question
 
-MOST = 60  # keywords of one reply
-LONGEST = 200  # characters of one
+MOST = 60  # keywords taken from one reply
+LONGEST = 200  # characters of a keyword
 
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """The keywords of a question by one model call. CHESS asks at temperature 0.2."""
+    """Asks a model for the keywords of a question, at CHESS's temperature of 0.2."""
 
     model: str
     temperature: float = 0.2
 
     def __call__(self, lab: Lab, question: Question) -> tuple[str, ...]:
-        """What names itself, what the model adds, and the other content words, in this order."""
-        request = lab.request(
-            "retrieve/keywords",
-            self.model,
-            question,
-            {"temperature": self.temperature},
-            question=question.text,
-            hint=question.evidence,
-        )
-        reply = lab.client.complete(request)
-        asked = f"{question.text} {question.evidence}"
-        said = () if reply.fault else read_keywords(reply.text, asked)
-        return distinct([*named(question), *said, *spoken(question)])
+        """Names and literals, the model's keywords, and other content words, in this order."""
+        text, hint = question.text, question.evidence
+        reply = lab.ask(self, "retrieve/keywords", question, question=text, hint=hint)
+        asked = f"{text} {hint}"
+        listed = [] if reply.fault else read_keywords(reply.text, asked)
+        return distinct([*named(question), *distinct(listed)[:MOST], *spoken(question)])
 
 
 def spoken(question: Question) -> tuple[str, ...]:
-    """The keywords that need no model: what names itself, and every run of content words."""
+    """The keywords that need no model: names and literals, and every run of content words."""
     runs = [run for text in (question.text, question.evidence) for run in _runs(text, _is_content)]
     return distinct([*named(question), *runs])
 
 
 def named(question: Question) -> tuple[str, ...]:
-    """Quoted phrases, the hint's literals, and what is written as names and codes are."""
+    """Quoted phrases, the hint's literals, and runs of words with capitals or digits."""
     text, hint = question.text, question.evidence
     names = [name for part in (text, hint) for name in _runs(part, _is_name, _JOINING)]
     return distinct([*_quoted(text), *_literals(hint), *names])
 
 
-def read_keywords(reply: str, asked: str) -> tuple[str, ...]:
-    """The keywords in a model's reply, whatever its shape.
-
-    A list is taken at its word. From lines and prose only what was `asked` is taken, so that a refusal
-    gives nothing.
-    """
-    if listed := _listed(reply):
-        return distinct(listed)[:MOST]
-    heard = f" {' '.join(words(asked))} "
-    return distinct(item for item in _items(reply) if f" {' '.join(words(item))} " in heard)[:MOST]
-
-
 def distinct(keywords: Iterable[str]) -> tuple[str, ...]:
-    """The keywords in order, each once however it is written, without the marks around them."""
+    """The keywords in order, without surrounding marks; one of several spellings is kept."""
     found: dict[str, str] = {}
     for keyword in keywords:
         tidy = " ".join(keyword.split()).strip(" '\"`*“”\u2018\u2019«».,;:?!%")
         if words(tidy) and len(tidy) <= LONGEST:
-            found.setdefault(fold(tidy), tidy)
+            found.setdefault(search_form(tidy), tidy)
     return tuple(found.values())
 
 
-# What a model said.
-
-_ITEM = re.compile(r"""(["'])((?:\\.|(?!\1).|(?<=\w)'(?=\w))*?)\1(?=\s*(?:[,\]}:\n]|\Z))(?!\s*:)""")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.):])\s+")
-_LABEL = re.compile(
-    r"^[\s*#]*(?:key|named|entit|phrase|answer|term)[\w\s/&-]*:\**\s*", re.IGNORECASE
-)
-
-
-def _listed(text: str) -> list[str]:
-    """The longest list of texts in it, as JSON or as far as quotes tell."""
-    best = max(_leaves(read_object(text)), _leaves(read_list(text)), key=len)
-    if any(isinstance(leaf, str) for leaf in best):  # numbers alone cite something
-        return list(map(str, best))
-    _, bracket, rest = text.partition("[")
-    return [item[2].replace("\\", "") for item in _ITEM.finditer(rest)] if bracket else []
-
-
-def _leaves(value: Any, *, listed: bool = False) -> list[str | float]:
-    """The texts in lists, however deep; of an object in a list its first value.
-
-    A text beside lists, such as a reasoning, is none, unless its key says that keywords follow.
-    """
-    if isinstance(value, str | int | float):
-        return [value] if listed else []
-    if isinstance(value, list | tuple):
-        return [leaf for item in value for leaf in _leaves(item, listed=True)]
-    if not isinstance(value, dict):
-        return []
-    if listed:
-        return _leaves(next(iter(value.values()), None), listed=True)
-    texts = (
-        item.split(",") if isinstance(item, str) and _LABEL.match(f"{key}:") else item
-        for key, item in value.items()
-    )
-    return [leaf for item in texts for leaf in _leaves(item)]
-
-
-def _items(text: str) -> Iterator[str]:
-    """The items of lines and of commas."""
-    for line in text[:20_000].splitlines():
-        item = _LABEL.sub("", _BULLET.sub("", line.strip(" []")))
-        yield item
-        yield from re.split(r"[,;]|:\s|\s[-\u2013\u2014]\s|\s*\(", item)
-        yield from _quoted(item)
-
-
-# What names itself.
+# Names and literals.
 
 _QUOTES = re.compile(
     r"""(?<!\w)(?:'(.+?)'|"(.+?)"|“(.+?)”|\u2018(.+?)\u2019|«(.+?)»|`(.+?)`)(?!\w)"""
@@ -155,17 +88,17 @@ def _quoted(text: str) -> list[str]:
 
 
 def _literals(hint: str) -> list[str]:
-    """What a hint puts in quotes, and what follows its equals signs."""
+    """A hint's quoted texts, and the texts after its equals signs."""
     bare = [_NEXT.split(match[1])[0] for match in _EQUALS.finditer(hint)]
     return [*_quoted(hint), *(text for text in bare if len(text.split()) <= 6)]
 
 
 def _is_content(word: str) -> bool:
-    return fold(word) not in STOP
+    return search_form(word) not in STOP
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word has a capital or a digit, or stands in a script that has no capitals."""
+    """Whether a word has a capital or a digit, or is of a script without capitals."""
     odd = word != word.lower() or word == word.upper() or any(c.isdigit() for c in word)
     return odd and _is_content(word)
 
@@ -173,18 +106,18 @@ def _is_name(word: str) -> bool:
 def _runs(
     text: str, belongs: Callable[[str], bool], joining: frozenset[str] = frozenset()
 ) -> Iterator[str]:
-    """The longest runs of words that belong, with nothing but spaces between them.
+    """The longest runs of words for which `belongs` is true, with only spaces between them.
 
-    Words that join may stand inside a run. A point after a short word is an abbreviation's: St. John's.
+    Words of `joining` may stand inside a run ("Bank of Rome"), and so may a full stop after a short word ("St. John's").
     """
     run: list[re.Match[str]] = []
     for match in [*_TOKEN.finditer(text), None]:
         gap = text[run[-1].end() : match.start()] if run and match else ""
         near = not gap.strip(" &." if run and len(run[-1][0]) <= 3 else " &")
         if run and (
-            match is None or not near or not (belongs(match[0]) or fold(match[0]) in joining)
+            match is None or not near or not (belongs(match[0]) or search_form(match[0]) in joining)
         ):
-            while fold(run[-1][0]) in joining:
+            while search_form(run[-1][0]) in joining:
                 run.pop()
             yield text[run[0].start() : run[-1].end()]
             run = []

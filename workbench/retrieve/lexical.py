@@ -1,8 +1,8 @@
-"""How alike two texts are by their letters: what serves where there are no embeddings.
+"""Similarity of texts by their letters, for use without embeddings.
 
-It knows spelling and inflection and nothing of meaning: "translation" and "translations" are alike, "lady"
-and "woman" are not. A text is the set of its words and of the trigrams of those words, and the measure is
-the cosine of two sets.
+It recognises spelling and inflection but no meaning: "translation" and "translations" are similar, "lady" and
+"woman" are not. A text is represented by the set of its words and their trigrams; the similarity is the cosine of
+two sets.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.lab import Lab
-from workbench.retrieve.trigram import fold
+from workbench.retrieve.index.trigram import search_form
 
 Matrix = npt.NDArray[np.float32]
 
@@ -24,14 +24,17 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """Similarity by words and trigrams. In a collection, what many of its texts share counts less."""
+    """Similarity by words and trigrams. In a collection, features that many texts share count less.
+
+    alike: the similarity from which two texts count as alike.
+    """
 
     alike: float = 0.35
 
     def __call__(
         self, lab: Lab, queries: Sequence[str], texts: Sequence[str], *, collection: bool = False
     ) -> Matrix:
-        """A row for each query and a column for each text, from 0 to 1. Nothing is asked of the lab."""
+        """A row for each query and a column for each text, from 0 to 1. The lab is not used."""
         del lab
         if collection:
             scores = _collected(tuple(texts)).scores
@@ -43,13 +46,13 @@ class Lexical:
 
 
 def words(text: str) -> list[str]:
-    """The folded words of a text: letters and digits, without what stands between them."""
-    return _WORD.findall(fold(text))
+    """The words of a text, letters and digits only, without case and accents."""
+    return _WORD.findall(search_form(text))
 
 
 @lru_cache(maxsize=50_000)
 def _features(text: str) -> frozenset[str]:
-    """Each word, and each trigram of a word with a mark at its ends."""
+    """Each word, and each trigram of a word with blanks at its ends."""
     marked = [f" {word} " for word in words(text)]
     trigrams = [word[i : i + 3] for word in marked for i in range(len(word) - 2)]
     return frozenset([*marked, *trigrams])
@@ -60,16 +63,19 @@ def _cosines(query: frozenset[str], texts: Sequence[frozenset[str]]) -> list[flo
 
 
 class _Collection:
-    """Which texts have each feature, and how rare it is: a query looks at the texts alone that share one."""
+    """An inverted index of features with their rarity (inverse document frequency).
+
+    A query visits only the texts that share a feature with it.
+    """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        places: dict[str, list[int]] = {}
-        for place, text in enumerate(texts):
+        postings: dict[str, list[int]] = {}
+        for index, text in enumerate(texts):
             for feature in _features(text):
-                places.setdefault(feature, []).append(place)
-        self._places = {f: np.array(held, np.int32) for f, held in places.items()}
+                postings.setdefault(feature, []).append(index)
+        self._postings = {f: np.array(indices, np.int32) for f, indices in postings.items()}
         self._unseen = math.log1p(len(texts)) ** 2
-        self._rarity = {f: math.log1p(len(texts) / len(held)) ** 2 for f, held in places.items()}
+        self._rarity = {f: math.log1p(len(texts) / len(i)) ** 2 for f, i in postings.items()}
         self._lengths = np.array([self._length(_features(text)) for text in texts], np.float32)
 
     def _length(self, features: frozenset[str]) -> float:
@@ -78,10 +84,9 @@ class _Collection:
     def scores(self, query: frozenset[str]) -> Matrix:
         """The weighted cosine of the query with each text."""
         sums = np.zeros(len(self._lengths), np.float32)
-        for feature in sorted(
-            query & self._places.keys()
-        ):  # in one order: sums of floats depend on it
-            sums[self._places[feature]] += self._rarity[feature]
+        # Sorted, because the order of a set differs between processes and float sums depend on it.
+        for feature in sorted(query & self._postings.keys()):
+            sums[self._postings[feature]] += self._rarity[feature]
         return np.minimum(sums / (self._lengths * self._length(query)), np.float32(1))
 
 

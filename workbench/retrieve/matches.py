@@ -1,8 +1,10 @@
-"""From keywords to the values they may mean: candidates of the index, re-ranked, most of them dropped.
+"""Retrieves the database values that keywords may mean (CHASE-SQL, section 2.2, appendix A.5; CHESS, appendix A.1).
 
-As CHASE-SQL (section 2.2, appendix A.5) and CHESS (appendix A.1) do it: a phrase and its words are looked
-up, candidates are compared by edit distance and by meaning, and of each column the closest stay. Which
-similarity judges meaning is a choice (`embed`). `explain_matches` tells what became of every candidate.
+Phrases and their words are looked up in the index; the candidates are compared by edit distance and by meaning,
+and the closest of each column are kept. `explain_matches` shows for every candidate why it was kept or dropped.
+
+Departs from the papers in its default thresholds, which are stricter for parts of phrases and for codes, and in its
+default similarity of meaning, which compares letters. `CHESS` holds the paper's thresholds.
 """
 
 import math
@@ -16,10 +18,10 @@ from rapidfuzz import fuzz
 
 from workbench.lab import Lab
 from workbench.retrieve.embed import Similarity
+from workbench.retrieve.index.trigram import search_form
+from workbench.retrieve.index.values import ValueIndex
 from workbench.retrieve.keywords import STOP, distinct
 from workbench.retrieve.lexical import words
-from workbench.retrieve.trigram import fold
-from workbench.retrieve.values import ValueIndex
 from workbench.types import Schema, ValueMatch
 
 KEPT = "kept"
@@ -27,14 +29,17 @@ KEPT = "kept"
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """What a candidate must be to be kept, stage by stage.
+    """The thresholds that a candidate must pass, in the order of the stages.
 
-    `edit` and `semantic` are the least similarities by spelling and by meaning, the latter as the
-    similarity has it where none is given. Other things are asked of the spelling of `part`, a part of a
-    phrase that is looked up by itself, and of `code`, a number or a keyword of up to three letters, where
-    one letter makes another word. What is as alike as `sure` need not be alike in meaning: no measure of
-    that forgives typos. What is below `keep` times the best of its column falls out: the best for the same
-    keyword or, as in CHESS, for any.
+    candidates: how many values the index returns for a keyword.
+    edit: least similarity by spelling of a whole keyword.
+    part: the same for a part of a phrase that is looked up by itself.
+    code: the same for numbers and keywords of up to three letters, where one letter makes another word.
+    semantic: least similarity by meaning; None uses the similarity's own `alike`.
+    sure: from this similarity by spelling on, `semantic` is not required, since embeddings do not forgive typos.
+    keep: least fraction of the column's best similarity by spelling.
+    best_of: whether that best is taken over the same "keyword" or, as in CHESS, over the whole "question".
+    per_column: how many values of a column are kept.
     """
 
     candidates: int = 100
@@ -54,10 +59,13 @@ CHESS = Matching(
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A value that the index gave for a keyword, how it compares, and why it was kept or fell out.
+class ValueCandidate:
+    """A value that the index returned for a keyword, with its similarities and its outcome.
 
-    `score` is the index's own. `semantic` is None where the candidate fell out before.
+    score: the index's similarity.
+    edit: similarity by spelling.
+    semantic: similarity by meaning; None if the candidate was dropped before.
+    outcome: "kept", or why the candidate was dropped.
     """
 
     keyword: str
@@ -78,7 +86,7 @@ def find_matches(
     similarity: Similarity,
     matching: Matching = Matching(),
 ) -> tuple[ValueMatch, ...]:
-    """The values kept, in the order of the schema's columns, of each column the closest first."""
+    """The kept values, in the order of the schema's columns, the closest of each column first."""
     kept, _ = _judged(lab, index, keywords, similarity, matching)
     return tuple(
         ValueMatch(c.table, c.column, c.value, c.keyword, c.edit, c.semantic or 0.0)
@@ -93,19 +101,23 @@ def explain_matches(
     keywords: Sequence[str],
     similarity: Similarity,
     matching: Matching = Matching(),
-) -> tuple[Candidate, ...]:
-    """Every candidate of the index with what became of it: `pandas.DataFrame(explain_matches(...))`."""
-    kept, fell = _judged(lab, index, keywords, similarity, matching)
-    return tuple(_in_order([*kept, *fell], schema))
+) -> tuple[ValueCandidate, ...]:
+    """Every candidate with its outcome, for `pandas.DataFrame(explain_matches(...))`."""
+    kept, dropped = _judged(lab, index, keywords, similarity, matching)
+    return tuple(_in_order([*kept, *dropped], schema))
 
 
 def parts(keyword: str) -> list[str]:
-    """What is left of a phrase when words are taken away from either end, and its words; no stop words."""
-    every = keyword.split()
-    cuts = [every[:n] for n in range(len(every) - 1, 0, -1)]
-    cuts += [every[n:] for n in range(1, len(every))]
-    cuts += [[word] for word in every[1:-1]]
-    return [" ".join(cut) for cut in cuts if STOP.isdisjoint({fold(cut[0]), fold(cut[-1])})]
+    """The beginnings and ends of a phrase, and its single words; none begins or ends with a stop word."""
+    words = keyword.split()
+    cuts = [words[:n] for n in range(len(words) - 1, 0, -1)]
+    cuts += [words[n:] for n in range(1, len(words))]
+    cuts += [[word] for word in words[1:-1]]
+    return [
+        " ".join(cut)
+        for cut in cuts
+        if STOP.isdisjoint({search_form(cut[0]), search_form(cut[-1])})
+    ]
 
 
 def _judged(
@@ -114,13 +126,13 @@ def _judged(
     keywords: Sequence[str],
     similarity: Similarity,
     matching: Matching,
-) -> tuple[list[Candidate], list[Candidate]]:
-    """Those that are kept, and those that fell out at one of the stages."""
+) -> tuple[list[ValueCandidate], list[ValueCandidate]]:
+    """The candidates that are kept, and those that are dropped at one of the stages."""
     kept = [
         c for search in _searches(keywords, matching) for c in _spelled(index, *search, matching)
     ]
-    fell: list[Candidate] = []
-    stages: tuple[Callable[[list[Candidate]], list[Candidate]], ...] = (
+    dropped: list[ValueCandidate] = []
+    stages: tuple[Callable[[list[ValueCandidate]], list[ValueCandidate]], ...] = (
         list,
         partial(_meant, lab, similarity, matching),
         partial(_closest, matching),
@@ -129,12 +141,12 @@ def _judged(
     for stage in stages:
         judged = stage(kept)
         kept = [c for c in judged if c.outcome == KEPT]
-        fell += [c for c in judged if c.outcome != KEPT]
-    return kept, fell
+        dropped += [c for c in judged if c.outcome != KEPT]
+    return kept, dropped
 
 
 def _searches(keywords: Sequence[str], matching: Matching) -> Iterator[tuple[str, float]]:
-    """What is looked up, and how alike in spelling a value must be to it."""
+    """The texts to look up, each with the least similarity by spelling."""
     wholes = distinct(keywords)
     for text in distinct([*wholes, *(part for whole in wholes for part in parts(whole))]):
         if len(text) <= 3 or not re.search(r"[^\W\d_]", text):
@@ -145,17 +157,19 @@ def _searches(keywords: Sequence[str], matching: Matching) -> Iterator[tuple[str
             yield ".".join(text) + ".", matching.code
 
 
-def _spelled(index: ValueIndex, text: str, least: float, matching: Matching) -> Iterator[Candidate]:
-    """The candidates for a text, compared by spelling."""
+def _spelled(
+    index: ValueIndex, text: str, least: float, matching: Matching
+) -> Iterator[ValueCandidate]:
+    """The index's candidates for a text, with their similarity by spelling."""
     for hit in index.search(text, matching.candidates):
         edit = _edit(text, hit.value)
         outcome = KEPT if edit >= least else f"edit {edit:.2f} < {least:g}"
-        yield Candidate(text, hit.table, hit.column, hit.value, hit.score, edit, None, outcome)
+        yield ValueCandidate(text, hit.table, hit.column, hit.value, hit.score, edit, None, outcome)
 
 
 def _edit(text: str, value: str) -> float:
-    """Twice the letters they share in order, for all their letters: as they stand or with sorted words."""
-    whole = fuzz.ratio(fold(text), fold(value))
+    """The ratio of letters shared in order, of the texts or of their sorted words, whichever is higher."""
+    whole = fuzz.ratio(search_form(text), search_form(value))
     return max(whole, fuzz.ratio(_sorted(text), _sorted(value))) / 100
 
 
@@ -165,17 +179,17 @@ def _sorted(text: str) -> str:
 
 
 def _meant(
-    lab: Lab, similarity: Similarity, matching: Matching, found: list[Candidate]
-) -> list[Candidate]:
-    """With their similarity by meaning, which must be enough."""
+    lab: Lab, similarity: Similarity, matching: Matching, found: list[ValueCandidate]
+) -> list[ValueCandidate]:
+    """The candidates with their similarity by meaning."""
     rows = {text: n for n, text in enumerate(dict.fromkeys(c.keyword for c in found))}
-    places = {text: n for n, text in enumerate(dict.fromkeys(c.value for c in found))}
-    scores = similarity(lab, list(rows), list(places))
+    columns = {text: n for n, text in enumerate(dict.fromkeys(c.value for c in found))}
+    scores = similarity(lab, list(rows), list(columns))
     least = similarity.alike if matching.semantic is None else matching.semantic
 
-    def judged(c: Candidate) -> Candidate:
-        score = float(scores[rows[c.keyword], places[c.value]])
-        if math.isnan(score):  # the model gave no answer: spelling alone decides
+    def judged(c: ValueCandidate) -> ValueCandidate:
+        score = float(scores[rows[c.keyword], columns[c.value]])
+        if math.isnan(score):  # the model failed: spelling alone decides
             return c
         near = score >= least or c.edit >= matching.sure
         outcome = KEPT if near else f"semantic {score:.2f} < {least:g}"
@@ -184,17 +198,17 @@ def _meant(
     return [judged(c) for c in found]
 
 
-def _closest(matching: Matching, found: list[Candidate]) -> list[Candidate]:
-    """About as close as the best of the column."""
+def _closest(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:
+    """The candidates, dropped if they are much less similar than the best of their column."""
 
-    def group(c: Candidate) -> tuple[str, str, str]:
+    def group(c: ValueCandidate) -> tuple[str, str, str]:
         return c.table, c.column, c.keyword if matching.best_of == "keyword" else ""
 
     best: dict[tuple[str, str, str], float] = {}
     for c in found:
         best[group(c)] = max(best.get(group(c), 0.0), c.edit)
 
-    def judged(c: Candidate) -> Candidate:
+    def judged(c: ValueCandidate) -> ValueCandidate:
         top = best[group(c)]
         if c.edit >= matching.keep * top:
             return c
@@ -204,11 +218,11 @@ def _closest(matching: Matching, found: list[Candidate]) -> list[Candidate]:
     return [judged(c) for c in found]
 
 
-def _limited(matching: Matching, found: list[Candidate]) -> list[Candidate]:
-    """Each value once in its column, and no more values than a column may have."""
+def _limited(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:
+    """The candidates, dropped if their value is repeated or their column has enough values."""
     seen: dict[tuple[str, str], set[str]] = {}
 
-    def judged(c: Candidate) -> Candidate:
+    def judged(c: ValueCandidate) -> ValueCandidate:
         values = seen.setdefault((c.table, c.column), set())
         if c.value in values:
             return replace(c, outcome="found by a closer keyword")
@@ -220,12 +234,12 @@ def _limited(matching: Matching, found: list[Candidate]) -> list[Candidate]:
     return [judged(c) for c in sorted(found, key=_rank)]
 
 
-def _rank(c: Candidate) -> tuple[bool, float, float, str, str]:
-    """Closest first; equals in the order of value and keyword, so that nothing depends on chance."""
+def _rank(c: ValueCandidate) -> tuple[bool, float, float, str, str]:
+    """A sort key: closest first, equals by value and keyword, so that the order is the same in every run."""
     return c.outcome != KEPT, -c.edit, -(c.semantic or 0.0), c.value, c.keyword
 
 
-def _in_order(candidates: Iterable[Candidate], schema: Schema) -> list[Candidate]:
-    """As the schema has the columns, the closest first in each."""
-    order = {pair: place for place, pair in enumerate(schema.columns())}
+def _in_order(candidates: Iterable[ValueCandidate], schema: Schema) -> list[ValueCandidate]:
+    """The candidates in the order of the schema's columns, the closest of each column first."""
+    order = {pair: index for index, pair in enumerate(schema.columns())}
     return sorted(candidates, key=lambda c: (order.get((c.table, c.column), len(order)), *_rank(c)))

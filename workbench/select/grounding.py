@@ -1,39 +1,41 @@
-"""Whether the values that queries ask for stand in the columns in which they look for them.
+"""Looks up whether the literals of queries are values of the columns that they are compared with.
 
-One query of our own answers for many values at once, through the executor, so it is bounded, read-only and
-remembered like any other. Whatever cannot be looked up counts as found: no doubt without evidence.
+One SELECT looks up many values at once, through the executor, so that it is bounded, read-only and cached like
+any other query. A value that cannot be looked up counts as present: without evidence there is no doubt.
 """
 
 from collections.abc import Collection
 from pathlib import Path
 
 from workbench.db.execute import Executor
-from workbench.db.quoting import quote
+from workbench.db.text.quoting import quote
 from workbench.types import Limits
 
-Wanted = tuple[str, str, str | int | float]  # table, column, value
+ColumnValue = tuple[str, str, str | int | float]  # table, column, value
 
-_AT_ONCE = 50  # values a query
+_BATCH = 50  # values in one SELECT
 _LONGEST = 500  # characters of a value
 _LIMITS = Limits(seconds=10.0)
 
 
-def missing(executor: Executor, database: Path, wanted: Collection[Wanted]) -> frozenset[Wanted]:
-    """Those of the values that their column does not hold, by SQLite's own equality."""
+def absent_values(
+    executor: Executor, database: Path, values: Collection[ColumnValue]
+) -> frozenset[ColumnValue]:
+    """The values that their columns do not hold, by SQLite's own equality."""
     asked = sorted(
-        (w for w in set(wanted) if "\0" not in str(w[2]) and len(str(w[2])) <= _LONGEST), key=repr
+        (v for v in set(values) if "\0" not in str(v[2]) and len(str(v[2])) <= _LONGEST), key=repr
     )
-    batches = [asked[start : start + _AT_ONCE] for start in range(0, len(asked), _AT_ONCE)]
+    batches = [asked[start : start + _BATCH] for start in range(0, len(asked), _BATCH)]
     jobs = [(database, f"SELECT {', '.join(map(_exists, batch))}") for batch in batches]
-    absent: set[Wanted] = set()
+    absent: set[ColumnValue] = set()
     for batch, execution in zip(batches, executor.execute_many(jobs, _LIMITS), strict=True):
         if execution.status == "ok":
             pairs = zip(batch, execution.rows[0], strict=True)
-            absent |= {want for want, found in pairs if not found}
+            absent |= {value for value, is_there in pairs if not is_there}
     return frozenset(absent)
 
 
-def _exists(want: Wanted) -> str:
-    table, column, value = want
+def _exists(column_value: ColumnValue) -> str:
+    table, column, value = column_value
     text = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
     return f"EXISTS(SELECT 1 FROM {quote(table)} WHERE {quote(table)}.{quote(column)} = {text})"

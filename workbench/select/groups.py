@@ -1,64 +1,104 @@
-"""Trials grouped by result: what a selector chooses among, in an order that no arrival order changes."""
+"""Trials grouped by equal results: the groups a selector chooses among, and the selection made of one of them.
+
+The order of the groups, and of the members in a group, does not depend on the order of the trials.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.canonical import content_hash
-from workbench.db.spelling import one_spelling
+from workbench.db.normalise import normalise_text
 from workbench.db.sql.normal_form import normal_form
-from workbench.types import Trial
+from workbench.db.text.context_text import result_text
+from workbench.types import Comparison, Context, Execution, Selection, Trial
+
+_NOT_RUN = Execution("error", error="not run")
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Trials with equal results, by their places. The `speaker` is shown to a judge for all of them.
+    """Trials with equal results.
 
-    The members stand in the order of their queries, generators and samples, not in that of their places.
+    result: the fingerprint that the results share; for failed queries, the query.
+    members: indices of the trials, ordered by query, generator and sample.
+    representative: index of the trial whose query a judge sees for the whole group.
     """
 
     result: str
     members: tuple[int, ...]
-    speaker: int
+    representative: int
 
 
 def groups(trials: Sequence[Trial], seed: str, *, empty_apart: bool = True) -> tuple[Group, ...]:
     """The groups that a selector may choose among, in an order drawn from the seed and their results.
 
-    Trials with rows come first: one without rows counts only where none has any (unless `empty_apart` is
-    false), one that failed only where all did, and one without a query only where none has any. A group
-    speaks through the query that most of its members wrote.
+    If any trial has rows, trials without rows are left out (unless `empty_apart` is false) and so are failed
+    ones; if none has rows, failed ones are left out unless all failed. Trials without a query are left
+    out unless all lack one. The query that most members wrote represents the group.
     """
     for statuses in ({"ok"}, {"empty"}, None) if empty_apart else ({"ok", "empty"}, None):
-        places = [
-            place
-            for place, trial in sorted(enumerate(trials), key=_identity)
+        indices = [
+            index
+            for index, trial in sorted(enumerate(trials), key=_identity)
             if statuses is None or (trial.execution and trial.execution.status in statuses)
         ]
-        if places:
+        if indices:
             break
-    places = [place for place in places if trials[place].candidate.sql.strip()] or places
+    indices = [index for index in indices if trials[index].candidate.sql.strip()] or indices
     by_result: dict[str, list[int]] = {}
-    for place in places:
-        by_result.setdefault(_result(trials[place]), []).append(place)
+    for index in indices:
+        by_result.setdefault(_result(trials[index]), []).append(index)
     found = []
     for result, members in by_result.items():
         spelled = {
-            place: normal_form(one_spelling(trials[place].candidate.sql)) for place in members
+            index: normal_form(normalise_text(trials[index].candidate.sql)) for index in members
         }
         counts = Counter(spelled.values())
-        speaker = min(members, key=lambda place: (-counts[spelled[place]], spelled[place]))
-        found.append(Group(result, tuple(members), speaker))
+        representative = min(members, key=lambda index: (-counts[spelled[index]], spelled[index]))
+        found.append(Group(result, tuple(members), representative))
     return tuple(sorted(found, key=lambda group: content_hash("tie", [seed, group.result])))
 
 
-def _identity(arrived: tuple[int, Trial]) -> tuple[str, str, int]:
-    """What tells trials apart wherever they stand."""
-    candidate = arrived[1].candidate
+def select_group(
+    selector: str,
+    context: Context,
+    trials: Sequence[Trial],
+    found: Sequence[Group],
+    scores: Sequence[float],
+    best: int | None,
+    comparisons: Sequence[Comparison] = (),
+    call_keys: Sequence[str] = (),
+) -> Selection:
+    """The selection of the group with index `best`; each trial has its group's score, others 0."""
+    by_trial = [0.0] * len(trials)
+    for group, score in zip(found, scores, strict=True):
+        for index in group.members:
+            by_trial[index] = float(score)
+    return Selection(
+        context.question.id,
+        tuple(trials),
+        None if best is None else found[best].representative,
+        selector,
+        tuple(by_trial),
+        tuple(comparisons),
+        tuple(call_keys),
+    )
+
+
+def query_and_result(trial: Trial) -> dict[str, str]:
+    """A candidate as the judges' prompts show it."""
+    result = result_text(trial.execution or _NOT_RUN)
+    return {"query": trial.candidate.sql, "result": result}
+
+
+def _identity(indexed: tuple[int, Trial]) -> tuple[str, str, int]:
+    """A sort key that tells trials apart whatever their index."""
+    candidate = indexed[1].candidate
     return candidate.sql, candidate.generator, candidate.sample
 
 
 def _result(trial: Trial) -> str:
-    """What trials with equal results share; a failure equals only that of the same query."""
-    known = trial.execution.fingerprint if trial.execution else ""
-    return known or normal_form(trial.candidate.sql)
+    """A text that trials with equal results share; a failed query equals only itself."""
+    fingerprint = trial.execution.fingerprint if trial.execution else ""
+    return fingerprint or normal_form(trial.candidate.sql)

@@ -1,28 +1,22 @@
-"""The ranker agent (CHASE-SQL, section 3.2, table 7): one call sees all candidates and ranks them.
+"""The ranker agent (CHASE-SQL, section 3.2, table 7): one call shows all candidates, and the model ranks them.
 
-One query speaks for all with its result. They stand in an order drawn from the seed, so that a model's
-liking for a place does not follow the order of arrival. A reply without a number of theirs leaves the
-largest group on top.
+Departs from the paper, which gives no details: one query represents each group of equal results, and the
+groups stand in a seeded order, so that a model's preference for a position does not favour the candidates that
+came first. If the reply ranks nothing, the largest group is first.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.db.context_text import context_data, result_text
 from workbench.lab import Lab
-from workbench.llm.replies import read_list
-from workbench.select.groups import groups
+from workbench.replies.ranking import read_ranking
+from workbench.select.groups import groups, query_and_result, select_group
 from workbench.types import Context, Selection, Trial
-
-_BARE = re.compile(
-    r"(?:\W|\d|_|\b(?:candidates?|rank(?:ing|ed)?|best|first|order)\b)*", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranker:
-    """Picks what the model ranks first; a trial's score falls with its rank."""
+    """Picks the candidate that the model ranks first; the score of rank n is 1/n."""
 
     model: str
     temperature: float = 0.0
@@ -30,44 +24,14 @@ class Ranker:
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         found = groups(trials, f"{self.seed}{context.question.id}")
-        by_size = sorted(range(len(found)), key=lambda place: -len(found[place].members))
-        ranked, keys = by_size, []
+        ranked = sorted(range(len(found)), key=lambda index: -len(found[index].members))
+        keys = []
         if len(found) > 1:
-            shown = [trials[group.speaker] for group in found]
-            answer = lab.client.complete(
-                lab.request(
-                    "select/ranker",
-                    self.model,
-                    context.question,
-                    {"temperature": self.temperature},
-                    candidates=[
-                        {
-                            "query": trial.candidate.sql,
-                            "result": result_text(trial.execution) if trial.execution else "",
-                        }
-                        for trial in shown
-                    ],
-                    **context_data(context),
-                )
-            )
-            keys = [answer.key]
-            said = [number - 1 for number in read_ranking(answer.text) if number <= len(found)]
-            ranked = list(dict.fromkeys(said + by_size))
-        scores = [0.0] * len(trials)
-        for rank, place in enumerate(ranked):
-            for member in found[place].members:
-                scores[member] = 1.0 / (1 + rank)
-        chosen = found[ranked[0]].speaker if ranked else None
-        return Selection(
-            context.question.id, tuple(trials), chosen, "ranker", tuple(scores), (), tuple(keys)
-        )
-
-
-def read_ranking(reply: str) -> list[int]:
-    """The candidates' numbers in a reply, in its order: of its list, or of a text that is one without brackets."""
-    items = read_list(reply)
-    if not items and _BARE.fullmatch(reply):
-        items = re.findall(r"\d+", reply)
-    heads = (next(iter(i.values()), "") if isinstance(i, dict) else i for i in items)
-    found = (re.search(r"\d{1,9}", str(head)) for head in heads)
-    return [int(number[0]) for number in found if number and int(number[0])]
+            candidates = [query_and_result(trials[group.representative]) for group in found]
+            reply = lab.ask(self, "select/ranker", context, candidates=candidates)
+            keys = [reply.key]
+            named = [number - 1 for number in read_ranking(reply.text, len(found))]
+            ranked = list(dict.fromkeys(named + ranked))
+        scores = [1 / (1 + ranked.index(index)) for index in range(len(found))]
+        best = ranked[0] if ranked else None
+        return select_group("ranker", context, trials, found, scores, best, call_keys=keys)

@@ -1,22 +1,22 @@
-"""Who wins when everybody meets everybody, asked in full or only until the winner can no longer change.
+"""The winner of a round robin, played in full or only until the winner can no longer change.
 
-A player starts with points and gets `gain[i][j]` more whenever it beats j. Of two players with the same
-points the earlier one is ahead. The adaptive order asks for the next meeting of the leader and the rival
-that can still pass it; it stops when none can, so its winner is the full tournament's, whatever the
-judge answers: no cycle and no contradiction of the judge's can change that.
+A player starts with points and gains `gain[i][j]` more for each win against j. Of two players with the same
+points the earlier one is ahead. The adaptive order plays the next meeting of the leader and the rival that
+could still overtake it, and stops when no rival can. So its winner is the winner of the full round robin,
+whatever the judge answers, even if the judge contradicts itself.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Meeting = tuple[int, int]
-# The winner of each meeting, in order; None where the judge did not say.
+# Returns the winner of each meeting, in order; None if the judge names neither player.
 Judge = Callable[[Sequence[Meeting]], Sequence[int | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The winner, the points that were given, and every meeting with its winner."""
+    """The index of the winner, the points of all players, and each meeting that was played with its winner."""
 
     winner: int
     points: tuple[float, ...]
@@ -30,46 +30,48 @@ def tournament(
     *,
     adaptive: bool,
 ) -> Outcome:
-    """Let the players meet, twice each pair, once in either order. A gain of 0 is no meeting.
+    """Let each pair of players meet twice, once in either order.
 
-    A meeting without a winner gives nobody a point.
+    Players whose gain is 0 do not meet. A meeting without a winner gives nobody a point.
     """
     players = range(len(points))
     now = list(points)
-    open_ = dict.fromkeys((i, j) for i in players for j in players if i != j and gain[i][j])
-    reach = [p + 2 * sum(gain[i]) for i, p in enumerate(now)]  # what a player can still get to
+    unplayed = dict.fromkeys((i, j) for i in players for j in players if i != j and gain[i][j])
+    reach = [
+        p + 2 * sum(gain[i]) for i, p in enumerate(now)
+    ]  # points if a player wins all the rest
     asked: list[tuple[Meeting, int | None]] = []
 
-    def settle(meetings: Sequence[Meeting]) -> None:
+    def play(meetings: Sequence[Meeting]) -> None:
         for meeting, winner in zip(meetings, judge(meetings), strict=True):
             for player, other in (meeting, meeting[::-1]):
                 if player == winner:
                     now[player] += gain[player][other]
                 else:
                     reach[player] -= gain[player][other]
-            del open_[meeting]
+            del unplayed[meeting]
             asked.append((meeting, winner))
 
-    while open_ and adaptive:
+    while unplayed and adaptive:
         leader = min(players, key=lambda i: (-now[i], -reach[i], i))
         rivals = [i for i in players if i != leader and (reach[i], leader) > (now[leader], i)]
         if not rivals:
             break
         rival = min(rivals, key=lambda i: (-reach[i], i))
-        settle([_next(open_, leader, rival, gain)])
-    if open_ and not adaptive:
-        settle(list(open_))
+        play([_next(unplayed, leader, rival, gain)])
+    if unplayed and not adaptive:
+        play(list(unplayed))
     return Outcome(min(players, key=lambda i: (-now[i], i)), tuple(now), tuple(asked))
 
 
 def _next(
-    open_: dict[Meeting, None], leader: int, rival: int, gain: Sequence[Sequence[float]]
+    unplayed: dict[Meeting, None], leader: int, rival: int, gain: Sequence[Sequence[float]]
 ) -> Meeting:
-    """The open meeting that decides most between the two: theirs, else the heaviest of either."""
+    """The most decisive unplayed meeting: leader against rival, else the one of either with the largest gain."""
 
     def weight(meeting: Meeting) -> tuple[bool, float]:
         i, j = meeting
         own = sum(gain[p][i + j - p] for p in (leader, rival) if p in meeting)
         return {i, j} == {leader, rival}, own
 
-    return max(open_, key=lambda meeting: (*weight(meeting), meeting[::-1]))
+    return max(unplayed, key=lambda meeting: (*weight(meeting), meeting[::-1]))

@@ -1,11 +1,11 @@
-"""A selector that was learned and asks no model: votes against doubts.
+"""A learned selector that makes no model calls: it weighs votes against doubts.
 
-A group of equal results stands on the votes of its members, each of whom counts as much as it proved
-reliable, and falls by the doubts about its queries (`features.DOUBTS`). Who is not known counts as the mean,
-so the same weights serve for other systems and for many samples of one model.
+The score of a group of equal results is the weighted logarithm of its share of the votes, less the weighted
+doubts about its queries (`features.DOUBTS`). A generator's vote counts as much as it proved reliable, and
+that of an unknown generator as the mean, so that the same weights serve for other systems and for many
+samples of one model. Since the scores order the groups already, no pairwise comparisons are needed.
 
-Its scores are an order of the groups. A tournament among them would only find the first of that order, so
-there is no judge for one here.
+No paper describes it; it stands where CHASE-SQL has a fine-tuned judge (section 2.5).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,18 +19,30 @@ import orjson
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError, naming
 from workbench.lab import Lab
-from workbench.select.features import DOUBTS, Doubter
-from workbench.select.grounding import missing
-from workbench.select.groups import Group, groups
+from workbench.select.features import DOUBTS, DoubtExtractor
+from workbench.select.grounding import absent_values
+from workbench.select.groups import Group, groups, select_group
 from workbench.types import Context, Question, Selection, Trial
 
-_BUNDLED = Path(__file__).with_name("bundled_selector.json")  # by benchmarks/measure_selection.py
-_SUREST = 0.999  # more than this no softmax over a few groups can know
+_BUNDLED = Path(__file__).with_name("bundled_selector.json")  # by benchmarks/measure/selection.py
+_SUREST = 0.999  # the largest belief: a softmax over a few groups cannot be surer
+_OLD_NAMES = {  # of doubts, in selectors saved by earlier versions
+    "lost": "empty_result_unknown_literal",
+    "hollow": "empty_result_known_literals",
+    "astray": "rows_unknown_literal",
+    "unsound": "mismatched_comparisons",
+    "uncovered": "uncovered_question_words",
+    "unasked": "unrequested_columns",
+    "disordered": "columns_out_of_order",
+    "reference": "row_reference_column",
+    "undone": "missing_operations",
+    "uncalled": "unrequested_operations",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a group: who is in it, and the mean of its members' doubts."""
+    """A group, the generators of its members, and the mean of its members' doubts."""
 
     group: Group
     generators: tuple[str, ...]
@@ -39,8 +51,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What was learned: the weight of the logarithm of a group's share of the votes, of each doubt, and the
-    vote of each generator (1 on average). `slope` and `intercept` turn a share of belief into a chance.
+    """The parameters of the selector.
+
+    votes: weight of the logarithm of a group's share of the votes.
+    doubts: weight of each doubt, 0 or below.
+    generators: the vote of each generator, 1 on average.
+    slope, intercept: the logistic calibration that turns a group's share of belief into a probability.
+    learned_from: a note on the training data; not used.
     """
 
     votes: float = 1.0
@@ -55,43 +72,46 @@ class Weights:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """What `save` wrote."""
+        """The weights in a file that `save` wrote, in this version or an earlier one."""
         try:
             with naming(path):
-                told = orjson.loads(path.read_bytes())
-            found = cls(**told)
-            if lacking := {"votes", "doubts"} - told.keys():
-                raise ValueError(f"it does not say: {', '.join(sorted(lacking))}")
-            numbers = [found.votes, found.slope, found.intercept]
-            numbers += [*found.doubts.values(), *found.generators.values()]
-            if unknown := found.doubts.keys() - DOUBTS.keys():
+                saved = orjson.loads(path.read_bytes())
+            if lacking := {"votes", "doubts"} - saved.keys():
+                raise ValueError(f"it lacks {', '.join(sorted(lacking))}")
+            doubts = {_OLD_NAMES.get(name, name): w for name, w in saved["doubts"].items()}
+            weights = cls(**saved | {"doubts": doubts})
+            numbers = [weights.votes, weights.slope, weights.intercept]
+            numbers += [*weights.doubts.values(), *weights.generators.values()]
+            if unknown := weights.doubts.keys() - DOUBTS.keys():
                 raise ValueError(f"no doubt is called {', '.join(sorted(unknown))}")
             if not all(type(number) in {int, float} for number in numbers):  # a bool is an int
                 raise ValueError("a weight is no number")
-            if min(found.votes, found.slope) < 0 or min(found.generators.values(), default=1) <= 0:
-                raise ValueError("votes or slope is below 0, or a generator's vote not above 0")
+            if min(weights.votes, weights.slope) < 0:
+                raise ValueError("votes or slope is below 0")
+            if min(weights.generators.values(), default=1) <= 0:
+                raise ValueError("a generator's vote is not above 0")
         except (ValueError, TypeError, AttributeError) as error:
             raise BadInputError(
                 f"{path}: {error}; expected the JSON that `workbench train selector` writes"
             ) from error
-        return found
+        return weights
 
     def save(self, path: Path) -> None:
-        """As JSON that a person can read."""
+        """Write the weights as indented JSON."""
         with naming(path):
             path.write_bytes(orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2) + b"\n")
 
     def scores(self, found: Sequence[Evidence]) -> list[float]:
-        """What speaks for each group, by which they are ordered. The order of members does not matter."""
+        """The score of each group; the highest is selected. The order of a group's members does not matter."""
         votes = [fsum(self.generators.get(name, 1.0) for name in e.generators) for e in found]
         return [
             self.votes * log(own / fsum(votes))
-            + fsum(self.doubts.get(name, 0.0) * much for name, much in e.doubts.items())
+            + fsum(self.doubts.get(name, 0.0) * doubt for name, doubt in e.doubts.items())
             for own, e in zip(votes, found, strict=True)
         ]
 
     def chances(self, found: Sequence[Evidence]) -> list[float]:
-        """For each group the calibrated chance that it is right; they need not add up to 1."""
+        """The calibrated probability that each group is right; they need not add up to 1."""
         return [
             1 / (1 + exp(-self.slope * belief - self.intercept))
             for belief in beliefs(self.scores(found))
@@ -99,70 +119,62 @@ class Weights:
 
 
 def beliefs(scores: Sequence[float]) -> list[float]:
-    """Each one's share of all belief, as a logarithm of odds."""
+    """The softmax of the scores, each as the logarithm of its odds."""
     most = max(scores, default=0.0)
-    odds = [exp(score - most) for score in scores]
-    shares = (min(max(one / fsum(odds), 1 - _SUREST), _SUREST) for one in odds)
+    exponentials = [exp(score - most) for score in scores]
+    total = fsum(exponentials)
+    shares = (min(max(e / total, 1 - _SUREST), _SUREST) for e in exponentials)
     return [log(share / (1 - share)) for share in shares]
 
 
 def evidence(
     lab: Lab, question: Question, trials: Sequence[Trial], seed: int = 0
 ) -> tuple[Evidence, ...]:
-    """The groups that the trials form, those without rows among them, and what is known of each."""
+    """The evidence on each group of the trials, groups without rows included."""
     found = groups(trials, f"{seed}{question.id}", empty_apart=False)
-    schema = lab.schema(question.db_id)  # the whole one: a query may use what was pruned
-    doubter = Doubter(question, schema)
-    queries = {trials[place].candidate.sql for group in found for place in group.members}
-    values = {value for sql in queries for value in doubter.wanted(sql)}
-    absent = missing(lab.executor, lab.database(question.db_id), values)
-    told = []
+    schema = lab.schema(question.db_id)  # the whole schema: a query may use what was pruned
+    extractor = DoubtExtractor(question, schema)
+    queries = {trials[index].candidate.sql for group in found for index in group.members}
+    literals = {literal for sql in queries for literal in extractor.literals(sql)}
+    absent = absent_values(lab.executor, lab.database(question.db_id), literals)
+    rows = []
     for group in found:
-        members = [trials[place] for place in group.members]
-        result = members[0].execution
-        each = {
-            sql: doubter.doubts(sql, result, absent) for sql in {m.candidate.sql for m in members}
+        candidates = [trials[index].candidate for index in group.members]
+        result = trials[group.members[0]].execution
+        by_sql = {sql: extractor.doubts(sql, result, absent) for sql in {c.sql for c in candidates}}
+        means = {
+            name: fsum(by_sql[c.sql][name] for c in candidates) / len(candidates) for name in DOUBTS
         }
-        doubts = {
-            name: fsum(each[m.candidate.sql][name] for m in members) / len(members)
-            for name in DOUBTS
-        }
-        told.append(Evidence(group, tuple(m.candidate.generator for m in members), doubts))
-    return tuple(told)
+        rows.append(Evidence(group, tuple(c.generator for c in candidates), means))
+    return tuple(rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """Picks the speaker of the group that most speaks for; a trial's score is its chance to be right."""
+    """Picks the representative of the group with the highest score.
+
+    A trial's score in the selection is the probability that its group is right. `seed` breaks ties.
+    """
 
     weights: Weights
     seed: int = 0
 
     @classmethod
     def load(cls, path: Path, seed: int = 0) -> Self:
-        """With the weights that `workbench train selector` left in a file."""
+        """A selector with the weights that `workbench train selector` saved."""
         return cls(Weights.load(path), seed)
 
     @classmethod
     def bundled(cls, seed: int = 0) -> Self:
-        """With the weights that the embedded model's candidates for the bundled train split taught.
+        """A selector trained on the embedded model's candidates for the bundled train split.
 
-        No generator has a vote of its own, so they serve for anybody's candidates.
+        Its weights have no votes of single generators, so they serve for any system's candidates.
         """
         return cls.load(_BUNDLED, seed)
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         found = evidence(lab, context.question, trials, self.seed)
-        chances = [0.0] * len(trials)
-        for e, chance in zip(found, self.weights.chances(found), strict=True):
-            for place in e.group.members:
-                chances[place] = chance
         scores = self.weights.scores(found)
         best = scores.index(max(scores)) if scores else None
-        return Selection(
-            context.question.id,
-            tuple(trials),
-            None if best is None else found[best].group.speaker,
-            "trained",
-            tuple(chances),
-        )
+        chances = self.weights.chances(found)
+        return select_group("trained", context, trials, [e.group for e in found], chances, best)

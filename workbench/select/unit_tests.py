@@ -1,36 +1,41 @@
-"""CHESS's Unit Tester (section 3.1, figures 13 and 14): tests in words, and who passes most.
+"""CHESS's Unit Tester (section 3.1, figures 13 and 14): write tests in words, select the query that passes most.
 
-One call writes tests that tell the groups of equal results apart. Then each test is put to all candidates
-in one call, the setting of section 4.2.1 that does better, or all tests to each candidate.
+One call writes tests that tell the groups of equal results apart. Then one call for each test judges all
+candidates, the better setting of section 4.2.1; or one call for each candidate judges it by all tests.
 
-Departures. One query speaks for all with its result, and where all agree nobody is asked. Candidates without
-rows or with an error stay out while others have rows, as they do in the other selectors. The candidates
-stand in another order before each test, drawn from the seed, where the published code has always the same.
-A verdict that a reply does not give counts half; a tie goes to the larger group, so that without a single
-readable reply the selection is the majority's.
+Departs from the paper in five ways:
+
+- One query represents each group of equal results; if there is only one group, no model is asked.
+- Candidates without rows, and failed ones, take part only if there are no others, as in the other selectors.
+- Each test sees the candidates in an order of its own, drawn from the seed; the published code always uses one.
+- A verdict that a reply does not give counts half.
+- A tie goes to the larger group. So without any readable reply the selection is the majority's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from workbench.canonical import content_hash
-from workbench.db.context_text import context_data, result_text
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
-from workbench.select.groups import groups
-from workbench.select.verdicts import read_tests, read_verdicts
-from workbench.types import Context, Execution, Request, Selection, Trial
+from workbench.replies.choices import read_choices
+from workbench.replies.unit_tests import read_tests
+from workbench.select.groups import groups, query_and_result, select_group
+from workbench.types import Context, Selection, Trial
 
-_NOT_RUN = Execution("error", error="not run")
+_NO_VERDICT = 0.5  # a test that the reply says nothing of counts half
 
 
 @dataclass(frozen=True, slots=True)
 class UnitTester:
-    """Picks the query that passes most of `tests` tests; a trial's score is how many of them it passes.
+    """Picks the query that passes most tests; a trial's score is how many of them it passes.
 
-    `temperature` is that of the call that writes the tests, `judge_temperature` of those that judge by
-    them, each by one test or for one candidate.
+    tests: how many tests to write.
+    by: whether one call judges all candidates by one "test", or one "candidate" by all tests.
+    temperature: of the call that writes the tests.
+    judge_temperature: of the calls that judge by them.
+    seed: draws the order of the candidates before each test, and breaks ties.
     """
 
     model: str
@@ -49,69 +54,57 @@ class UnitTester:
         passed = [0.0] * len(found)
         keys: list[str] = []
         if len(found) > 1:
-            passed, keys = self._judged(lab, context, [trials[group.speaker] for group in found])
-        scores = dict.fromkeys(range(len(trials)), 0.0)
-        for group, points in zip(found, passed, strict=True):
-            scores |= dict.fromkeys(group.members, points)
-        best = max(found, key=lambda g: (scores[g.speaker], len(g.members)), default=None)
-        return Selection(
-            context.question.id,
-            tuple(trials),
-            best.speaker if best else None,
-            "unit_tests",
-            tuple(scores.values()),
-            call_keys=tuple(keys),
+            shown = [query_and_result(trials[group.representative]) for group in found]
+            passed, keys = self._judge(lab, context, shown)
+        best = max(
+            range(len(found)),
+            key=lambda index: (passed[index], len(found[index].members)),
+            default=None,
         )
+        return select_group("unit_tests", context, trials, found, passed, best, call_keys=keys)
 
-    def _judged(
-        self, lab: Lab, context: Context, trials: Sequence[Trial]
+    def _judge(
+        self, lab: Lab, context: Context, shown: Sequence[dict[str, Any]]
     ) -> tuple[list[float], list[str]]:
-        """How many tests each of the trials passes, and the calls that this took."""
-        told = context_data(context)
-
-        def ask(prompt: str, temperature: float, **data: Any) -> Request:
-            parameters = {"temperature": temperature}
-            return lab.request(prompt, self.model, context.question, parameters, **told, **data)
-
-        shown = [
-            {"query": t.candidate.sql, "result": result_text(t.execution or _NOT_RUN)}
-            for t in trials
-        ]
-        written = lab.client.complete(
-            ask("select/unit_tests", self.temperature, candidates=shown, count=self.tests)
-        )
+        """How many tests each candidate passes, and the keys of the calls."""
+        written = lab.ask(self, "select/unit_tests", context, candidates=shown, count=self.tests)
         tests = read_tests(written.text)[: self.tests]
+        judge = replace(self, temperature=self.judge_temperature)
+        # For each call: which candidate each verdict is about.
         if self.by == "test":
             label = "candidate"
-            orders = [self._order(test, shown) for test in tests]
-            judging = [
-                ask(
+            subjects = [self._order(test, shown) for test in tests]
+            requests = [
+                lab.request(
+                    judge,
                     "select/evaluate_one_test",
-                    self.judge_temperature,
+                    context,
                     test=test,
-                    candidates=[shown[place] for place in order],
+                    candidates=[shown[index] for index in order],
                 )
-                for test, order in zip(tests, orders, strict=True)
+                for test, order in zip(tests, subjects, strict=True)
             ]
         else:
-            label = "(?:unit[ _])?test"
-            orders = [[place] * len(tests) for place in range(len(shown)) if tests]
-            judging = [
-                ask("select/evaluate_one_candidate", self.judge_temperature, tests=tests, **one)
-                for one in shown
+            label = "test"
+            subjects = [[index] * len(tests) for index in range(len(shown)) if tests]
+            requests = [
+                lab.request(
+                    judge, "select/evaluate_one_candidate", context, tests=tests, **candidate
+                )
+                for candidate in shown
                 if tests
             ]
-        answers = lab.client.complete_many(judging)
+        replies = lab.ask_many(requests)
         passed = [0.0] * len(shown)
-        for answer, order in zip(answers, orders, strict=True):
-            verdicts = read_verdicts(answer.text, label, len(order))
-            for place, verdict in zip(order, verdicts, strict=True):
-                passed[place] += verdict
-        return passed, [written.key, *(answer.key for answer in answers)]
+        for reply, indices in zip(replies, subjects, strict=True):
+            verdicts = read_choices(reply.text, label, len(indices))
+            for index, verdict in zip(indices, verdicts, strict=True):
+                passed[index] += _NO_VERDICT if verdict is None else verdict
+        return passed, [written.key, *(reply.key for reply in replies)]
 
-    def _order(self, test: str, shown: Sequence[dict[str, str]]) -> list[int]:
-        """The places of the candidates as they stand before a test."""
+    def _order(self, test: str, shown: Sequence[dict[str, Any]]) -> list[int]:
+        """The candidates' indices in the order in which a test sees them."""
         return sorted(
             range(len(shown)),
-            key=lambda place: content_hash("order", [self.seed, test, shown[place]]),
+            key=lambda index: content_hash("order", [self.seed, test, shown[index]]),
         )

@@ -1,7 +1,7 @@
-"""How often a judge prefers the right one of a right and a wrong query: CHASE-SQL's table 5.
+"""How often a judge prefers the right query of a right and a wrong one: CHASE-SQL's table 5.
 
-As in the selection itself one query speaks for all with its result, and each two meet in both orders: a
-judge that always takes the first one is right in half of its duels, and one that names neither in none.
+As in pairwise selection, one query represents all with its result, and each pair is judged in both orders. A
+judge that always prefers the first query is right in half of its duels; a judge that names neither, in none.
 """
 
 from collections.abc import Iterator
@@ -11,9 +11,10 @@ import pandas as pd
 
 from workbench.evaluate.stats import mean_interval
 from workbench.parallel import each
-from workbench.report.style import question_ids
+from workbench.replies.verdict import read_verdict
+from workbench.report.drawing.style import question_ids
 from workbench.select.groups import groups
-from workbench.select.pairwise import Pairwise, verdict
+from workbench.select.pairwise import Pairwise
 from workbench.study.progress import tell
 from workbench.study.runs import Run
 from workbench.study.study import Study
@@ -22,9 +23,9 @@ from workbench.types import Question
 
 
 def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
-    """A row for each pair and order: both queries, which stood `first`, whether the judge was `correct`.
+    """A row for each pair and order: both queries, which came `first`, and whether the judge was `correct`.
 
-    `by_votes` is whether the larger group, of equals the first, would have been the right one.
+    `by_votes` says whether the larger group, or the first of equal ones, has the right query.
     """
     lab = study.lab
     verdicts = {
@@ -36,16 +37,22 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
         trials = run.selection(question.id).trials
         right = verdicts[question.id]
         found = groups(trials, f"{judge.seed}{question.id}")
-        met = [(a, b) for a in found for b in found if right[a.speaker] and not right[b.speaker]]
+        met = [
+            (a, b)
+            for a in found
+            for b in found
+            if right[a.representative] and not right[b.representative]
+        ]
         if not met:
             return
         context = prepare(run.system, question, lab)
         asked = [pair for a, b in met for pair in ((a, b), (b, a))]
-        requests = [
-            judge.request(lab, context, trials[a.speaker], trials[b.speaker]) for a, b in asked
-        ]
-        said = [verdict(answer) for answer in lab.client.complete_many(requests)]
-        for (good, bad), as_first, as_second in zip(met, said[::2], said[1::2], strict=True):
+        replies = lab.ask_many(
+            judge.request(lab, context, trials[a.representative], trials[b.representative])
+            for a, b in asked
+        )
+        winners = ["" if reply.fault else read_verdict(reply.text) for reply in replies]
+        for (good, bad), as_first, as_second in zip(met, winners[::2], winners[1::2], strict=True):
             preferred = {"right": as_first == "A", "wrong": as_second == "B"}
             for first, correct in preferred.items():
                 yield {
@@ -53,8 +60,8 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
                     "question_id": question.id,
                     "db_id": question.db_id,
                     "first": first,
-                    "right": trials[good.speaker].candidate.sql,
-                    "wrong": trials[bad.speaker].candidate.sql,
+                    "right": trials[good.representative].candidate.sql,
+                    "wrong": trials[bad.representative].candidate.sql,
                     "correct": correct,
                     "by_votes": len(good.members) > len(bad.members) - (first == "right"),
                 }
@@ -66,17 +73,17 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
         ending=lab.client.stopped,
     )
     tally = lab.client.ledger.total()
-    told = {"calls": tally.calls, "hits": tally.hits, "dollars": tally.cost}
-    told["failed"] = sum(lab.client.ledger.failed.values()) - faults
-    tell(id="duels", run="duels", done=len(rows), total=len(rows), **told)
+    counts = {"calls": tally.calls, "hits": tally.hits, "dollars": tally.cost}
+    counts["failed"] = sum(lab.client.ledger.failed.values()) - faults
+    tell(id="duels", run="duels", done=len(rows), total=len(rows), **counts)
     columns = "run question_id db_id first right wrong correct by_votes"
     return pd.DataFrame([row for some in rows for row in some], columns=columns.split())
 
 
 def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str, Any]:
-    """A row of a table: how many percent of the duels a judge has right, all of them counting alike.
+    """A row of a table: the percentage of duels that a judge decides correctly.
 
-    `steady` is how often it prefers the same query in both orders, `first` how often the first.
+    `steady` is how often it prefers the same query in both orders, `first` how often the first query.
     """
     if duels.empty:
         measured = ("accuracy", "low", "high", "steady", "first")

@@ -1,4 +1,4 @@
-"""Pools that are there already, other systems' files or what our own chose, and what selection lost in a pool."""
+"""Pools of candidates from prediction files or from our own runs, and the questions that a selection lost."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,20 +13,19 @@ from workbench.study.study import Study
 
 
 def predicted(study: Study) -> tuple[Study, Pool]:
-    """What the experiment's option `predictions` names: a folder, a file or a list of them.
+    """The pool of the files that the experiment's option `predictions` names: a folder, a file or a list.
 
-    The study comes back saying whose answers these are, and not its model's.
+    The study that is returned names the files as its model, since no model of ours was asked.
     """
-    told = study.options["predictions"]
-    names = [told] if isinstance(told, str) else told
+    option = study.options["predictions"]
+    names = [option] if isinstance(option, str) else option
     files = prediction_files([str(study.experiment.folder / name) for name in names])
     whole = open_benchmark(study.experiment.benchmark, study.experiment.root)
-    whose = f"{len(files)} prediction files"
-    return _of(study, whose), load_pool(file_names(files), whole)
+    return _of(study, f"{len(files)} prediction files"), load_pool(file_names(files), whole)
 
 
 def answers(study: Study, runs: Iterable[Run]) -> tuple[Study, Pool]:
-    """What each of our own systems chose, as if it came from files; the study says so."""
+    """The pool of what our own systems chose; the study that is returned names them as its model."""
     ran = list(runs)
     asked = study.stamp.of(pd.DataFrame({"run": [run.id for run in ran]})).models
     pairs = (pair for run in ran for pair in chosen(run.name, run.selections).items())
@@ -36,8 +35,8 @@ def answers(study: Study, runs: Iterable[Run]) -> tuple[Study, Pool]:
 def lost(run: Run, study: Study) -> pd.DataFrame:
     """A row for each question with a right candidate that was not chosen.
 
-    It says what was chosen, what would have been right, and who proposed that. `votes` and `right votes`
-    are the numbers of candidates with the result of each.
+    It has the chosen query, the best right one, and the generators of right ones. `votes` and `right votes`
+    count the candidates with the same result as each.
     """
     texts = {question.id: question.text for question in study.benchmark.questions}
     rows = []
@@ -68,5 +67,5 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*names, *more])
 
 
-def _of(study: Study, whose: str) -> Study:
-    return replace(study, experiment=replace(study.experiment, model=whose))
+def _of(study: Study, model: str) -> Study:
+    return replace(study, experiment=replace(study.experiment, model=model))

@@ -1,36 +1,47 @@
-"""How far a run is: a bar where somebody watches, a line in a file where `workbench reproduce` does."""
+"""What a run reports while it works: a bar for a person, lines of JSON for `workbench reproduce`.
+
+In a preview the embedded parser answers for every model, on a few questions and in a cache that is thrown away.
+Each new call is then reported with the number of questions that the few stand for. A parser's answers fail and
+differ more or less often than the model's answers would, so the number of calls is an estimate.
+"""
 
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import orjson
 from tqdm import tqdm
 
-from workbench.llm.budget import Tally
+from workbench.llm.budget import Ledger, Tally
+from workbench.llm.provider import Reply, is_ours, send
+from workbench.types import Request
 
 EVERY = 0.5  # seconds between two lines
+STAND_IN = "embedded/parser"
 
 
 class Progress:
-    """Called with what `solve_all` tells. The file that WORKBENCH_PROGRESS names gets the newest state."""
+    """Called by `solve_all`; the file that WORKBENCH_PROGRESS names gets a line for the newest state."""
 
     def __init__(self, name: str, run: str) -> None:
         self._name = name
         self._run = run
         self._file = os.environ.get("WORKBENCH_PROGRESS")
-        self._began = time.time()  # one run may be asked for twice, and the second pays nothing
-        self._told = 0.0
+        self._began = (
+            time.time()
+        )  # tells two runs of one id apart: the second is answered from the cache
+        self._reported = 0.0
         self._at = (0, 0)
         self._bar: tqdm[None] | None = None
 
     def __call__(self, done: int, total: int, tally: Tally) -> None:
         self._at = done, total
         if self._file:
-            if time.monotonic() - self._told > EVERY or done == total:
-                self._told = time.monotonic()
+            if time.monotonic() - self._reported > EVERY or done == total:
+                self._reported = time.monotonic()
                 self._write(Path(self._file), done, total, tally)
             return
         if self._bar is None:
@@ -39,7 +50,7 @@ class Progress:
         self._bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)
 
     def end(self, tally: Tally) -> None:
-        """The run has ended, or was ended: what it came to."""
+        """Report the last state of a run that ended or was stopped."""
         if self._file:
             self._write(Path(self._file), *self._at, tally)
 
@@ -64,12 +75,43 @@ class Progress:
             self._bar.close()
 
 
-def tell(**told: Any) -> None:
-    """Tell `workbench reproduce`, where it listens, what else happened."""
+def tell(**event: Any) -> None:
+    """Report another event to `workbench reproduce`: a saved figure, failed calls."""
     if file := os.environ.get("WORKBENCH_PROGRESS"):
-        _append(Path(file), told)
+        _append(Path(file), event)
 
 
-def _append(file: Path, told: Mapping[str, Any]) -> None:
+def _append(file: Path, record: Mapping[str, Any]) -> None:
     with file.open("ab") as lines:
-        lines.write(orjson.dumps(told) + b"\n")
+        lines.write(orjson.dumps(record) + b"\n")
+
+
+def previewed() -> int:
+    """The number of questions of a preview; 0 if this is none."""
+    return int(os.environ.get("WORKBENCH_PREVIEW") or 0)
+
+
+def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
+    """The embedded parser's reply instead of the requested model's."""
+    if is_ours(request.model):
+        return send(request, key, url, seconds)
+    temperature = request.parameters.get("temperature", 1.0)
+    asked = replace(request, model=STAND_IN, parameters={"temperature": temperature})
+    reply = send(asked, "", "", seconds)
+    reply["usage"] = {  # a language model's token has about four letters
+        "prompt_tokens": sum(len(str(m["content"])) for m in request.messages) // 4,
+        "completion_tokens": len(reply["choices"][0]["message"]["content"]) // 4,
+    }
+    return reply
+
+
+def tell_estimates(ledger: Ledger, weight: float) -> None:
+    """Report the new calls, scaled from the few questions to all questions."""
+    for (prompt, model), tally in ledger.pairs().items():
+        if tally.calls:
+            tell(
+                prompt=prompt,
+                model=model,
+                expected=round(tally.calls * weight),
+                tokens=round(tally.input_tokens / tally.calls),
+            )

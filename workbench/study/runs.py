@@ -8,15 +8,15 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.execute import Executor
-from workbench.evaluate.hardness import difficulty
-from workbench.evaluate.judge import judge
+from workbench.evaluate.ex import ex_verdicts
+from workbench.evaluate.spider.hardness import difficulty
 from workbench.evaluate.stats import mean_interval
 from workbench.pool import Pool, pool_of
-from workbench.report.palette import ordered
-from workbench.report.selections import group_numbers
+from workbench.report.display.selections import group_numbers
+from workbench.report.drawing.palette import ordered
 from workbench.study.solving import Kept, Record
 from workbench.systems.system import System
-from workbench.types import Candidate, Selection, Trial
+from workbench.types import Selection
 
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 
@@ -27,7 +27,7 @@ class Run:
 
     `correct` is execution accuracy in the benchmark's own sense, BIRD's or Spider's. `correct_first`,
     `first_sql` and `first_status` are of a candidate before it was fixed. `oracle` and `adversary` are the
-    bounds of selection. Costs are what a question needs, whether paid now or held.
+    bounds of selection. Costs are those of all calls that a question needs, paid now or cached.
     """
 
     id: str
@@ -76,7 +76,7 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
 
 
 def _of_all(frame: pd.DataFrame, column: str) -> bool:
-    """Whether a verdict is about every candidate, and not about what was chosen: `trace` asks."""
+    """Whether a verdict is about every candidate and not about the chosen one; `trace` reads the answer."""
     return column in {"oracle", "adversary"} or ("chosen" in frame and not frame["chosen"].all())
 
 
@@ -102,27 +102,15 @@ def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def cells(name: str, found: Mapping[Any, Any]) -> dict[str, float]:
-    """An accuracy as the column of that name and the two of its interval."""
+    """An accuracy as three columns: its name, and the ends of its interval."""
     return {name: found["EX"], f"{name} low": found["low"], f"{name} high": found["high"]}
 
 
 def frames(
     run: str, benchmark: Benchmark, kept: Mapping[str, Kept], executor: Executor
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables of a run. The questions of the benchmark are those that were asked."""
-    golds = dict(
-        zip(
-            (question.id for question in benchmark.questions),
-            executor.result_fingerprints(
-                [
-                    (benchmark.database(q.db_id), benchmark.golds[q.id].sql)
-                    for q in benchmark.questions
-                ]
-            ),
-            strict=True,
-        )
-    )
-    right = _verdicts(benchmark, kept, golds, executor)
+    """The two tables of a run on the benchmark's questions."""
+    right = _verdicts(benchmark, kept, executor)
     trials, questions = [], []
     for question in benchmark.questions:
         record = kept[question.id]
@@ -132,29 +120,29 @@ def frames(
             "db_id": question.db_id,
             "difficulty": difficulty(benchmark, question),
         }
-        mine = record.attempt["trials"]
-        groups = group_numbers([one["fingerprint"] for one in mine])
+        candidates = record.attempt["trials"]
+        groups = group_numbers([candidate["fingerprint"] for candidate in candidates])
         chosen = record.selection["chosen"]
-        verdicts = [right(question.id, one) for one in mine]
-        for place, one in enumerate(mine):
-            first, attempts = _first(one)
+        verdicts = [right[question.id, candidate["sql"]] for candidate in candidates]
+        for index, candidate in enumerate(candidates):
+            first, attempts = _first(candidate)
             trials.append(
                 about
                 | {
-                    "generator": one["generator"],
-                    "sample": one["sample"],
-                    "sql": one["sql"],
-                    "status": one["status"],
-                    "correct": verdicts[place],
+                    "generator": candidate["generator"],
+                    "sample": candidate["sample"],
+                    "sql": candidate["sql"],
+                    "status": candidate["status"],
+                    "correct": verdicts[index],
                     "first_sql": first["sql"],
                     "first_status": first["status"],
-                    "correct_first": right(question.id, first),
+                    "correct_first": right[question.id, first["sql"]],
                     "attempts": attempts,
-                    "group": groups[place],
-                    "chosen": place == chosen,
+                    "group": groups[index],
+                    "chosen": index == chosen,
                 }
             )
-        picked = None if chosen is None else mine[chosen]
+        picked = None if chosen is None else candidates[chosen]
         costs = (record.attempt["cost"], record.selection["cost"])
         questions.append(
             about
@@ -164,9 +152,9 @@ def frames(
                 "correct": chosen is not None and verdicts[chosen],
                 "oracle": any(verdicts),
                 "adversary": bool(verdicts) and all(verdicts),
-                "candidates": len(mine),
+                "candidates": len(candidates),
                 "groups": len({*groups} - {-1}),
-                "gold_failed": not golds[question.id],
+                "gold_failed": not right[question.id, benchmark.golds[question.id].sql],
             }
             | {name: sum(cost[name] for cost in costs) for name in _COST}
         )
@@ -183,26 +171,15 @@ def _first(record: Record) -> tuple[Record, int]:
 
 
 def _verdicts(
-    benchmark: Benchmark,
-    kept: Mapping[str, Kept],
-    golds: Mapping[str, str],
-    executor: Executor,
-) -> Callable[[str, Record], bool]:
-    """Whether a candidate is right: BIRD compares results as sets, Spider as its own evaluation does."""
-    if benchmark.family == "bird":
-        return lambda question, one: one["fingerprint"] == golds[question] != ""
-    pairs = [
-        (question_id, Trial(Candidate(sql, "", sample)))
-        for question_id, record in kept.items()
-        for one in record.attempt["trials"]
-        for sample, sql in enumerate({one["sql"], _first(one)[0]["sql"]})
-    ]
-    verdicts = judge(benchmark, pool_of(pairs), executor)
-    said = dict(
-        zip(
-            zip(verdicts["question_id"], verdicts["sql"], strict=True),
-            verdicts["ex_spider"],
-            strict=True,
-        )
-    )
-    return lambda question, one: bool(said[question, one["sql"]])
+    benchmark: Benchmark, kept: Mapping[str, Kept], executor: Executor
+) -> dict[tuple[str, str], bool]:
+    """The verdict on each candidate, on what it was before it was fixed, and on the gold query."""
+    known = {
+        (question.id, trial["sql"]): trial["fingerprint"]
+        for question in benchmark.questions
+        for candidate in kept[question.id].attempt["trials"]
+        for trial in (candidate, _first(candidate)[0])
+    }
+    golds = [(question.id, benchmark.golds[question.id].sql) for question in benchmark.questions]
+    pairs = list(dict.fromkeys([*golds, *known]))
+    return dict(zip(pairs, ex_verdicts(benchmark, pairs, executor, known=known), strict=True))

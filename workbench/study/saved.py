@@ -1,15 +1,13 @@
-"""What an experiment leaves behind: figures and tables with the data behind them, and where each came from.
+"""Saved figures and tables, each with its data and its origin.
 
-Beside NAME.csv lies NAME.json, which says what the numbers are, which runs they are of and which of the
-paper's claims hold. Nothing in these files depends on when or where they were made, so that making them
-again changes nothing.
+Beside NAME.csv lies NAME.json with the stamp of the numbers, the ids of their runs and the paper's claims.
+These files hold no time and no path, so that saving them again changes nothing.
 """
 
 import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,11 @@ from matplotlib.figure import Figure
 
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError
-from workbench.report import style
+from workbench.html.parts import NO_MATH
+from workbench.html.tree import element, html
+from workbench.report.drawing import style
 from workbench.report.stamp import stamped
-from workbench.report.tables import Table
+from workbench.report.tables import ResultTable
 from workbench.store import Store
 from workbench.study.progress import tell
 from workbench.systems.system import System
@@ -29,26 +29,38 @@ from workbench.systems.system import System
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the paper says, whether it holds here, and by which numbers."""
+    """A statement of a paper. `holds` is None where no language model answered; `detail` gives our numbers."""
 
     text: str
-    holds: bool
+    holds: bool | None
     detail: str = ""
 
     def _repr_html_(self) -> str:
-        said = "holds here" if self.holds else "does not hold here"
-        return f"<p class='mathjax_ignore'><b>{said}</b>: {escape(self.text)} <i>{escape(self.detail)}</i></p>"
+        detail = element("i", self.detail)
+        return html(
+            element(
+                "p", element("b", verdict(self.holds)), f": {self.text} ", detail, class_=NO_MATH
+            )
+        )
+
+
+def verdict(holds: bool | None) -> str:
+    """The words for a claim that holds, does not hold, or cannot be judged by a parser's answers."""
+    words = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
+    return words[holds]
 
 
 class Saved:
-    """The folder of an experiment's figures; made with the first one."""
+    """The folder of an experiment's figures; the first figure creates it."""
 
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder = folder
         self._store = store
         self._last = ""
         self.asked: dict[str, tuple[str, ...]] = {}  # the models of this study's runs, by id
-        self._runs: dict[str, str] = {}  # of this study, by id: nothing is written twice
+        self._runs: dict[
+            str, str
+        ] = {}  # the selections of each run that is stored already, by the run's id
 
     def keep_run(
         self,
@@ -58,17 +70,17 @@ class Saved:
         system: System,
         selections: Sequence[tuple[str, ...]],
     ) -> None:
-        """Note in the lab book which selections a run is made of: key, question, database, difficulty."""
-        told = canonical(selections).decode()
-        if self._runs.get(run) == told or self._store.read_only:
+        """Store which selections a run consists of: key, question, database, difficulty."""
+        text = canonical(selections).decode()
+        if self._runs.get(run) == text or self._store.read_only:
             return
-        self._runs[run] = told
-        row = (run, name, benchmark, repr(system), told, time.time())
-        with self._store.write() as book:
-            book.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
+        self._runs[run] = text
+        row = (run, name, benchmark, repr(system), text, time.time())
+        with self._store.write() as database:
+            database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def save(
-        self, name: str, shown: Figure | Table, data: pd.DataFrame | None, stamp: object
+        self, name: str, shown: Figure | ResultTable, data: pd.DataFrame | None, stamp: object
     ) -> None:
         """Write NAME.svg and .png or NAME.html, NAME.csv, and NAME.json."""
         if not name.replace("_", "").isalnum() or not name.isascii():
@@ -76,21 +88,21 @@ class Saved:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             frame = getattr(shown, "data", None) if data is None else data
-            if isinstance(shown, Table):
+            if isinstance(shown, ResultTable):
                 kind, title = "table", shown.title
                 frame = shown.frame if frame is None else frame
                 self._write(f"{name}.html", shown.to_html().encode())
                 self._write(f"{name}.md", shown.to_markdown().encode())
             else:
-                kind, title = "figure", ""  # the gallery knows what the paper calls it
+                kind, title = "figure", ""  # the gallery has the paper's titles
                 style.save(shown, self.folder / name)
             if frame is not None:
                 self._write(f"{name}.csv", frame.to_csv(index=False, float_format="%.6g").encode())
             runs = _runs(frame)
             of = stamped(stamp, frame)
-            told = {"name": name, "kind": kind, "title": title, "stamp": of, "runs": runs}
+            record = {"name": name, "kind": kind, "title": title, "stamp": of, "runs": runs}
             self._last = name
-            self._tell(told | {"claims": []})
+            self._write_record(record | {"claims": []})
             tell(saved=name)
         except OSError as error:
             raise StoreError(
@@ -98,19 +110,21 @@ class Saved:
             ) from error
 
     def claim(self, claim: Claim) -> Claim:
-        """Keep a claim with what was saved last."""
+        """Store a claim with the figure or table that was saved last."""
         if not self._last:
-            raise BadInputError("a claim belongs to a figure or a table: save that first")
-        told = orjson.loads((self.folder / f"{self._last}.json").read_bytes())
-        self._tell(told | {"claims": [*told["claims"], asdict(claim)]})
+            raise BadInputError(
+                "a claim belongs to a figure or a table: save the figure or table first"
+            )
+        record = orjson.loads((self.folder / f"{self._last}.json").read_bytes())
+        self._write_record(record | {"claims": [*record["claims"], asdict(claim)]})
         return claim
 
-    def _tell(self, told: dict[str, Any]) -> None:
-        text = orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-        self._write(f"{told['name']}.json", text)
+    def _write_record(self, record: dict[str, Any]) -> None:
+        text = orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        self._write(f"{record['name']}.json", text)
 
     def _write(self, file: str, content: bytes) -> None:
-        """The file, whole or not at all."""
+        """Write the whole file or nothing: a reader never sees a part of it."""
         draft = self.folder / f".{file}.{os.getpid()}"
         draft.write_bytes(content)
         draft.replace(self.folder / file)

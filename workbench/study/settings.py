@@ -1,7 +1,7 @@
-"""An experiment as its YAML file tells it: a benchmark, models, and notebooks with their parameters.
+"""An experiment as its YAML file describes it: a benchmark, models, and notebooks with their parameters.
 
-Everything in the file is checked before anything runs. Folders of benchmarks that are not bundled are
-written with variables of the environment, `$BIRD` or `$SPIDER`, since they lie elsewhere for everybody.
+The whole file is checked before anything runs. The folder of a benchmark that is not bundled is written with an
+environment variable, `$BIRD` or `$SPIDER`, since it differs between machines.
 """
 
 import os
@@ -11,17 +11,20 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from workbench.benchmarks.named import BENCHMARKS
 from workbench.errors import BadInputError
 from workbench.yamlfile import read_yaml
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What to run on what. `models` name those that speak for one role alone, `judge` or `filtering`.
+    """The settings of an experiment. `models` names the models of single roles, such as `judge` or `filtering`.
 
-    `limit` takes that many questions, spread evenly. `dollars` and `calls` bound what may be spent.
-    `options` are read by notebooks, and `notebooks` names each with the parameters it is given.
-    `folder` holds `experiments` and `figures`. `stands_for` is the number of questions that bundled ones stand for in a preview without the data.
+    `parameters` has, for a model, those of all its calls, over the steps' own; None leaves one out.
+    `limit` takes this number of questions, spread evenly. `dollars` and `calls` bound what may be spent.
+    Notebooks read `options`; `notebooks` has the parameters of each notebook. `folder` is the parent of the
+    folders `experiments` and `figures`. In a preview without the benchmark's data, bundled questions stand
+    for `stands_for` of its questions.
     """
 
     name: str
@@ -30,6 +33,7 @@ class Experiment:
     root: Path | None = None
     model: str = "embedded/parser"
     models: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prompts: Path | None = None
     limit: int | None = None
     dollars: float | None = None
@@ -38,6 +42,7 @@ class Experiment:
     notebooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     path: Path = Path()
     folder: Path = Path()
+    output: str = "figures"
     stands_for: int = 0
 
 
@@ -49,50 +54,71 @@ def find_experiment(name: str) -> Path:
     if name.endswith((".yaml", ".yml")):
         return Path(name)
     here = Path.cwd()
-    places = [folder / "experiments" for folder in (here, *here.parents, CHECKOUT)]
-    for place in places:
-        if (path := place / f"{name}.yaml").is_file():
+    folders = [parent / "experiments" for parent in (here, *here.parents, CHECKOUT)]
+    for folder in folders:
+        if (path := folder / f"{name}.yaml").is_file():
             return path
     known = sorted(
-        {path.stem for place in places if place.is_dir() for path in place.glob("*.yaml")}
+        {path.stem for folder in folders if folder.is_dir() for path in folder.glob("*.yaml")}
     )
     raise BadInputError(
-        f"no experiment {name!r}; there are {', '.join(known) or 'none here'}. Give one of these, or the path of a"
+        f"no experiment {name!r}; there are {', '.join(known) or 'none here'}. Give one of these names, or the path of a"
         " YAML file"
     )
 
 
+def experiment_of(name: str) -> Experiment:
+    """The experiment of that name or path; for a benchmark's name, an experiment on it that saves to `runs`."""
+    if name in BENCHMARKS:
+        return Experiment(name, benchmark=name, output="runs")
+    return load_experiment(name)
+
+
 def load_experiment(name: str) -> Experiment:
-    """The experiment of that name or path, checked; its root is looked for only when it is opened."""
+    """The experiment of that name or path, checked. Opening it checks the benchmark's folder."""
     path = find_experiment(name)
-    told = read_yaml(path)
-    if not isinstance(told, dict):
-        raise BadInputError(f"{path}: expected settings by name, and found {told!r:.60}")
-    known = {f.name for f in fields(Experiment)} - {"name", "path", "folder", "stands_for"}
-    if odd := sorted(set(map(str, told)) - known):
+    settings = read_yaml(path)
+    if not isinstance(settings, dict):
+        raise BadInputError(f"{path}: expected settings by name, and found {settings!r:.60}")
+    known = {f.name for f in fields(Experiment)} - {
+        "name",
+        "path",
+        "folder",
+        "output",
+        "stands_for",
+    }
+    if odd := sorted(set(map(str, settings)) - known):
         raise BadInputError(
             f"{path}: no setting {', '.join(odd)}; there are {', '.join(sorted(known))}"
         )
     for key, kinds in _KINDS.items():
-        if told.get(key) is not None and (
-            not isinstance(told[key], kinds) or isinstance(told[key], bool)
+        if settings.get(key) is not None and (
+            not isinstance(settings[key], kinds) or isinstance(settings[key], bool)
         ):
-            said = " or ".join(kind.__name__ for kind in kinds)
-            raise BadInputError(f"{path}: {key} is {told[key]!r:.60}, and should be {said}")
-    given = {key: value for key, value in told.items() if value is not None}
+            expected = " or ".join(kind.__name__ for kind in kinds)
+            raise BadInputError(f"{path}: {key} is {settings[key]!r:.60}, and should be {expected}")
+    given = {key: value for key, value in settings.items() if value is not None}
     notebooks = given.get("notebooks", {})
     for notebook, parameters in notebooks.items():
         if parameters is not None and not isinstance(parameters, dict):
             raise BadInputError(f"{path}: {notebook}: parameters by name, not {parameters!r:.60}")
+    used = str({key: value for key, value in given.items() if key != "parameters"})
+    for model, parameters in given.get("parameters", {}).items():
+        if not isinstance(parameters, dict):
+            raise BadInputError(
+                f"{path}: parameters: {model}: parameters by name, not {parameters!r:.60}"
+            )
+        if str(model) not in used:
+            raise BadInputError(f"{path}: parameters: no other setting names the model {model}")
     for key, least in {"limit": 1, "calls": 1, "dollars": 0}.items():
         if given.get(key, least) < least:
             raise BadInputError(f"{path}: {key} is {given[key]}, and should be {least} or more")
-    given["notebooks"] = {name: told or {} for name, told in notebooks.items()}
+    given["notebooks"] = {name: parameters or {} for name, parameters in notebooks.items()}
     if os.environ.get("WORKBENCH_PREVIEW") and _lacks_data(given):
-        size = BENCHMARK_SIZES[given["benchmark"]]
+        size = BENCHMARKS[given["benchmark"]].questions
         given |= {"benchmark": "bundled-dev", "root": None, "stands_for": size}
         options = given.get("options", {}).items()
-        splits = {key: "bundled-train" for key, told in options if told in _TRAIN}
+        splits = {key: "bundled-train" for key, value in options if _is_unpacked(value)}
         given["options"] = dict(options) | splits
     for key in ("root", "prompts"):
         if given.get(key):
@@ -108,15 +134,15 @@ def load_experiment(name: str) -> Experiment:
     return Experiment(name=path.stem, path=path.absolute(), folder=top, **given)
 
 
-BENCHMARK_SIZES = {"bird-dev": 1534, "bird-mini-dev": 500, "spider-dev": 1034}
-"""Questions of the benchmarks that a preview can do without."""
-_TRAIN = ("bird-train", "spider-train")
+def _is_unpacked(name: Any) -> bool:
+    """Whether this names a benchmark that is not bundled."""
+    return isinstance(name, str) and name in BENCHMARKS and bool(BENCHMARKS[name].url)
 
 
 def _lacks_data(given: Mapping[str, Any]) -> bool:
-    """Whether the benchmark is a known one whose folder is named by a variable that is not set."""
+    """Whether the benchmark is not bundled and its folder is named by a variable that is not set."""
     names = string.Template(given.get("root", "")).get_identifiers()
-    return given.get("benchmark") in BENCHMARK_SIZES and not all(map(os.environ.get, names))
+    return _is_unpacked(given.get("benchmark")) and not all(map(os.environ.get, names))
 
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -125,6 +151,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "root": (str,),
     "model": (str,),
     "models": (dict,),
+    "parameters": (dict,),
     "prompts": (str,),
     "limit": (int,),
     "dollars": (int, float),
@@ -134,14 +161,14 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def _filled(file: Path, key: str, told: str) -> Path:
-    """The path with the environment's variables in it."""
+def _filled(file: Path, key: str, value: str) -> Path:
+    """The path with its environment variables replaced by their values."""
     try:
-        return Path(string.Template(told).substitute(os.environ)).expanduser()
+        return Path(string.Template(value).substitute(os.environ)).expanduser()
     except KeyError as error:
         raise BadInputError(
-            f"{file}: {key} is {told}, and ${error.args[0]} is not set; set it in the environment to what"
-            " lies there, as in export NAME=/path"
+            f"{file}: {key} is {value}, and ${error.args[0]} is not set; set this environment variable to the"
+            " path, as in export NAME=/path"
         ) from error
     except ValueError as error:
-        raise BadInputError(f"{file}: {key} is {told}: {error}") from error
+        raise BadInputError(f"{file}: {key} is {value}: {error}") from error

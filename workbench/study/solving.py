@@ -1,14 +1,16 @@
-"""Take a system through many questions; what is kept already is not done again, here or elsewhere.
+"""Take a system through many questions, each solved once by one process; cached results are read back.
 
-Processes that want the same run share it: each begins at another question and looks, before each one,
-whether somebody has it by now. What ended with a fault of a model's server is not kept, so that running
-again asks for it once more.
+Several processes may share one run: each begins at another question and locks the question that it solves. A
+question that another process has locked is skipped until its result is cached. Results with a failed call are
+not cached, so running again asks for them once more.
 """
 
 import os
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -16,13 +18,17 @@ import orjson
 from workbench.canonical import canonical
 from workbench.lab import Lab
 from workbench.llm.budget import Tally
-from workbench.llm.client import Client
+from workbench.llm.calls.locks import CallLocks
 from workbench.llm.provider import is_ours
 from workbench.parallel import each
 from workbench.pool import record_of, trial_of
-from workbench.study.kept import Keys, keys, models, read, write
-from workbench.systems.system import System, attempt, prepare
-from workbench.types import Comparison, Execution, Question, Selection, Trial
+from workbench.study.result_cache import ResultKeys, keys, models, read, write
+from workbench.systems.system import System, attempt, stages
+from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
+
+_LONGEST = 600.0  # seconds after which a lock on a question counts as forgotten
+_PAUSE = 0.2  # seconds between looks at questions that other processes solve
+_CONTEXTS = 2000  # prepared questions that stay in memory
 
 Record = Mapping[str, Any]
 Watch = Callable[[int, int, Tally], None]
@@ -40,33 +46,44 @@ class Kept:
 def solve_all(
     system: System, questions: Sequence[Question], lab: Lab, watch: Watch | None = None
 ) -> dict[str, Kept]:
-    """What the system did with each question, by the question's id.
+    """The records of each question, by its id.
 
-    `watch` is told how many are done, of how many, and what was asked and paid on the way.
+    `watch` is called with the number of questions done, the number of all, and the tally of calls.
     """
     store = lab.client.store
     made = keys(system, lab)
     wanted = {question.id: made.of(question, lab) for question in questions}
     found = _look(store, wanted)
     open_ = [question for question in questions if question.id not in found]
-    if watch:
-        watch(len(found), len(questions), lab.client.ledger.total())
-    if open_:
-        start = os.getpid() * 7919 % len(open_)  # far from where a neighbour begins
-        local = all(map(is_ours, models(system)))
-        fresh = each(
-            partial(_solve, system, made, lab),
+    locks = CallLocks(store)
+
+    def report(*_: int) -> None:
+        if watch:
+            watch(len(found), len(questions), lab.client.ledger.total())
+
+    def solve(question: Question) -> None:
+        if kept := _solve(system, made, lab, locks, question):
+            found[question.id] = kept
+
+    report()
+    while open_:
+        before = len(found)
+        start = os.getpid() * 7919 % len(open_)  # far from where another process begins
+        each(
+            solve,
             open_[start:] + open_[:start],
-            at_once=2 if local else 8,
-            progress=partial(_told, watch, len(found), lab.client) if watch else None,
+            at_once=2 if all(map(is_ours, models(system))) else 8,
+            progress=report,
             ending=lab.client.stopped,
         )
-        found |= dict(fresh)
+        open_ = [question for question in open_ if question.id not in found]
+        if len(found) == before:
+            time.sleep(_PAUSE)
     return {question.id: found[question.id] for question in questions}
 
 
 def selection_of(kept: Kept, question: Question, lab: Lab) -> Selection:
-    """The record as the selection that it tells of, with every execution from the lab book."""
+    """The selection that a record describes, with every execution read from the cache."""
     trials = [trial_of(record) for record in kept.attempt["trials"]]
     queries = {tried.candidate.sql for trial in trials for tried in trial.history}
     path = lab.database(question.db_id)
@@ -91,55 +108,87 @@ def _look(store: Any, wanted: Mapping[str, tuple[str, str]]) -> dict[str, Kept]:
     }
 
 
-def _told(watch: Watch, before: int, client: Client, done: int, total: int) -> None:
-    watch(before + done, before + total, client.ledger.total())
-
-
-def _solve(system: System, made: Keys, lab: Lab, question: Question) -> tuple[str, Kept]:
+def _solve(
+    system: System, made: ResultKeys, lab: Lab, locks: CallLocks, question: Question
+) -> Kept | None:
+    """The question's records; None while another process solves it."""
     store = lab.client.store
     first, second = made.of(question, lab)
-    if found := _look(store, {question.id: (first, second)}):
-        return question.id, found[question.id]
+    if locks.acquire(first, _LONGEST) == "locked":
+        return None
+    try:
+        if found := _look(store, {question.id: (first, second)}):
+            return found[question.id]
+        ledger = lab.client.ledger
+        faults = sum(ledger.failed.values())
+        prepared = prepare_once(system, made, question, lab)
+        context = prepared.contexts[-1]
+        start = ledger.of(question.id)
+        record: Record | None = read(store, "attempts", [first]).get(first)
+        if record is None:
+            trials = attempt(system, context, lab)
+            cost = _cost(ledger.of(question.id), start, prepared.cost)
+            record = _plain({"trials": [_trial_record(t) for t in trials], "cost": cost})
+            if made.keeps_attempts and sum(ledger.failed.values()) == faults:
+                write(store, "attempts", first, question.id, record)
+        else:
+            trials = selection_of(Kept("", record, _NO_CHOICE), question, lab).trials
+        before = ledger.of(question.id)
+        selection = system.select(lab, context, trials)
+        choice = _plain(_choice_record(selection) | {"cost": _cost(ledger.of(question.id), before)})
+        if made.keeps_selections and sum(ledger.failed.values()) == faults:
+            write(store, "selections", second, question.id, choice, first)
+        return Kept(second, record, choice)
+    finally:
+        locks.release(first)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A question's context after retrieval and after each step of pruning, and what the calls for it cost."""
+
+    contexts: tuple[Context, ...]
+    cost: Mapping[str, float]
+
+
+_prepared: OrderedDict[str, Prepared] = OrderedDict()
+
+
+def prepare_once(system: System, made: ResultKeys, question: Question, lab: Lab) -> Prepared:
+    """Retrieve and prune, once in this process for all systems with the same steps for both."""
+    key = made.prepared(question, lab)
+    if known := _prepared.get(key):
+        return known
     ledger = lab.client.ledger
-    faults = sum(ledger.failed.values())
-    context = prepare(system, question, lab)
-    record: Record | None = read(store, "attempts", [first]).get(first)
-    if record is None:
-        trials = attempt(system, context, lab)
-        record = _plain(
-            {"trials": [_told_trial(t) for t in trials], "cost": _cost(ledger.of(question.id))}
-        )
-        if sum(ledger.failed.values()) == faults:
-            write(store, "attempts", first, question.id, record)
-    else:
-        trials = selection_of(Kept("", record, _NOBODY), question, lab).trials
-    before = ledger.of(question.id)
-    selection = system.select(lab, context, trials)
-    choice = _plain(_told_choice(selection) | {"cost": _cost(ledger.of(question.id), before)})
-    if sum(ledger.failed.values()) == faults:
-        write(store, "selections", second, question.id, choice, first)
-    return question.id, Kept(second, record, choice)
+    faults, before = sum(ledger.failed.values()), ledger.of(question.id)
+    contexts = tuple(stages(system, question, lab))
+    fresh = Prepared(contexts, _cost(ledger.of(question.id), before))
+    if sum(ledger.failed.values()) == faults and not lab.watch:
+        _prepared[key] = fresh
+        if len(_prepared) > _CONTEXTS:
+            _prepared.popitem(last=False)
+    return fresh
 
 
 def _plain(record: Record) -> Record:
-    """The record as it comes back from the lab book."""
+    """The record as it is read back from the cache."""
     read_back: Record = orjson.loads(canonical(record))
     return read_back
 
 
-def _told_trial(trial: Trial) -> dict[str, Any]:
-    """The trial with what became of it, and of what it was repaired from; rows stay in the lab book."""
+def _trial_record(trial: Trial) -> dict[str, Any]:
+    """The trial and those that it was repaired from, each with status and fingerprint; rows stay in the cache."""
     record = record_of(trial)
-    place: dict[str, Any] | None = record
+    part: dict[str, Any] | None = record
     step: Trial | None = trial
-    while step and place:
+    while step and part:
         ran = step.execution or Execution("error", error="never run")
-        place |= {"status": ran.status, "fingerprint": ran.fingerprint}
-        step, place = step.repaired_from, place["repaired_from"]
+        part |= {"status": ran.status, "fingerprint": ran.fingerprint}
+        step, part = step.repaired_from, part["repaired_from"]
     return record
 
 
-def _told_choice(selection: Selection) -> dict[str, Any]:
+def _choice_record(selection: Selection) -> dict[str, Any]:
     return {
         "chosen": selection.chosen,
         "selector": selection.selector,
@@ -159,27 +208,29 @@ def _choice(record: Record) -> dict[str, Any]:
     }
 
 
-_NOBODY: Record = {
+_NO_CHOICE: Record = {
     "chosen": None, "selector": "", "scores": (), "comparisons": (), "call_keys": (),
 }  # fmt: skip
 
 
-def _cost(now: Tally, before: Tally | None = None) -> dict[str, Any]:
-    """What was needed between two states of a question's tally, whether paid or held."""
+def _cost(
+    now: Tally, before: Tally | None = None, more: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The calls, tokens and dollars between two states of a question's tally, paid or cached, plus `more`."""
 
     def needed(tally: Tally | None) -> tuple[float, ...]:
         t = tally or Tally()
         return (
             t.calls + t.hits,
-            t.input_tokens + t.held_input_tokens,
-            t.output_tokens + t.held_output_tokens,
-            t.cost + t.held_cost,
-            t.unpriced + t.held_unpriced,
+            t.input_tokens + t.cached_input_tokens,
+            t.output_tokens + t.cached_output_tokens,
+            t.cost + t.cached_cost,
+            t.unpriced + t.cached_unpriced,
         )
 
     names = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
     return {
-        name: end - begin
+        name: end - begin + more.get(name, 0)
         for name, end, begin in zip(names, needed(now), needed(before), strict=True)
     }
 

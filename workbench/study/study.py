@@ -1,11 +1,10 @@
-"""What a notebook works with: an experiment's benchmark and models, runs of systems, and where figures go."""
+"""An opened experiment: its benchmark and models, the runs of systems, and the folder of its figures."""
 
 import atexit
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -16,27 +15,30 @@ from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.named import open_benchmark
 from workbench.canonical import content_hash
 from workbench.db.execute import Executor
-from workbench.evaluate.efficiency import measure, ves_interval
+from workbench.evaluate.bird.efficiency import measure, ves_interval
 from workbench.evaluate.judge import judge
+from workbench.html.parts import NO_MATH
+from workbench.html.tree import element, html
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.llm.client import Client
+from workbench.llm.parameters import left_out
 from workbench.pool import chosen
 from workbench.report.display import install
 from workbench.report.stamp import Stamp
-from workbench.report.tables import Table
+from workbench.report.tables import ResultTable, alone
 from workbench.store import Store
-from workbench.study.kept import identity, models
-from workbench.study.preview import previewed, stand_in, tell_estimates
-from workbench.study.progress import Progress, tell
+from workbench.study.progress import Progress, previewed, stand_in, tell, tell_estimates
+from workbench.study.result_cache import endpoints, keys, models
 from workbench.study.runs import Run, cells, frames
 from workbench.study.saved import Claim, Saved
-from workbench.study.settings import Experiment, load_experiment
-from workbench.study.solving import selection_of, solve_all
-from workbench.systems.system import System, stages
+from workbench.study.settings import Experiment, experiment_of
+from workbench.study.solving import prepare_once, selection_of, solve_all
+from workbench.systems.identity import identify
+from workbench.systems.system import System
 from workbench.types import Context, Question
 
-_Shown = TypeVar("_Shown", Figure, Table)
+_Shown = TypeVar("_Shown", Figure, ResultTable)
 EMBEDDED = "embedded/parser"
 
 
@@ -50,16 +52,16 @@ class Study:
     saved: Saved
     _budget: Budget | None
     _open: ExitStack
-    _weight: float = 0.0  # in a preview: how many questions each of the few stands for
+    _weight: float = 0.0  # in a preview: the number of questions that each of the few stands for
 
     @property
     def model(self) -> str:
-        """The model that speaks wherever no other is named."""
+        """The model of every role for which the experiment names no other."""
         return self.experiment.model
 
     @property
     def models(self) -> Mapping[str, str]:
-        """The models of single roles; a role that the experiment does not name is the model's."""
+        """The models of roles; a role that the experiment does not name uses `model`."""
         return _Roles(self.experiment.models, self.model)
 
     @property
@@ -69,16 +71,19 @@ class Study:
 
     @property
     def stamp(self) -> Stamp:
-        """What every number here is: model, benchmark, questions, and the sense of execution accuracy.
+        """The origin of every number here: model, benchmark, questions, and the sense of execution accuracy.
 
-        What is made of runs says which models these asked: of a frame the stamp is `stamp.of(frame)`.
+        `stamp.of(frame)` is the stamp of a frame, with the models that its runs asked.
         """
-        sense = "EX (Spider)" if self.benchmark.family == "spider" else "EX (BIRD)"
+        sense = "EX (Spider)" if self.benchmark.sense == "spider" else "EX (BIRD)"
         n = len(self.benchmark.questions)
-        return Stamp(self.model, self.benchmark.name, n, sense, asked=self.saved.asked)
+        asked = self.saved.asked
+        names = {self.model, *(name for run in asked.values() for name in run)}
+        lacks = {name: left for name in names if (left := left_out(self.lab.client.store, name))}
+        return Stamp(self.model, self.benchmark.name, n, sense, asked=asked, left_out=lacks)
 
     def fewer(self, limit: int | None) -> "Study":
-        """The same study of so many questions, spread evenly: for what takes long."""
+        """The same study with this number of questions, spread evenly, for sweeps that take long."""
         if self._weight:
             many = round(self._weight * len(self.benchmark.questions))
             share = min(limit or many, many) / len(self.benchmark.questions)
@@ -87,7 +92,7 @@ class Study:
         return replace(self, benchmark=replace(self.benchmark, questions=tuple(asked)))
 
     def run(self, system: System, name: str = "") -> Run:
-        """What the system did with every question; from the lab book as far as it is there."""
+        """Run the system on every question; cached results are reused."""
         name = name or system.name
         lab = replace(self.lab, client=_client(self.lab.client.store, self._budget), system=name)
         run = self._run_id(system)
@@ -103,8 +108,8 @@ class Study:
         questions = {question.id: question for question in self.benchmark.questions}
         trials, asked = frames(run, self.benchmark, kept, lab.executor)
         about = zip(asked["question_id"], asked["db_id"], asked["difficulty"], strict=True)
-        told = [(kept[question].key, question, *more) for question, *more in about]
-        self.saved.keep_run(run, name, self.benchmark.name, system, told)
+        selections = [(kept[question].key, question, *more) for question, *more in about]
+        self.saved.keep_run(run, name, self.benchmark.name, system, selections)
         if failed := sum(lab.client.ledger.failed.values()):
             tell(failed=failed)
         return Run(
@@ -116,25 +121,32 @@ class Study:
             lambda question: selection_of(kept[question], questions[question], lab),
         )
 
+    def table(self, *runs: Run) -> ResultTable:
+        """A row for each run: EX with its interval, and the calls, tokens and dollars of a question."""
+        rows = pd.DataFrame([run.row() for run in runs])
+        note = "Calls, tokens and dollars are the mean of a question, whether paid now or cached."
+        return alone(rows, self.stamp, f"Systems on {self.benchmark.name}", note)
+
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""
         lab = replace(self.lab, client=_client(self.lab.client.store, self._budget))
+        made = keys(system, lab)
         for question in self.benchmark.questions:
-            yield question, list(stages(system, question, lab))
+            yield question, list(prepare_once(system, made, question, lab).contexts)
         if failed := sum(lab.client.ledger.failed.values()):
             tell(failed=failed)
         if self._weight:
             tell_estimates(lab.client.ledger, self._weight)
 
     def verdicts(self, run: Run) -> pd.DataFrame:
-        """What was chosen, judged in every sense: EX as BIRD and as Spider have it, EM, Soft-F1."""
+        """Every chosen query judged in every sense: EX as BIRD and as Spider define it, EM, Soft-F1."""
         pool = chosen(run.name, run.selections)
         return judge(self.benchmark, pool, self.lab.executor).assign(run=run.id)
 
     def efficiency(self, run: Run) -> dict[str, float]:
-        """Cells of a table: VES of what was chosen, with its interval.
+        """Cells of a table: VES of the chosen queries, with its interval.
 
-        By SQLite's opcodes and not by time: the same on every machine.
+        VES counts SQLite's opcodes and not time, so that it is the same on every machine.
         """
         asked = run.questions.set_index("question_id")
         ratios = [
@@ -156,19 +168,20 @@ class Study:
     def save(
         self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = ""
     ) -> _Shown:
-        """Keep a figure or a table under a name, with the data behind it; the last line of a cell shows it.
+        """Save a figure or a table under a name, with the data behind it, and return it for display.
 
-        `stamp` says what its numbers are, where they are not all the study's.
+        `stamp` replaces the study's where the numbers are of another origin.
         """
         self.saved.save(name, shown, data, stamp or self.stamp)
         return shown
 
     def claim(self, text: str, holds: bool, detail: str = "") -> Claim:
-        """Say whether a claim of the paper holds here; kept with what was saved last."""
-        return self.saved.claim(Claim(text, bool(holds), detail))
+        """Store with the last saved figure whether a claim of the paper holds; a parser's answers judge no claim."""
+        judged = not self.model.startswith("embedded/")
+        return self.saved.claim(Claim(text, bool(holds) if judged else None, detail))
 
     def close(self) -> None:
-        """End the workers and close the lab book."""
+        """End the workers and close the cache."""
         self._open.close()
 
     def __enter__(self) -> Self:
@@ -181,17 +194,25 @@ class Study:
         return f"{self.experiment.name}: {self.stamp}"
 
     def _repr_html_(self) -> str:
-        return f"<p class='mathjax_ignore'><b>{escape(self.experiment.name)}</b>: {escape(str(self.stamp))}</p>"
+        return html(
+            element("p", element("b", self.experiment.name), f": {self.stamp}", class_=NO_MATH)
+        )
 
     def _run_id(self, system: System) -> str:
-        servers = {model: self.lab.client.endpoint(model) for model in sorted(models(system))}
-        servers.pop(EMBEDDED, None)  # its version changes with its code: the run stays the same one
-        asked = [self.benchmark.name, self.benchmark.fingerprint(), servers, identity(system)]
+        servers = endpoints(system, self.lab)
+        # The embedded model's version changes with its code; the run's id should not.
+        servers.pop(EMBEDDED, None)
+        asked = [
+            self.benchmark.name,
+            self.benchmark.fingerprint(),
+            servers,
+            identify(system).record,
+        ]
         return content_hash("run", asked).removeprefix("run:")[:12]
 
 
 class _Roles(dict[str, str]):
-    """The models of roles; any role may be asked for."""
+    """The models of roles; a role without a model of its own has the experiment's."""
 
     def __init__(self, named: Mapping[str, str], model: str) -> None:
         super().__init__(named)
@@ -202,48 +223,74 @@ class _Roles(dict[str, str]):
 
 
 def open_study(
-    experiment: str | Experiment, *, limit: int | None = None, figures: Path | None = None
+    experiment: str | Experiment,
+    *,
+    model: str = "",
+    limit: int | None = None,
+    root: Path | None = None,
+    prompts: Path | None = None,
+    dollars: float | None = None,
+    figures: Path | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Study:
-    """The experiment of that name or path, ready to run; `limit` asks fewer questions than it would.
+    """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
 
-    Figures go to the folder that WORKBENCH_FIGURES names, or to one named after the experiment; those of a
-    `limit` to one of their own, so that they never replace those of all questions.
+    `limit` is a number of questions, spread evenly. `root` is the folder where the benchmark was unpacked,
+    `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
+    and `parameters` has, for a model, those of all its calls.
+
+    Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
+    after the experiment. With a `limit` this folder is another one, so that figures of a few questions never
+    replace those of all questions.
     """
-    told = load_experiment(experiment) if isinstance(experiment, str) else experiment
-    whole = open_benchmark(told.benchmark, told.root)
-    asked = some(some(whole.questions, told.limit), limit)
-    own = told.name if limit is None else f"{told.name}-{limit}"
-    where = figures or Path(os.environ.get("WORKBENCH_FIGURES") or told.folder / "figures" / own)
+    given: dict[str, Any] = {
+        "model": model,
+        "root": root,
+        "prompts": prompts,
+        "dollars": dollars,
+        "parameters": parameters,
+    }
+    settings = experiment_of(experiment) if isinstance(experiment, str) else experiment
+    settings = replace(settings, **{name: value for name, value in given.items() if value})
+    whole = open_benchmark(settings.benchmark, settings.root)
+    asked = some(some(whole.questions, settings.limit), limit)
+    own = settings.name if limit is None else f"{settings.name}-{limit}"
+    where = figures or Path(
+        os.environ.get("WORKBENCH_FIGURES") or settings.folder / settings.output / own
+    )
     with ExitStack() as stack:
         store = stack.enter_context(Store())
         executor = stack.enter_context(Executor(store))
-        budget = _left(told, store)
+        budget = _left(settings, store)
         few = some(asked, previewed() or None)
-        lab = Lab(_client(store, budget), executor, whole.database, told.prompts)
+        client = _client(store, budget)
+        lab = Lab(
+            client, executor, whole.database, settings.prompts, parameters=settings.parameters
+        )
         part = replace(whole, questions=tuple(few))
-        many = min(filter(None, (told.stands_for or len(asked), limit, told.limit)))
+        many = min(filter(None, (settings.stands_for or len(asked), limit, settings.limit)))
         weight = many / len(few) if previewed() else 0.0
-        study = Study(told, part, lab, Saved(where, store), budget, stack.pop_all(), weight)
+        study = Study(settings, part, lab, Saved(where, store), budget, stack.pop_all(), weight)
     atexit.register(study.close)
     install()
     return study
 
 
 def _client(store: Store, budget: Budget | None) -> Client:
-    """Whoever answers: the models, or in a preview one that stands in for them."""
-    if previewed():  # at an address of its own, so that no answer is ever taken for a model's
+    """The client of the models, or in a preview that of the embedded parser."""
+    if previewed():  # an address of its own keeps the parser's replies apart from the models'
         return Client(store, send=stand_in, api_base="http://stand-in.invalid")
     return Client(store, budget=budget)
 
 
-def _left(told: Experiment, store: Store) -> Budget | None:
-    """What the experiment may spend: what `reproduce` paid since it began is spent of it."""
-    if told.dollars is None and told.calls is None:
+def _left(experiment: Experiment, store: Store) -> Budget | None:
+    """The experiment's budget, of which all spending since the start of `reproduce` is used up."""
+    if experiment.dollars is None and experiment.calls is None:
         return None
     since = float(os.environ.get("WORKBENCH_BEGAN") or "inf")
     ((paid, spent),) = store.read(
         "SELECT count(*), total(cost) FROM calls WHERE created >= ?", (since,)
     )
-    budget = Budget(told.dollars, calls=told.calls)
+    budget = Budget(experiment.dollars, calls=experiment.calls)
     budget.spent, budget.made = spent, paid
     return budget

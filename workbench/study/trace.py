@@ -1,10 +1,9 @@
 """From a number in a figure back to the calls and the SQL behind it.
 
-A row of NAME.csv names its runs; whatever else it says (a generator, a difficulty, a database, a question)
-narrows down which of their questions and candidates it is about. `question_ids`, where the data has it, are
-the questions that the row counts, perhaps none. `counted` is "all" in a row that every candidate counts for,
-such as a bound; other rows are about what was chosen. Data without it are about all of a generator's
-candidates where they name one.
+A row of NAME.csv names its runs. Its generator, difficulty, database or question, if it has them, select the
+questions and candidates of those runs that it counts. `question_ids`, if present, lists the counted questions
+and may be empty. `counted` is "all" where every candidate counts, as for a bound; otherwise only chosen
+candidates count. Data without `counted` count all candidates of a generator that they name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,7 @@ from workbench.errors import BadInputError
 from workbench.report.figures.bounds import TOGETHER
 from workbench.report.figures.overlap import SEVERAL
 from workbench.store import Store
-from workbench.study.kept import read
+from workbench.study.result_cache import read
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Traced:
 def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[Traced]]:
     """A row of a figure's data, counted from 0, and every candidate that it was counted from.
 
-    A question that got no answer has one without SQL, and `missing` as its status.
+    A question without an answer has one candidate without SQL, whose status is `missing`.
     """
     row = _row(data, number)
     runs = row.get("run", "").split()
@@ -51,40 +50,40 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[T
         raise BadInputError(
             f"run {missing[0]} is not in {store.path}: run the experiment here first, `workbench reproduce`"
         )
-    return row, [one for run in runs for one in _behind(run, row, store)]
+    return row, [traced for run in runs for traced in _behind(run, row, store)]
 
 
 def candidates(run: str, store: Store) -> Iterator[Traced]:
     """Every final candidate of a run."""
-    return (one for _, mine in _answered(run, store) for one in mine)
+    return (candidate for _, found in _answered(run, store) for candidate in found)
 
 
 def _answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
-    """For each question of a run what stands for no answer, and its final candidates."""
-    ((told,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
-    rows = orjson.loads(told)
+    """For each question of a run a placeholder for a missing answer, and its final candidates."""
+    ((selections,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
+    rows = orjson.loads(selections)
     wanted = [key for key, *_ in rows]
     choices = read(store, "selections", wanted)
     found = store.read_keys("SELECT key, attempt FROM selections WHERE key IN", wanted)
     attempt = dict(found)
     attempts = read(store, "attempts", list(attempt.values()))
     for key, question, db_id, difficulty in rows:
-        choice = choices.get(key, {})  # none where a call failed: nothing of it was kept
+        choice = choices.get(key, {})  # empty if a call failed: such a question is not cached
         picking = tuple(choice.get("call_keys", ()))
-        nobody = Traced(run, question, db_id, difficulty, "", 0, "", "missing", True, picking)
+        missing = Traced(run, question, db_id, difficulty, "", 0, "", "missing", True, picking)
         yield (
-            nobody,
+            missing,
             [
                 replace(
-                    nobody,
+                    missing,
                     generator=trial["generator"],
                     sample=trial["sample"],
                     sql=trial["sql"],
                     status=trial["status"],
-                    chosen=place == choice["chosen"],
-                    calls=(*trial["call_keys"], *(picking if place == choice["chosen"] else ())),
+                    chosen=index == choice["chosen"],
+                    calls=(*trial["call_keys"], *(picking if index == choice["chosen"] else ())),
                 )
-                for place, trial in enumerate(attempts[attempt[key]]["trials"] if choice else ())
+                for index, trial in enumerate(attempts[attempt[key]]["trials"] if choice else ())
             ],
         )
 
@@ -102,39 +101,39 @@ def _row(data: Path, number: int) -> dict[str, str]:
 
 
 def _why(row: Mapping[str, str]) -> str:
-    """Why no run is behind a row: the paper's numbers stand in columns like "CHESS: EX"."""
+    """Why a row has no run; the paper's own numbers are in columns like "CHESS: EX"."""
     numbers = [name for name in row if row[name]][1:]
     if numbers and all(": " in name for name in numbers):
         return "its numbers are the paper's"
-    return "it is of the benchmark, or of what was found before any SQL was proposed"
+    return "it describes the benchmark, or a step before any SQL was proposed"
 
 
 def _behind(run: str, row: Mapping[str, str], store: Store) -> Iterator[Traced]:
-    """The candidates of a run that a row was counted from; for a question without any, that there is none."""
+    """The candidates of a run that a row counts; a placeholder for a question that has none."""
     every = row["counted"] == "all" if "counted" in row else bool(row.get("generator"))
-    for nobody, mine in _answered(run, store):
-        if _of_question(nobody, row):
-            counted = [one for one in mine if every or one.chosen]
-            yield from [one for one in counted or [nobody] if _of_generator(one, row)]
+    for missing, found in _answered(run, store):
+        if _of_question(missing, row):
+            counted = [traced for traced in found if every or traced.chosen] or [missing]
+            yield from [traced for traced in counted if _of_generator(traced, row)]
 
 
-def _of_question(one: Traced, row: Mapping[str, str]) -> bool:
-    if "question_ids" in row and not _among(one.question_id, row["question_ids"], " "):
+def _of_question(traced: Traced, row: Mapping[str, str]) -> bool:
+    if "question_ids" in row and not _among(traced.question_id, row["question_ids"], " "):
         return False
-    told = {"question_id": one.question_id, "db_id": one.db_id, "difficulty": one.difficulty}
-    return all(row.get(name) in {None, "", TOGETHER, value} for name, value in told.items())
+    own = {name: getattr(traced, name) for name in ("question_id", "db_id", "difficulty")}
+    return all(row.get(name) in {None, "", TOGETHER, value} for name, value in own.items())
 
 
-def _of_generator(one: Traced, row: Mapping[str, str]) -> bool:
-    """Whether it is by who the row is about: one, several as a Venn diagram names them, or a pair."""
-    if row.get("sample") not in {None, "", str(one.sample)}:
+def _of_generator(traced: Traced, row: Mapping[str, str]) -> bool:
+    """Whether a candidate is by a generator that the row names: a single one, several as in a Venn diagram, or a pair."""
+    if row.get("sample") not in {None, "", str(traced.sample)}:
         return False
-    if row.get("generator") in {None, "", TOGETHER} or one.status == "missing":
+    if row.get("generator") in {None, "", TOGETHER} or traced.status == "missing":
         return True
     pair = SEVERAL.join(filter(None, (row["generator"], row.get("other"))))
-    return _among(one.generator, pair, SEVERAL)
+    return _among(traced.generator, pair, SEVERAL)
 
 
 def _among(name: str, names: str, between: str) -> bool:
-    """Whether a name stands among others; it may itself hold what stands between them."""
+    """Whether `names` contains a name, which may itself contain the separator `between`."""
     return f"{between}{name}{between}" in f"{between}{names}{between}"

@@ -1,10 +1,12 @@
-"""CHASE-SQL (Pourreza et al., ICLR 2025), as figure 1 draws it: retrieve values, propose by three generators, fix, select.
+"""CHASE-SQL (Pourreza et al., ICLR 2025), as figure 1 draws it.
 
-Three generators of seven candidates each, a fixer of three attempts, pairwise selection. `table_7` are the
-paper's ablations.
+1. Retrieve: an LLM extracts keywords, and similar values are looked up in the database (section 2.2).
+2. Generate: three generators propose seven candidates each (section 2.3).
+3. Fix: candidates that fail or return no rows are repaired, three attempts at most (section 2.4).
+4. Select: candidates are compared in pairs, and the one that wins most is the answer (section 2.5).
 
-Departs from the paper where it is silent: all generators sample at one temperature, and each sample's
-prompt shows tables and columns in an order of its own.
+Departs from the paper where the paper gives no numbers: all generators sample at one temperature, and every
+sample's prompt shows tables and columns in an order of its own.
 """
 
 from collections.abc import Mapping
@@ -20,7 +22,7 @@ from workbench.retrieve.retrieval import Retrieval
 from workbench.select.majority import Majority
 from workbench.select.pairwise import Pairwise
 from workbench.select.ranker import Ranker
-from workbench.systems.system import Select, System
+from workbench.systems.system import Select, System, named
 
 
 def chase_sql(
@@ -30,7 +32,11 @@ def chase_sql(
     temperature: float = 0.8,
     attempts: int = 3,
 ) -> System:
-    """The whole system on one model; `select` picks by another one, as a tuned judge would."""
+    """The whole system on one model, with `samples` candidates of each generator.
+
+    The paper's selector is a fine-tuned model: pass it as `select=Pairwise("its/name")`. By default the one
+    model selects, too.
+    """
     return System(
         name="chase_sql",
         retrieve=Retrieval(Keywords(model)),
@@ -47,21 +53,22 @@ def chase_sql(
     )
 
 
-def table_7(
+def chase_table_7(
     model: str = "embedded/parser", judge: str = "", samples: int = 7
 ) -> Mapping[str, System]:
-    """The system with other selectors and without each of its parts; the judge is the model unless named."""
+    """The ablations of table 7: other selectors, and each part left out. `judge` is the selectors' model."""
     judge = judge or model
     whole = chase_sql(model, Pairwise(judge), samples)
     divide, plan, synthetic = whole.generate
-    rows = {
-        "CHASE-SQL": whole,
-        "with majority": replace(whole, select=Majority()),
-        "with ranker": replace(whole, select=Ranker(judge)),
-        "w/o value retrieval": replace(whole, retrieve=Retrieval(Keywords(model), index=None)),
-        "w/o fixer": replace(whole, fix=()),
-        "w/o query plan": replace(whole, generate=(divide, synthetic)),
-        "w/o synthetic examples": replace(whole, generate=(divide, plan)),
-        "w/o divide and conquer": replace(whole, generate=(plan, synthetic)),
-    }
-    return {name: replace(system, name=name) for name, system in rows.items()}
+    return named(
+        {
+            "CHASE-SQL": whole,
+            "with majority": replace(whole, select=Majority()),
+            "with ranker": replace(whole, select=Ranker(judge)),
+            "w/o value retrieval": replace(whole, retrieve=Retrieval(Keywords(model), index=None)),
+            "w/o fixer": replace(whole, fix=()),
+            "w/o query plan": replace(whole, generate=(divide, synthetic)),
+            "w/o synthetic examples": replace(whole, generate=(divide, plan)),
+            "w/o divide and conquer": replace(whole, generate=(plan, synthetic)),
+        }
+    )

@@ -1,33 +1,34 @@
-"""CHESS (Talaei et al., 2024), as figure 2 draws it: four agents, combined as the means allow.
+"""CHESS (Talaei et al., 2024), as figure 2 draws it: four agents, combined to suit the budget.
 
 The Information Retriever (IR) looks up values and descriptions, the Schema Selector (SS) prunes, the
-Candidate Generator (CG) writes and revises, the Unit Tester (UT) picks. What one agent leaves is all that
-the next one sees. Section 4.2 runs two combinations, for a high and a low budget; `table_4` are the
-ablations of the second, `table_8` its engines.
+Candidate Generator (CG) writes and revises, the Unit Tester (UT) selects. Each agent sees only what the agents
+before it kept. Section 4.2 runs two combinations, for a high and a low budget. `chess_table_4` are the ablations of
+the second, `chess_table_8` its engines.
 
-Departs from the paper in how it looks things up. Values are sought in the default index, and they and
-descriptions are compared by their letters: that needs no key, costs nothing, and finds more typos than the
-paper's index (tests/benchmarks/README.md), but nothing that is alike in meaning alone. The paper's own are
-MinHash LSH, embeddings and its thresholds, from `retrieve.minhash`, `retrieve.embed` and `retrieve.matches`:
+Departs from the paper in retrieval. By default, values come from the trigram index, and values and
+descriptions are compared by their letters. That needs no key, costs nothing, and finds more typos than the
+paper's index (tests/benchmarks/README.md), but no synonyms. The paper's own retrieval is MinHash LSH and
+embeddings with its thresholds, from `retrieve.index.minhash`, `retrieve.embed` and `retrieve.matches`:
 
-    replace(system, retrieve=InformationRetriever(Retrieval(Keywords(model), MinHash(), Embedding("openai/text-embedding-3-small"), CHESS)))
+    keywords, embedding = Keywords(model), Embedding("openai/text-embedding-3-small")
+    replace(system, retrieve=InformationRetriever(Retrieval(keywords, MinHash(), embedding, CHESS)))
 
-Table 7's correct context and figure 3's industrial schemas are `retrieve` steps that only `evaluate` can
-make, since they need gold:
+Table 7's correct context and figure 3's industrial schemas are `retrieve` steps of `evaluate`, since they need
+gold:
 
     replace(system, retrieve=AroundGold(system.retrieve, benchmark.golds), prune=())
 
-What the Schema Selector saves on such a schema is in the generator's prompt, and what it costs is in calls of
-the cheap model: on 4,337 columns of the bundled databases the generator was shown 390 tokens in place of
-75,000, after 3,337 calls of filter_column with 1.7 million. In sum that pays from the 23rd candidate on; a
-figure of tokens should show both.
+The Schema Selector saves tokens in the generator's prompt and spends them in calls of the cheap model. On the
+4,337 columns of the bundled databases the generator's prompt shrinks from 75,000 tokens to 390, after 3,337
+calls of filter_column with 1.7 million tokens. That pays from the 23rd candidate on, so a figure of tokens
+should show both.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from workbench.db.context_text import with_descriptions, with_values
+from workbench.db.text.context_text import with_descriptions, with_values
 from workbench.fix.reviser import Reviser
 from workbench.generate.chess_candidate import ChessCandidate
 from workbench.lab import Lab
@@ -39,16 +40,17 @@ from workbench.retrieve.retrieval import Retrieval
 from workbench.select.majority import Majority
 from workbench.select.unit_tests import UnitTester
 from workbench.systems.baselines import WHOLE_SCHEMA
-from workbench.systems.system import System
+from workbench.systems.system import System, named
 from workbench.types import Context, Question, Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
-    """Which model speaks for which tool: the triplets of table 8.
+class ChessModels:
+    """The models of the tools: the triplets of table 8.
 
-    `filtering` is asked once for every column, so a cheap one will do; `generation` writes the candidates;
-    `rest` does everything else.
+    filtering: asked once for every column, so a cheap model suffices.
+    generation: writes the candidates.
+    rest: does everything else.
     """
 
     filtering: str
@@ -58,31 +60,31 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class InformationRetriever:
-    """The IR agent: what was found stands in the schema's comments, as figure 15 shows it.
+    """The IR agent: puts the retrieved values and descriptions into the schema's comments (figure 15).
 
-    Values come first among their columns' examples, and columns are described only where the description
-    was found, unless none are looked for.
+    Retrieved values come first among their columns' examples. If descriptions are retrieved at all, columns
+    without a retrieved description have none.
     """
 
     retrieval: Retrieval
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
-        found = self.retrieval(lab, question, schema)
-        told = with_values(schema, found.values)
+        retrieved = self.retrieval(lab, question, schema)
+        schema = with_values(schema, retrieved.values)
         if self.retrieval.descriptions:
-            told = with_descriptions(told, found.descriptions)
-        return Context(question, told)
+            schema = with_descriptions(schema, retrieved.descriptions)
+        return Context(question, schema)
 
 
 def chess_ir_cg_ut(
-    model: str | Models = "embedded/parser",
+    model: str | ChessModels = "embedded/parser",
     *,
     candidates: int = 20,
     tests: int = 10,
     temperature: float = 0.5,
     by: Literal["test", "candidate"] = "test",
 ) -> System:
-    """For a high budget (section 4.2.1): many candidates, those that fail revised, picked by unit tests."""
+    """For a high budget (section 4.2.1): many candidates, failed ones revised, selected by unit tests."""
     models = _models(model)
     return System(
         name="CHESS (IR, CG, UT)",
@@ -94,8 +96,8 @@ def chess_ir_cg_ut(
     )
 
 
-def chess_ir_ss_cg(model: str | Models = "embedded/parser", *, revisions: int = 3) -> System:
-    """For a low budget (section 4.2.3): a small schema, one candidate, looked at up to three times."""
+def chess_ir_ss_cg(model: str | ChessModels = "embedded/parser", *, revisions: int = 3) -> System:
+    """For a low budget (section 4.2.3): a small schema and one candidate, revised up to three times."""
     models = _models(model)
     return System(
         name="CHESS (IR, SS, CG)",
@@ -111,34 +113,34 @@ def chess_ir_ss_cg(model: str | Models = "embedded/parser", *, revisions: int = 
     )
 
 
-def table_4(model: str | Models = "embedded/parser") -> Mapping[str, System]:
-    """CHESS (IR, SS, CG) without each of its tools; without retrieval all descriptions are shown."""
+def chess_table_4(model: str | ChessModels = "embedded/parser") -> Mapping[str, System]:
+    """The ablations of table 4: each tool left out. Without retrieval all descriptions are shown."""
     whole = chess_ir_ss_cg(model)
     columns, tables, few = whole.prune
-    rows = {
-        "All tools": whole,
-        "w/o retrieve_entity & _context": replace(whole, retrieve=WHOLE_SCHEMA),
-        "w/o filter_column": replace(whole, prune=(tables, few)),
-        "w/o select_tables": replace(whole, prune=(columns, few)),
-        "w/o select_columns": replace(whole, prune=(columns, tables)),
-        "w/o revise": replace(whole, fix=()),
-        "with 1-time revise": replace(whole, fix=chess_ir_ss_cg(model, revisions=1).fix),
-    }
-    return {name: replace(system, name=name) for name, system in rows.items()}
-
-
-def table_8(cheap: str, tuned: str, strong: str, local: str) -> Mapping[str, System]:
-    """CHESS (IR, SS, CG) on each triplet of engines; where models are the same, each triplet once."""
-    triplets = (
-        Models(cheap, tuned, strong),
-        Models(cheap, strong, strong),
-        Models(cheap, cheap, cheap),
-        Models(local, local, local),
-        Models(local, tuned, local),
+    return named(
+        {
+            "All tools": whole,
+            "w/o retrieve_entity & _context": replace(whole, retrieve=WHOLE_SCHEMA),
+            "w/o filter_column": replace(whole, prune=(tables, few)),
+            "w/o select_tables": replace(whole, prune=(columns, few)),
+            "w/o select_columns": replace(whole, prune=(columns, tables)),
+            "w/o revise": replace(whole, fix=()),
+            "with 1-time revise": replace(whole, fix=chess_ir_ss_cg(model, revisions=1).fix),
+        }
     )
-    named = {f"{m.filtering}, {m.generation}, {m.rest}": m for m in triplets}
-    return {name: replace(chess_ir_ss_cg(models), name=name) for name, models in named.items()}
 
 
-def _models(model: str | Models) -> Models:
-    return model if isinstance(model, Models) else Models(model, model, model)
+def chess_table_8(cheap: str, tuned: str, strong: str, local: str) -> Mapping[str, System]:
+    """CHESS (IR, SS, CG) on the triplets of engines of table 8; equal triplets give one row."""
+    triplets = (
+        ChessModels(cheap, tuned, strong),
+        ChessModels(cheap, strong, strong),
+        ChessModels(cheap, cheap, cheap),
+        ChessModels(local, local, local),
+        ChessModels(local, tuned, local),
+    )
+    return named({f"{m.filtering}, {m.generation}, {m.rest}": chess_ir_ss_cg(m) for m in triplets})
+
+
+def _models(model: str | ChessModels) -> ChessModels:
+    return model if isinstance(model, ChessModels) else ChessModels(model, model, model)

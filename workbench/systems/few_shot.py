@@ -1,13 +1,14 @@
-"""What CHASE-SQL's table 9 compares synthetic examples with: training questions that resemble the one asked.
+"""Few-shot examples from a training set: the alternative to synthetic examples in CHASE-SQL's table 9.
 
-The prompt is that of online synthetic examples, so that nothing but the examples differs.
+The prompt is `generate/synthetic_examples`, so that the two generators differ in nothing but their examples.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from workbench.db.context_text import examples_text
+from workbench.db.text.context_text import examples_text
 from workbench.errors import at_least
-from workbench.generate.candidates import propose
+from workbench.generate.prompt_generator import read_candidates
+from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.lab import Lab
 from workbench.retrieve.embed import Similarity
 from workbench.retrieve.lexical import Lexical
@@ -16,7 +17,11 @@ from workbench.types import Candidate, Context, Example
 
 @dataclass(frozen=True, slots=True)
 class NearestExamples:
-    """A generator that shows so many of the examples, those first whose questions are most like the one asked."""
+    """A generator whose prompt shows the training examples with the most similar questions.
+
+    examples: the training set; of equally similar examples the earlier one comes first.
+    shown: how many of them the prompt shows.
+    """
 
     model: str
     examples: tuple[Example, ...] = field(repr=False)
@@ -28,17 +33,9 @@ class NearestExamples:
         at_least(0, shown=self.shown)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
-        known = [example.question for example in self.examples]
-        (scores,) = self.similarity(lab, [context.question.text], known, collection=True)
-        order = sorted(range(len(known)), key=lambda place: (-scores[place], place))
-        nearest = [self.examples[place] for place in order[: self.shown]]
-        found = propose(
-            lab,
-            context,
-            "generate/online_examples",
-            self.model,
-            self.temperature,
-            1,
-            examples=examples_text(nearest),
-        )
-        return tuple(replace(candidate, generator="training_examples") for candidate in found)
+        questions = [example.question for example in self.examples]
+        (scores,) = self.similarity(lab, [context.question.text], questions, collection=True)
+        order = sorted(range(len(questions)), key=lambda index: (-scores[index], index))
+        nearest = [self.examples[index] for index in order[: self.shown]]
+        reply = lab.ask(self, SyntheticExamples.prompt, context, examples=examples_text(nearest))
+        return read_candidates("training_examples", [reply])

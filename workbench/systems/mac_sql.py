@@ -1,10 +1,10 @@
 """MAC-SQL (Wang et al., 2023), as figure 2 draws it: Selector, Decomposer, Refiner.
 
-Departs from the paper in the row without the Decomposer: what answers there is our baseline, `Direct`, which
-reads the schema as CREATE TABLE text and has rules of its own, where all agents read `mac_sql_text`.
+Departs from the paper in the ablation without the Decomposer: our baseline `Direct` replaces it, whose
+prompt shows the schema as CREATE TABLE statements and has rules of its own.
 
-`table_3` and `table_4` are the paper's ablations. Its oracle schema, gold's tables and columns in place of
-what the Selector finds, is a `retrieve` step that only `evaluate` can make, since it needs gold:
+`mac_table_3` and `mac_table_4` are the paper's ablations. Its oracle schema, with gold's tables and columns in place
+of the Selector's, is a `retrieve` step of `evaluate`, since it needs gold:
 
     replace(system, retrieve=AroundGold(system.retrieve, benchmark.golds), prune=())
 """
@@ -23,15 +23,15 @@ from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.prune.selector import Selector
 from workbench.select.majority import Majority
-from workbench.systems.system import System
+from workbench.systems.system import System, named
 from workbench.types import Context, Question, Schema, Value
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaWithValues:
-    """All that the agents know of the database: the schema, with up to so many values of each column.
+    """The schema with up to `values` example values of each column, none longer than 50 characters.
 
-    None is longer than 50 characters. Nothing is looked up for the question.
+    Nothing is retrieved for the question itself.
     """
 
     values: int = 6
@@ -41,12 +41,14 @@ class SchemaWithValues:
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         path = lab.database(question.db_id)
-        found = _examples(path, self.values, file_state(path)[0])
+        examples = _examples(path, self.values, file_state(path)[0])
         tables = tuple(
             replace(
                 table,
                 columns=tuple(
-                    replace(column, examples=found.get((table.name, column.name), column.examples))
+                    replace(
+                        column, examples=examples.get((table.name, column.name), column.examples)
+                    )
                     for column in table.columns
                 ),
             )
@@ -57,7 +59,7 @@ class SchemaWithValues:
 
 @lru_cache(maxsize=64)
 def _examples(path: Path, most: int, state: str) -> Mapping[tuple[str, str], tuple[Value, ...]]:
-    """Read once for all questions about a database, and again when it has changed."""
+    """Example values by table and column, cached until the database changes."""
     del state
     schema = with_examples(read_schema(path), path, most)
     return {(table.name, c.name): c.examples for table in schema.tables for c in table.columns}
@@ -77,11 +79,11 @@ def mac_sql(
     )
 
 
-def table_3(model: str = "embedded/parser") -> Mapping[str, System]:
-    """The system without each of its agents; without the Decomposer one call answers at once."""
+def mac_table_3(model: str = "embedded/parser") -> Mapping[str, System]:
+    """The ablations of table 3: each agent left out. Without the Decomposer, one call writes the query."""
     whole = mac_sql(model)
     answer = Direct(model, temperature=0.1, think=False)
-    return _named(
+    return named(
         {
             "MAC-SQL": whole,
             "w/o Selector": replace(whole, prune=()),
@@ -91,10 +93,6 @@ def table_3(model: str = "embedded/parser") -> Mapping[str, System]:
     )
 
 
-def table_4(model: str = "embedded/parser") -> Mapping[str, System]:
-    """The system with so many worked examples."""
-    return _named({f"{shots}-shot": mac_sql(model, shots=shots) for shots in (0, 1, 2)})
-
-
-def _named(rows: Mapping[str, System]) -> Mapping[str, System]:
-    return {name: replace(system, name=name) for name, system in rows.items()}
+def mac_table_4(model: str = "embedded/parser") -> Mapping[str, System]:
+    """The system of table 4 with 0, 1 and 2 worked examples."""
+    return named({f"{shots}-shot": mac_sql(model, shots=shots) for shots in (0, 1, 2)})

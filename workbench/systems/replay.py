@@ -1,4 +1,4 @@
-"""A selector at work on candidates that are there already: a pool, from anybody's files."""
+"""Runs a selector on existing candidates: a pool, for example from another system's prediction files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +13,11 @@ from workbench.types import Candidate, Context, Question, Selection
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """Proposes what a pool holds. Every generator answers every question, if only without SQL.
+    """A generator that proposes the candidates of a pool.
 
-    `content` stands for the pool's queries: pools that differ in nothing else are the same step.
+    generators: the pool's generators. One without a candidate for a question proposes an empty query.
+    content: a hash of the pool's queries, which stands for `candidates` when steps are compared.
+    candidates: the candidates by question id.
     """
 
     generators: tuple[str, ...]
@@ -23,32 +25,32 @@ class Proposed:
     candidates: Mapping[str, tuple[Candidate, ...]] = field(repr=False, compare=False)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
-        del lab  # nothing is asked
+        del lab  # no model is asked
         mine = self.candidates.get(context.question.id, ())
         answered = {candidate.generator for candidate in mine}
         return *mine, *(Candidate("", name) for name in self.generators if name not in answered)
 
 
 def replayed(name: str, pool: Pool, select: Select) -> System:
-    """A system that proposes what the pool holds, and selects."""
+    """A system that proposes the pool's candidates and selects one."""
     candidates = {
         question: tuple(trial.candidate for trial in trials)
         for question, trials in pool.trials.items()
     }
-    told = [(key, c.generator, c.sample, c.sql) for key, some in candidates.items() for c in some]
-    proposed = Proposed(pool.generators(), content_hash("pool", told), candidates)
+    rows = [(key, c.generator, c.sample, c.sql) for key, cs in candidates.items() for c in cs]
+    proposed = Proposed(pool.generators(), content_hash("pool", rows), candidates)
     return System(name, WHOLE_SCHEMA, (), (proposed,), (), select)
 
 
 def picks(name: str, select: Select, lab: Lab, questions: Sequence[Question], pool: Pool) -> Pool:
-    """What a selector picks from a pool, under a name: a pool of one candidate a question."""
+    """The selected candidates as a pool of that name: one candidate for each question."""
     return chosen(name, select_from(pool, select, lab, questions))
 
 
 def select_from(
     pool: Pool, select: Select, lab: Lab, questions: Sequence[Question]
 ) -> Iterator[Selection]:
-    """The selection for each question that the pool answers; the selector sees the whole schema."""
+    """The selection for each question that the pool has candidates for. The selector sees the whole schema."""
     for question in questions:
         candidates = [trial.candidate for trial in pool.trials.get(question.id, ())]
         if candidates:

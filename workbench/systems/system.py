@@ -1,11 +1,12 @@
-"""A system is the steps that it is made of; to solve a question is to take them one after another.
+"""A system is a list of steps, and `solve` takes them one after another.
 
-CHASE-SQL, CHESS and MAC-SQL differ in their steps, not in machinery. A step is a value with a `__call__`,
-so a system's `repr` says all that it does, and an ablation is `dataclasses.replace`.
+CHASE-SQL, CHESS and MAC-SQL differ in their steps, not in machinery. A step is a frozen dataclass of its
+parameters with a `__call__`. So a system's `repr` describes it completely, and an ablation is
+`dataclasses.replace(system, fix=())`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from workbench.lab import Lab
 from workbench.types import Candidate, Context, Question, Schema, Selection, Trial
@@ -19,7 +20,14 @@ Select = Callable[[Lab, Context, Sequence[Trial]], Selection]
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What happens to a question, in this order. An empty tuple leaves its part out."""
+    """The steps that answer a question, in the order in which they run; an empty tuple skips a part.
+
+    retrieve: gathers the context: the schema, and values and descriptions that fit the question.
+    prune: each step cuts the context's schema.
+    generate: each generator proposes candidates.
+    fix: each fixer repairs every candidate, after all candidates have run.
+    select: picks one of the candidates.
+    """
 
     name: str
     retrieve: Retrieve
@@ -30,20 +38,20 @@ class System:
 
 
 def solve(system: System, question: Question, lab: Lab) -> Selection:
-    """The system's answer to a question, with everything that led to it."""
+    """The system's answer to a question, with all candidates and their scores."""
     context = prepare(system, question, lab)
     trials = attempt(system, context, lab)
     return system.select(lab, context, trials)
 
 
 def prepare(system: System, question: Question, lab: Lab) -> Context:
-    """All that the generators will know of a question."""
+    """The context that the generators see: after retrieval and pruning."""
     *_, context = stages(system, question, lab)
     return context
 
 
 def stages(system: System, question: Question, lab: Lab) -> Iterator[Context]:
-    """What is known of a question after retrieval, and then after each step of pruning."""
+    """The context after retrieval, and then after each step of pruning."""
     context = system.retrieve(lab, question, lab.schema(question.db_id))
     yield context
     for prune in system.prune:
@@ -52,7 +60,7 @@ def stages(system: System, question: Question, lab: Lab) -> Iterator[Context]:
 
 
 def attempt(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
-    """The candidates, run and fixed."""
+    """All candidates, run and fixed."""
     candidates = [c for generate in system.generate for c in generate(lab, context)]
     trials = ran(lab, context.question, candidates)
     for fix in system.fix:
@@ -61,7 +69,12 @@ def attempt(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
 
 
 def ran(lab: Lab, question: Question, candidates: Sequence[Candidate]) -> tuple[Trial, ...]:
-    """The candidates, run on the question's database."""
+    """The candidates with their results on the question's database."""
     path = lab.database(question.db_id)
-    executions = lab.executor.execute_many([(path, one.sql) for one in candidates])
+    executions = lab.executor.execute_many([(path, candidate.sql) for candidate in candidates])
     return tuple(map(Trial, candidates, executions))
+
+
+def named(systems: Mapping[str, System]) -> Mapping[str, System]:
+    """The systems of a table, each named as its row."""
+    return {name: replace(system, name=name) for name, system in systems.items()}

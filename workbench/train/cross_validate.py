@@ -1,8 +1,8 @@
-"""What a selector is worth on databases that it did not see, and what each part of it adds.
+"""The accuracy of a selector on databases that it was not trained on, and what each part of it adds.
 
-Every database is judged by weights that were learned on others: on all others, or on a half of them. The
-measure beside accuracy is CHASE-SQL's gap (section 4.5): how much of the way from the majority to the
-oracle, which always picks a right candidate where there is one, the selector goes.
+Every database is judged by weights learned on all other databases, or on the half without it. Beside
+accuracy stands CHASE-SQL's gap (section 4.5): how much of the difference between the majority and the oracle,
+which picks a right candidate wherever there is one, the selector closes.
 """
 
 import random
@@ -14,12 +14,12 @@ from workbench.errors import BadInputError
 from workbench.evaluate.stats import Interval, mean_interval, t_quantile
 from workbench.select.features import DOUBTS
 from workbench.select.trained import Weights
-from workbench.train.selector import Case, Learner, teach
+from workbench.train.selector import JudgedQuestion, Learner, can_teach
 
 Split = tuple[
     frozenset[str], ...
-]  # parts of the databases; each is judged by what the others teach
-Verdicts = Sequence[float]  # one for each case
+]  # parts of the databases: each is judged by weights from the others
+Verdicts = Sequence[float]  # one for each question
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class Row:
 
     name: str
     accuracy: Interval
-    closed: float
+    closed: float  # from 0 (no better than the majority) to 1 (the oracle)
     low: float
     high: float
 
 
 def cross_validate(
-    found: Sequence[Case],
+    questions: Sequence[JudgedQuestion],
     learner: Learner | None = None,
     *,
     halvings: int = 10,
@@ -42,11 +42,11 @@ def cross_validate(
 ) -> list[Row]:
     """Majority, oracle, and the selector with each database left out, and with half of them left out.
 
-    The halvings are seeded draws, each judged both ways round. With `parts` there follows the selector
-    without its reliabilities, without its doubts, and without each doubt.
+    The halves are drawn by seeds, and each half judges the other. `parts` adds the selector without its
+    reliabilities, without its doubts, and without each doubt.
     """
     learner = learner or Learner()
-    databases = sorted({case.db_id for case in found})
+    databases = sorted({question.db_id for question in questions})
     if len(databases) < 2:
         raise BadInputError(
             "cross-validation is by database, and the pool answers questions on one only"
@@ -54,19 +54,21 @@ def cross_validate(
     alone: list[Split] = [tuple(frozenset({name}) for name in databases)]
     halves = [_halved(databases, seed) for seed in range(halvings)]
     answers: dict[str, Verdicts] = {
-        "majority": [float(case.majority) for case in found],
-        "oracle": [float(any(case.right)) for case in found],
-        "trained, leaving one database out": _judged(found, learner, alone),
-        "trained on one half of the databases": _judged(found, learner, halves),
+        "majority": [float(question.majority) for question in questions],
+        "oracle": [float(any(question.right)) for question in questions],
+        "trained, leaving one database out": _judged(questions, learner, alone),
+        "trained on one half of the databases": _judged(questions, learner, halves),
     }
     if parts:
         others = {"reliabilities": replace(learner, reliability=False)}
         others |= {"doubts": replace(learner, doubts=())}
         for name in DOUBTS:
-            kept = tuple(other for other in learner.doubts if other != name)
-            others[name] = replace(learner, doubts=kept)
-        answers |= {f"  without {name}": _judged(found, one, alone) for name, one in others.items()}
-    return [_row(name, verdicts, answers, found) for name, verdicts in answers.items()]
+            rest = tuple(other for other in learner.doubts if other != name)
+            others[name] = replace(learner, doubts=rest)
+        for name, other in others.items():
+            answers[f"  without {name}"] = _judged(questions, other, alone)
+    databases_of = [question.db_id for question in questions]
+    return [_row(name, verdicts, answers, databases_of) for name, verdicts in answers.items()]
 
 
 def as_text(rows: Sequence[Row]) -> str:
@@ -82,27 +84,29 @@ def as_text(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def pick(weights: Weights, case: Case) -> bool:
-    """Whether the group that these weights put first is right."""
-    scores = weights.scores(case.evidence)
-    return bool(scores) and case.right[scores.index(max(scores))]
+def pick(weights: Weights, question: JudgedQuestion) -> bool:
+    """Whether the group that these weights rank first is right."""
+    scores = weights.scores(question.evidence)
+    return bool(scores) and question.right[scores.index(max(scores))]
 
 
-def _judged(found: Sequence[Case], learner: Learner, splits: Sequence[Split]) -> Verdicts:
-    """For each case the share of splits in which the selector is right."""
-    right = [0.0] * len(found)
+def _judged(
+    questions: Sequence[JudgedQuestion], learner: Learner, splits: Sequence[Split]
+) -> Verdicts:
+    """For each question the share of splits in which the selector is right."""
+    right = [0.0] * len(questions)
     for split in splits:
         for part in split:
-            rest = [case for case in found if case.db_id not in part]
-            if not teach(rest):
+            rest = [question for question in questions if question.db_id not in part]
+            if not can_teach(rest):
                 raise BadInputError(
                     f"cross-validation leaves out {', '.join(sorted(part))}, and on the other databases no "
                     "question has both a right and a wrong result: give candidates for more of them"
                 )
             weights = learner.weights(rest)
-            for place, case in enumerate(found):
-                if case.db_id in part:
-                    right[place] += pick(weights, case) / len(splits)
+            for index, question in enumerate(questions):
+                if question.db_id in part:
+                    right[index] += pick(weights, question) / len(splits)
     return [min(share, 1.0) for share in right]
 
 
@@ -111,27 +115,28 @@ def _halved(databases: Sequence[str], seed: int) -> Split:
     return half, frozenset(databases) - half
 
 
-def _row(name: str, mine: Verdicts, all_: Mapping[str, Verdicts], found: Sequence[Case]) -> Row:
-    databases = [case.db_id for case in found]
-    gain = _more(mine, all_["majority"], databases)
-    gap = _more(all_["oracle"], all_["majority"], databases)
+def _row(
+    name: str, verdicts: Verdicts, answers: Mapping[str, Verdicts], databases: Sequence[str]
+) -> Row:
+    gain = _gain(verdicts, answers["majority"], databases)
+    gap = _gain(answers["oracle"], answers["majority"], databases)
     closed = _ratio(gain, gap, "")
     without = [_ratio(gain, gap, left_out) for left_out in gap]  # the jackknife of `evaluate.stats`
     n = len(without)
-    variance = (n - 1) / n * sum((one - closed) ** 2 for one in without)
+    variance = (n - 1) / n * sum((share - closed) ** 2 for share in without)
     half = t_quantile(0.95, n - 1) * sqrt(variance)
-    interval = mean_interval(mine, databases)
+    interval = mean_interval(verdicts, databases)
     return Row(name, interval, closed, closed - half, closed + half)
 
 
-def _more(these: Verdicts, those: Verdicts, databases: Sequence[str]) -> dict[str, float]:
-    """By how much the first are more than the second, in sum, on each database."""
+def _gain(verdicts: Verdicts, base: Verdicts, databases: Sequence[str]) -> dict[str, float]:
+    """How many more questions of each database are right than in the base."""
     sums: dict[str, float] = {}
-    for database, this, that in zip(databases, these, those, strict=True):
-        sums[database] = sums.get(database, 0.0) + this - that
+    for database, right, before in zip(databases, verdicts, base, strict=True):
+        sums[database] = sums.get(database, 0.0) + right - before
     return sums
 
 
 def _ratio(gain: Mapping[str, float], gap: Mapping[str, float], left_out: str) -> float:
-    whole = sum(much for name, much in gap.items() if name != left_out)
-    return sum(much for name, much in gain.items() if name != left_out) / whole if whole else 0.0
+    whole = sum(n for name, n in gap.items() if name != left_out)
+    return sum(n for name, n in gain.items() if name != left_out) / whole if whole else 0.0

@@ -1,8 +1,8 @@
-"""Conversations to tune a model on, in the JSON lines that providers and trainers read.
+"""Conversations for fine-tuning a model, as the JSON lines that providers and trainers read.
 
-The prompts are rendered by the very steps that ask them, so a tuned model meets what it has learned. OpenAI
-takes `messages`, Gemini `contents`, the system apart. Both list the keys that a line may have, so where a
-conversation is from stands beside `messages` for Hugging Face alone, whose trainers keep any column.
+The selection step itself renders the prompts, so a tuned model is trained on the prompts that it will see.
+OpenAI takes `messages`; Gemini takes `contents` and the system prompt apart. Both refuse other keys, so only
+Hugging Face's form says which question a conversation is from.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ import orjson
 from workbench.errors import naming
 from workbench.lab import Lab
 from workbench.select.pairwise import Pairwise
-from workbench.train.pairs import Pair
+from workbench.train.pairs import JudgePair
 from workbench.types import Message
 
 Format = Literal["gemini", "openai", "huggingface"]
@@ -23,17 +23,17 @@ Format = Literal["gemini", "openai", "huggingface"]
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What was said to an agent about a question, and last its answer. `agent` is the prompt's name."""
+    """One agent's prompt about a question, and its answer as the last message."""
 
     question_id: str
     db_id: str
-    agent: str
+    agent: str  # the prompt's name
     messages: tuple[Message, ...]
 
 
-def conversations(lab: Lab, pairs: Iterable[Pair]) -> Iterator[Conversation]:
-    """For each pair what is said to a judge, and the letter that it should answer."""
-    judge = Pairwise(model="")  # which model is asked is no part of a prompt
+def conversations(lab: Lab, pairs: Iterable[JudgePair]) -> Iterator[Conversation]:
+    """The judge's prompt for each pair, and the letter that it should answer."""
+    judge = Pairwise(model="")  # the model is no part of the prompt
     for pair in pairs:
         asked = judge.request(lab, pair.context, pair.first, pair.second)
         question = pair.context.question
@@ -41,10 +41,10 @@ def conversations(lab: Lab, pairs: Iterable[Pair]) -> Iterator[Conversation]:
         yield Conversation(question.id, question.db_id, asked.prompt, talk)
 
 
-def write(talks: Iterable[Conversation], path: Path, form: Format) -> int:
-    """Write the conversations as JSON lines, in their order, and say how many there are."""
+def write(conversations_: Iterable[Conversation], path: Path, form: Format) -> int:
+    """Write the conversations as JSON lines, in order; return how many there are."""
     shape = {"gemini": _gemini, "openai": _openai, "huggingface": _huggingface}[form]
-    lines = [orjson.dumps(shape(talk)) + b"\n" for talk in talks]
+    lines = [orjson.dumps(shape(talk)) + b"\n" for talk in conversations_]
     with naming(path):
         path.write_bytes(b"".join(lines))
     return len(lines)
@@ -63,7 +63,5 @@ def _gemini(talk: Conversation) -> Any:
     names = {"user": "user", "assistant": "model"}
     return {
         "systemInstruction": {"role": "system", "parts": [{"text": system["content"]}]},
-        "contents": [
-            {"role": names[said["role"]], "parts": [{"text": said["content"]}]} for said in others
-        ],
+        "contents": [{"role": names[m["role"]], "parts": [{"text": m["content"]}]} for m in others],
     }

@@ -1,8 +1,8 @@
-"""MAC-SQL's agent-instruction data (section 4): what each agent was asked in a run, and what it answered.
+"""MAC-SQL's agent-instruction data (section 4): the calls of each agent in a run, prompt and reply.
 
-Kept are the questions whose final SQL is right by the benchmark's own measure, with the calls of every agent:
-selecting, decomposing, refining. From a training split a model learns to be all of them, as SQL-Llama did.
-The paper does not say how it picked; of several candidates, we leave out the calls that led to other answers.
+Only questions whose final SQL is right, by the benchmark's own measure, are exported, with the calls of every
+agent: selecting, decomposing, refining. A model tuned on them acts as all agents, as SQL-Llama does. The paper
+does not say how it chose; with several candidates, calls that led to other answers are left out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.judge import own_verdicts
+from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
 from workbench.parallel import each
-from workbench.pool import Pool
 from workbench.systems.system import System, solve
 from workbench.train.export import Conversation
 from workbench.types import Question, Request, Selection
@@ -29,8 +28,8 @@ def instructions(
 ) -> list[Conversation]:
     """The calls behind every right answer of the system, in the order of the questions.
 
-    What the lab book holds is not asked again: after a run of the system this costs nothing, and going on
-    after a stop is running it again. `progress` is told how many questions are done, of how many.
+    Cached calls are not asked again: after a run of the system this costs nothing, and a stopped export
+    continues when it is called again. `progress` is called with how many questions are done, of how many.
     """
     found = each(
         lambda question: list(_behind(benchmark, system, lab, question)),
@@ -56,11 +55,11 @@ def _behind(
     selection = solve(system, question, replace(lab, watch=watch))
     if not _right(benchmark, question, selection, lab):
         return
-    astray = _astray(selection)
+    other_answers = _calls_of_other_answers(selection)
     for key, request in asked.items():
-        answer = lab.client.held(request)
+        answer = lab.client.cached(request)
         whole = answer and answer.text and not answer.fault and answer.finish_reason != "length"
-        if answer and whole and key not in astray:
+        if answer and whole and key not in other_answers:
             talk = (*request.messages, {"role": "assistant", "content": answer.text})
             yield Conversation(question.id, question.db_id, request.prompt, talk)
 
@@ -68,13 +67,12 @@ def _behind(
 def _right(benchmark: Benchmark, question: Question, selection: Selection, lab: Lab) -> bool:
     if not selection.trial:
         return False
-    alone = replace(benchmark, questions=(question,))
-    pool = Pool({question.id: (selection.trial,)})
-    return all(own_verdicts(alone, pool, lab.executor)[question.id])
+    pair = (question.id, selection.trial.candidate.sql)
+    return ex_verdicts(benchmark, [pair], lab.executor) == [True]
 
 
-def _astray(selection: Selection) -> set[str]:
-    """The calls from which only candidates came that answer otherwise than the chosen one."""
+def _calls_of_other_answers(selection: Selection) -> set[str]:
+    """The calls that led only to candidates with another result than the chosen one's."""
     calls: dict[bool, set[str]] = {True: set(), False: set()}
     chosen = selection.trial.execution if selection.trial else None
     for trial in selection.trials:

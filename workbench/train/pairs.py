@@ -1,9 +1,9 @@
 """Labelled pairs to train a selection model on: CHASE-SQL, section 2.5.
 
-The candidates of a question are grouped by result, and the right group meets each wrong one through the
-query that most of its members wrote. Which of the two stands first is drawn from a seed, so that a model
-cannot learn a place. Where no candidate is right, the paper gives the gold query to the generator as a
-hint, for candidates that are right: `guided` does; without a generator, the gold query stands in for them.
+The candidates of a question are grouped by result. The right group is paired with each wrong one, each group
+represented by the query that most of its members wrote. A seed draws which of the two comes first, so that a
+model cannot learn a position. If no candidate is right, the paper gives the gold query to the generator as a
+hint (`guided`); without a generator, the gold query itself is the right candidate.
 """
 
 import random
@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.compare import bird_equal
+from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
 from workbench.pool import Pool
 from workbench.select.groups import groups
 from workbench.systems.system import Generate, ran
-from workbench.types import Candidate, Context, Execution, Gold, Trial
+from workbench.types import Candidate, Context, Gold, Question, Trial
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two trials of a question, in the order in which a judge is to see them, and which is right."""
+class JudgePair:
+    """Two trials of a question in the order in which the judge sees them, and the letter of the right one."""
 
     context: Context
     first: Trial
@@ -32,46 +32,55 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Makes the pairs. `generate` writes candidates with the gold query as a hint, where none is right;
-    with `from_gold` off, such questions are left out.
-    """
+    """Makes the pairs of a pool."""
 
     generate: Generate | None = None
+    """Writes candidates with the gold query as a hint if no candidate is right."""
     from_gold: bool = True
+    """Whether to keep questions without a right candidate, with a hinted candidate or the gold query."""
     seed: int = 0
 
-    def __call__(self, lab: Lab, benchmark: Benchmark, pool: Pool) -> Iterator[Pair]:
+    def __call__(self, lab: Lab, benchmark: Benchmark, pool: Pool) -> Iterator[JudgePair]:
         for question in benchmark.questions:
             candidates = [trial.candidate for trial in pool.trials.get(question.id, ())]
             gold = benchmark.golds[question.id]
             context = Context(question, lab.schema(question.db_id))
             ideal, *trials = ran(lab, question, [Candidate(gold.sql, "gold"), *candidates])
-            expected = ideal.execution or Execution("error")
-            right, wrong = _sides(trials, expected, question.id)
-            if not right and wrong and self.from_gold and expected.fingerprint:
+            right, wrong = _sides(lab, benchmark, question, trials)
+            gold_works = ideal.execution is not None and ideal.execution.fingerprint != ""
+            if not right and wrong and self.from_gold and gold_works:
                 hinted = guided(lab, context, gold, self.generate) if self.generate else ()
-                right, _ = _sides(ran(lab, question, hinted), expected, question.id)
+                right, _ = _sides(lab, benchmark, question, ran(lab, question, hinted))
                 right = right or [ideal]
-            chance = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
+            draw = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
             for good in right:
                 for bad in wrong:
-                    if chance.random() < 0.5:
-                        yield Pair(context, good, bad, "A")
+                    if draw.random() < 0.5:
+                        yield JudgePair(context, good, bad, "A")
                     else:
-                        yield Pair(context, bad, good, "B")
+                        yield JudgePair(context, bad, good, "B")
 
 
 def guided(lab: Lab, context: Context, gold: Gold, generate: Generate) -> tuple[Candidate, ...]:
-    """Candidates of a generator whose hint holds the gold query. For training alone: it gives the answer."""
+    """Candidates of a generator whose hint contains the gold query. Only for training: it leaks the answer."""
     hint = f"{context.question.evidence} A query that answers the question: {gold.sql}".strip()
     question = replace(context.question, evidence=hint)
     return generate(lab, replace(context, question=question))
 
 
 def _sides(
-    trials: Sequence[Trial], expected: Execution, seed: str
+    lab: Lab, benchmark: Benchmark, question: Question, trials: Sequence[Trial]
 ) -> tuple[list[Trial], list[Trial]]:
-    """The speakers of the groups with a right and with a wrong result."""
-    speakers = [trials[g.speaker] for g in groups(trials, seed, empty_apart=False)]
-    right = [t for t in speakers if t.execution and bird_equal(t.execution, expected)]
-    return right, [t for t in speakers if t not in right]
+    """The representatives of the groups with a right result, and of those with a wrong one."""
+    representatives = [
+        trials[g.representative] for g in groups(trials, question.id, empty_apart=False)
+    ]
+    pairs = [(question.id, trial.candidate.sql) for trial in representatives]
+    known = {
+        pair: trial.execution.fingerprint
+        for pair, trial in zip(pairs, representatives, strict=True)
+        if trial.execution
+    }
+    verdicts = ex_verdicts(benchmark, pairs, lab.executor, sense="bird", known=known)
+    judged = list(zip(representatives, verdicts, strict=True))
+    return [t for t, right in judged if right], [t for t, right in judged if not right]

@@ -1,9 +1,10 @@
-"""Learns the selector of `select.trained` from a pool and gold, and tells by database what it is worth.
+"""Trains the selector of `select.trained` from a pool and the gold queries.
 
-A right group is compared with each wrong one of its question: a logistic regression on the differences of
-votes and doubts. Nine databases hold some sixty questions that the majority loses, too few to weigh ten
-doubts one by one. So all doubts share one weight that is learned freely, and each departs from it only as
-far as the data insist. Gold is wrong at times: a comparison that nothing explains counts less and less.
+Each right group is compared with each wrong group of its question: a logistic regression on the differences
+of votes and doubts. Nine databases hold some sixty questions that the majority loses, too few to weigh ten
+doubts one by one. So all doubts share one weight that is learned freely, and a penalty keeps each doubt's own
+weight near it. Some gold queries are wrong, so a comparison that the model cannot explain counts less in
+every round.
 """
 
 import importlib
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError
-from workbench.evaluate.judge import bird_verdicts
+from workbench.evaluate.ex import pool_verdicts
 from workbench.lab import Lab
 from workbench.pool import Pool
 from workbench.select.features import DOUBTS
@@ -28,95 +29,101 @@ from workbench.systems.system import ran
 from workbench.types import Context
 
 Floats = NDArray[np.float64]
-_FREE = 30.0  # a column as large as this pays next to nothing for its weight
+_FREE = 30.0  # scales a column so that the penalty on its (small) weight is negligible
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A question: what is known of each group, whether it is right, and whether the majority's is."""
+class JudgedQuestion:
+    """One question to learn from: its groups of candidates with one result each."""
 
     question_id: str
     db_id: str
     evidence: tuple[Evidence, ...]
+    """The votes and doubts of each group."""
     right: tuple[bool, ...]
+    """Whether each group's result is gold's, by BIRD's EX."""
     majority: bool
+    """Whether the majority's pick is right."""
 
 
-def teach(found: Sequence[Case]) -> bool:
-    """Whether anything can be learned: a question has both a right and a wrong result."""
-    return any(len(set(case.right)) == 2 for case in found)
+def can_teach(questions: Sequence[JudgedQuestion]) -> bool:
+    """Whether any of the questions has both a right and a wrong result."""
+    return any(len(set(question.right)) == 2 for question in questions)
 
 
-def cases(lab: Lab, benchmark: Benchmark, pool: Pool) -> list[Case]:
+def judged_questions(lab: Lab, benchmark: Benchmark, pool: Pool) -> list[JudgedQuestion]:
     """The questions of the benchmark that the pool answers, with BIRD's verdicts on every group."""
-    verdicts = bird_verdicts(benchmark, pool, lab.executor)
-    found = []
+    verdicts = pool_verdicts(benchmark, pool, lab.executor, sense="bird")
+    judged = []
     for question in benchmark.questions:
         if not (trials := pool.trials.get(question.id)):
             continue
         trials = ran(lab, question, [trial.candidate for trial in trials])
-        known = evidence(lab, question, trials)
-        right = tuple(verdicts[question.id][e.group.speaker] for e in known)
-        most = Majority()(lab, Context(question, lab.schema(question.db_id)), trials).chosen
-        majority = most is not None and verdicts[question.id][most]
-        found.append(Case(question.id, question.db_id, known, right, majority))
-    return found
+        groups = evidence(lab, question, trials)
+        right = tuple(verdicts[question.id][e.group.representative] for e in groups)
+        picked = Majority()(lab, Context(question, lab.schema(question.db_id)), trials).chosen
+        majority = picked is not None and verdicts[question.id][picked]
+        judged.append(JudgedQuestion(question.id, question.db_id, groups, right, majority))
+    return judged
 
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """How the weights are learned.
-
-    `penalty` is of a doubt's departure from the common weight, `noise` the share of comparisons in which
-    gold is taken to be wrong. `reliability` tells whether each generator has a vote of its own, and
-    `doubts` which are looked at.
-    """
+    """Learns the weights of a selector."""
 
     penalty: float = 3.0
+    """Holds each doubt's weight near the weight that all doubts share."""
     noise: float = 0.1
+    """The share of comparisons in which gold is assumed to be wrong."""
     rounds: int = 5
     reliability: bool = True
+    """Whether each generator's vote has its own weight."""
     doubts: tuple[str, ...] = tuple(DOUBTS)
+    """The doubts to use."""
 
-    def __call__(self, found: Sequence[Case]) -> Weights:
-        """The weights, calibrated on databases that were left out in turn, if the others can teach."""
-        weights = self.weights(found)
-        databases = sorted({case.db_id for case in found})
-        told: list[tuple[float, bool]] = []
+    def __call__(self, questions: Sequence[JudgedQuestion]) -> Weights:
+        """The weights, and the calibration of their beliefs on databases left out in turn."""
+        weights = self.weights(questions)
+        databases = sorted({question.db_id for question in questions})
+        believed: list[tuple[float, bool]] = []
         for left_out in databases:
-            rest = [case for case in found if case.db_id != left_out]
-            if not teach(rest):
+            rest = [question for question in questions if question.db_id != left_out]
+            if not can_teach(rest):
                 continue
             others = self.weights(rest)
-            for case in found:
-                if case.db_id == left_out and case.right:
-                    told += zip(beliefs(others.scores(case.evidence)), case.right, strict=True)
-        if len({right for _, right in told}) == 2:
-            x = np.array([[belief] for belief, _ in told])
-            model = _logistic(1.0).fit(x, [right for _, right in told])
+            for question in questions:
+                if question.db_id == left_out and question.right:
+                    scores = others.scores(question.evidence)
+                    believed += zip(beliefs(scores), question.right, strict=True)
+        if len({right for _, right in believed}) == 2:
+            x = np.array([[belief] for belief, _ in believed])
+            model = _logistic(1.0).fit(x, [right for _, right in believed])
             slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
             weights = replace(weights, slope=max(slope, 0.01), intercept=intercept)
-        facts = {"questions": len(found), "databases": databases, "learner": repr(self)}
+        facts = {"questions": len(questions), "databases": databases, "learner": repr(self)}
         return replace(weights, learned_from=facts)
 
-    def weights(self, found: Sequence[Case]) -> Weights:
-        """The weights alone, which is all that picking takes."""
-        if not teach(found):
+    def weights(self, questions: Sequence[JudgedQuestion]) -> Weights:
+        """The weights without calibration, which picking does not need."""
+        if not can_teach(questions):
             raise BadInputError(
                 "nothing to learn from: no question has both a right and a wrong result among its candidates"
             )
-        plain = Weights(1.0, {}, _votes(found) if self.reliability else {})
-        differences, counts = self._comparisons(found, plain)
+        plain = Weights(1.0, {}, _votes(questions) if self.reliability else {})
+        differences, counts = self._comparisons(questions, plain)
         votes, doubts = differences[:, :1] * _FREE, differences[:, 1:]
         columns = np.hstack([votes, doubts, doubts.sum(axis=1, keepdims=True) * _FREE])
         weight = counts
         for _ in range(self.rounds):
+            # Every comparison enters both ways round, so that neither order is preferred; half the weight
+            # each. Without an intercept, two equal groups get even odds.
             model = _logistic(1 / self.penalty, fit_intercept=False).fit(
                 np.vstack([columns, -columns]),
                 np.repeat([1, 0], len(columns)),
                 np.tile(weight, 2) / 2,
             )
             theta: Floats = model.coef_[0]
+            # A comparison that these weights explain badly is more likely a mistake in gold.
             explained = (1 - self.noise) / (1 + np.exp(-columns @ theta))
             weight = counts * explained / (explained + self.noise / 2)
         common = theta[-1] * _FREE
@@ -129,32 +136,35 @@ class Learner:
             },
         )
 
-    def _comparisons(self, found: Sequence[Case], plain: Weights) -> tuple[Floats, Floats]:
+    def _comparisons(
+        self, questions: Sequence[JudgedQuestion], plain: Weights
+    ) -> tuple[Floats, Floats]:
         """Right minus wrong, for every pair of groups; the pairs of a question weigh 1 together."""
         rows: list[list[float]] = []
         counts: list[float] = []
-        for case in found:
-            votes = plain.scores(case.evidence)
+        for question in questions:
+            votes = plain.scores(question.evidence)
             table = [
                 [vote, *(e.doubts[name] for name in self.doubts)]
-                for vote, e in zip(votes, case.evidence, strict=True)
+                for vote, e in zip(votes, question.evidence, strict=True)
             ]
-            for one, good in zip(table, case.right, strict=True):
-                wrong = [other for other, right in zip(table, case.right, strict=True) if not right]
-                if good:
-                    rows += [[a - b for a, b in zip(one, other, strict=True)] for other in wrong]
+            judged = list(zip(table, question.right, strict=True))
+            wrong = [group for group, right in judged if not right]
+            for group, right in judged:
+                if right:
+                    rows += [[a - b for a, b in zip(group, other, strict=True)] for other in wrong]
                     counts += [1 / len(wrong) for _ in wrong]
         return np.array(rows, dtype=np.float64), np.array(counts, dtype=np.float64)
 
 
-def _votes(found: Sequence[Case], prior: int = 10) -> dict[str, float]:
-    """Each generator's vote: its log-odds to be right, drawn towards those of all, 1 on average."""
+def _votes(questions: Sequence[JudgedQuestion], prior: int = 10) -> dict[str, float]:
+    """Each generator's vote, 1 on average: its log-odds to be right, shrunk towards those of all."""
     answered: Counter[str] = Counter()
     right: Counter[str] = Counter()
-    for case in found:
-        for e, good in zip(case.evidence, case.right, strict=True):
+    for question in questions:
+        for e, is_right in zip(question.evidence, question.right, strict=True):
             answered.update(e.generators)
-            right.update(e.generators if good else ())
+            right.update(e.generators if is_right else ())
     mean = right.total() / max(answered.total(), 1)
     share = {name: (right[name] + prior * mean) / (n + prior) for name, n in answered.items()}
     odds = {name: max(log(p / (1 - p)) + 1 if 0 < p < 1 else 1.0, 0.1) for name, p in share.items()}
@@ -166,6 +176,6 @@ def _logistic(c: float, **settings: Any) -> Any:
         linear = importlib.import_module("sklearn.linear_model")
     except ImportError as error:
         raise BadInputError(
-            f"to train a selector takes the extra `train`: pip install 'workbench[train]' ({error})"
+            f"training a selector needs the extra `train`: pip install 'workbench[train]' ({error})"
         ) from error
     return linear.LogisticRegression(C=c, solver="newton-cholesky", **settings)

@@ -2,11 +2,9 @@
 
 import csv
 import json
-import os
 import sqlite3
 from contextlib import closing
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
@@ -32,15 +30,8 @@ SCHEMA = Schema(
 
 
 @pytest.fixture(scope="session")
-def spider():
-    if "WORKBENCH_SPIDER" not in os.environ:
-        pytest.skip("WORKBENCH_SPIDER does not name a folder with Spider's development set")
-    return Path(os.environ["WORKBENCH_SPIDER"])
-
-
-@pytest.fixture(scope="session")
-def gold(spider):
-    return json.loads((spider / "dev.json").read_text())
+def gold(real_spider):
+    return json.loads((real_spider / "dev.json").read_text())
 
 
 # --- reading
@@ -132,11 +123,11 @@ def test_different_queries_have_different_normal_forms(one, other):
     assert normal_form(one) != normal_form(other)
 
 
-def test_normal_form_is_its_own_and_gives_the_same_answer(spider, gold):
+def test_normal_form_is_its_own_and_gives_the_same_answer(real_spider, gold):
     for item in gold:
         once = normal_form(item["query"])
         assert normal_form(once) == once
-        path = spider / "database" / item["db_id"] / f"{item['db_id']}.sqlite"
+        path = real_spider / "database" / item["db_id"] / f"{item['db_id']}.sqlite"
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             connection.text_factory = bytes
             answer = connection.execute(item["query"]).fetchall()
@@ -235,9 +226,9 @@ def test_names_that_stand_for_nothing_are_told_apart(sql, unknown):
     assert used(sql, SCHEMA).unknown == unknown
 
 
-def test_on_real_queries_the_columns_are_those_that_sqlite_reads(spider, gold):
+def test_on_real_queries_the_columns_are_those_that_sqlite_reads(real_spider, gold):
     for db_id in sorted({item["db_id"] for item in gold}):
-        path = spider / "database" / db_id / f"{db_id}.sqlite"
+        path = real_spider / "database" / db_id / f"{db_id}.sqlite"
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             names = [
                 name
@@ -308,8 +299,8 @@ def test_features_are_counted_as_defined(sql, counts):
     assert {name: count for name, count in asdict(features(sql)).items() if count} == counts
 
 
-def test_features_agree_with_every_label_of_nl2sql360(spider, gold):
-    with (spider / "c3sql_labels.csv").open(newline="") as file:
+def test_features_agree_with_every_label_of_nl2sql360(real_spider, gold):
+    with (real_spider / "c3sql_labels.csv").open(newline="") as file:
         labels = list(csv.DictReader(file))
     assert [row["question"] for row in labels] == [item["question"] for item in gold]
     ours = [asdict(features(item["query"])) for item in gold]

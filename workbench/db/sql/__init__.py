@@ -1,5 +1,5 @@
-"""What can be known of a query from its text. The one folder that knows sqlglot, whose trees stay in it.
+"""Facts of a query from its text alone. Only this folder imports sqlglot, and no tree leaves it.
 
-Everything here is a pure function of the text, read as one SQLite query. Models write SQL that no parser
-accepts, so that is never an exception: each function says what it answers then.
+Every function is pure and reads its text as one SQLite query. Models write SQL that no parser accepts, so
+unreadable text is never an exception: each function says what it returns for it.
 """

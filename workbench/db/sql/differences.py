@@ -1,7 +1,7 @@
-"""Two queries clause by clause: what both say, and what only one of them does.
+"""Two queries compared clause by clause: the parts that both have, and those that only one has.
 
-Aliases are undone, and columns written with their table, so that queries which differ in spelling only have
-no differences. What stands in a subquery is compared with what stands in the other query's subqueries.
+Aliases are undone and columns written with their table, so that queries which differ only in spelling have
+no differences. The parts of subqueries are compared with those of the other query's subqueries.
 """
 
 from collections import Counter
@@ -11,29 +11,30 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from workbench.db.sql.parse import may_be_string, parse
-from workbench.types import Schema, Table, fold
+from workbench.db.sql.scope import Names
+from workbench.types import Schema, lower_name
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A result column, a table, a condition...; `shared` where the other query has it in the same clause."""
+    """One part of a clause: a result column, a table, a condition."""
 
     text: str
-    shared: bool
+    shared: bool  # whether the other query has it in the same clause
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause in both queries. `nested` says that it stands in a subquery."""
+    """One clause in both queries."""
 
     name: str
-    nested: bool
+    nested: bool  # whether it belongs to subqueries
     first: tuple[Item, ...]
     second: tuple[Item, ...]
 
     @property
     def same(self) -> bool:
-        """Does it say the same in both, in the same order where order counts?"""
+        """Whether both queries have the same parts, in SELECT and ORDER BY in the same order."""
         if self.name in _ORDERED:
             return self.first == self.second
         return all(item.shared for item in (*self.first, *self.second))
@@ -65,25 +66,24 @@ _ORDERED = {"SELECT", "ORDER BY"}
 def differences(first: str, second: str, schema: Schema) -> tuple[Clause, ...]:
     """The clauses that either query has, in the order in which SQL writes them, subqueries last.
 
-    () where one of them cannot be read.
+    () if one of them cannot be read.
     """
-    said = [_said(sql, schema) for sql in (first, second)]
-    if not all(said):
+    queries = [_query_parts(sql, schema) for sql in (first, second)]
+    if not all(queries):
         return ()
     clauses = []
     for nested in (False, True):
         for name in CLAUSES:
-            one, other = (
-                [text for clause, inner, text in query if (clause, inner) == (name, nested)]
-                for query in said
+            left, right = (
+                [text for clause, inner, text in parts if (clause, inner) == (name, nested)]
+                for parts in queries
             )
-            if one or other:
-                clauses.append(Clause(name, nested, _items(one, other), _items(other, one)))
+            if left or right:
+                clauses.append(Clause(name, nested, _items(left, right), _items(right, left)))
     return tuple(clauses)
 
 
-_Said = tuple[str, bool, str]  # the clause, whether it stands in a subquery, and what it says
-_Source = tuple[str, str, Table | None]  # a name in FROM, the name shown for it, and the table
+_Part = tuple[str, bool, str]  # its clause, whether that belongs to a subquery, and its text
 
 
 def _items(texts: list[str], others: list[str]) -> tuple[Item, ...]:
@@ -95,69 +95,76 @@ def _items(texts: list[str], others: list[str]) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def _said(sql: str, schema: Schema) -> list[_Said]:
-    """What each clause of each SELECT says."""
+def _query_parts(sql: str, schema: Schema) -> list[_Part]:
+    """The parts of every SELECT's clauses; none if the query cannot be read."""
     tree = parse(sql)
     if isinstance(tree, str):
         return []
     try:
         tree = tree.copy()
+        names = Names(tree, sql, schema)
         selects = list(tree.find_all(exp.Select))
-        sources = {id(select): list(_sources(select, schema)) for select in selects}
-        # A name is looked up among names that have not been changed yet: all first, then the changes.
-        for column, full in [(c, _full(c, sources, sql)) for c in tree.find_all(exp.Column)]:
+        shown = {id(select): _shown(select, names) for select in selects}
+        sources = {key: name for several in shown.values() for key, name in several.items()}
+        # All names are looked up before the first change: a changed tree would be looked up differently.
+        for column, full in [(c, _full(c, names, sources, sql)) for c in tree.find_all(exp.Column)]:
             column.replace(full)
         for select in selects:
             _undo_aliases(select)
-        said = [line for select in selects for line in _clauses(select, sources[id(select)])]
+        parts = [part for select in selects for part in _clauses(select, shown[id(select)])]
         compounds = list(tree.find_all(exp.SetOperation))
     except RecursionError:
         return []
-    return said + [("SET OPERATION", _is_nested(node), _kind(node)) for node in compounds]
+    return parts + [("SET OPERATION", _is_nested(node), _kind(node)) for node in compounds]
 
 
-def _sources(select: exp.Select, schema: Schema) -> Iterator[_Source]:
+def _shown(select: exp.Select, names: Names) -> dict[int, str]:
+    """The name shown for each node in FROM: its table's, numbered if the table is there twice."""
+    tables = {id(source.node): source.table for source in names.scope(select).sources}
     seen: Counter[str] = Counter()
+    shown = {}
     for node, _ in _from(select):
-        table = schema.table(node.name) if isinstance(node, exp.Table) else None
-        shown = table.name if table else node.name or node.alias or "(…)"
-        seen[fold(shown)] += 1
-        again = seen[fold(shown)]
-        yield fold(node.alias_or_name), f"{shown} {again}" if again > 1 else shown, table
+        table = tables.get(id(node))
+        name = table.name if table else node.name or node.alias or "(…)"
+        seen[lower_name(name)] += 1
+        again = seen[lower_name(name)]
+        shown[id(node)] = f"{name} {again}" if again > 1 else name
+    return shown
 
 
 def _from(select: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
-    """What stands in FROM, with the side of an outer join."""
+    """The tables and subqueries in FROM, each with the side of its outer join."""
     if clause := select.args.get("from_"):
         yield clause.this, ""
     for join in select.args.get("joins") or ():
         yield join.this, join.side
 
 
-def _full(column: exp.Column, sources: dict[int, list[_Source]], sql: str) -> exp.Expr:
+def _full(column: exp.Column, names: Names, shown: dict[int, str], sql: str) -> exp.Expr:
     """The column with its table's name, both as the schema spells them."""
-    select = column.find_ancestor(exp.Select)
-    if isinstance(column.parent, exp.Ordered) and select and _aliased(column, select):
+    bound = names.binding(column)
+    if bound.is_alias:
         return column.copy()
-    while select is not None:
-        for name, shown, table in sources[id(select)]:
-            known = table and next(
-                (c for c in table.columns if fold(c.name) == fold(column.name)), None
-            )
-            if fold(column.table) == name or (known and not column.table):
-                this = exp.to_identifier(known.name) if known else column.this.copy()
-                return exp.Column(this=this, table=exp.to_identifier(shown))
-        select = select.find_ancestor(exp.Select)
+    source = bound.source
+    if source and id(source.node) in shown and (source.table or column.table or not source.name):
+        spelled = bound.place[1] if source.table and bound.place else ""
+        this = exp.to_identifier(spelled) if spelled else column.this.copy()
+        return exp.Column(this=this, table=exp.to_identifier(shown[id(source.node)]))
     return exp.Literal.string(column.name) if may_be_string(column.this, sql) else column.copy()
 
 
 def _aliased(node: exp.Expr, select: exp.Select) -> exp.Expr | None:
-    """The result column that a name or a number in ORDER BY or GROUP BY stands for."""
+    """The result column that an alias or a position in ORDER BY or GROUP BY refers to."""
     if isinstance(node, exp.Literal) and node.name.isdigit():
         return next(iter(select.expressions[int(node.name) - 1 : int(node.name)]), None)
     if isinstance(node, exp.Column) and not node.table:
         return next(
-            (part for part in select.expressions if fold(part.alias) == fold(node.name)), None
+            (
+                part
+                for part in select.expressions
+                if lower_name(part.alias) == lower_name(node.name)
+            ),
+            None,
         )
     return None
 
@@ -172,14 +179,14 @@ def _undo_aliases(select: exp.Select) -> None:
             term.replace(part.unalias().copy())
 
 
-def _clauses(select: exp.Select, sources: list[_Source]) -> Iterator[_Said]:
+def _clauses(select: exp.Select, shown: dict[int, str]) -> Iterator[_Part]:
     nested = _is_nested(select)
     for clause, node in _parts(select):
         yield clause, nested, _text(node)
     if select.args.get("distinct"):
         yield "DISTINCT", nested, "DISTINCT"
-    for (_, shown, _), (_, side) in zip(sources, _from(select), strict=True):
-        yield "FROM", nested, f"{side} JOIN {shown}".strip() if side else shown
+    for node, side in _from(select):
+        yield "FROM", nested, f"{side} JOIN {shown[id(node)]}" if side else shown[id(node)]
 
 
 def _parts(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:

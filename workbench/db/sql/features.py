@@ -1,4 +1,4 @@
-"""What a query is made of, as counts: the slices by which NL2SQL360 tells systems apart.
+"""The constructs of a query, counted: the slices by which NL2SQL360 compares systems.
 
 `count_` before a name gives NL2SQL360's column of the same meaning. Counts are over the whole statement,
 subqueries and common table expressions included, unless said otherwise.
@@ -13,7 +13,7 @@ from workbench.db.sql.parse import has_over, is_aggregate, parse
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Each count in one sentence; the last four are ours, the others agree with NL2SQL360's labels.
+    """The last four counts are ours, the others agree with NL2SQL360's labels.
 
     `subquery` follows NL2SQL360: a query after IN or EXISTS is a test there, not a subquery. `nested`
     is the count without that exception.
@@ -37,9 +37,7 @@ class Features:
     window: int  # calls with OVER
     having: int  # HAVING clauses
     cte: int  # common table expressions
-    nested: (
-        int  # every query inside another one: value, table, IN, EXISTS or common table expression
-    )
+    nested: int  # queries inside another one: value, table, IN, EXISTS, common table expression
     case: int  # CASE expressions
 
 
@@ -64,7 +62,7 @@ NAMES = {
 
 
 def features(sql: str) -> Features | None:
-    """The counts that `Features` defines; None where the query cannot be read."""
+    """The counts that `Features` defines; None if the query cannot be read."""
     tree = parse(sql)
     if isinstance(tree, str):
         return None

@@ -9,8 +9,8 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from workbench.db.sql.parse import may_be_string, parse
 
-# In CAST, SQLite takes any type that it does not know for NUMERIC: DECIMAL, DATE and BOOLEAN, too, for
-# which sqlglot would write others. Of these two it does not tell what was written.
+# SQLite's CAST treats every type that it does not know as NUMERIC, also DECIMAL, DATE and BOOLEAN, which
+# sqlglot would rename. For STRING and LONG sqlglot's tree does not say which of two types was written.
 _MISREAD_TYPE = re.compile(r"\bAS\s+(?:STRING|LONG)\b", re.IGNORECASE)
 _PLAIN_TYPES = frozenset(
     exp.DataType.INTEGER_TYPES
@@ -19,14 +19,14 @@ _PLAIN_TYPES = frozenset(
 )
 
 
-@lru_cache(maxsize=4096)  # selectors ask for the same candidates' again and again
+@lru_cache(maxsize=4096)  # selectors ask for the same candidates repeatedly
 def normal_form(sql: str) -> str:
     """One spelling for queries that differ in layout, comments, letter case or optional words only.
 
-    Literals stay as they are. So does a bare name in double quotes, for SQLite takes it for a string
-    where no column has that name. Names of tables and columns are not looked up, aliases not renamed:
-    two queries with one normal form give the same answer; the reverse is not promised. Text that
-    cannot be read comes back with single spaces.
+    Literals stay as they are, and so does a bare name in double quotes, which SQLite reads as a string if
+    no column has that name. Names are not looked up and aliases not renamed: two queries with one normal
+    form give the same answer, but two queries with the same answer may have two normal forms. Unreadable
+    text is returned with single spaces.
     """
     tree = parse(sql)
     if not isinstance(tree, str) and not _MISREAD_TYPE.search(sql):

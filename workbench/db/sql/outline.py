@@ -1,4 +1,4 @@
-"""Each SELECT of a query in plain words, for telling its plan."""
+"""Each SELECT of a query in plain words, to explain the query's plan."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,25 +6,24 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from workbench.db.sql.parse import inside, is_aggregate, parse
+from workbench.db.sql.scope import Names
+from workbench.types import Schema, lower_name
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One of the conditions that AND connects, in words."""
+    """One of the conditions that AND connects."""
 
-    sources: frozenset[str]  # the names it is about, in lower case; none where that needs a schema
+    sources: frozenset[str]  # names in FROM that it mentions; empty if finding them takes a schema
     words: str
-    of_join: bool  # of ON or USING: in an outer join, a row that fails it is not lost
+    of_join: bool  # whether it is in ON or USING: an outer join keeps the rows that fail it
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One SELECT in words, for telling its plan.
+    """One SELECT in words. ORDER BY, LIMIT and OFFSET of a compound query are its first SELECT's."""
 
-    The last three fields of a compound's first SELECT are those of the whole compound.
-    """
-
-    sources: tuple[tuple[str, str], ...]  # its name in lower case, and the table; "" for a subquery
+    sources: tuple[tuple[str, str], ...]  # each name in FROM, and its table; "" for a subquery
     conditions: tuple[Condition, ...]
     results: tuple[str, ...]
     distinct: bool
@@ -38,40 +37,35 @@ class Outline:
 
 
 def outlines(sql: str) -> tuple[Outline, ...]:
-    """Every SELECT of the query, the outer before the inner; () where it cannot be read."""
+    """Every SELECT of the query, the outer before the inner; () if it cannot be read."""
     tree = parse(sql)
     if isinstance(tree, str):
         return ()
     try:
-        ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-        return tuple(_outline(node, ctes) for node in tree.find_all(exp.Select, bfs=False))
+        names = Names(tree, sql, Schema("", ()))
+        return tuple(_outline(node, names) for node in tree.find_all(exp.Select, bfs=False))
     except RecursionError:
         return ()
 
 
-def _outline(select: exp.Select, ctes: set[str]) -> Outline:
+def _outline(select: exp.Select, names: Names) -> Outline:
     whole: exp.Expr = select
     while isinstance(whole.parent, exp.SetOperation) and whole.arg_key == "this":
         whole = whole.parent
     order, limit, offset = (whole.args.get(key) for key in ("order", "limit", "offset"))
-    clause, group, having = (
-        select.args.get("from_"),
-        select.args.get("group"),
-        select.args.get("having"),
-    )
-    joins = select.args.get("joins") or []
+    group, having = select.args.get("group"), select.args.get("having")
     sources = tuple(
         (
-            node.alias_or_name.lower(),
-            node.name if isinstance(node, exp.Table) and node.name.lower() not in ctes else "",
+            source.name,
+            source.node.name if isinstance(source.node, exp.Table) and not source.is_cte else "",
         )
-        for node in [*([clause.this] if clause else []), *(join.this for join in joins)]
+        for source in names.scope(select).sources
     )
     own = [node for part in select.expressions for node in inside(part)]
     own += [node for part in (having, order) if part for node in inside(part)]
     return Outline(
         sources=sources,
-        conditions=tuple(_conditions(select, [name for name, _ in sources])),
+        conditions=tuple(_conditions(select, names)),
         results=tuple(_result(part) for part in select.expressions),
         distinct=bool(select.args.get("distinct")),
         aggregates=tuple(dict.fromkeys(_words(node) for node in own if is_aggregate(node))),
@@ -84,34 +78,39 @@ def _outline(select: exp.Select, ctes: set[str]) -> Outline:
     )
 
 
-def _conditions(select: exp.Select, names: list[str]) -> Iterator[Condition]:
+def _conditions(select: exp.Select, names: Names) -> Iterator[Condition]:
     """Those of ON and USING, then those of WHERE."""
-    joins = select.args.get("joins") or []
-    for place, join in enumerate(joins, start=len(names) - len(joins)):
-        here = frozenset(names[place : place + 1])
+    own = {source.name for source in names.scope(select).sources}
+    for join in select.args.get("joins") or ():
+        here = own & {lower_name(join.this.alias_or_name)}
         for shared in join.args.get("using") or ():
-            yield Condition(here, f"{shared.name} is the same in both", of_join=True)
+            words = f"{shared.name} is the same in both"
+            yield Condition(frozenset(here), words, of_join=True)
         for part in _conjuncts(join.args.get("on")):
-            yield Condition(_mentioned(part, select, names) | here, _words(part), of_join=True)
+            sources = _mentioned(part, select, names) | here
+            yield Condition(sources, _words(part), of_join=True)
     where = select.args.get("where")
     for part in _conjuncts(where and where.this):
         yield Condition(_mentioned(part, select, names), _words(part), of_join=False)
 
 
 def _conjuncts(root: exp.Expr | None) -> Iterable[exp.Expr]:
-    """What AND connects; nothing for the TRUE that the parser puts where a JOIN has no ON."""
+    """The parts that AND connects; none for the TRUE that the parser puts into a JOIN without ON."""
     if root is None or isinstance(root, exp.Boolean):
         return ()
     return root.flatten() if isinstance(root, exp.And) else (root,)
 
 
-def _mentioned(part: exp.Expr, select: exp.Select, names: list[str]) -> frozenset[str]:
-    if len(names) == 1:
-        return frozenset(names)
+def _mentioned(part: exp.Expr, select: exp.Select, names: Names) -> frozenset[str]:
+    """The sources of this SELECT that a condition is about; none if that takes a schema to know."""
+    own = names.scope(select).sources
+    if len(own) == 1:
+        return frozenset({own[0].name})
     columns = list(part.find_all(exp.Column))
     if any(not column.table and column.parent_select is select for column in columns):
         return frozenset()
-    return frozenset(column.table.lower() for column in columns) & frozenset(names)
+    bound = [names.binding(column).source for column in columns]
+    return frozenset(source.name for source in bound if source in own)
 
 
 def _result(part: exp.Expr) -> str:
@@ -120,13 +119,13 @@ def _result(part: exp.Expr) -> str:
 
 
 def _term(part: exp.Expr, select: exp.Select) -> str:
-    """What GROUP BY or ORDER BY names, where a number stands for a result column."""
+    """A term of GROUP BY or ORDER BY; a number stands for a result column."""
     this = part.this if isinstance(part, exp.Ordered) else part
     if isinstance(this, exp.Literal) and this.name.isdigit():
-        place = int(this.name) - 1
-        if 0 <= place < len(select.expressions):
+        index = int(this.name) - 1
+        if 0 <= index < len(select.expressions):
             last = ", largest first" if part.args.get("desc") else ""
-            return _words(select.expressions[place]) + last
+            return _words(select.expressions[index]) + last
     return _words(part)
 
 
@@ -181,12 +180,12 @@ def _words(node: exp.Expr, *, negated: bool = False) -> str:
         return _words(node.this) + (", largest first" if node.args.get("desc") else "")
     for kind, noun in _AGGREGATES:
         if isinstance(node, kind):
-            what = node.this
-            if isinstance(what, exp.Distinct):
-                return f"{noun} different values of {', '.join(map(_words, what.expressions))}"
-            if isinstance(what, exp.Star):
+            argument = node.this
+            if isinstance(argument, exp.Distinct):
+                return f"{noun} different values of {', '.join(map(_words, argument.expressions))}"
+            if isinstance(argument, exp.Star):
                 return f"{noun} rows"
-            return f"{noun} {'values of ' if kind is exp.Count else ''}{_words(what)}"
+            return f"{noun} {'values of ' if kind is exp.Count else ''}{_words(argument)}"
     if isinstance(node, exp.Column) and not node.is_star:
         return f"{node.table}.{node.name}" if node.table else node.name
     if isinstance(node, exp.Star):

@@ -1,4 +1,4 @@
-"""A query as sqlglot's tree, and the few questions about a tree that several modules here ask."""
+"""A query as sqlglot's tree, and questions about a tree that several modules here ask."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _OPENING = re.compile(
 
 @lru_cache(maxsize=1024)
 def parse(sql: str) -> exp.Expr | str:
-    """The tree, which nobody may change, or the reason why there is none."""
+    """The tree, or the reason why there is none. The tree is cached: copy it before changing it."""
     if len(sql) > _LONGEST:
         return f"longer than {_LONGEST} characters"
     if not _OPENING.match(sql):  # sqlglot writes warnings to the log about much that is no query
@@ -44,7 +44,7 @@ def parse(sql: str) -> exp.Expr | str:
 
 
 def why_unreadable(sql: str) -> str:
-    """Why this text cannot be read as one SQLite query; "" where it can.
+    """Why this text cannot be read as one SQLite query; "" if it can.
 
     The parser is a little more lenient than SQLite, and does not read everything that SQLite runs.
     """
@@ -84,5 +84,5 @@ def has_over(call: exp.Expr) -> bool:
 
 
 def inside(root: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of an expression; a query among them is given, but not what is in the query."""
+    """The nodes of an expression; of a query in it the root alone."""
     yield from root.walk(prune=lambda node: isinstance(node, exp.Query))

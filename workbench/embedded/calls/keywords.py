@@ -1,10 +1,10 @@
-"""The words of question and hint that may stand in a database: quoted texts, names, numbers, phrases."""
+"""Words of the question and the hint that may stand in a database: quotations, names and phrases."""
 
 import json
 import re
 
-from workbench.embedded.messages import Asked
-from workbench.embedded.words import STOPWORDS
+from workbench.embedded.prompt.messages import Asked
+from workbench.english.words import STOPWORDS
 
 _QUOTED = re.compile(r"'([^']{1,80})'|\"([^\"]{1,80})\"|`([^`]{1,80})`|“([^”]{1,80})”")
 _NAME = re.compile(
@@ -15,8 +15,8 @@ _LONGEST = 4  # words of a phrase
 
 
 def keywords(asked: Asked, temperature: float, seed: str) -> str:
-    """A JSON list: what is quoted, what is written with capitals, and phrases without little words."""
-    del temperature, seed  # nothing here is weighed
+    """A JSON list: quotations, names with capitals, and phrases with their words."""
+    del temperature, seed  # nothing is drawn
     question = asked.context.question
     found: dict[str, None] = {}
     for text in (question.text, question.evidence):
@@ -28,7 +28,7 @@ def keywords(asked: Asked, temperature: float, seed: str) -> str:
 
 
 def _phrases(text: str) -> list[list[str]]:
-    """Runs of words that say something, cut at little words and signs."""
+    """Runs of content words, cut at stop words and punctuation."""
     runs: list[list[str]] = [[]]
     for piece in re.split(r"([,;:?!()]|\s+)", text):
         word = piece.strip(".'\"`")

@@ -1,17 +1,17 @@
-"""Mending a query that failed or found nothing: the likeliest one that none of the attempts rules out.
+"""Mending a query that failed or found nothing: the likeliest query that no attempt rules out.
 
-An answer with rows is left as it is. Where a query found nothing, one that reads the same tables and keeps
-no more of their rows would find nothing either.
+An answer with rows stays. A query that reads the tables of one that found nothing, and keeps no more of
+their rows, would find nothing either.
 """
 
 from workbench.db.sql.normal_form import normal_form
+from workbench.embedded.calls.chance import draw
+from workbench.embedded.calls.elements import closeness, elements, failed
 from workbench.embedded.calls.generate import reply
-from workbench.embedded.chance import draw
-from workbench.embedded.elements import closeness, elements, failed
-from workbench.embedded.memory import hypotheses
-from workbench.embedded.messages import Asked
+from workbench.embedded.parser import hypotheses
+from workbench.embedded.prompt.messages import Asked
 
-_CLOSE = 2.0  # what doing all that the failed query does is worth: its author had reasons
+_CLOSE = 2.0  # the bonus for doing all that the failed query does: most of it may be right
 
 
 def mend(asked: Asked, temperature: float, seed: str) -> str:
@@ -20,7 +20,7 @@ def mend(asked: Asked, temperature: float, seed: str) -> str:
     if not failed(result):
         return reply(asked, tried, "The query ran and gave rows; it stays as it is.")
     same = {normal_form(sql) for sql, _ in asked.attempts}
-    empty = [_keeps(sql) for sql, said in asked.attempts if said.startswith("No rows")]
+    empty = [_rows_kept(sql) for sql, result in asked.attempts if result.startswith("No rows")]
     fit = [
         hypothesis
         for hypothesis in hypotheses(asked.context)
@@ -30,10 +30,10 @@ def mend(asked: Asked, temperature: float, seed: str) -> str:
     if not fit:
         return reply(asked, tried, "Nothing better fits the question and the schema.")
     worth = [h.score + _CLOSE * closeness(h.sql, tried) for h in fit]
-    told = result.splitlines()[0]
-    return reply(asked, fit[draw(worth, temperature, seed)].sql, f"The database said: {told}")
+    chosen = fit[draw(worth, temperature, seed)]
+    return reply(asked, chosen.sql, f"The database said: {result.splitlines()[0]}")
 
 
-def _keeps(sql: str) -> set[str]:
-    """Which rows a query is about: its tables and the conditions on their rows."""
+def _rows_kept(sql: str) -> set[str]:
+    """The elements that decide which rows a query is about: its tables and its conditions."""
     return {text for text in elements(sql) if text.startswith(("reads", "keeps only rows"))}

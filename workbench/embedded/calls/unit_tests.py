@@ -1,16 +1,16 @@
 """Unit tests in words, and which query passes them.
 
-A test says one thing that the right query does, or does not: something by which the candidates differ,
-and on the side that the model's own hypotheses take. To judge a test is to find in it what it is about;
-a test by somebody else passes where its names and literals stand in the query.
+A test names one element of a query (`elements`) in which the candidates differ, and says whether the right
+query does it, by the model's own hypotheses. A test in other words passes where the names and literals that
+it quotes stand in the query.
 """
 
 import json
 import random
 import re
 
-from workbench.embedded.elements import elements, expected
-from workbench.embedded.messages import Asked
+from workbench.embedded.calls.elements import elements, expected
+from workbench.embedded.prompt.messages import Asked
 
 _DOES = "The query should be one that {}."
 _DOES_NOT = "The query should not be one that {}."
@@ -20,31 +20,25 @@ _NOT = re.compile(r"(?i)\b(?:should|must|does|may) not\b")
 
 
 def write_tests(asked: Asked, temperature: float, seed: str) -> str:
-    """As many tests as are asked for, those first that the candidates differ in most evenly."""
+    """As many tests as are asked for; elements that split the candidates most evenly come first."""
     likely = expected(asked.context)
     queries = [elements(sql) for sql, _ in asked.candidates]
     count = int(next(iter(re.findall(r"\b(\d+)\b", asked.answer)), "5"))
     chance = random.Random(seed)  # noqa: S311  no secret
-    worth = {
-        element: min(does := sum(element in query for query in queries), len(queries) - does)
-        + abs(likely.get(element, 0.0) - 0.5)
-        + chance.random() * temperature
-        for element in sorted(frozenset().union(*queries))
-        if 0 < sum(element in query for query in queries) < len(queries)
-    }
+    worth: dict[str, float] = {}
+    for element in sorted(frozenset().union(*queries)):
+        does = sum(element in query for query in queries)
+        if does < len(queries):
+            surprise = abs(likely.get(element, 0.0) - 0.5) + chance.random() * temperature
+            worth[element] = min(does, len(queries) - does) + surprise
     chosen = sorted(worth, key=lambda element: (-worth[element], element))[:count]
-    return json.dumps(
-        [
-            (_DOES if likely.get(element, 0.0) >= 0.5 else _DOES_NOT).format(element)
-            for element in chosen
-        ],
-        ensure_ascii=False,
-    )
+    tests = [(_DOES if likely.get(e, 0.0) >= 0.5 else _DOES_NOT).format(e) for e in chosen]
+    return json.dumps(tests, ensure_ascii=False)
 
 
 def evaluate_candidates(asked: Asked, temperature: float, seed: str) -> str:
     """One test against all candidates."""
-    del temperature, seed  # a fact about a query leaves nothing to chance
+    del temperature, seed  # a verdict is a fact about the query
     return "\n".join(
         f"Candidate {number}: {_verdict(asked.tests[0], sql)}"
         for number, (sql, _) in enumerate(asked.candidates, 1)

@@ -1,6 +1,6 @@
-"""How far selection can get with k candidates: CHASE-SQL's figure 2.
+"""The best and the worst that selection among k candidates can do: CHASE-SQL's figure 2.
 
-The bounds are exact expectations over all choices of k candidates (`evaluate.bounds`), nothing is sampled.
+The bounds are exact expectations over all choices of k candidates (`evaluate.bounds`).
 """
 
 import pandas as pd
@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from workbench.evaluate.bounds import curve
-from workbench.report import lettering, palette
+from workbench.report.drawing import lettering, palette
+from workbench.report.drawing.palette import BLACK, Look
+from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
 from workbench.report.figures.marks import legend, line_key, percent
-from workbench.report.palette import BLACK, Look
-from workbench.report.style import ONE, TWO, Picture, canvas, need, runs
 
 TOGETHER = "all together"
 
@@ -37,7 +37,7 @@ def bounds(trials: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
 def bounds_by_generator(
     trials: pd.DataFrame, selected: pd.DataFrame | None = None, *, stamp: object
 ) -> Picture:
-    """Figure 2, a to c: a panel for each generator and one for all: both bounds, and what was selected.
+    """Figure 2, a to c: a panel for each generator and one for all, with both bounds and the selector's EX.
 
     `selected` has the columns `generator` ("all together" for all), `k` and `EX`, in percent.
     """
@@ -77,7 +77,7 @@ def bounds_by_generator(
 
 
 def bounds_by_difficulty(trials: pd.DataFrame, by: str = "difficulty", *, stamp: object) -> Picture:
-    """Figure 2d: upper bound, and the lower one beside it, of all candidates by difficulty."""
+    """Figure 2d: the upper and the lower bound of all candidates by difficulty."""
     data = bounds(trials, by)
     names = data[by].unique().tolist()
     looks = palette.looks(names)

@@ -1,4 +1,4 @@
-"""Numbers side by side with their intervals: systems, slices, paired differences."""
+"""Accuracies with their intervals, by system or slice, and paired differences of systems."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,9 @@ import pandas as pd
 
 from workbench.errors import BadInputError
 from workbench.evaluate.stats import compare, mean_interval
-from workbench.report import lettering, palette
+from workbench.report.drawing import lettering, palette
+from workbench.report.drawing.palette import Look
+from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, question_ids, runs
 from workbench.report.figures.marks import (
     interval,
     legend,
@@ -15,18 +17,16 @@ from workbench.report.figures.marks import (
     notes_beside,
     percent,
 )
-from workbench.report.palette import Look
-from workbench.report.style import ONE, TWO, Picture, canvas, need, question_ids, runs
 
 _OURS = Look(palette.BLUE, "o", "", "-")
-# By these alone it is clear which questions a row is of.
+# Columns whose values alone tell which questions a row is of.
 _SAY_WHICH = {"system", "generator", "db_id", "difficulty"}
 
 
 def accuracies(questions: pd.DataFrame, by: str | Sequence[str] = "system") -> pd.DataFrame:
     """EX in percent with its interval (clustered by database) for each value of one or more columns.
 
-    A column that holds lists (a question's SQL features) is taken apart first.
+    A row whose column holds a list (a question's SQL features) counts for each of its values.
     """
     keys = [by] if isinstance(by, str) else list(by)
     need(questions, "correct", "db_id", *keys)
@@ -51,21 +51,21 @@ def accuracies(questions: pd.DataFrame, by: str | Sequence[str] = "system") -> p
 
 
 def _behind(group: pd.DataFrame, keys: Sequence[str]) -> dict[str, object]:
-    """What a row says, for `trace`, where its own columns do not tell which answers it was counted from."""
-    told: dict[str, object] = {}
+    """Further columns for `trace`, if a row's own do not tell which answers it was counted from."""
+    columns: dict[str, object] = {}
     if "chosen" in group:  # candidates, and not the answers of questions
-        told |= {"counted": "all"}
+        columns |= {"counted": "all"}
     if "sample" in group and (group["sample"] == group["sample"].iloc[0]).all():
-        told |= {"sample": group["sample"].iloc[0]}
+        columns |= {"sample": group["sample"].iloc[0]}
     if "question_id" in group and not _SAY_WHICH.issuperset(keys):
-        told |= {"question_ids": question_ids(group)}
-    return told
+        columns |= {"question_ids": question_ids(group)}
+    return columns
 
 
 def accuracy_by(
     questions: pd.DataFrame, by: str = "feature", label: str | None = None, *, stamp: object
 ) -> Picture:
-    """EX by SQL feature, difficulty or database with intervals; a mark for each value of `label`."""
+    """EX with its interval by SQL feature, difficulty or database; a mark for each value of `label`."""
     data = accuracies(questions, [by, label] if label else by)
     rows = palette.ordered(data[by])
     names = [str(n) for n in dict.fromkeys(data[label])] if label else [""]
@@ -75,10 +75,10 @@ def accuracy_by(
     high = 0.65 + len(rows) * (0.1 + 0.1 * len(names))
     with canvas(wide, high, data, stamp) as figure:
         axes = figure.subplots()
-        for place, name in enumerate(names):
+        for index, name in enumerate(names):
             part = data[data[label].astype(str) == name] if label else data
             for _, row in part.iterrows():
-                at = rows.index(row[by]) + (place - (len(names) - 1) / 2) * 0.8 / len(names)
+                at = rows.index(row[by]) + (index - (len(names) - 1) / 2) * 0.8 / len(names)
                 interval(axes, at, row["low"], row["EX"], row["high"], looks[name])
         name_rows(axes, rows)
         labels = [lettering.text(row, 70) + f" (N = {sizes[row]:,})" for row in rows]
@@ -95,7 +95,7 @@ def accuracy_by(
 def differences(
     questions: pd.DataFrame, against: str | None = None, label: str = "system"
 ) -> pd.DataFrame:
-    """Each system against one (by default the first) on the same questions, in percentage points."""
+    """Each system minus the one `against` (by default the first) on the same questions, in points."""
     need(questions, "question_id", "db_id", "correct", label)
     names = list(dict.fromkeys(questions[label]))
     base = names[0] if against is None else against
@@ -132,7 +132,7 @@ def differences(
 def paired_differences(
     questions: pd.DataFrame, against: str | None = None, label: str = "system", *, stamp: object
 ) -> Picture:
-    """How much better each is than one of them on the same questions, with intervals and p-values."""
+    """The `differences` as a figure, with intervals and p-values."""
     data = differences(questions, against, label)
     names = [str(name) for name in data[label]]
     looks = palette.looks(names)
@@ -142,13 +142,13 @@ def paired_differences(
         for row, (name, (_, found)) in enumerate(zip(names, data.iterrows(), strict=True)):
             interval(axes, row, found["low"], found["difference"], found["high"], looks[name])
         name_rows(axes, [palette.shown(name) for name in names], 150)
-        said = [
+        notes = [
             f"{d:+.1f}  won {w}, lost {lost}, p = {p:.2g}"
             for d, w, lost, p in zip(
                 data["difference"], data["won"], data["lost"], data["p_value"], strict=True
             )
         ]
-        notes_beside(axes, [note.replace("-", "\N{MINUS SIGN}") for note in said])
+        notes_beside(axes, [note.replace("-", "\N{MINUS SIGN}") for note in notes])
         base = lettering.text(palette.shown(data["against"].iloc[0]), 180)
         axes.set_xlabel(f"EX minus that of {base}, percentage points")
         axes.grid(axis="x")

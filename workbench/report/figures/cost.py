@@ -1,18 +1,18 @@
-"""What accuracy costs: a Pareto plot over calls, tokens or dollars."""
+"""Accuracy against cost: a Pareto plot over calls, tokens or dollars."""
 
 import pandas as pd
 from matplotlib.ticker import FuncFormatter
 
 from workbench.errors import BadInputError
-from workbench.report import lettering, palette
+from workbench.report.drawing import lettering, palette
+from workbench.report.drawing.style import ONE, Picture, canvas, need
 from workbench.report.figures.marks import legend, line_key, percent, round_ticks, short
-from workbench.report.style import ONE, Picture, canvas, need
 
 _AXES = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
 
 
 def frontier(rows: pd.DataFrame, cost: str = "tokens") -> pd.DataFrame:
-    """The rows with a column `best`: whether no other row is both cheaper (or as cheap) and better."""
+    """The rows with a column `best`: False if another row is better at no higher cost."""
     need(rows, "EX", cost)
     ordered = rows.sort_values([cost, "EX"], ascending=[True, False], kind="stable")
     before = ordered["EX"].cummax().shift(fill_value=float("-inf"))
@@ -24,8 +24,8 @@ def pareto(
 ) -> Picture:
     """Accuracy against cost, with intervals; the line is the frontier.
 
-    Rows as `Run.row` gives them: a name, EX in percent, `low` and `high`, calls, tokens, dollars. `per`
-    says of what the cost is: "question" or "benchmark".
+    `rows` are those of `Run.row`: a name, EX in percent, `low` and `high`, calls, tokens, dollars. `per` is
+    the unit of the cost: "question" or "benchmark".
     """
     if cost not in _AXES:
         raise BadInputError(f"the cost is {cost!r}: calls, tokens or dollars")

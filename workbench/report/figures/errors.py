@@ -1,7 +1,7 @@
-"""Why answers are wrong: the taxonomies of CHASE-SQL (8, 13), CHESS (18) and MAC-SQL (6), from labels.
+"""The causes of wrong answers, from labels: figures 8 and 13 of CHASE-SQL, 18 of CHESS, 6 of MAC-SQL.
 
-The labels are a row each, or a row for each kind of error with its `count`; `error` is the kind, and
-`detail`, where the paper nests, what kind of it. A panel is a system, a benchmark, or none.
+A table of labels has a row for each label, or one for each kind of error with its `count`. `error` is the
+kind, and `detail` the subkind, if the paper has any. There is a panel for each system or benchmark.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from workbench.report import lettering, palette
+from workbench.report.drawing import lettering, palette
+from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
 from workbench.report.figures.marks import name_rows, percent
-from workbench.report.style import ONE, TWO, Picture, canvas, need, runs
 
 _COLOURS = (
     palette.BLUE,
@@ -29,7 +29,7 @@ Signs = Mapping[tuple[str, str], tuple[Any, str]]  # (kind, detail) -> colour, h
 
 
 def tally(labels: pd.DataFrame, panel: str | None = None) -> pd.DataFrame:
-    """How many of each kind and detail, and in percent of their panel; the most frequent kinds first."""
+    """The count of each kind and detail, and its percent of the panel; the most frequent kinds first."""
     need(labels, "error", *([panel] if panel else []))
     of = panel or "panel"
     rows = labels.assign(
@@ -53,7 +53,7 @@ def tally(labels: pd.DataFrame, panel: str | None = None) -> pd.DataFrame:
 
 
 def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
-    """CHASE-SQL's 8 and 13, MAC-SQL's 6, CHESS's 18: a pie for each panel, with a ring of details."""
+    """A pie for each panel, with a ring of details."""
     data = tally(labels, panel)
     of = panel or "panel"
     parts = [(str(name), part) for name, part in data.groupby(of, sort=False)]
@@ -79,19 +79,19 @@ def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: object)
 
 
 def _signs(data: pd.DataFrame) -> Signs:
-    """A colour and hatch for each kind, and for its details ever lighter shades: the same in all panels."""
+    """A colour and hatch for each kind, and lighter shades for its details; the same in all panels."""
     signs: dict[tuple[str, str], tuple[Any, str]] = {}
     for n, (kind, rows) in enumerate(data.groupby("error", sort=False)):
         colour = _COLOURS[n % len(_COLOURS)]
         signs[str(kind), ""] = (colour, palette.HATCHES[n % len(palette.HATCHES)])
         details = [detail for detail in dict.fromkeys(rows["detail"]) if detail]
-        for place, detail in enumerate(details):
-            signs[str(kind), detail] = (_shade(colour, 0.2 + 0.6 * place / len(details)), "")
+        for index, detail in enumerate(details):
+            signs[str(kind), detail] = (_shade(colour, 0.2 + 0.6 * index / len(details)), "")
     return signs
 
 
 def _lines(part: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
-    """(kind, "", its rows), and after each kind its (kind, detail, row) where it has details."""
+    """(kind, "", its rows) for each kind, followed by (kind, detail, its rows) for each detail."""
     lines = []
     for kind, rows in part.groupby("error", sort=False):
         lines.append((str(kind), "", rows))
@@ -137,7 +137,7 @@ def _line(
 
 
 def error_bars(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
-    """The same as bars, details under their kind: to compare panels line by line."""
+    """The same as bars with the details under their kind, to compare panels line by line."""
     data = tally(labels, panel)
     parts = [(str(name), part) for name, part in data.groupby(panel or "panel", sort=False)]
     lines = list(_signs(data))

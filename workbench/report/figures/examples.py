@@ -1,4 +1,4 @@
-"""What queries are made of: synthetic examples beside the benchmark's gold, CHASE-SQL's figure 25."""
+"""SQL features of synthetic examples beside those of gold queries: CHASE-SQL's figure 25."""
 
 from dataclasses import asdict
 
@@ -6,28 +6,25 @@ import pandas as pd
 
 from workbench.db.sql.features import NAMES, features
 from workbench.errors import BadInputError
-from workbench.report import palette
+from workbench.report.drawing import palette
+from workbench.report.drawing.style import ONE, Picture, canvas, need, runs
 from workbench.report.figures.marks import bar_key, grouped_bars, legend, percent, rows_high
-from workbench.report.style import ONE, Picture, canvas, need, runs
 
 
 def feature_shares(queries: pd.DataFrame, by: str = "source") -> pd.DataFrame:
-    """In how many percent of each source's queries a feature occurs; a query that cannot be read counts for none.
-
-    `queries` has a query in each row, in the column `sql`.
-    """
+    """The percentage of each source's readable queries with each feature; the column `sql` has the queries."""
     need(queries, by, "sql")
     rows = []
     for name, group in queries.groupby(by, sort=False):
-        found = [asdict(read) for sql in group["sql"] if (read := features(str(sql)))]
-        if not found:
+        counts = [asdict(read) for sql in group["sql"] if (read := features(str(sql)))]
+        if not counts:
             raise BadInputError(f"none of the {len(group)} queries of {name} can be read as SQL")
         rows += [
             {
                 by: name,
                 "feature": shown,
-                "percent": 100 * sum(bool(one[field]) for one in found) / len(found),
-                "n": len(found),
+                "percent": 100 * sum(bool(count[field]) for count in counts) / len(counts),
+                "n": len(counts),
                 "run": runs(group),
             }
             for field, shown in NAMES.items()

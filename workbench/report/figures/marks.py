@@ -1,4 +1,4 @@
-"""The marks that several figures share: bars, dots with intervals, legends, percent axes."""
+"""Parts that several figures share: bars, dots with intervals, legends, percent axes."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
@@ -9,16 +9,16 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, PercentFormatter
 
-from workbench.report import lettering, palette
-from workbench.report.palette import Look
-from workbench.report.style import Picture
+from workbench.report.drawing import lettering, palette
+from workbench.report.drawing.palette import Look
+from workbench.report.drawing.style import Picture
 
 ROW = 0.145
 """The height of a bar with its number beside it, in inches."""
 
 
 def rows_high(rows: int, bars: int = 1) -> float:
-    """How high axes with so many rows of so many bars are, with room for an axis."""
+    """The height of axes with this many rows of this many bars, with room for the axis."""
     return 0.65 + rows * (bars * ROW + 0.06)
 
 
@@ -38,8 +38,8 @@ def grouped_bars(
 ) -> None:
     """Horizontal bars, one of each series in every row, with their numbers at their ends."""
     high = 0.86 / len(series)
-    for place, (name, values) in enumerate(series.items()):
-        at = [row + (place - (len(series) - 1) / 2) * high for row in range(len(rows))]
+    for index, (name, values) in enumerate(series.items()):
+        at = [row + (index - (len(series) - 1) / 2) * high for row in range(len(rows))]
         bars = axes.barh(
             at,
             values,
@@ -56,7 +56,7 @@ def grouped_bars(
 
 
 def interval(axes: Axes, row: float, low: float, value: float, high: float, look: Look) -> None:
-    """A dot with its interval on a row; without one where low or high is NaN."""
+    """A dot with its interval on a row; the dot alone if low or high is NaN."""
     axes.plot([low, high], [row, row], color=look.colour, linewidth=1.2, solid_capstyle="butt")
     axes.plot(
         [value],
@@ -69,7 +69,7 @@ def interval(axes: Axes, row: float, low: float, value: float, high: float, look
 
 
 def percent(axes: Axes, which: Literal["x", "y"], label: str, *, whole: bool = False) -> None:
-    """An axis in percent: all of it from 0 to 100, or what the data need within that."""
+    """An axis in percent: from 0 to 100 if `whole`, else as far as the data reach."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     together = (
         axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
@@ -78,13 +78,13 @@ def percent(axes: Axes, which: Literal["x", "y"], label: str, *, whole: bool = F
     axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     set_limits = axes.set_xlim if which == "x" else axes.set_ylim
     if whole:
-        set_limits(0, 112 if which == "x" else 100)  # beyond 100 stands the number of a full bar
+        set_limits(0, 112 if which == "x" else 100)  # room for the number beside a full bar
         axis.set_ticks(range(0, 101, 25))
     else:
         limits = [a.dataLim.intervalx if which == "x" else a.dataLim.intervaly for a in together]
         low, high = min(low for low, _ in limits), max(high for _, high in limits)
-        room = max(2.5, (high - low) * 0.08)
-        set_limits(max(-3.0, low - room), min(103.0, high + room))
+        margin = max(2.5, (high - low) * 0.08)
+        set_limits(max(-3.0, low - margin), min(103.0, high + margin))
     axis.set_label_text(label)
 
 
@@ -130,12 +130,12 @@ def notes_beside(axes: Axes, notes: Sequence[str]) -> None:
 
 
 def bar_key(look: Look) -> Patch:
-    """A legend's sign for a bar."""
+    """A bar's sign in the legend."""
     return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
 
 
 def line_key(look: Look, line: Any = None, marker: str | None = None) -> Line2D:
-    """A legend's sign for a line; for dots with `line` "none"."""
+    """A line's sign in the legend; a dot's if `line` is "none"."""
     return Line2D(
         [],
         [],
@@ -146,7 +146,7 @@ def line_key(look: Look, line: Any = None, marker: str | None = None) -> Line2D:
 
 
 def legend(figure: Picture, keys: Mapping[str, Any]) -> None:
-    """A legend over the figure, in as many columns as fit; the figure grows by its lines."""
+    """A legend above the figure, in as many columns as fit; the figure grows by the legend's height."""
     inside = figure.get_figwidth() * 72 - 12
     names = [lettering.text(palette.shown(name), inside - 40) for name in keys]
     widest = max(lettering.width(name) for name in names) + 36

@@ -1,10 +1,12 @@
-"""What became of the questions: CHASE-SQL's figures 6 and 7, and what selection lost (regret)."""
+"""The outcome of each question: CHASE-SQL's figures 6 and 7, and the questions lost in selection (regret)."""
 
 from collections.abc import Collection
 
 import pandas as pd
 
-from workbench.report import lettering, palette
+from workbench.report.drawing import lettering, palette
+from workbench.report.drawing.palette import Look
+from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, question_ids, runs
 from workbench.report.figures.marks import (
     bar_key,
     grouped_bars,
@@ -13,8 +15,6 @@ from workbench.report.figures.marks import (
     percent,
     rows_high,
 )
-from workbench.report.palette import Look
-from workbench.report.style import ONE, TWO, Picture, canvas, need, question_ids, runs
 
 RIGHT, LOST, NONE, WRONG_GOLD = (
     "right one chosen",
@@ -31,7 +31,7 @@ _LOOKS = {
 
 
 def outcomes(questions: pd.DataFrame, wrong_gold: Collection[str] = ()) -> pd.DataFrame:
-    """Each question with its `outcome`; `wrong_gold` are the ids of those whose gold was found wrong."""
+    """Each question with its `outcome`; `wrong_gold` are the ids of questions whose gold query is wrong."""
     need(questions, "question_id", "correct", "oracle")
     correct, oracle = questions["correct"].astype(bool), questions["oracle"].astype(bool)
     outcome = pd.Series(NONE, index=questions.index).mask(oracle, LOST).mask(correct, RIGHT)
@@ -42,9 +42,9 @@ def outcomes(questions: pd.DataFrame, wrong_gold: Collection[str] = ()) -> pd.Da
 def outcome_pie(
     questions: pd.DataFrame, wrong_gold: Collection[str] = (), *, stamp: object
 ) -> Picture:
-    """Figure 6: how many questions came out in each way.
+    """Figure 6: the number of questions with each outcome.
 
-    A question counts as `gold is wrong` only where the answer chosen was judged wrong.
+    A question counts as `gold is wrong` only if the chosen answer was judged wrong.
     """
     found = outcomes(questions, wrong_gold)
     parts = {way: found[found["outcome"] == way] for way in _LOOKS}
@@ -82,7 +82,7 @@ def outcome_pie(
 
 
 def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: object) -> Picture:
-    """Figure 7: in how many percent a right candidate exists, and in how many it is chosen."""
+    """Figure 7: the percentage of questions with a right candidate, and with a right one chosen."""
     need(questions, by, "correct", "oracle")
     means = questions.astype({"correct": float, "oracle": float}).groupby(by, sort=False)
     data = pd.DataFrame(
@@ -112,9 +112,9 @@ def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: obje
 
 
 def regret(questions: pd.DataFrame, by: str = "system", *, stamp: object) -> Picture:
-    """For each selector (or system) the share it has right, the share it lost, and what no choice could win.
+    """For each selector or system the share that is right, lost in selection, or without a right candidate.
 
-    `data` says how many questions each lost; `outcomes` has which.
+    `data` has how many questions each lost, `outcomes` which ones.
     """
     need(questions, by)
     found = outcomes(questions)

@@ -1,4 +1,4 @@
-"""Who solves what: the Venn diagram of CHASE-SQL's figure 3a, unique solves (3b and 5), agreement."""
+"""The questions that each generator solves: CHASE-SQL's figure 3a (Venn), 3b and 5 (alone), agreement."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -11,7 +11,8 @@ from matplotlib_venn.layout.venn2 import DefaultLayoutAlgorithm as Layout2
 from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm as Layout3
 
 from workbench.errors import BadInputError
-from workbench.report import lettering, palette
+from workbench.report.drawing import lettering, palette
+from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
 from workbench.report.figures.marks import (
     bar_key,
     counts,
@@ -19,10 +20,9 @@ from workbench.report.figures.marks import (
     legend,
     rows_high,
 )
-from workbench.report.style import ONE, TWO, Picture, canvas, need, runs
 
 SEVERAL = " & "
-"""Stands between the names of those who solve a question together."""
+"""Joins the names of generators that solve a question together."""
 
 
 def solved(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
@@ -35,7 +35,7 @@ def solved(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
 
 
 def overlap(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
-    """For each combination of solvers the questions that just these solve: how many, in percent, and which."""
+    """For each combination of solvers the questions that exactly these solve: number, percent and ids."""
     wide = solved(frame, by)
     return pd.DataFrame(
         [
@@ -55,7 +55,7 @@ def overlap(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
 
 
 def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: object) -> Picture:
-    """Figure 3a: the questions that each of two or three solves at least once, areas in proportion."""
+    """Figure 3a: the questions that each of two or three solves at least once, areas to scale."""
     wide = solved(frame, by)
     names = [str(name) for name in wide]
     if len(names) not in {2, 3}:
@@ -85,7 +85,7 @@ def _circles(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None
     draw, layout = (venn2, Layout2) if len(names) == 2 else (venn3, Layout3)
     regions = {key: size for key, size in sizes.items() if "1" in key}
     sets = [
-        sum(n for key, n in regions.items() if key[place] == "1") for place in range(len(names))
+        sum(n for key, n in regions.items() if key[index] == "1") for index in range(len(names))
     ]
     even = None if all(sets) else (1,) * len(regions)  # a circle of no area cannot be drawn
     drawn = draw(
@@ -113,7 +113,7 @@ def _circles(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None
 
 
 def _holds(patch: Any, label: Any) -> bool:
-    """Whether a label lies within its region, corners and all."""
+    """Whether a label lies within its region, all corners included."""
     if patch is None:
         return False
     box = label.get_window_extent()
@@ -123,16 +123,16 @@ def _holds(patch: Any, label: Any) -> bool:
 
 
 def _listing(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None:
-    """All regions in words and numbers, since some are too small to hold theirs."""
+    """All regions in words and numbers, since some are too small for a number."""
     axes.set_axis_off()
     total = sum(sizes.values())
     axes.text(0.62, 1, "questions", va="center", ha="right", fontsize=lettering.SMALL)
     axes.text(0.88, 1, "share", va="center", ha="right", fontsize=lettering.SMALL)
     for line, key in enumerate(sorted(sizes, key=lambda key: (key.count("1"), key), reverse=True)):
         at = 1 - (line + 1) / (len(sizes) + 0.5)
-        for place, (has, look) in enumerate(zip(key, _plain(names).values(), strict=True)):
+        for column, (has, look) in enumerate(zip(key, _plain(names).values(), strict=True)):
             axes.plot(
-                [0.03 + 0.06 * place],
+                [0.03 + 0.06 * column],
                 [at],
                 marker="o",
                 markersize=6,
@@ -154,7 +154,7 @@ def unique_solves(
 ) -> Picture:
     """Figures 3b (by difficulty) and 5 (by `db_id`): questions that one generator alone solves.
 
-    Not `alone`: all that it solves.
+    Unless `alone`, every question that the generator solves counts.
     """
     need(trials, by)
     wide = solved(trials)

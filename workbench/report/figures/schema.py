@@ -1,4 +1,4 @@
-"""One question's schema as it is pruned: the diagram of CHESS's figure 17."""
+"""One question's schema as it is pruned: CHESS's figure 17."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,25 +10,26 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from workbench.errors import BadInputError
-from workbench.report import lettering, palette
+from workbench.report.drawing import lettering, palette
+from workbench.report.drawing.style import TWO, Picture, canvas, need
 from workbench.report.figures.marks import legend
-from workbench.report.style import TWO, Picture, canvas, need
-from workbench.types import Schema, fold
+from workbench.types import Schema, lower_name
 
 _LINE, _ACROSS = 0.135, 4  # inches a line; blocks side by side
 
 
 def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ()) -> pd.DataFrame:
-    """A row for each column of the first schema: the last stage that it stands in, its keys, whether it is `used`.
+    """A row for each column: the last stage that kept it, its keys, and whether the gold query uses it.
 
-    `stages` has a schema by the name of the stage that left it, the whole schema first; `used` are the
-    columns of the gold query.
+    `stages` maps each stage's name to the schema that it left, the whole schema first; `used` are the gold
+    query's columns.
     """
     if not stages:
         raise BadInputError("no stages: give the whole schema, and what each stage left of it")
-    wanted = {(fold(table), fold(column)) for table, column in used}
+    wanted = {(lower_name(table), lower_name(column)) for table, column in used}
     left = {
-        name: {(fold(t), fold(c)) for t, c in schema.columns()} for name, schema in stages.items()
+        name: {(lower_name(t), lower_name(c)) for t, c in schema.columns()}
+        for name, schema in stages.items()
     }
     return pd.DataFrame(
         [
@@ -46,16 +47,16 @@ def survival(stages: Mapping[str, Schema], used: Iterable[tuple[str, str]] = ())
             }
             for table in next(iter(stages.values())).tables
             for column in table.columns
-            for key in [(fold(table.name), fold(column.name))]
+            for key in [(lower_name(table.name), lower_name(column.name))]
         ]
     )
 
 
 def pruned_schema(columns: pd.DataFrame, *, stamp: object) -> Picture:
-    """Figure 17: tables as blocks, each column as dark as the stage is late that it survived.
+    """Figure 17: tables as blocks of columns, as `survival` returns them; the longer kept, the darker.
 
-    Takes what `survival` gives. Primary keys are underlined, foreign keys slanted with the table that they
-    lead to, and the gold query's columns marked.
+    Primary keys are underlined, foreign keys in italics with the table that they refer to, and the gold
+    query's columns starred.
     """
     need(
         columns, "table", "column", "stage", "place", "stages", "primary_key", "foreign_key", "used"
@@ -64,9 +65,9 @@ def pruned_schema(columns: pd.DataFrame, *, stamp: object) -> Picture:
     stacks: list[list[tuple[str, pd.DataFrame]]] = [[] for _ in range(min(_ACROSS, len(blocks)))]
     heights = [0.0] * len(stacks)
     for name, block in blocks:  # each block under the shortest stack
-        place = heights.index(min(heights))
-        stacks[place].append((str(name), block))
-        heights[place] += len(block) + 2
+        index = heights.index(min(heights))
+        stacks[index].append((str(name), block))
+        heights[index] += len(block) + 2
     names = columns.drop_duplicates("place").sort_values("place")
     last = max(1, int(columns["stages"].iloc[0]) - 1)
     high = max(heights) * _LINE
@@ -74,10 +75,10 @@ def pruned_schema(columns: pd.DataFrame, *, stamp: object) -> Picture:
         axes = figure.subplots()
         axes.set_axis_off()
         wide = (TWO * 72 - 20) / _ACROSS
-        for place, stack in enumerate(stacks):
+        for index, stack in enumerate(stacks):
             at = 0.0
             for name, block in stack:
-                _block(axes, place * wide, at, wide - 10, name, block, last)
+                _block(axes, index * wide, at, wide - 10, name, block, last)
                 at += len(block) + 2
         axes.set(xlim=(0, wide * _ACROSS), ylim=(max(heights), 0))
         keys: dict[str, Any] = {
@@ -121,7 +122,7 @@ def _block(
         )
         star = "\N{BLACK STAR} " if row["used"] else ""
         lead = f" \N{RIGHTWARDS ARROW} {row['foreign_key']}" if row["foreign_key"] else ""
-        said = axes.text(
+        label = axes.text(
             x + 3,
             y + line + 0.5,
             lettering.text(f"{star}{row['column']}{lead}", wide - 8, lettering.SMALL),
@@ -131,14 +132,14 @@ def _block(
             color="white" if shade > 0.7 else palette.INK,
         )
         if row["primary_key"]:
-            under = x + 3 + lettering.width(said.get_text().replace(r"\$", "$"), lettering.SMALL)
-            axes.plot([x + 3, under], [y + line + 0.92] * 2, color=said.get_color(), linewidth=0.5)
+            under = x + 3 + lettering.width(label.get_text().replace(r"\$", "$"), lettering.SMALL)
+            axes.plot([x + 3, under], [y + line + 0.92] * 2, color=label.get_color(), linewidth=0.5)
     axes.add_patch(
         Rectangle((x, y + 1), wide, len(block), fill=False, edgecolor=palette.GREY, linewidth=0.7)
     )
 
 
 def _shade(depth: float) -> tuple[float, float, float]:
-    """From white for what went first to dark blue for what stayed."""
+    """From white for columns that went first to dark blue for those that stayed."""
     red, green, blue = (1 - (1 - part) * depth for part in to_rgb(palette.BLUE))
     return red, green, blue

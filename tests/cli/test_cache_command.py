@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.llm.wire import ask
+from workbench.cli.cache import cache
+from workbench.errors import BadInputError
+from workbench.llm.client import Client
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with Store(tmp_path / "lab.sqlite") as book:
+        client = Client(book, send=Scripted(otherwise="one two"))
+        client.complete_many([ask("a"), ask("b"), ask("c", prompt="fix")])
+    return tmp_path / "lab.sqlite"
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(cache, [str(a) for a in arguments], catch_exceptions=False)
+    return done.output
+
+
+def test_stats(path: Path) -> None:
+    output = run("stats", "--cache", path)
+    assert "openai/gpt-4o-mini" in output
+    assert "2 calls" in output
+
+
+def test_export_and_import(path: Path, tmp_path: Path) -> None:
+    assert "2 calls" in run("export", tmp_path / "x.jsonl", "--prompt", "p", "--cache", path)
+    other = tmp_path / "other.sqlite"
+    assert "2 calls added, 0 were cached already" in run(
+        "import", tmp_path / "x.jsonl", "--cache", other
+    )
+
+
+def test_export_of_one_call_or_of_those_that_a_file_lists(path: Path, tmp_path: Path) -> None:
+    with Store(path) as book:
+        keys = [str(key) for (key,) in book.read("SELECT key FROM calls ORDER BY key")]
+    assert "1 calls" in run("export", tmp_path / "x.jsonl", "--keys", keys[0], "--cache", path)
+    (tmp_path / "keys").write_text("\n".join(keys[1:]))
+    told = run("export", tmp_path / "y.jsonl", "--keys", tmp_path / "keys", "--cache", path)
+    assert "2 calls" in told
+    with pytest.raises(BadInputError, match="nowhere: No such file"):
+        run("export", tmp_path / "z.jsonl", "--keys", tmp_path / "nowhere", "--cache", path)
+
+
+def test_export_to_sqlite_is_a_copy(path: Path, tmp_path: Path) -> None:
+    run("export", tmp_path / "copy.sqlite", "--cache", path)
+    assert "2 calls" in run("stats", "--cache", tmp_path / "copy.sqlite")
+
+
+def test_merge(path: Path, tmp_path: Path) -> None:
+    assert "3 rows added" in run("merge", path, "--cache", tmp_path / "other.sqlite")
+
+
+def test_prune_deletes_only_with_yes(path: Path) -> None:
+    assert "1 calls would be deleted: add --yes" in run("prune", "--prompt", "fix", "--cache", path)
+    assert "1 calls deleted" in run("prune", "--prompt", "fix", "--yes", "--cache", path)
+    assert "0 calls deleted" in run("prune", "--prompt", "fix", "--yes", "--cache", path)
+
+
+def test_what_was_made_of_pruned_calls_is_made_again(path: Path) -> None:
+    with Store(path) as book, book.write() as connection:
+        connection.execute("INSERT INTO attempts VALUES ('a', 'q', x'00')")
+    run("prune", "--prompt", "nobody", "--yes", "--cache", path)
+    with Store(path) as book:
+        assert book.read("SELECT count(*) FROM attempts") == [(1,)]
+    run("prune", "--prompt", "fix", "--yes", "--cache", path)
+    with Store(path) as book:
+        assert book.read("SELECT count(*) FROM attempts") == [(0,)]
+
+
+def test_verify_ends_with_1_where_something_is_wrong(path: Path) -> None:
+    assert "are correct" in run("verify", "--cache", path)
+    with Store(path) as book, book.write() as connection:
+        connection.execute("UPDATE calls SET sample = 7")
+    done = CliRunner().invoke(cache, ["verify", "--cache", str(path)])
+    assert done.exit_code == 1
+    assert "its request was changed" in done.output
+
+
+def test_a_cache_file_that_is_missing_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="no cache file"):
+        run("stats", "--cache", tmp_path / "none.sqlite")
+    assert list(tmp_path.iterdir()) == []

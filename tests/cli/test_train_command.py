@@ -1,0 +1,143 @@
+"""`workbench train selector`, `pairs` and `instructions`, and the selector at work in `workbench evaluate`."""
+
+import json
+import sys
+
+import pytest
+
+from tests.train.pools import write_answers
+from workbench.benchmarks.bird import load_bird
+from workbench.cli import main
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """`workbench ...` in this process: (exit code, standard output, standard error)."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["workbench", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, tiny):
+    """The arguments that name the benchmark and three files of predictions."""
+    root = tiny.write_bird(tmp_path_factory.mktemp("bird"))
+    folder = write_answers(tmp_path_factory.mktemp("answers"), load_bird(root))
+    return ("bird-dev", "--root", root, "--predictions", folder)
+
+
+def test_a_selector_is_learned_told_and_used(run, files, tmp_path):
+    out = tmp_path / "selector.json"
+    code, told, _ = run("train", "selector", *files, "--out", out, "--cross-validate")
+    assert code == 0
+    assert "learned from 12 questions by 3 generators" in told
+    assert "trained, leaving one database out" in told
+
+    code, told, _ = run("evaluate", *files, "--pool", "--selector", out, "--json")
+    assert code == 0
+    report = json.loads(told)
+    found = {file["file"]: file["ex_bird"] for file in report["files"]}
+    assert found["picked by selector.json"] == 100
+    assert found["picked by majority"] == 0
+    assert [bound["k"] for bound in report["bounds"]] == [1, 2, 3]  # of the files alone
+
+
+def test_pairs_are_written_for_whose_tuning_is_asked(run, files, tmp_path):
+    out = tmp_path / "pairs.jsonl"
+    code, told, _ = run("train", "pairs", *files, "--out", out, "--format", "gemini")
+    assert (code, told) == (0, f"{out}: 12 pairs\n")
+    assert {"systemInstruction", "contents"} == json.loads(out.read_text().splitlines()[0]).keys()
+
+
+def test_a_generator_is_asked_where_no_candidate_is_right_and_its_calls_are_told(
+    run, files, tmp_path
+):
+    *given, folder = files
+    command = ("train", "pairs", *given, folder / "poor.json", "--out", tmp_path / "pairs.jsonl")
+    code, told, _ = run(*command, "--generator", "embedded/parser")
+    assert code == 0
+    assert "\n12 calls paid: $0.0000\n" in told
+    code, _, err = run(*command, "--generator", "embedded/parser", "--no-gold")
+    assert (code, err.count("give one of them")) == (2, 1)
+
+
+def test_a_selector_without_a_pool_is_refused(run, files, tmp_path):
+    code, out, err = run("evaluate", *files, "--selector", tmp_path / "selector.json")
+    assert (code, out) == (2, "")
+    assert "add --pool" in err
+
+
+def test_a_selector_that_is_none_is_refused_before_any_query_runs(run, files, tmp_path):
+    (tmp_path / "selector.json").write_text("{}x")
+    code, out, err = run("evaluate", *files, "--pool", "--selector", tmp_path / "selector.json")
+    assert (code, out) == (2, "")
+    assert "train selector" in err
+
+
+def test_instructions_are_written_and_running_again_asks_nothing(run, tmp_path):
+    written = []
+    for _ in range(2):
+        out = tmp_path / "instructions.jsonl"
+        code, told, err = run("train", "instructions", "bundled-train", "--limit", 6, "--out", out)
+        assert (code, err) == (0, "")
+        written.append(out.read_bytes())
+    assert written[0] == written[1]
+    lines = [json.loads(line) for line in written[0].splitlines()]
+    assert lines
+    assert all(line.keys() == {"question_id", "db_id", "agent", "messages"} for line in lines)
+    right = len({line["question_id"] for line in lines})
+    assert told.startswith(
+        f"{out}: {len(lines)} calls behind {right} right answers to 6 questions\n"
+    )
+    assert "generate/decomposer" in told
+    assert "\n0 calls paid: $0.0000\n" in told
+
+
+def test_instructions_in_geminis_form_have_its_keys_and_no_other(run, tmp_path):
+    out = tmp_path / "instructions.jsonl"
+    command = ("train", "instructions", "bundled-train", "--limit", 6)
+    assert run(*command, "--format", "gemini", "--out", out)[0] == 0
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert lines
+    assert all(line.keys() == {"systemInstruction", "contents"} for line in lines)
+
+
+@pytest.mark.parametrize("system", ["chase", "chess", "mac", "direct"])
+def test_any_system_can_be_asked_for_its_instructions(run, tmp_path, system):
+    out = tmp_path / "instructions.jsonl"
+    command = ("train", "instructions", "bundled-train", "--limit", 1, "--system", system)
+    code, told, _ = run(*command, "--out", out)
+    assert code == 0
+    assert "to 1 questions" in told
+
+
+def test_a_folder_that_is_not_there_is_said_before_anything_is_asked(
+    run, files, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    benchmark = files[:3]
+    out = tmp_path / "nowhere" / "instructions.jsonl"
+    code, told, err = run("train", "instructions", *benchmark, "--out", out)
+    assert (code, told, err) == (2, "", f"workbench: {out}: No such file or directory\n")
+    root, out = tmp_path / "none", tmp_path / "instructions.jsonl"
+    code, told, err = run("train", "instructions", "bird-train", "--root", root, "--out", out)
+    assert (code, told) == (2, "")
+    assert err.startswith(f"workbench: {root}: no such folder; give the one where")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_instructions_keep_to_the_dollars(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    command = ("train", "instructions", "bundled-train", "--limit", 1, "--dollars", 0)
+    out = tmp_path / "instructions.jsonl"
+    code, told, err = run(*command, "--model", "openai/gpt-4o-mini", "--out", out)
+    assert (code, told) == (2, "")
+    assert "the budget of $0.0000 is reached" in err

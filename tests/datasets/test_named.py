@@ -1,0 +1,39 @@
+"""Benchmarks are opened by name; one table says all that there is to know of each."""
+
+import pytest
+
+from workbench.benchmarks.named import BENCHMARKS, open_benchmark
+from workbench.errors import BadInputError
+
+
+def test_each_is_found_under_its_name_and_teaches_from_one_that_there_is():
+    for name, record in BENCHMARKS.items():
+        assert record.name == name
+        assert record.train in BENCHMARKS
+        assert BENCHMARKS[record.train].sense == record.sense
+
+
+@pytest.mark.parametrize("name", ["bundled-dev", "bundled-train"])
+def test_a_bundled_benchmark_has_as_many_questions_as_its_record_says(name):
+    opened = open_benchmark(name)
+    record = BENCHMARKS[name]
+    assert (opened.name, opened.sense) == (name, record.sense)
+    assert len(opened.questions) == record.questions
+
+
+def test_short_names_are_those_of_the_dev_splits(tiny, tmp_path):
+    assert open_benchmark("bundled").name == "bundled-dev"
+    assert open_benchmark("bird", tiny.write_bird(tmp_path / "bird")).name == "bird-dev"
+    spider = open_benchmark("spider", tiny.write_spider(tmp_path / "spider"))
+    assert (spider.name, spider.sense) == ("spider-dev", "spider")
+
+
+@pytest.mark.parametrize("name", ["", "bird-test", "BIRD"])
+def test_another_name_is_refused(name):
+    with pytest.raises(BadInputError, match=r"no benchmark .*; there are bird-dev, bird-mini-dev"):
+        open_benchmark(name)
+
+
+def test_what_is_not_bundled_needs_its_folder():
+    with pytest.raises(BadInputError, match="spider-train is not bundled: give --root"):
+        open_benchmark("spider-train")

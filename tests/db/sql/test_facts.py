@@ -1,0 +1,122 @@
+"""What a query claims, checked by hand on three tables."""
+
+import pytest
+
+from workbench.db.sql.facts import Compared, Output, query_facts
+from workbench.types import Column, Schema, Table
+
+SCHEMA = Schema(
+    "concerts",
+    (
+        Table("Singer", (Column("id"), Column("Name"), Column("Age"))),
+        Table("concert", (Column("cid"), Column("singer_id"), Column("Year"))),
+        Table("stadium", (Column("sid"), Column("city"))),
+    ),
+)
+
+
+def read(sql):
+    found = query_facts(sql, SCHEMA)
+    assert found is not None
+    return found
+
+
+def test_outputs_are_columns_functions_and_expressions_in_order():
+    found = read("SELECT s.name, count(*), max(age), age + 1 FROM singer AS s")
+    assert found.outputs == (
+        Output(("Singer", "Name")),
+        Output(None, "count"),
+        Output(("Singer", "Age"), "max"),
+        Output(None, "expression"),
+    )
+
+
+def test_a_star_gives_every_column_of_the_tables_it_stands_for():
+    found = read("SELECT t.* FROM stadium AS t JOIN concert ON 1")
+    assert found.outputs == (Output(("stadium", "sid")), Output(("stadium", "city")))
+
+
+def test_a_compound_gives_what_its_first_query_gives():
+    assert read("SELECT city FROM stadium UNION SELECT name FROM singer").outputs == (
+        Output(("stadium", "city")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "operator", "value"),
+    [
+        ("city = 'Rome'", "=", "Rome"),
+        ("'Rome' = city", "=", "Rome"),
+        ('city = "Rome"', "=", "Rome"),
+        ("lower(city) <> 'rome'", "<>", "rome"),
+        ("city IN ('Rome')", "=", "Rome"),
+        ("city LIKE '%me'", "like", "%me"),
+        ("sid >= -2.5", ">=", -2.5),
+        ("NOT sid = 3", "=", 3),
+    ],
+)
+def test_a_literal_is_told_with_the_column_it_is_compared_with(condition, operator, value):
+    (compared,) = read(f"SELECT sid FROM stadium WHERE {condition}").compared
+    assert compared.column == ("stadium", "sid" if condition.count("sid") else "city")
+    assert (compared.operator, compared.value) == (operator, value)
+
+
+def test_a_range_is_two_comparisons_and_a_functions_value_has_no_column():
+    found = read(
+        "SELECT year FROM concert WHERE year BETWEEN 1 AND 2 GROUP BY year HAVING count(*) > 3"
+    )
+    year = ("concert", "Year")
+    assert set(found.compared) == {
+        Compared(year, ">=", 1),
+        Compared(year, "<=", 2),
+        Compared(None, ">", 3),
+    }
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 FROM singer JOIN concert ON id = singer_id",
+        "SELECT 1 FROM singer AS a, concert AS b WHERE a.id = b.singer_id",
+        "SELECT 1 FROM singer WHERE id IN (SELECT singer_id FROM concert)",
+        "SELECT 1 FROM singer WHERE id = (SELECT singer_id FROM concert)",
+        "SELECT 1 FROM singer WHERE EXISTS (SELECT 1 FROM concert WHERE id = singer_id)",
+        "SELECT 1 FROM singer JOIN (SELECT singer_id AS s FROM concert) AS t ON id = t.s",
+    ],
+)
+def test_columns_set_equal_are_found_however_they_are_joined(sql):
+    assert read(sql).matches == ((("Singer", "id"), ("concert", "singer_id")),)
+
+
+def test_a_column_against_a_function_of_another_is_mixed():
+    found = read("SELECT 1 FROM singer WHERE age > (SELECT max(id) FROM singer)")
+    assert found.mixed == ((("Singer", "Age"), ("Singer", "id")),)
+    assert found.matches == ()
+
+
+def test_marks_name_what_the_query_does():
+    found = read(
+        "SELECT count(DISTINCT city) FROM stadium WHERE NOT sid = 1 OR sid = 2"
+        " ORDER BY city DESC LIMIT 1"
+    )
+    assert found.marks == {
+        "count",
+        "distinct",
+        "distinct count",
+        "not",
+        "or",
+        "order",
+        "descending",
+        "limit",
+    }
+
+
+def test_what_is_not_in_the_schema_is_left_out():
+    found = read("SELECT nothing FROM nowhere JOIN stadium ON nowhere.x = sid")
+    assert found.tables == {"stadium"}
+    assert found.columns == {("stadium", "sid")}
+    assert found.outputs == (Output(None, "expression"),)
+
+
+def test_what_cannot_be_read_claims_nothing():
+    assert query_facts("DROP TABLE singer", SCHEMA) is None

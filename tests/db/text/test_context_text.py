@@ -1,0 +1,199 @@
+"""A context's pieces as text: copied by models into SQL, and holding whatever a database holds."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.db.text.context_text import (
+    column_text,
+    context_data,
+    descriptions_text,
+    examples_text,
+    result_text,
+    values_text,
+    with_descriptions,
+    with_values,
+)
+from workbench.db.text.schema_text import create_table_text, mac_sql_text
+from workbench.types import (
+    Column,
+    Context,
+    DescriptionMatch,
+    Example,
+    Execution,
+    Question,
+    Schema,
+    Table,
+    ValueMatch,
+)
+
+SCHEMA = Schema(
+    "school",
+    (
+        Table(
+            "pupil", (Column("name", "TEXT"), Column("home town", "TEXT", examples=("Ems", "Au")))
+        ),
+        Table("class", (Column("room", "TEXT", "where", "A: annex", ("A1", 7)),)),
+    ),
+)
+
+
+def value(table, column, text):
+    return ValueMatch(table, column, text, "keyword", 1.0, 1.0)
+
+
+def description(table, column, text):
+    return DescriptionMatch(table, column, text, 1.0)
+
+
+class TestValues:
+    def test_they_stand_by_table_and_column_in_the_order_given(self):
+        found = [
+            value("pupil", "home town", "Au"),
+            value("class", "room", "A1"),
+            value("pupil", "name", "Ada"),
+            value("pupil", "home town", "Ems"),
+            value("pupil", "home town", "Au"),
+        ]
+        assert values_text(found).splitlines() == [
+            "pupil.`home town`: 'Au', 'Ems'",
+            "pupil.name: 'Ada'",
+            "class.room: 'A1'",
+        ]
+
+    def test_none_are_no_text(self):
+        assert values_text([]) == descriptions_text([]) == examples_text([]) == ""
+
+    @given(st.text(min_size=1), st.text(min_size=1), st.text())
+    def test_whatever_they_hold_each_column_has_one_line(self, table, column, text):
+        found = [value(table, column, text), value(table, "other", text)]
+        assert len(values_text(found).splitlines()) == (1 if column == "other" else 2)
+
+    @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=500))
+    def test_they_can_be_copied_into_sql(self, text):
+        written = values_text([value("pupil", "name", text)]).removeprefix("pupil.name: ")
+        with closing(sqlite3.connect(":memory:")) as connection:
+            assert connection.execute(f"SELECT {written}").fetchone() == (text,)
+
+
+class TestDescriptions:
+    def test_those_of_one_column_share_its_line(self):
+        found = [
+            description("class", "room", "where it meets"),
+            description("pupil", "name", "first\n## name"),
+            description("class", "room", "A: annex"),
+        ]
+        assert descriptions_text(found).splitlines() == [
+            "class.room: where it meets; A: annex",
+            "pupil.name: first ## name",
+        ]
+
+
+class TestExamples:
+    def test_each_is_a_block_and_a_hint_stands_only_where_there_is_one(self):
+        told = [Example("How many?\nReally?", "SELECT\n  1", "all"), Example("Who?", "SELECT 2")]
+        assert examples_text(told) == (
+            "Question: How many? Really?\nHint: all\nSQL: SELECT   1\n\nQuestion: Who?\nSQL: SELECT 2"
+        )
+
+    def test_a_comment_in_a_query_does_not_swallow_the_rest(self):
+        (line,) = examples_text([Example("?", "SELECT 1 -- one\n+ 2")]).splitlines()[1:]
+        assert line == "SQL: SELECT 1 + 2"
+
+
+class TestResults:
+    def test_a_few_rows_are_all_shown_as_literals(self):
+        rows = ((1, "1", None, "", b"\xff"),)
+        told = result_text(Execution("ok", ("a", "b c", "d", "e", "f"), rows, 1))
+        assert told == "1 row:\na | `b c` | d | e | f\n1 | '1' | NULL | '' | x'ff'"
+
+    def test_of_many_rows_the_first_are_shown(self):
+        told = result_text(Execution("ok", ("a",), ((1,),) * 1234, 1234), rows=2)
+        assert told == "1,234 rows, the first 2 of them:\na\n1\n1"
+
+    def test_an_empty_result_still_has_columns(self):
+        assert result_text(Execution("empty", ("a", "b"))) == "No rows:\na | b"
+
+    @pytest.mark.parametrize(
+        ("status", "said"),
+        [
+            ("error", "Error"),
+            ("denied", "Refused"),
+            ("timeout", "Stopped"),
+            ("too_large", "Too large"),
+        ],
+    )
+    def test_a_failure_says_its_kind_and_why(self, status, said):
+        assert result_text(Execution(status, error="why\n## Query")) == f"{said}: why ## Query"
+
+    def test_long_cells_and_wide_tables_are_cut(self):
+        told = result_text(Execution("ok", ("n" * 999,) * 999, (("x" * 999,) * 999,) * 10, 10))
+        assert "(and 979 more columns)" in told
+        assert len(told) < 20_000
+
+    @given(st.lists(st.text(), min_size=1, max_size=3), st.text())
+    def test_whatever_it_holds_a_row_is_a_line_that_opens_nothing(self, columns, cell):
+        told = result_text(Execution("ok", tuple(columns), ((cell,) * len(columns),), 1))
+        lines = told.splitlines()
+        assert len(lines) == 3
+        assert not [line for line in lines if line.startswith(("#", "```", "~~~"))]
+
+
+class TestContexts:
+    def test_the_data_are_what_prompts_about_a_question_take(self):
+        question = Question("1", "school", "Who?", "pupils")
+        assert context_data(Context(question, SCHEMA)) == {
+            "question": "Who?",
+            "hint": "pupils",
+            "schema": create_table_text(SCHEMA),
+            "values": "",
+            "descriptions": "",
+        }
+
+    def test_the_schema_can_be_written_in_another_style(self):
+        context = Context(Question("1", "school", "Who?"), SCHEMA)
+        assert context_data(context, mac_sql_text)["schema"] == mac_sql_text(SCHEMA)
+
+    def test_nothing_is_told_of_columns_that_were_pruned(self):
+        context = Context(
+            Question("1", "school", "Who?"),
+            SCHEMA.only([("class", "room")]),
+            (value("pupil", "name", "Ada"), value("CLASS", "Room", "A1")),
+            (description("pupil", "name", "first name"), description("class", "room", "where")),
+        )
+        data = context_data(context)
+        assert (data["values"], data["descriptions"]) == ("CLASS.Room: 'A1'", "class.room: where")
+
+
+class TestColumns:
+    def test_one_is_told_in_lines_and_only_what_is_known(self):
+        pupil, class_ = SCHEMA.tables
+        assert column_text("pupil", pupil.columns[0]) == "Column: pupil.name\nType: TEXT"
+        assert column_text("class", class_.columns[0]).splitlines() == [
+            "Column: class.room",
+            "Type: TEXT",
+            "Description: where",
+            "Values mean: A: annex",
+            "Examples: 'A1', 7",
+        ]
+
+    def test_values_that_were_found_come_first_among_the_examples(self):
+        found = [
+            value("PUPIL", "Home Town", "Au"),
+            value("pupil", "home town", "Linz"),
+            value("class", "room", "7"),
+            value("gone", "away", "x"),
+        ]
+        seen = with_values(SCHEMA, found)
+        assert seen.column("pupil", "home town").examples == ("Au", "Linz", "Ems")
+        assert seen.column("class", "room").examples == (7, "A1")
+        assert seen.columns() == SCHEMA.columns()
+
+    def test_descriptions_that_were_found_take_the_place_of_all_others(self):
+        seen = with_descriptions(SCHEMA, [description("pupil", "name", "first name")])
+        assert seen.column("pupil", "name").description == "first name"
+        room = seen.column("class", "room")
+        assert (room.description, room.value_description) == ("", "")

@@ -1,0 +1,58 @@
+"""`workbench reproduce` as a command: what it keeps to, and what it leaves behind."""
+
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from workbench.cli.reproduce import preview, reproduce
+from workbench.store import home
+
+TIMES = """import pathlib, time
+began = time.time()
+time.sleep(1)
+path = pathlib.Path({folder!r}) / f"{{name}}.time"
+path.write_text(f"{{began}} {{time.time()}}")"""
+
+
+@pytest.fixture
+def run():
+    def run(command, *words):
+        done = CliRunner().invoke(command, [str(word) for word in words])
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done
+
+    return run
+
+
+def test_a_budget_is_kept_to_by_one_notebook_at_a_time(checkout, run, tmp_path):
+    cell = TIMES.format(folder=str(tmp_path))
+    path = checkout(one=[cell], two=[cell]).path
+    path.write_text(path.read_text() + "calls: 9\n")
+    assert run(reproduce, path, "--at-once", 2).exit_code == 0
+    first, second = sorted(
+        [float(second) for second in (tmp_path / f"{name}.time").read_text().split()]
+        for name in ("one", "two")
+    )
+    assert first[1] < second[0], "the second began when the first had ended"
+
+
+def test_a_manifest_tells_of_every_notebook_that_stands_and_a_trial_has_its_own(
+    checkout, run, tmp_path
+):
+    def manifest(folder):
+        manifest = orjson.loads((home() / "runs" / folder / "manifest.json").read_bytes())
+        return [(one["notebook"], one["parameters"].get("limit")) for one in manifest["notebooks"]]
+
+    path = checkout(one=["1"], two=["2"]).path
+    run(reproduce, path)
+    run(reproduce, path, "--only", "two", "--again")
+    run(reproduce, path, "--only", "one", "--limit", 3)
+    assert manifest("mine") == [("one", None), ("two", None)]
+    assert manifest("mine-3") == [("one", 3)]
+
+
+@pytest.mark.parametrize("questions", [0, -1])
+def test_a_preview_of_no_questions_is_refused(checkout, run, questions):
+    done = run(preview, checkout(one=["1"]).path, "--questions", questions)
+    assert done.exit_code == 2
+    assert "x>=1" in done.output

@@ -1,0 +1,67 @@
+"""Text in a tree stays text: nothing in it is markup, a formula, or invisible."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+import workbench
+from workbench.html.tree import Element, Raw, element, escape, html, plain_data
+
+
+def test_markup_is_escaped_in_text_and_attributes():
+    assert escape("<b a='x'>&\"") == "&lt;b a=&#x27;x&#x27;&gt;&amp;&quot;"
+    tree = element("td", "<b>", element("code", "x"), None, title='"', class_="a", data_x=None)
+    assert html(tree) == '<td title="&quot;" class="a">&lt;b&gt;<code>x</code></td>'
+
+
+def test_invisible_characters_are_written_out():
+    assert escape("a\x00b\u202ec\ud800") == "a\\u0000b\\u202ec\\ud800"
+    assert escape("two\r\nlines\tand a tab") == "two\nlines\tand a tab"
+
+
+def test_a_node_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        element("p", "x").tag = "h1"
+
+
+def test_an_element_holds_strings_and_elements_only():
+    written = type("Html", (str,), {})("<b>")
+    for child in (3, ["x"], written):
+        with pytest.raises(TypeError, match="holds strings and elements"):
+            Element("p", (), (child,))
+
+
+@pytest.mark.parametrize("tag", ["script", "iframe", "img", "p onclick=x", ""])
+def test_a_tag_that_could_run_or_load_anything_is_refused(tag):
+    with pytest.raises(ValueError, match="is not allowed"):
+        element(tag)
+
+
+@pytest.mark.parametrize("name", ["onclick", "style", "href", "src", "srcdoc", 'x"><b', "data-A"])
+def test_an_attribute_that_could_run_or_load_anything_is_refused(name):
+    with pytest.raises(ValueError, match="is not allowed"):
+        Element("p", ((name, "x"),))
+
+
+def test_data_for_a_widget_is_the_same_tree_with_text_left_as_text():
+    tree = element("p", "<b>\u202e", element("code", "x"), data_value="a\nb")
+    assert plain_data(tree) == ["p", {"data-value": "a\nb"}, "<b>\\u202e", ["code", {}, "x"]]
+    with pytest.raises(TypeError, match="raw markup"):
+        plain_data(element("p", Raw("<b>")))
+
+
+def test_raw_markup_is_used_for_style_sheet_pictures_saved_tables_and_pages_alone():
+    package = Path(workbench.__file__).parent
+    uses = {
+        f"{path.relative_to(package)}: {call}"
+        for path in package.rglob("*.py")
+        for call in re.findall(r"\bRaw\(.*", path.read_text())
+    }
+    assert sorted(use.partition("(")[0] for use in uses) == [
+        "experiment/gallery.py: Raw",
+        "experiment/pages.py: Raw",
+        "html/parts.py: Raw",
+        "html/parts.py: Raw",
+    ]

@@ -1,0 +1,99 @@
+"""The same request at the same time, by threads and by processes, is paid once."""
+
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.llm.server import Server
+from tests.llm.wire import ask, python, send
+from workbench.llm.calls.locks import CallLocks
+from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+
+
+def at_once(work: Callable[[], object], number: int = 8) -> None:
+    threads = [threading.Thread(target=work) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_eight_threads_and_four_processes_pay_for_200_requests_200_times(
+    tmp_path: Path, server: Server
+) -> None:
+    script = (
+        "requests = [ask(f'question {i}') for i in range(200)]\n"
+        "answers = []\n"
+        "work = lambda: answers.append(client.complete_many(requests))\n"
+        "threads = [threading.Thread(target=work) for _ in range(8)]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n"
+        "print(sum(a.text == f'answer to: question {i}' for l in answers for i, a in enumerate(l)))"
+    )
+    path = tmp_path / "lab.sqlite"
+    processes = [python(script, path, server.url, stdout=subprocess.PIPE) for _ in range(4)]
+    outputs = [process.communicate(timeout=60)[0] for process in processes]
+    assert outputs == ["1600\n"] * 4
+    assert (len(server.paid), server.calls) == (200, 200)
+
+
+def test_two_clients_of_one_process_pay_once(store: Store, server: Server) -> None:
+    server.seconds = 0.05
+    clients = [Client(store, send=send, api_base=server.url) for _ in range(8)]
+    at_once(lambda: clients.pop().complete(ask()))
+    assert server.calls == 1
+
+
+def test_those_who_wait_for_a_call_that_fails_get_its_failure(store: Store) -> None:
+    started = threading.Event()
+    answers = []
+
+    def slow(*_: object) -> dict[str, object]:
+        started.set()
+        threading.Event().wait(0.2)
+        raise Refusal("rejected", "too long")
+
+    client = Client(store, send=slow)
+    first = threading.Thread(target=lambda: answers.append(client.complete(ask())))
+    first.start()
+    started.wait()
+    answers.append(client.complete(ask()))
+    first.join()
+    assert [answer.fault for answer in answers] == ["rejected", "rejected"]
+    assert store.read("SELECT * FROM call_locks") == []
+
+
+def test_a_call_that_another_process_locked_is_made_when_that_process_is_gone(
+    store: Store, server: Server
+) -> None:
+    script = (
+        "threading.Thread(target=client.complete, args=(ask(),), daemon=True).start()\n"
+        "time.sleep(60)"
+    )
+    server.seconds = 30
+    process = python(script, store.path, server.url)
+    while not store.read("SELECT 1 FROM call_locks"):
+        threading.Event().wait(0.01)
+    process.kill()
+    process.wait()
+    assert Client(store, send=Scripted(["x"]), api_base=server.url).complete(ask()).text == "x"
+
+
+def test_refreshing_threads_pay_once_too(store: Store, server: Server) -> None:
+    server.seconds = 0.05
+    client = Client(store, send=send, api_base=server.url, refresh=True)
+    at_once(lambda: client.complete(ask()))
+    assert server.calls == 1
+
+
+def test_a_request_that_another_process_locks_does_not_delay_the_others(store: Store) -> None:
+    client = Client(store, send=Scripted(["other"]), deadline=0.1)
+    CallLocks(store).acquire(client.key(ask("locked")), 3600)
+    threading.Timer(0.3, lambda: CallLocks(store).release(client.key(ask("locked")))).start()
+    model = Scripted(["other", "locked"])
+    answers = Client(store, send=model).complete_many([ask("locked"), ask("other")])
+    assert [answer.text for answer in answers] == ["locked", "other"]

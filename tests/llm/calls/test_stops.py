@@ -1,0 +1,126 @@
+"""Whatever stops a run loses nothing that was paid, but what was under way when its process was killed."""
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.llm.server import Server
+from tests.llm.wire import ask, python, send
+from workbench.errors import StoreError
+from workbench.llm.client import Client
+from workbench.store import Store
+
+AT_ONCE = 8  # of the client in a fresh process
+
+
+def test_ten_kills_in_a_run_of_500_calls_lose_only_what_was_under_way(
+    tmp_path: Path, server: Server
+) -> None:
+    path = tmp_path / "lab.sqlite"
+    server.seconds = 0.002
+    script = (
+        "requests = [ask(f'question {i}') for i in range(500)]\n"
+        "def work(n):\n"
+        "    for request in requests[n::4]:\n"
+        "        print(client.complete(request).key, flush=True)\n"
+        "threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()"
+    )
+    acknowledged: set[str] = set()
+    for kill in range(1, 11):
+        process = python(script, path, server.url, stdout=subprocess.PIPE)
+        while server.calls < kill * 40 and process.poll() is None:
+            time.sleep(0.002)
+        process.kill()
+        acknowledged.update(re.findall("call:[0-9a-f]{64}", process.communicate()[0]))
+        with Store(path) as store:
+            stored = {key for (key,) in store.read("SELECT key FROM calls")}
+            assert store.read("PRAGMA integrity_check") == [("ok",)]
+        assert acknowledged <= stored
+        assert server.calls - len(stored) <= kill * AT_ONCE
+    assert python(script, path, server.url, stdout=subprocess.DEVNULL).wait() == 0
+    with Store(path) as store:
+        assert store.read("SELECT count(*) FROM calls") == [(500,)]
+    assert server.calls <= 500 + 10 * AT_ONCE
+
+
+def test_ctrl_c_does_not_wait_for_slow_replies_and_keeps_what_was_paid(
+    tmp_path: Path, server: Server
+) -> None:
+    server.plan.extend(["ok"] * 3 + ["slow"] * 3)
+    script = (
+        "try: client.complete_many([ask(f'question {i}') for i in range(6)])\n"
+        "except KeyboardInterrupt: print('stopped')"
+    )
+    process = python(script, tmp_path / "lab.sqlite", server.url, stdout=subprocess.PIPE)
+    with Store(tmp_path / "lab.sqlite") as store:
+        while store.read("SELECT count(*) FROM calls") != [(3,)] or server.calls < 6:
+            time.sleep(0.01)
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate()[0] == "stopped\n"
+        assert time.monotonic() - started < 30  # the server would take a minute
+        assert store.read("SELECT count(*) FROM calls") == [(3,)]
+
+
+def interrupted_after(seconds: float) -> None:
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+
+
+def test_a_reply_that_comes_back_after_ctrl_c_is_kept_and_not_paid_again(
+    store: Store, server: Server
+) -> None:
+    server.seconds = 2.5
+    client = Client(store, send=send, api_base=server.url)
+    interrupted_after(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        client.complete(ask())
+    assert client.complete(ask()).text == "answer to: hello"  # waits for the call still under way
+    assert server.calls == 1
+    assert store.read("SELECT * FROM call_locks") == []
+
+
+def test_a_reply_that_comes_back_within_the_moment_is_kept_before_ctrl_c_returns(
+    store: Store, server: Server
+) -> None:
+    server.seconds = 0.6
+    client = Client(store, send=send, api_base=server.url)
+    interrupted_after(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        client.complete(ask())
+    assert client.cached(ask()) is not None
+
+
+def test_a_late_reply_is_stored_although_nobody_waits_for_it(store: Store, server: Server) -> None:
+    server.seconds = 0.7
+
+    def patient(request: object, key: str, url: str, seconds: float) -> dict[str, object]:
+        return send(request, key, url, 30)
+
+    client = Client(store, send=patient, api_base=server.url, timeout=0.1, deadline=0.2)
+    assert client.complete(ask()).fault == "timeout"
+    time.sleep(0.7)
+    assert client.complete(ask()).cached
+
+
+def test_a_full_disk_stops_the_run_before_more_is_paid(store: Store, server: Server) -> None:
+    client = Client(store, send=send, api_base=server.url, at_once=1)
+    client.complete(ask("first"))
+    pages = store.read("PRAGMA page_count")[0][0]
+    store._writer.execute(f"PRAGMA max_page_count={pages}")
+    requests = [ask("x" * 20_000 + str(i)) for i in range(30)]
+    with pytest.raises(StoreError, match=r"disk full: .* of 30 answers are cached"):
+        client.complete_many(requests)
+    paid = server.calls
+    assert paid < 31
+    store._writer.execute("PRAGMA max_page_count=1000000")
+    client.complete_many(requests)
+    assert server.calls == 31

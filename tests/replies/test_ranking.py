@@ -1,0 +1,56 @@
+"""Replies of a ranker, and the order that each gives."""
+
+import pytest
+
+from workbench.replies.ranking import read_ranking
+
+REPLIES = [
+    ("3 > 2 > 1", 3, [3, 2, 1]),
+    ("#2, #3, #1", 3, [2, 3, 1]),
+    ("The best is candidate 3, then 1, then 2.", 3, [3, 1, 2]),
+    ('{"1": "Candidate 2", "2": "Candidate 3", "3": "Candidate 1"}', 3, [2, 3, 1]),
+    (
+        '[{"rank": 1, "candidate": 3}, {"rank": 2, "candidate": 1}, {"rank": 3, "candidate": 2}]',
+        3,
+        [3, 1, 2],
+    ),
+    ('[{"candidate": 1, "rank": 2}, {"candidate": 2, "rank": 1}]', 2, [2, 1]),
+    ("Candidate 2 > Candidate 3 > Candidate 1", 3, [2, 3, 1]),
+    ("I would rank them as follows:\n\n- Candidate 2\n- Candidate 1\n- Candidate 3", 3, [2, 1, 3]),
+    ("Ranking: 2 1 3", 3, [2, 1, 3]),
+    ("['3', '1', '2']", 3, [3, 1, 2]),
+    ("I am unable to rank the candidates.", 3, []),
+    ("\\boxed{[2, 3, 1]}", 3, [2, 3, 1]),
+    ("Best to worst: 2, 3, 1.", 3, [2, 3, 1]),
+    ("Worst to best: 1, 3, 2.", 3, [2, 3, 1]),
+    (
+        "First place goes to candidate 1, second place to candidate 3, third to candidate 2.",
+        3,
+        [1, 3, 2],
+    ),
+    ("2 > 1 > 3", 3, [2, 1, 3]),
+    ("2, 1, 3", 3, [2, 1, 3]),
+    ("Best: Candidate 3\nSecond: Candidate 1\nWorst: Candidate 2", 3, [3, 1, 2]),
+    ("Rank 1: Candidate 2\nRank 2: Candidate 3\nRank 3: Candidate 1", 3, [2, 3, 1]),
+    ("1. 3\n2. 1\n3. 2", 3, [3, 1, 2]),
+    ("```json\n[3, 1, 2]\n```", 3, [3, 1, 2]),
+    ('[{"candidate": 2}, {"candidate": 1}, {"candidate": 3}]', 3, [2, 1, 3]),
+    ("I can't rank these.", 3, []),
+    ("Candidate 3 is the worst; candidate 1 is the best, then candidate 2.", 3, [1, 2, 3]),
+    ("The ranking is: Candidate 2, Candidate 3, Candidate 1", 3, [2, 3, 1]),
+    ("[2, 1, 3]\n\nCandidate 2 is right since [1, 3] lack a join.", 3, [2, 1, 3]),
+    ("Candidate 2", 3, [2]),
+    ("[1, 2, 3", 3, [1, 2, 3]),
+    ("<think>[1,2,3]</think>\nFinal: [3,2,1]", 3, [3, 2, 1]),
+    ("1st: Candidate 2\n2nd: Candidate 1\n3rd: Candidate 3", 3, [2, 1, 3]),
+    ("| Rank | Candidate |\n|---|---|\n| 1 | 3 |\n| 2 | 1 |\n| 3 | 2 |", 3, [3, 1, 2]),
+]
+
+
+@pytest.mark.parametrize(("reply", "count", "order"), REPLIES)
+def test_a_ranking_is_read_in_its_order(reply, count, order):
+    assert read_ranking(reply, count) == order
+
+
+def test_numbers_of_no_candidate_are_left_out():
+    assert read_ranking("[4, 2, 0, 2, 1]", 3) == [2, 1]

@@ -1,0 +1,271 @@
+"""Disk failures of the cache file, and the message that the user reads."""
+
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import StoreError
+from workbench.store import Store
+
+NOBODY = 65534
+PAGE = 16384
+
+
+def fill(path: Path, number: int = 2000) -> None:
+    with Store(path) as store, store.write() as connection:
+        rows = [(f"place {i}", "s" * 50, "f" * 50) for i in range(number)]
+        connection.executemany("INSERT INTO databases VALUES (?, ?, ?)", rows)
+
+
+def count(store: Store) -> int:
+    return store.read("SELECT count(*) FROM databases")[0][0]
+
+
+def overwrite(path: Path, start: int, junk: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(junk)
+
+
+def spoil_a_page_of_rows(path: Path) -> None:
+    pages = range(0, path.stat().st_size, PAGE)
+    content = path.read_bytes()
+    leaf = next(p for p in pages if content[p] == 13 and b"place 1000" in content[p : p + PAGE])
+    overwrite(path, leaf, b"\xff" * PAGE)
+
+
+@contextmanager
+def unwritable(folder: Path) -> Iterator[None]:
+    """The folder without write permission. Root may always write, so root changes to the user `nobody` here."""
+    modes = {path: path.stat().st_mode for path in [folder, *folder.iterdir()]}
+    for path, mode in modes.items():
+        path.chmod(mode & 0o555 | 0o444)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        for path, mode in modes.items():
+            path.chmod(mode)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp())  # tmp_path lies in a folder that others cannot enter
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+def test_a_full_disk_is_named_and_loses_no_row_and_writes_work_again_with_space(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "lab.sqlite"
+    fill(path, 10)
+    with Store(path) as store:
+        pages = store.read("PRAGMA page_count")[0][0]
+        store._writer.execute(f"PRAGMA max_page_count={pages}")
+        with pytest.raises(StoreError, match=r"disk full: .*lab\.sqlite.*make space"):
+            fill_through(store)
+        assert count(store) == 10
+        store._writer.execute("PRAGMA max_page_count=1000000")
+        fill_through(store)
+        assert count(store) == 2010
+
+
+def fill_through(store: Store) -> None:
+    with store.write() as connection:
+        rows = [(f"more {i}", "s" * 50, "f" * 50) for i in range(2000)]
+        connection.executemany("INSERT INTO databases VALUES (?, ?, ?)", rows)
+
+
+def test_a_limit_on_the_size_of_files_stops_the_write_and_keeps_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "lab.sqlite"
+    fill(path, 10)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Store(path) as store:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+        try:
+            with pytest.raises(StoreError, match=r"disk full|cannot be written"):
+                fill_through(store)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert count(store) == 10
+        fill_through(store)
+        assert count(store) == 2010
+
+
+def test_a_cache_file_in_a_folder_that_cannot_be_written_still_answers_reads(folder: Path) -> None:
+    path = folder / "lab.sqlite"
+    fill(path, 10)
+    with unwritable(folder):
+        with pytest.warns(UserWarning, match="cannot be written .* stops before it is paid"):
+            store = Store(path)
+        with store:
+            assert count(store) == 10
+            with pytest.raises(StoreError, match="cannot be written"):
+                fill_through(store)
+
+
+def test_a_log_that_cannot_be_read_where_nothing_can_be_written_is_named(folder: Path) -> None:
+    with Store(folder / "lab.sqlite") as store:
+        fill_through(store)
+        for name in ("copy.sqlite", "copy.sqlite-wal"):
+            shutil.copy(folder / name.replace("copy", "lab"), folder / name)
+    with unwritable(folder), pytest.raises(StoreError, match="copy both files to another folder"):
+        Store(folder / "copy.sqlite")
+
+
+def test_an_older_file_that_cannot_be_written_is_refused_with_both_versions(folder: Path) -> None:
+    path = folder / "lab.sqlite"
+    fill(path, 10)
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version=1")
+    connection.close()
+    with unwritable(folder), pytest.raises(StoreError, match=r"version 1.*copy the file elsewhere"):
+        Store(path)
+
+
+def test_a_folder_in_which_no_cache_file_can_be_made_is_named(folder: Path) -> None:
+    with unwritable(folder), pytest.raises(StoreError, match=r"lab\.sqlite.*WORKBENCH_HOME"):
+        Store(folder / "lab.sqlite")
+
+
+def test_a_cache_file_with_a_bad_page_is_renamed_and_its_other_rows_are_copied(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "lab.sqlite"
+    fill(path)
+    size = path.stat().st_size
+    spoil_a_page_of_rows(path)
+    before = path.read_bytes()
+    with pytest.warns(UserWarning, match=r"renamed to lab\.sqlite\.corrupt-1, nothing was del"):
+        store = Store(path)
+    with store:
+        assert 1500 < count(store) < 2000
+        assert store.read("PRAGMA integrity_check") == [("ok",)]
+    aside = tmp_path / "lab.sqlite.corrupt-1"
+    assert aside.stat().st_size == size
+    assert aside.read_bytes() == before
+
+
+def test_a_cache_file_whose_header_is_garbage_is_renamed_and_all_rows_are_copied(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "lab.sqlite"
+    fill(path)
+    overwrite(path, 0, b"\xff" * 100)
+    with pytest.warns(UserWarning, match="2,000 rows were copied into a new file, 0 could not"):
+        store = Store(path)
+    with store:
+        assert count(store) == 2000
+
+
+def test_a_file_that_is_no_database_is_renamed_too(tmp_path: Path) -> None:
+    path = tmp_path / "lab.sqlite"
+    path.write_bytes(b"my notes\n" * 1000)
+    with pytest.warns(UserWarning, match="0 rows were copied"):
+        Store(path).close()
+    assert (tmp_path / "lab.sqlite.corrupt-1").read_bytes() == b"my notes\n" * 1000
+
+
+def test_each_damaged_file_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "lab.sqlite"
+    for number in (1, 2):
+        path.write_bytes(b"\xff" * 20_000)
+        with pytest.warns(UserWarning, match=f"corrupt-{number}"):
+            Store(path).close()
+    assert len(list(tmp_path.glob("*.corrupt-?"))) == 2
+
+
+def test_an_empty_file_becomes_a_cache_file(tmp_path: Path) -> None:
+    path = tmp_path / "lab.sqlite"
+    path.touch()
+    with Store(path) as store:
+        assert count(store) == 0
+
+
+def test_rows_in_the_log_of_a_damaged_file_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "lab.sqlite"
+    with Store(path) as store:
+        fill_through(store)
+        shutil.copy(path, tmp_path / "copy.sqlite")
+        shutil.copy(tmp_path / "lab.sqlite-wal", tmp_path / "copy.sqlite-wal")
+    marker = tmp_path / "copy.sqlite.damaged"
+    marker.touch()
+    with Store(tmp_path / "copy.sqlite") as store:
+        assert count(store) == 2000
+    assert not marker.exists()
+
+
+def test_damage_met_by_a_read_is_named_and_the_next_opening_copies_the_readable_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lab.sqlite"
+    fill(path)
+    spoil_a_page_of_rows(path)
+    monkeypatch.setattr("workbench.store.store.CHECKED", 0)
+    with Store(path) as store, pytest.raises(StoreError, match=r"is damaged .* open it again"):
+        store.read("SELECT * FROM databases")
+    with pytest.warns(UserWarning, match="renamed to"):
+        store = Store(path)
+    with store:
+        assert count(store) > 1500
+
+
+def test_a_torn_log_keeps_the_transactions_before_the_tear(tmp_path: Path) -> None:
+    path = tmp_path / "lab.sqlite"
+    with Store(path) as store:
+        for i in range(20):
+            with store.write() as connection:
+                connection.execute("INSERT INTO databases VALUES (?, 's', 'f')", (f"{i}",))
+        wal = (tmp_path / "lab.sqlite-wal").read_bytes()
+        main = path.read_bytes()
+    for cut in range(1, 20):
+        torn = tmp_path / f"torn-{cut}.sqlite"
+        torn.write_bytes(main)
+        torn.with_name(torn.name + "-wal").write_bytes(wal[: len(wal) * cut // 20])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            store = Store(torn)
+        with store:
+            kept = sorted(int(place) for (place,) in store.read("SELECT place FROM databases"))
+            assert kept == list(range(len(kept)))
+            assert store.read("PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_lock_of_another_program_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "lab.sqlite"
+    with Store(path) as store:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        store._writer.execute("PRAGMA busy_timeout=50")
+        with pytest.raises(StoreError, match="locked by another program"):
+            fill_through(store)
+        other.close()
+
+
+def test_processes_that_make_the_same_new_file_at_once_can_all_use_it(tmp_path: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path; from workbench.store import Store\n"
+        "while time.time() < float(sys.argv[1]): pass\n"
+        "for n in range(20): Store(Path(sys.argv[2]) / f'{n}.sqlite').close()"
+    )
+    start = str(time.time() + 0.5)
+    command = [sys.executable, "-c", script, start, str(tmp_path)]
+    processes = [subprocess.Popen(command) for _ in range(4)]
+    assert [process.wait(60) for process in processes] == [0] * 4

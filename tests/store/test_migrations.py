@@ -1,0 +1,110 @@
+"""Older cache files are brought up to date, and no row in them is lost."""
+
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.llm.test_cache import call
+from workbench.errors import StoreError
+from workbench.llm.cache import insert
+from workbench.llm.calls.locks import CallLocks
+from workbench.llm.transfer import calls
+from workbench.store import Store
+from workbench.store.migrations import MIGRATIONS, statements
+
+
+def old_file(path: Path, version: int) -> sqlite3.Connection:
+    """An open file as the workbench of that version made it."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    for migration in MIGRATIONS[:version]:
+        connection.executescript(migration)
+    connection.execute(f"PRAGMA user_version={version}")
+    return connection
+
+
+def test_a_cache_file_from_a_newer_workbench_is_refused_with_both_versions(tmp_path: Path) -> None:
+    path = tmp_path / "lab.sqlite"
+    Store(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version=99")
+    connection.close()
+    with pytest.raises(StoreError, match=rf"version 99.*reads up to {len(MIGRATIONS)}"):
+        Store(path)
+
+
+def test_a_migration_keeps_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "lab.sqlite"
+    with Store(path) as store:
+        store._writer.execute("INSERT INTO databases VALUES ('kept', 's', 'f')")
+    monkeypatch.setattr("workbench.store.store.MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later(a)"))
+    with Store(path) as store:
+        assert store.read("SELECT place FROM databases") == [("kept",)]
+        assert store.read("SELECT * FROM later") == []
+
+
+def test_a_migration_that_fails_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lab.sqlite"
+    Store(path).close()
+    monkeypatch.setattr(
+        "workbench.store.store.MIGRATIONS",
+        (*MIGRATIONS, "CREATE TABLE later(a); CREATE nonsense"),
+    )
+    with pytest.raises(StoreError, match="syntax error"):
+        Store(path)
+    monkeypatch.undo()
+    with Store(path) as store:
+        assert store.read("SELECT name FROM sqlite_schema WHERE name = 'later'") == []
+
+
+def test_a_file_of_the_first_version_gets_every_table_at_once(tmp_path: Path) -> None:
+    old = old_file(tmp_path / "lab.sqlite", 1)
+    old.execute("INSERT INTO databases VALUES ('kept', 's', 'f')")
+    old.close()
+    with Store(tmp_path / "lab.sqlite") as store:
+        assert store.read("SELECT place FROM databases") == [("kept",)]
+        assert store.read("SELECT * FROM calls") == []
+        assert store.read("PRAGMA user_version") == [(len(MIGRATIONS),)]
+
+
+def test_a_file_of_version_3_keeps_every_call_and_every_lock(tmp_path: Path) -> None:
+    old = old_file(tmp_path / "lab.sqlite", 3)
+    paid = [call(key=f"call:{i}", text=f"answer {i}") for i in range(50)]
+    for one in paid:
+        insert(old, one)
+    old.execute("INSERT INTO claims VALUES ('call:new', 'other/host 1 x', 3600, 0)")
+    old.close()
+    with Store(tmp_path / "lab.sqlite") as store:
+        assert sorted(calls(store), key=lambda c: c.key) == sorted(paid, key=lambda c: c.key)
+        assert CallLocks(store).acquire("call:new", 60) == "locked"
+
+
+def test_a_process_of_version_3_goes_on_using_the_file_after_its_migration(tmp_path: Path) -> None:
+    """It locks, finds locked calls and stores a paid reply with the statements of its own code."""
+    old = old_file(tmp_path / "lab.sqlite", 3)
+    lock = ("call:old", "other/host 1 x", 3600.0, time.time())
+    old.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", lock)
+    with Store(tmp_path / "lab.sqlite") as store:
+        locks = CallLocks(store)
+        assert locks.acquire("call:old", 60) == "locked"
+        assert locks.acquire("call:new", 60) == "acquired"
+        select = "SELECT owner, seconds FROM claims WHERE key = ?"
+        assert len(old.execute(select, ("call:new",)).fetchall()) == 1
+        old.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", ("call:old", "b", 1, 2))
+        assert old.execute(select, ("call:old",)).fetchall() == [("b", 1.0)]
+        insert(old, call(key="call:old"))
+        old.execute("DELETE FROM claims WHERE key = ?", ("call:old",))
+        assert locks.acquire("call:old", 60) == "cached"
+    old.close()
+
+
+def test_a_trigger_is_one_statement() -> None:
+    script = "CREATE TABLE a(b); CREATE TRIGGER t DELETE ON a BEGIN SELECT 1; SELECT 2; END;"
+    assert [part.split()[1] for part in statements(script) if part.strip(" ;")] == [
+        "TABLE",
+        "TRIGGER",
+    ]

@@ -1,0 +1,119 @@
+"""A step that is edited is a new step: its old answers are not taken for its own, wherever it was written."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+from workbench.study import open_study
+from workbench.study.settings import Experiment
+from workbench.systems.baselines import direct
+
+OPEN = """
+from dataclasses import dataclass, replace
+from pathlib import Path
+from workbench.study import open_study
+from workbench.study.settings import Experiment
+from workbench.systems.baselines import direct
+from workbench.types import Candidate
+study = open_study(Experiment("small", folder=Path({folder!r})), limit=2)
+"""
+STEP = """
+@dataclass(frozen=True)
+class Mine:
+    model: str = "embedded/parser"
+
+    def __call__(self, lab, context):
+        return (Candidate("SELECT {answer}", "mine"),)
+"""
+RUN = """
+run = study.run(replace(direct(), generate=(Mine(),)))
+print(sorted(set(run.trials["sql"])), run.id)
+"""
+COUNT = "SELECT count(*) FROM attempts"
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    """Runs a cell in a notebook's kernel, and gives what it printed."""
+    home = os.environ | {"WORKBENCH_HOME": str(tmp_path / "home")}
+    manager, client = start_new_kernel(env=home, kernel_name="python3")
+
+    def run(cell):
+        printed = []
+        reply = client.execute_interactive(
+            cell, timeout=60, output_hook=lambda m: printed.append(m["content"].get("text", ""))
+        )
+        assert reply["content"]["status"] == "ok", reply["content"]
+        return "".join(printed)
+
+    yield run
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def test_a_cell_that_is_edited_and_run_again_gets_new_answers(kernel, tmp_path):
+    kernel(OPEN.format(folder=str(tmp_path)))
+    kernel(STEP.format(answer=1))
+    one = kernel(RUN)
+    assert "['SELECT 1']" in one
+    kernel(STEP.format(answer=2))
+    two = kernel(RUN)
+    assert "['SELECT 2']" in two
+    kernel(STEP.format(answer=1))
+    assert kernel(RUN) == one
+    assert kernel(f"print(study.lab.client.store.read({COUNT!r}))") == "[(4,)]\n"
+    executed = kernel(f"exec({STEP.format(answer=3)!r})" + RUN)
+    assert "['SELECT 3']" in executed
+    assert executed.count("__main__.Mine: its source cannot be read") == 1
+    assert "cannot be read" not in kernel(RUN)
+    assert kernel(f"print(study.lab.client.store.read({COUNT!r}))") == "[(4,)]\n"
+
+
+def test_a_script_that_is_edited_gets_new_answers(tmp_path):
+    def run(answer):
+        script = tmp_path / "script.py"
+        script.write_text(OPEN.format(folder=str(tmp_path)) + STEP.format(answer=answer) + RUN)
+        home = os.environ | {"WORKBENCH_HOME": str(tmp_path / "home")}
+        done = subprocess.run(
+            [sys.executable, script], env=home, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    one, two = run(1), run(2)
+    assert "['SELECT 1']" in one
+    assert "['SELECT 2']" in two
+    assert run(1) == one
+
+
+def test_a_query_plan_of_another_package_is_not_taken_for_ours(study, tmp_path, monkeypatch):
+    package = tmp_path / "elsewhere" / "lookalike"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "from dataclasses import dataclass\nfrom workbench.types import Candidate\n"
+        + STEP.format(answer=7).replace("Mine", "Direct")
+        + "    temperature: float = 0.0\n    samples: int = 1\n    think: bool = True\n    shuffle: bool = False\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
+    from lookalike import Direct
+
+    ours = study.run(direct())
+    theirs = study.run(replace(direct(), generate=(Direct(),)))
+    assert set(theirs.trials["sql"]) == {"SELECT 7"}
+    assert ours.id != theirs.id
+    assert study.run(direct()).trials.equals(ours.trials)
+
+
+def test_functions_are_steps_too(tmp_path, study):
+    def generate(lab, context):
+        return direct().generate[0](lab, context)
+
+    run = study.run(replace(direct(), generate=(generate,)))
+    assert study.run(direct()).trials["sql"].tolist() == run.trials["sql"].tolist()
+    before = study.lab.client.store.read(COUNT)
+    with open_study(Experiment("small", folder=tmp_path), limit=6) as again:
+        assert again.run(replace(direct(), generate=(generate,))).id == run.id
+        assert again.lab.client.store.read(COUNT) == before

@@ -1,0 +1,91 @@
+"""Processes that want the same run share its questions, and systems that prepare alike share their contexts."""
+
+import subprocess
+import sys
+from collections import OrderedDict
+from dataclasses import replace
+
+from workbench.select.majority import Majority
+from workbench.store import Store
+from workbench.study import open_study
+from workbench.study.settings import Experiment
+from workbench.systems.mac_sql import mac_sql
+
+RUN = """
+from workbench.study import open_study
+from workbench.study.settings import Experiment
+from workbench.systems.mac_sql import mac_sql
+with open_study(Experiment("small"), limit=24) as study:
+    print("ready", flush=True)
+    input()
+    study.run(mac_sql())
+    print(study.saved.asked and "done")
+"""
+
+
+def test_two_processes_make_each_call_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress"))
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", RUN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    for process in both:
+        assert process.stdout.readline() == "ready\n"
+    for process in both:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert [process.communicate()[0] for process in both] == ["done\n", "done\n"]
+    import orjson
+
+    lines = [orjson.loads(line) for line in (tmp_path / "progress").read_bytes().splitlines()]
+    last = {line["began"]: line["calls"] for line in lines}
+    with Store() as store:
+        assert store.read("SELECT count(*) FROM selections") == [(24,)]
+        assert store.read("SELECT count(*) FROM call_locks") == [(0,)]
+        assert store.read("SELECT count(*) FROM calls") == [(sum(last.values()),)]
+    assert len(last) == 2
+    assert min(last.values()) > 0, "both took part"
+
+
+def test_a_question_that_another_process_solves_is_waited_for(tmp_path, monkeypatch):
+    from workbench.llm.calls.locks import CallLocks
+    from workbench.study import solving
+    from workbench.study.result_cache import keys
+
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    with open_study(Experiment("small"), limit=3, figures=tmp_path) as study:
+        system = mac_sql()
+        first, _ = keys(system, study.lab).of(study.benchmark.questions[0], study.lab)
+        CallLocks(study.lab.client.store).acquire(first, 600.0)
+        waited = []
+
+        def wait(seconds):
+            waited.append(seconds)
+            CallLocks(study.lab.client.store).release(first)
+
+        monkeypatch.setattr(solving.time, "sleep", wait)
+        assert len(study.run(system).questions) == 3
+        assert waited
+
+
+def test_systems_that_prepare_alike_ask_for_it_once_and_count_it_each(tmp_path, monkeypatch):
+    from workbench.llm.client import Client
+    from workbench.study import solving
+
+    monkeypatch.setattr(solving, "_prepared", OrderedDict())
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    with open_study(Experiment("small"), limit=3, figures=tmp_path) as study:
+        store, asked = study.lab.client.store, study.benchmark.questions
+        whole = mac_sql()
+        tallies, costs = [], []
+        for system in (whole, replace(whole, fix=(), select=Majority())):
+            lab = replace(study.lab, client=Client(store))
+            kept = solving.solve_all(system, asked, lab)
+            tallies.append(lab.client.ledger.by("prompt"))
+            costs.append(sum(one.attempt["cost"]["calls"] for one in kept.values()))
+        assert "prune/mac_selector" in tallies[0]
+        assert "prune/mac_selector" not in tallies[1]
+        assert costs[1] == sum(t.calls + t.hits for t in tallies[1].values()) + 3

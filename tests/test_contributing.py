@@ -1,0 +1,196 @@
+"""Each recipe of CONTRIBUTING.md works: its files are written into a copy of the project, and its tests run there."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+GUIDE = (CHECKOUT / ".github/CONTRIBUTING.md").read_text()
+RECIPES = dict(
+    re.findall(r"(?m)^## Add an? ([^\n]+)\n(.*?)(?=^## |\Z)", GUIDE, re.DOTALL | re.MULTILINE)
+)
+
+TERSE = '''"""One query, asked for in two lines."""
+
+from dataclasses import dataclass
+
+from workbench.generate.prompt_generator import PromptGenerator
+
+
+@dataclass(frozen=True, slots=True)
+class Terse(PromptGenerator):
+    """Asks for the query and nothing else."""
+
+    prompt = "generate/terse"
+'''
+TERSE_PROMPT = """{# Our own: the shortest prompt that asks for a query. #}
+# System
+You write SQLite.
+# User
+## Database schema
+{{ schema | fence }}
+
+{% if values %}
+## Values found
+{{ values | block }}
+
+{% endif %}
+{% if descriptions %}
+## Descriptions found
+{{ descriptions | block }}
+
+{% endif %}
+## Question
+{{ question }}
+
+## Hint
+{{ hint or "None." }}
+
+## Answer
+```sql
+SELECT ...
+```
+"""
+TEST_TERSE = """import workbench as wb
+
+
+def test_the_reply_becomes_a_candidate(ask):
+    (candidate,), requests = ask(wb.Terse("test/model"), "```sql\\nSELECT 1\\n```")
+    assert (candidate.sql, candidate.generator) == ("SELECT 1", "terse")
+    assert requests[0].messages[0]["content"] == "You write SQLite."
+"""
+SHORTEST = '''"""The shortest query that returns rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.lab import Lab
+from workbench.types import Context, Selection, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Shortest:
+    """Picks the shortest query among those with rows; a score is the negative length."""
+
+    def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
+        del lab
+        scores = tuple(-float(len(trial.candidate.sql)) for trial in trials)
+        ok = [i for i, trial in enumerate(trials) if trial.execution and trial.execution.status == "ok"]
+        chosen = max(ok, key=lambda i: scores[i], default=None)
+        return Selection(context.question.id, tuple(trials), chosen, "shortest", scores)
+'''
+TEST_SHORTEST = """import workbench as wb
+
+
+def test_the_shortest_query_with_rows_is_chosen(zoo):
+    trials = zoo.trials("right, spelled otherwise", "broken", "right")
+    selection = wb.Shortest()(zoo.lab(None), zoo.context, trials)
+    assert selection.sql == zoo.queries["right"]
+"""
+MINE = """    BenchmarkRecord(
+        "mine",
+        partial(load_bird, file="mine.json", databases="databases"),
+        questions=12,
+        train="bundled-train",
+        url="https://example.org",
+    ),
+"""
+TEST_MINE = """from workbench.benchmarks.named import open_benchmark
+
+
+def test_its_questions_are_read(tiny, tmp_path):
+    root = tiny.write_bird(tmp_path, file="mine.json", databases="databases")
+    benchmark = open_benchmark("mine", root)
+    assert (benchmark.name, benchmark.sense, len(benchmark.questions)) == ("mine", "bird", 12)
+"""
+
+
+def copied(folder: Path) -> Path:
+    """A copy of what the recipes touch."""
+    for name in ("workbench", "notebooks", "experiments", "tests"):
+        shutil.copytree(
+            CHECKOUT / name,
+            folder / name,
+            ignore=shutil.ignore_patterns("__pycache__", "screenshots", ".ipynb_checkpoints"),
+        )
+    shutil.copy(CHECKOUT / "pyproject.toml", folder)
+    return folder
+
+
+def exported(folder: Path, module: str, name: str) -> None:
+    stub = folder / "workbench/__init__.pyi"
+    stub.write_text(f"from {module} import {name} as {name}\n" + stub.read_text())
+
+
+def run_tests(folder: Path, *tests: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "0", *tests],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """The copy, with a generator, a selector, a benchmark, a notebook and a taxonomy more."""
+    folder = copied(tmp_path_factory.mktemp("contribution"))
+    (folder / "workbench/prompts/generate/terse.md").write_text(TERSE_PROMPT)
+    (folder / "workbench/generate/terse.py").write_text(TERSE)
+    (folder / "tests/generate/test_terse.py").write_text(TEST_TERSE)
+    exported(folder, "workbench.generate.terse", "Terse")
+    (folder / "workbench/select/shortest.py").write_text(SHORTEST)
+    (folder / "tests/select/test_shortest.py").write_text(TEST_SHORTEST)
+    exported(folder, "workbench.select.shortest", "Shortest")
+    table = folder / "workbench/benchmarks/named.py"
+    table.write_text(table.read_text().replace("_RECORDS = (\n", f"_RECORDS = (\n{MINE}"))
+    (folder / "tests/datasets/test_mine.py").write_text(TEST_MINE)
+    notebook = json.loads((folder / "notebooks/mac_sql/end_to_end.ipynb").read_text())
+    text = json.dumps(notebook).replace("mac_table", "beyond_mine_table")
+    (folder / "notebooks/beyond/mine.ipynb").write_text(text)
+    experiment = folder / "experiments/embedded.yaml"
+    experiment.write_text(experiment.read_text().rstrip() + "\n  beyond/mine:\n")
+    return folder
+
+
+def test_every_recipe_is_short_and_names_files_that_there_are():
+    assert set(RECIPES) == {"generator", "selector", "benchmark", "notebook", "taxonomy of errors"}
+    for text in RECIPES.values():
+        assert len(text.strip().splitlines()) < 12
+        for name in re.findall(r"`((?:workbench|tests|notebooks|experiments)/[\w./]+)`", text):
+            assert (CHECKOUT / name).parent.is_dir(), name
+
+
+def test_a_generator_a_selector_and_a_benchmark_are_added(project):
+    run_tests(
+        project,
+        "tests/generate/test_terse.py",
+        "tests/select/test_shortest.py",
+        "tests/datasets/test_mine.py",
+    )
+
+
+def test_a_notebook_is_added(project):
+    out = run_tests(
+        project, "tests/notebooks/test_conventions.py", "-k", "beyond/mine or embedded_experiment"
+    )
+    assert "passed" in out or "[100%]" in out
+
+
+def test_a_taxonomy_is_added(tmp_path):
+    from workbench.label.taxonomy import open_taxonomy
+
+    source = (CHECKOUT / "workbench/label/taxonomies/chase-sql.yaml").read_text()
+    mine = tmp_path / "my_taxonomy.yaml"
+    mine.write_text(source.replace("name: CHASE-SQL", "name: Mine").replace("Joins", "Wrong joins"))
+    assert "Wrong joins" in [category.name for category in open_taxonomy(str(mine)).categories]

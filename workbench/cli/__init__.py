@@ -1,0 +1,83 @@
+"""`workbench`, the command line. Each command is a module of this folder, imported when it is called."""
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+
+import click
+
+from workbench.errors import WorkbenchError
+
+# Each command's module, and its line in the help text, which is printed without importing the module.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "ask": ("workbench.cli.ask", "Answer a question about a database."),
+    "cache": ("workbench.cli.cache", "Look at the cached model calls, and move them."),
+    "data": ("workbench.cli.data", "List benchmarks, or check one."),
+    "evaluate": ("workbench.cli.evaluate", "Judge files of predictions."),
+    "index": ("workbench.cli.index", "Build the value indexes of databases."),
+    "lab": ("workbench.cli.lab", "Open the notebooks in JupyterLab."),
+    "label": ("workbench.cli.label", "Look at labels of errors, and move them."),
+    "preview": ("workbench.cli.reproduce", "Estimate what an experiment costs."),
+    "reproduce": ("workbench.cli.reproduce", "Run an experiment's notebooks."),
+    "run": ("workbench.cli.run", "Run a system over a benchmark."),
+    "trace": ("workbench.cli.reproduce", "Show the SQL and calls behind a number."),
+    "train": ("workbench.cli.train", "Train selectors, and export data for fine-tuning."),
+}
+
+
+class _Group(click.Group):
+    """The commands, imported one at a time: pandas, sqlglot and Papermill take seconds."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.group(
+    cls=_Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """A workbench for text-to-SQL research."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise click.UsageError("give one of these commands")
+
+
+def main() -> None:
+    """Run the command line. An error of the caller's is one line on standard error and exit code 2."""
+    try:
+        cli.main(prog_name="workbench", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        sys.exit(_complain(error.format_message()))
+    except WorkbenchError as error:
+        sys.exit(_complain(str(error)))
+    except (
+        BrokenPipeError
+    ):  # the reader, such as `head`, has closed the pipe; click exits with 1, too
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (KeyboardInterrupt, click.Abort):
+        print(
+            "workbench: stopped; finished work is saved, run the command again to go on",
+            file=sys.stderr,
+        )
+        sys.exit(130)
+
+
+def _complain(text: str) -> int:
+    print(f"workbench: {text}".replace("\n", " "), file=sys.stderr)
+    return 2

@@ -1,0 +1,133 @@
+"""`workbench ask`: one question about a database, answered by one of the systems."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from workbench.benchmarks.bundled import bundled_databases
+from workbench.cli import options
+from workbench.cli.options import SYSTEMS, make_system
+from workbench.db.compare import bird_equal
+from workbench.db.execute import Executor
+from workbench.db.text.context_text import result_text
+from workbench.errors import BadInputError
+from workbench.lab import Lab
+from workbench.llm.budget import Budget
+from workbench.llm.client import Client
+from workbench.llm.provider import is_ours
+from workbench.prune.filter_columns import FilterColumns
+from workbench.store import Store
+from workbench.systems.system import System, solve
+from workbench.types import Question, Schema, Selection, Trial
+
+
+@click.command()
+@click.argument("database")
+@click.argument("question")
+@click.option("--hint", default="", help="What the question's terms mean, as BIRD's evidence does.")
+@click.option("--system", type=click.Choice(list(SYSTEMS)), default="chase", show_default=True)
+@options.model
+@options.parameters
+@options.dollars
+@options.calls
+def ask(
+    database: str,
+    question: str,
+    hint: str,
+    system: str,
+    model: str,
+    parameters: dict[str, Any],
+    dollars: float | None,
+    calls: int | None,
+) -> None:
+    """Answer a question about a database.
+
+    DATABASE is an SQLite file, or the name of a bundled database, such as harbour. Column descriptions are read from
+    a folder database_description beside the file. Prints the answer, its SQL, why it was chosen and what it cost;
+    the exit code is 1 where there is no answer.
+    """
+    path = Path(database)
+    if not path.is_file():
+        bundled = bundled_databases()
+        if database not in bundled:
+            raise BadInputError(
+                f"{database}: no such file; give an SQLite database, or one of the bundled"
+                f" {', '.join(bundled)}"
+            )
+        path = bundled[database]
+    if not question.strip():
+        raise BadInputError("the question is empty; ask one, in quotes")
+    asked = Question("ask", path.stem, question, hint)
+    with Store() as store, Executor(store) as executor:
+        client = Client(store, budget=Budget(dollars, calls=calls))
+        lab = Lab(client, executor, lambda _: path, system=system, parameters={model: parameters})
+        schema = lab.schema(asked.db_id)
+        if not schema.tables:
+            raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")
+        steps = make_system(system, model)
+        if not is_ours(model):
+            print(ahead(steps, schema, model), file=sys.stderr)
+        selection = solve(steps, asked, lab)
+        print(tell(selection, embedded=is_ours(model)))
+        print(f"\n{client.ledger}")
+    if not _ran(selection.trial):
+        sys.exit(1)
+
+
+def ahead(system: System, schema: Schema, model: str) -> str:
+    """The least number of calls that a system makes, printed before a wide database makes it costly."""
+    count = sum(getattr(step, "samples", 1) for step in system.generate)
+    steps = [*system.prune, *(getattr(step, "columns", None) for step in system.generate)]
+    text = f"asking {model} for {count} candidate{'s' * (count != 1)}"
+    if any(isinstance(step, FilterColumns) for step in steps):
+        text += f" and about each of {len(schema.columns()):,} columns that is not a key"
+    return f"{text}; fixing and choosing may take more calls. --dollars and --calls set a limit"
+
+
+def tell(selection: Selection, *, embedded: bool = False) -> str:
+    """The answer, its SQL and why it was chosen, as text."""
+    trial = selection.trial
+    if trial is None or not trial.candidate.sql.strip():
+        reply = selection.trials[0].candidate.reasoning if selection.trials else ""
+        return f"No candidate has a query. {_NOTHING_FOUND if embedded else reply}".strip()
+    agree = [t for t in selection.trials if t is trial or _agree(t, trial)]
+    lines = [
+        result_text(trial.execution) if trial.execution else "not run",
+        "",
+        trial.candidate.sql,
+        "",
+    ]
+    generators = ", ".join(dict.fromkeys(t.candidate.generator for t in agree))
+    of_all = f"of {len(selection.trials)} candidates"
+    lines.append(
+        f"Chosen by {selection.selector}: {len(agree)} {of_all} gave this answer ({generators})."
+        if _ran(trial)
+        else f"There is no answer: none {of_all} ran. This one was chosen by {selection.selector}."
+    )
+    if selection.comparisons:
+        won = sum(c.winner == selection.chosen for c in selection.comparisons)
+        met = sum(selection.chosen in {c.first, c.second} for c in selection.comparisons)
+        lines.append(
+            f"It won {won} of its {met} comparisons, of {len(selection.comparisons)} made."
+        )
+        if undecided := sum(c.winner is None for c in selection.comparisons):
+            lines.append(f"In {undecided} of them the judge named neither.")
+    if trial.repaired_from:
+        lines.append(f"It was repaired. Before that it was: {trial.repaired_from.candidate.sql}")
+    return "\n".join(lines)
+
+
+def _ran(trial: Trial | None) -> bool:
+    return bool(trial and trial.execution and trial.execution.status in {"ok", "empty"})
+
+
+def _agree(one: Trial, other: Trial) -> bool:
+    return bool(one.execution and other.execution and bird_equal(one.execution, other.execution))
+
+
+_NOTHING_FOUND = (
+    "The embedded model found no word in the question that names a table or column here. It is not a "
+    "language model: name some of them, or give --model."
+)

@@ -1,0 +1,144 @@
+"""`workbench cache ...`: count, copy, merge, delete and verify cached model calls."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from workbench.errors import BadInputError, naming
+from workbench.llm import transfer
+from workbench.store import Store, home
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_book = click.option(
+    "--cache", "book", type=_FILE, help="The cache file. Default: lab.sqlite in WORKBENCH_HOME."
+)
+_prompt = click.option("--prompt", default="", help="Only calls of this prompt.")
+_model = click.option("--model", default="", help="Only calls of this model.")
+
+
+def _open(book: Path | None) -> Store:
+    path = book or home() / "lab.sqlite"
+    if not path.exists():
+        raise BadInputError(f"there is no cache file at {path}: name one with --cache")
+    return Store(path)
+
+
+@click.group()
+def cache() -> None:
+    """The cache of model calls."""
+
+
+@cache.command()
+@_book
+def stats(book: Path | None) -> None:
+    """Count calls, tokens and dollars by prompt and model."""
+    with _open(book) as store:
+        for record in transfer.stats(store):
+            print(
+                f"{record['prompt'] or '-':30} {record['model']:30} {record['calls']:>9,} calls "
+                f"{record['input_tokens']:>13,} in {record['output_tokens']:>11,} out "
+                f"${record['cost']:,.4f}"
+                + "".join(
+                    f", {record[name]:,} {name.replace('_', ' ')}"
+                    for name in ("unpriced", "cut_off", "filtered")
+                    if record[name]
+                )
+            )
+        size = store.path.stat().st_size
+        print(f"{store.path}: {size / 1e6:,.1f} MB")
+
+
+@cache.command()
+@click.argument("file", type=_FILE)
+@_prompt
+@_model
+@click.option(
+    "--keys",
+    type=_FILE,
+    help="One call:KEY, or a file with a key on each line: export only these.",
+)
+@_book
+def export(file: Path, prompt: str, model: str, keys: Path | None, book: Path | None) -> None:
+    """Write calls to FILE as JSON lines, to replay them offline, or copy the whole cache to FILE.sqlite."""
+    with _open(book) as store:
+        if file.suffix == ".sqlite":
+            if prompt or model or keys:
+                raise BadInputError(
+                    f"{file.name} would be a copy of the whole cache: name a .jsonl file to export some calls"
+                )
+            store.backup(file)
+            print(f"{file}: a copy of the cache")
+            return
+        chosen = None
+        if keys:
+            with naming(keys):
+                single = str(keys).startswith("call:")
+                chosen = [str(keys)] if single else keys.read_text().split()
+        select = transfer.Select(prompt=prompt, model=model, keys=chosen)
+        print(f"{file}: {transfer.export(store, file, select):,} calls")
+
+
+@cache.command("import")
+@click.argument("file", type=_FILE)
+@_book
+def load(file: Path, book: Path | None) -> None:
+    """Add the calls in FILE, JSON lines that export wrote."""
+    if not file.is_file():
+        raise BadInputError(f"there is no file {file}")
+    with Store(book) as store:
+        new, known = transfer.load(store, file)
+    print(f"{new:,} calls added, {known:,} were cached already")
+
+
+@cache.command()
+@click.argument("other", type=_FILE)
+@_book
+def merge(other: Path, book: Path | None) -> None:
+    """Add the calls and executions of the cache file OTHER."""
+    with Store(book) as store:
+        merged = transfer.merge(store, other)
+    print(
+        f"{merged.new:,} rows added, {merged.known:,} were cached already; {merged.different:,} calls have "
+        "another reply in the other file, and keep the one here"
+    )
+
+
+@cache.command()
+@_prompt
+@_model
+@click.option(
+    "--finish-reason",
+    default="",
+    help="Only replies with this finish reason, such as length or content_filter.",
+)
+@click.option(
+    "--before", type=click.DateTime(["%Y-%m-%d"]), help="Only calls made before this day."
+)
+@click.option("--yes", is_flag=True, help="Delete the calls. Without it, only count them.")
+@_book
+def prune(
+    prompt: str,
+    model: str,
+    finish_reason: str,
+    before: datetime | None,
+    yes: bool,
+    book: Path | None,
+) -> None:
+    """Delete calls from the cache. Asking for one again costs money again."""
+    day = before.replace(tzinfo=UTC).timestamp() if before else None
+    select = transfer.Select(prompt, model, finish_reason, day)
+    with _open(book) as store:
+        number = transfer.prune(store, select, dry=not yes)
+    print(f"{number:,} calls deleted" if yes else f"{number:,} calls would be deleted: add --yes")
+
+
+@cache.command()
+@_book
+def verify(book: Path | None) -> None:
+    """Check every page, text and key of the cache. The exit code is 1 where something is wrong."""
+    with _open(book) as store:
+        wrong = transfer.verify(store)
+    print("\n".join(wrong) or "all pages, texts and keys are correct")
+    if wrong:
+        raise SystemExit(1)

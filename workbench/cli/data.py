@@ -1,0 +1,48 @@
+"""`workbench data`: list the benchmarks, or check one."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from workbench.benchmarks.check import check
+from workbench.benchmarks.named import BENCHMARKS, BenchmarkRecord, open_benchmark
+from workbench.cli import options
+from workbench.db.execute import Executor
+from workbench.store import Store
+
+SENSES = {"bird": "BIRD", "spider": "Spider"}
+
+
+@click.command()
+@click.argument("benchmark", required=False)
+@options.root
+def data(benchmark: str | None, root: Path | None) -> None:
+    """List the benchmarks, or check one.
+
+    Without BENCHMARK, list the names and where to get each. With it, run every gold query, read every description,
+    and count questions, SQL features, tables and rows. The exit code is 1 where something is wrong.
+    """
+    if benchmark is None:
+        for record in BENCHMARKS.values():
+            counted = f"{record.questions:6,} questions, EX as {SENSES[record.sense]}"
+            print(f"{record.name:14} {counted:32} {_source(record)}")
+        return
+    with Store() as store, Executor(store) as executor:
+        report = check(open_benchmark(benchmark, root), executor)
+    questions = sum(count for _, count in report.difficulties)
+    print(f"{questions} questions, {report.hints} with a hint")
+    for title, counts in (("difficulty", report.difficulties), ("gold with", report.features)):
+        shown = ", ".join(f"{name or 'none'} {count / questions:.0%}" for name, count in counts)
+        print(f"{title}: {shown}")
+    for name, tables, columns, rows in report.databases:
+        print(f"{name}: {tables} tables, {columns} columns, {rows:,} rows")
+    for complaint in report.complaints:
+        print(complaint)
+    sys.exit(bool(report.complaints))
+
+
+def _source(record: BenchmarkRecord) -> str:
+    if not record.url:
+        return "comes with the workbench"
+    return f"unpack it from {record.url} and name its folder with --root"

@@ -1,0 +1,123 @@
+"""`workbench evaluate`: judge prediction files."""
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import click
+
+from workbench.benchmarks.benchmark import some
+from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.predictions import prediction_files
+from workbench.cli import options
+from workbench.db.execute import Executor
+from workbench.errors import BadInputError, naming
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.select.majority import Majority
+from workbench.select.trained import Trained
+from workbench.store import Store
+from workbench.systems.replay import picks
+from workbench.systems.system import Select
+from workbench.types import Limits
+
+
+@click.command()
+@click.argument("benchmark")
+@options.root
+@options.limit
+@options.predictions
+@options.more_predictions
+@click.option(
+    "--by",
+    type=click.Choice(["difficulty", "database", "feature"]),
+    multiple=True,
+    help="Add a table by this column; feature is a part of the gold query, such as a join.",
+)
+@click.option("--compare", is_flag=True, help="Compare each file with the first one, paired.")
+@click.option(
+    "--pool", is_flag=True, help="Take the files as one pool of candidates, and add its bounds."
+)
+@click.option(
+    "--selector",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --pool: judge what the majority and this selector (see `train selector`) pick from it.",
+)
+@click.option(
+    "--efficiency",
+    type=click.IntRange(1),
+    metavar="RUNS",
+    help="Add VES and R-VES, each query timed this often.",
+)
+@click.option("--seconds", default=30.0, show_default=True, help="Time limit of one query.")
+@click.option(
+    "--verdicts",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a JSON line for every verdict.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; numbers in percent.")
+def evaluate(
+    benchmark: str,
+    root: Path | None,
+    limit: int | None,
+    first: tuple[str, ...],
+    more: tuple[str, ...],
+    by: tuple[str, ...],
+    compare: bool,
+    pool: bool,
+    selector: Path | None,
+    efficiency: int | None,
+    seconds: float,
+    verdicts: Path | None,
+    as_json: bool,
+) -> None:
+    """Judge files of predictions.
+
+    BENCHMARK is a name that `workbench data` lists.
+
+    EX is given in two senses: BIRD's compares sets of rows; Spider's compares rows with duplicates, under any
+    order of the columns, and in order where the gold query has an ORDER BY. EM is Spider's exact set match,
+    Soft-F1 that of BIRD's mini-dev.
+    """
+    from workbench.evaluate.files import evaluate_files  # noqa: PLC0415  pandas: half a second
+
+    try:
+        limits = Limits(seconds=seconds)
+    except ValueError as error:
+        raise BadInputError(f"--seconds: {error}") from error
+    if verdicts:
+        _check_writable(verdicts)
+    if selector and not pool:
+        raise BadInputError("--selector picks from a pool of candidates: add --pool")
+    steps: dict[str, Select] = {"picked by majority": Majority()} if selector else {}
+    if selector:
+        steps[f"picked by {selector.name}"] = Trained.load(selector)
+    whole = open_benchmark(benchmark, root)
+    judged = replace(whole, questions=tuple(some(whole.questions, limit)))
+    with Store() as store, Executor(store) as executor, options.progress_bar("queries") as progress:
+        lab = Lab(Client(store), executor, judged.database)
+        report = evaluate_files(
+            judged,
+            prediction_files([*first, *more]),
+            executor,
+            by=by,
+            compare=compare,
+            pool=pool,
+            efficiency=efficiency,
+            selectors={
+                name: partial(picks, name, step, lab, judged.questions)
+                for name, step in steps.items()
+            },
+            limits=limits,
+            progress=progress,
+        )
+    print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
+    if verdicts:
+        report.verdicts.to_json(verdicts, orient="records", lines=True)
+
+
+def _check_writable(path: Path) -> None:
+    """Fail before the work where its result could not be written. The file's content stays."""
+    with naming(path):
+        path.open("a").close()

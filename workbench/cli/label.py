@@ -1,0 +1,113 @@
+"""`workbench label ...`: count labels, measure agreement, export and import labels."""
+
+from pathlib import Path
+
+import click
+
+from workbench.errors import BadInputError
+from workbench.label.store import Label, LabelStore
+from workbench.label.taxonomy import choice_name, open_taxonomy, published
+
+_name = click.argument("name")
+_of = click.option("--taxonomy", "chosen", metavar="NAME", help="Only labels of this taxonomy.")
+_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@click.group()
+def label() -> None:
+    """Look at labels of errors, and move them.
+
+    Labels are given in notebooks/label_errors.ipynb. NAME is the name of their benchmark, such as
+    bundled-dev; they lie in labels/NAME.sqlite in the workbench's home.
+    """
+
+
+@label.command()
+@click.argument("name", required=False)
+def taxonomies(name: str | None) -> None:
+    """List the taxonomies, or show one: a paper's by NAME, or your own by its YAML file."""
+    for one in [open_taxonomy(name)] if name else published().values():
+        print(f"{one.name} ({one.source})" if one.source else one.name)
+        for (category, part), what in one.choices() if name else ():
+            print(f"  {'  ' if part else ''}{part or category}: {what.meaning}".rstrip(": "))
+
+
+@label.command()
+@_name
+@_of
+def show(name: str, chosen: str | None) -> None:
+    """Count the labels by taxonomy, category and annotator."""
+    from workbench.label.frames import labels_frame  # noqa: PLC0415  pandas: half a second
+
+    store = _existing(name)
+    frame = labels_frame(_chosen(store, chosen))
+    by = ["taxonomy", "category", "subcategory", "annotator"]
+    print(frame.groupby(by).size().rename("n").reset_index().to_string(index=False))
+    if store.torn:
+        old = store.path.with_suffix(".jsonl").name
+        print(f"{store.torn} lines of {old} were cut off by a crash and are left out")
+
+
+@label.command()
+@_name
+@click.option("--taxonomy", "chosen", metavar="NAME", required=True, help="Whose labels.")
+@click.option("--subcategories", is_flag=True, help="Count another sub-category as disagreement.")
+def agreement(name: str, chosen: str, *, subcategories: bool) -> None:
+    """Measure the annotators' agreement beyond chance, and list the cases they dispute."""
+    from workbench.label import agreement as measures  # noqa: PLC0415  pandas: half a second
+
+    labels = _chosen(_existing(name), chosen)
+    table = measures.agreement(labels, subcategories=subcategories)
+    print(table.to_string(index=False, float_format="%.3f") if len(table) else "no two annotators")
+    for given in measures.disputes(labels).values():
+        opinions = "; ".join(
+            f"{label.annotator}: {choice_name(label.category, label.subcategory)}"
+            for label in given
+        )
+        print(f"question {given[0].question_id} on {given[0].db_id}: {opinions}")
+
+
+@label.command("export")
+@_name
+@_file
+@_of
+def export_(name: str, file: Path, chosen: str | None) -> None:
+    """Write the labels to FILE (.csv or .jsonl). Spreadsheets do not run its cells as formulas."""
+    from workbench.label.store.transfer import export  # noqa: PLC0415
+
+    print(f"{file}: {export(_chosen(_existing(name), chosen), file)} labels")
+
+
+@label.command("import")
+@_name
+@_file
+def import_(name: str, file: Path) -> None:
+    """Add the labels of FILE that are not there yet."""
+    from workbench.label.store.transfer import import_labels  # noqa: PLC0415
+
+    store = LabelStore.named(name)
+    print(f"{store.path}: {import_labels(file, store)} labels added")
+
+
+def _existing(name: str) -> LabelStore:
+    store, names = LabelStore.named(name), LabelStore.names()
+    if name not in names:
+        raise BadInputError(
+            f"no labels {name!r} in {store.path.parent}; there are {', '.join(names) or 'none'}"
+        )
+    return store
+
+
+def _chosen(store: LabelStore, taxonomy: str | None) -> tuple[Label, ...]:
+    """The labels of a taxonomy, whose name is given in any case, or of all of them."""
+    labels = store.labels()
+    if taxonomy is None:
+        return labels
+    there = sorted({label.taxonomy for label in labels})
+    named = {taxonomy} & set(there) or {x for x in there if x.lower() == taxonomy.lower()}
+    if not named:
+        raise BadInputError(
+            f"no labels of taxonomy {taxonomy!r} in {store.path}; there are those of"
+            f" {', '.join(there) or 'none'}"
+        )
+    return tuple(label for label in labels if label.taxonomy in named)

@@ -1,0 +1,92 @@
+"""Options that several commands share, the systems by their short names, and the progress bar."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from tqdm import tqdm
+
+import workbench as wb
+
+SYSTEMS = {
+    "chase": "chase_sql",
+    "chess": "chess_ir_cg_ut",
+    "chess-ss": "chess_ir_ss_cg",
+    "mac": "mac_sql",
+    "direct": "direct",
+}
+"""The systems by their short names, and their names in `workbench`."""
+
+root = click.option(
+    "--root", type=click.Path(path_type=Path), help="Folder where the benchmark was unpacked."
+)
+model = click.option(
+    "--model",
+    default="embedded/parser",
+    show_default=True,
+    help="PROVIDER/MODEL, any that LiteLLM reaches; the default needs no key and no network.",
+)
+limit = click.option(
+    "--limit", type=click.IntRange(1), help="Only this many questions, spread evenly."
+)
+dollars = click.option(
+    "--dollars", type=click.FloatRange(min=0), help="Stop before more than this is spent."
+)
+
+
+def _parameters(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, Any]:
+    """The values by name: as JSON where they are, else as text."""
+    del context, option
+    read: dict[str, Any] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{item!r} is not NAME=VALUE")
+        try:
+            read[name] = json.loads(value)
+        except ValueError:
+            read[name] = value
+    return read
+
+
+parameters = click.option(
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_parameters,
+    help="A parameter of all the model's calls, such as reasoning_effort=low; null leaves one out.",
+)
+calls = click.option("--calls", type=click.IntRange(min=0), help="Stop before more calls are made.")
+predictions = click.option(
+    "--predictions",
+    "first",
+    multiple=True,
+    required=True,
+    metavar="FILE...",
+    help="Prediction files, or folders of them.",
+)
+more_predictions = click.argument("more", nargs=-1, metavar="[FILE]...")
+
+
+def make_system(name: str, model: str) -> wb.System:
+    """The system of that short name, with one model for all of its steps."""
+    system: wb.System = getattr(wb, SYSTEMS[name])(model)
+    return system
+
+
+@contextmanager
+def progress_bar(unit: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error that appears after a second of work, and only in a terminal."""
+    with tqdm(unit=f" {unit}", delay=1, disable=None, leave=False) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield show

@@ -1,0 +1,176 @@
+"""`workbench reproduce`, `preview` and `trace`: experiments as commands."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from workbench.experiment.answers import runs_behind, write_answers
+from workbench.experiment.display import Display
+from workbench.experiment.gallery import write_gallery, write_report
+from workbench.experiment.manifest import write_manifest
+from workbench.experiment.pages import page_name, write_page
+from workbench.experiment.preview import cost
+from workbench.experiment.reproduce import plan, run
+from workbench.llm.budget import dollars
+from workbench.llm.client import Client
+from workbench.llm.preview import preview_file
+from workbench.store import Store
+from workbench.study.settings import load_experiment
+from workbench.study.trace import trace as trace_back
+
+_SHOWN = 10  # candidates that trace shows without --all
+
+
+@click.command()
+@click.argument("experiment", default="embedded")
+@click.option(
+    "--only", multiple=True, metavar="NOTEBOOK", help="Only this notebook; repeat for more."
+)
+@click.option("--limit", type=click.IntRange(1), help="Only this many questions, spread evenly.")
+@click.option(
+    "--at-once",
+    type=click.IntRange(1),
+    help="Notebooks at a time. Default: one a processor, or one alone where a budget is set.",
+)
+@click.option("--again", is_flag=True, help="Run unchanged notebooks again, too, from the cache.")
+def reproduce(
+    experiment: str, only: tuple[str, ...], limit: int | None, at_once: int | None, again: bool
+) -> None:
+    """Run the notebooks of EXPERIMENT and draw the papers' tables and figures.
+
+    EXPERIMENT is a name in the folder experiments, or a YAML file. The default, embedded, needs no key and
+    no network. A notebook that is unchanged since its last run is not run again.
+    """
+    settings = load_experiment(experiment)
+    jobs = plan(settings, only, limit)
+    figures = (
+        settings.folder
+        / "figures"
+        / (settings.name if limit is None else f"{settings.name}-{limit}")
+    )
+    if settings.model.startswith("embedded/"):
+        print(
+            f"Every number here is that of {settings.model}, a small statistical parser that needs no network.\n"
+            "It is not a language model, and these are not the papers' numbers.",
+            flush=True,
+        )
+    display = Display()
+    if settings.dollars is not None or settings.calls is not None:
+        at_once = 1  # a notebook's kernel learns what was spent only when it starts
+    records = run(jobs, figures, at_once=at_once, again=again, watch=display)
+    display(jobs)
+    failed = [job for job in jobs if job.state not in {"done", "unchanged"}]
+    manifest = write_manifest(settings, records, [job.name for job in failed], limit)
+    calls, hits = sum(job.total("calls") for job in jobs), sum(job.total("hits") for job in jobs)
+    spent = sum(job.total("dollars") for job in jobs)
+    print(f"{calls:,.0f} calls, {hits:,.0f} cached, {dollars(spent)}")
+    if figures.is_dir():
+        for job in jobs:
+            page = figures / page_name(job.name)
+            if job.state == "done" or (job.state == "unchanged" and not page.is_file()):
+                write_page(job.name, job.output, figures)
+        if limit is None:
+            print(f"gallery:  {write_gallery(figures.parent)}")
+        with Store() as store:
+            print(f"answers:  {write_answers(figures, runs_behind(figures), store)}")
+        print(f"report:   {write_report(figures)}")
+    print(f"manifest: {manifest}")
+    for job in jobs:
+        if job.state == "done" and job.error:
+            print(f"missing:  {job.name}: {job.error}")
+    for job in failed:
+        print(f"failed:   {job.name}: {job.error} (the notebook up to there: {job.output})")
+    sys.exit(int(bool(failed)))
+
+
+@click.command()
+@click.argument("experiment")
+@click.option(
+    "--questions",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="How many questions to try.",
+)
+@click.option("--api-base", default="", help="For a file of calls: the server's address.")
+@click.option(
+    "--cache",
+    "cache",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="For a file of calls: the cache file.",
+)
+def preview(experiment: str, questions: int, api_base: str, cache: Path | None) -> None:
+    """Estimate the calls, cost and time of EXPERIMENT before it is run.
+
+    EXPERIMENT is a name in the folder experiments, or a YAML file: its notebooks are tried with a few
+    questions, and the embedded model answers for all models, so that no other model is called. If the
+    benchmark's folder is not set, bundled questions stand for the benchmark's.
+
+    EXPERIMENT may also be a file of JSON lines. A line with `messages` is a call as it will be sent: prompt,
+    model, messages, parameters, sample. A line with `calls` stands for calls whose prompts depend on earlier
+    replies: prompt, model, calls (their number), input_tokens (of each call); their cost is an estimate.
+    """
+    if Path(experiment).suffix == ".jsonl" or (
+        Path(experiment).is_file() and not experiment.endswith((".yaml", ".yml"))
+    ):
+        with Store(cache) as store:
+            print(preview_file(Client(store, api_base=api_base), Path(experiment)))
+        return
+    os.environ["WORKBENCH_PREVIEW"] = str(questions)
+    settings = load_experiment(experiment)
+    display = Display()
+    with Store() as store:
+        found = cost(settings, questions, store, display)
+    where = (
+        settings.benchmark
+        if not settings.stands_for
+        else f"{settings.benchmark}'s questions as if they were {settings.stands_for:,}"
+    )
+    print(
+        f"{settings.name}: estimated from {questions} of {where}, the embedded model answering for all"
+    )
+    for model, estimate in found.models.items():
+        print(f"{model}: {estimate.expected:,} calls")
+        print("  " + str(estimate).splitlines()[-1])
+    if len(found.models) > 1:
+        print(f"together: {found.total.expected:,} calls")
+        print("  " + str(found.total).splitlines()[-1])
+    for line in found.failed:
+        print(f"left out, since it failed with so few questions: {line}")
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("row", type=int)
+@click.option("--all", "everything", is_flag=True, help="Show every candidate, not the first ten.")
+def trace(data: Path, row: int, everything: bool) -> None:
+    """Show what is behind a number: the SQL and the calls that ROW of DATA was counted from.
+
+    DATA is the .csv beside a figure or table, and its rows are counted from 0. For a row without SQL, the
+    command says why there is none. The calls are those that proposed, fixed and chose; calls of retrieval and
+    pruning are cached without their question. `workbench cache export FILE.jsonl --keys KEY` writes a call
+    in full.
+    """
+    with Store() as store:
+        counted, found = trace_back(data, row, store)
+    print(
+        ", ".join(f"{k} {value}" for k, value in counted.items() if value and k != "question_ids")
+    )
+    if not found:
+        none = "no question" if counted.get("question_ids") == "" else "no candidate of its run"
+        print(f"this row counts {none}, so there is no SQL behind it")
+        return
+    if "stage" in counted:
+        print("this row counts the schemas that pruning left; the answers given on them:")
+    asked = {candidate.question_id for candidate in found}
+    calls = {key for candidate in found for key in candidate.calls}
+    print(f"{len(found):,} candidates for {len(asked):,} questions, {len(calls):,} calls\n")
+    for traced in found if everything else found[:_SHOWN]:
+        source = f"{traced.question_id} ({traced.db_id}) {traced.generator} {traced.sample}"
+        print(f"{source}: {traced.status}{', chosen' if traced.chosen else ''}")
+        print(f"  {' '.join(traced.sql.split())}")
+        print("".join(f"  {key}\n" for key in traced.calls), end="")
+    if not everything and len(found) > _SHOWN:
+        print(f"and {len(found) - _SHOWN:,} more: add --all")

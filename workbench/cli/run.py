@@ -1,0 +1,70 @@
+"""`workbench run`: one system over the questions of a benchmark."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from workbench.benchmarks.named import BENCHMARKS
+from workbench.cli import options
+from workbench.cli.options import SYSTEMS, make_system
+
+
+@click.command()
+@click.argument("system", type=click.Choice(list(SYSTEMS)))
+@click.option(
+    "--benchmark", type=click.Choice(list(BENCHMARKS)), default="bundled-dev", show_default=True
+)
+@options.root
+@options.limit
+@options.model
+@options.parameters
+@click.option(
+    "--prompts",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A folder of prompts that replace ours of the same names.",
+)
+@options.dollars
+def run(
+    system: str,
+    benchmark: str,
+    root: Path | None,
+    limit: int | None,
+    model: str,
+    parameters: dict[str, Any],
+    prompts: Path | None,
+    dollars: float | None,
+) -> None:
+    """Run SYSTEM over a benchmark and print its execution accuracy and cost.
+
+    The table and the answers are saved in the folder runs. `workbench evaluate` judges the answers again in every
+    sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again asks only for what
+    is missing.
+    """
+    from workbench.pool import chosen  # noqa: PLC0415
+    from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
+
+    parts = [system, model, *([prompts.name] if prompts else [])]
+    parts += [f"{key}_{value}" for key, value in parameters.items()]
+    name = re.sub(r"\W+", "_", "_".join(parts))
+    with open_study(
+        benchmark,
+        model=model,
+        limit=limit,
+        root=root,
+        prompts=prompts,
+        dollars=dollars,
+        parameters={model: parameters},
+    ) as study:
+        done = study.run(make_system(system, model))
+        table = study.save(name, study.table(done))
+        answers = study.saved.folder / f"{name}.answers.jsonl"
+        chosen(done.name, done.selections).save(answers)
+    print(table.to_markdown())
+    asked = (f" --root {root}" if root else "") + (f" --limit {limit}" if limit else "")
+    print(
+        f"\nanswers: {answers}\n         workbench evaluate {benchmark}{asked} --predictions {answers}"
+    )
+    data = answers.with_name(f"{name}.csv")
+    print(f"table:   {data}\n         workbench trace {data} 0")

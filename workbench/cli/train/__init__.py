@@ -1,0 +1,219 @@
+"""`workbench train ...`: train a selector, or export data to fine-tune a model."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from tqdm import tqdm
+
+from workbench.benchmarks.benchmark import Benchmark, some
+from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
+from workbench.cli import options
+from workbench.cli.options import SYSTEMS, make_system
+from workbench.cli.train.lora import lora
+from workbench.db.execute import Executor
+from workbench.errors import BadInputError, naming
+from workbench.generate.direct import Direct
+from workbench.lab import Lab
+from workbench.llm.budget import Budget
+from workbench.llm.client import Client
+from workbench.pool import Pool
+from workbench.store import Store
+
+_benchmark = click.argument("benchmark")
+_out = click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    required=True,
+    help="The file to write.",
+)
+_format = partial(
+    click.option,
+    "--format",
+    "form",
+    type=click.Choice(["gemini", "openai", "huggingface"]),
+    show_default=True,
+    help="The service or library that reads the file. Hugging Face's form, which `train lora` reads, also "
+    "names each line's question, database and agent; OpenAI and Gemini allow no such keys.",
+)
+_OPTIONS = (
+    _benchmark,
+    options.root,
+    options.predictions,
+    options.more_predictions,
+    _out,
+)
+
+
+def _on_a_pool(command: Any) -> Any:
+    """Add the arguments for a benchmark, its candidates and the output file."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def _pool(
+    benchmark: str, root: Path | None, files: Sequence[str], dollars: float | None = None
+) -> Iterator[tuple[Lab, Benchmark, Pool]]:
+    opened = open_benchmark(benchmark, root)
+    pool = load_pool(file_names(prediction_files(files)), opened)
+    with Store() as store, Executor(store) as executor:
+        client = Client(store, budget=Budget(dollars))
+        yield Lab(client, executor, opened.database), opened, pool
+
+
+@click.group()
+def train() -> None:
+    """Train a selector, or export data to fine-tune a model."""
+
+
+train.add_command(lora)
+
+
+@train.command()
+@_on_a_pool
+@click.option(
+    "--cross-validate", is_flag=True, help="Also measure it on databases left out of training."
+)
+def selector(
+    benchmark: str,
+    root: Path | None,
+    first: tuple[str, ...],
+    more: tuple[str, ...],
+    out: Path,
+    *,
+    cross_validate: bool,
+) -> None:
+    """Train a selector that makes no model calls on the candidates in prediction files.
+
+    Use it by `workbench evaluate ... --pool --selector FILE`, or in a system as `Trained.load(FILE)`.
+    """
+    from workbench.train import cross_validate as validation  # noqa: PLC0415  pandas: half a second
+    from workbench.train.selector import Learner, judged_questions  # noqa: PLC0415
+
+    with _pool(benchmark, root, [*first, *more]) as (lab, opened, pool):
+        found = judged_questions(lab, opened, pool)
+    weights = Learner()(found)
+    weights.save(out)
+    print(f"votes {weights.votes:+.2f}, by the logarithm of a group's share")
+    for name, weight in weights.doubts.items():
+        print(f"{name:11} {weight:+.2f}")
+    print(f"{out}: learned from {len(found)} questions by {len(weights.generators)} generators")
+    if cross_validate:
+        print(validation.as_text(validation.cross_validate(found, parts=True)))
+
+
+@train.command()
+@_on_a_pool
+@_format(default="openai")
+@click.option("--seed", default=0, show_default=True, help="Seed of the order within each pair.")
+@click.option("--no-gold", is_flag=True, help="Leave out questions without a right candidate.")
+@click.option(
+    "--generator",
+    default="",
+    metavar="PROVIDER/MODEL",
+    help="For questions without a right candidate: a model that writes one from the gold query as a hint.",
+)
+@options.dollars
+def pairs(
+    benchmark: str,
+    root: Path | None,
+    first: tuple[str, ...],
+    more: tuple[str, ...],
+    out: Path,
+    *,
+    form: Literal["gemini", "openai", "huggingface"],
+    seed: int,
+    no_gold: bool,
+    generator: str,
+    dollars: float | None,
+) -> None:
+    """Export pairs of a right and a wrong candidate, as chats to fine-tune a selection model.
+
+    Where no candidate is right, the gold query takes its place. With --generator a model writes one from the gold
+    query, as the paper does. Use a training split: the file gives the answers away.
+    """
+    from workbench.train.export import conversations, write  # noqa: PLC0415
+    from workbench.train.pairs import Pairs  # noqa: PLC0415
+
+    if generator and no_gold:
+        raise BadInputError(
+            "--generator is for questions that --no-gold leaves out: give one of them"
+        )
+    writer = Direct(generator) if generator else None
+    with _pool(benchmark, root, [*first, *more], dollars) as (lab, opened, pool):
+        made = Pairs(writer, from_gold=not no_gold, seed=seed)(lab, opened, pool)
+        count = write(conversations(lab, made), out, form)
+    print(f"{out}: {count:,} pairs")
+    if generator:
+        print(lab.client.ledger)
+
+
+@train.command()
+@_benchmark
+@options.root
+@_out
+@click.option("--system", type=click.Choice(list(SYSTEMS)), default="mac", show_default=True)
+@click.option(
+    "--model",
+    default="embedded/parser",
+    show_default=True,
+    help="PROVIDER/MODEL that answers; its calls behind right answers are exported.",
+)
+@options.limit
+@_format(default="huggingface")
+@options.dollars
+def instructions(
+    benchmark: str,
+    root: Path | None,
+    out: Path,
+    *,
+    system: str,
+    model: str,
+    limit: int | None,
+    form: Literal["gemini", "openai", "huggingface"],
+    dollars: float | None,
+) -> None:
+    """Export the calls of a system's agents behind each right answer, as chats to fine-tune a model.
+
+    The system answers the questions first. Cached calls are not made again, so that a stopped run continues. Use a
+    training split: the file gives the answers away.
+    """
+    from workbench.train import export  # noqa: PLC0415  pandas: half a second
+    from workbench.train import instructions as agents  # noqa: PLC0415
+
+    opened = open_benchmark(benchmark, root)
+    asked = replace(opened, questions=tuple(some(opened.questions, limit)))
+    made = make_system(system, model)
+    with naming(out):  # before anything is paid
+        out.open("a").close()
+    with (
+        Store() as store,
+        Executor(store) as executor,
+        tqdm(unit=" questions", delay=1, disable=None, leave=False) as bar,
+    ):
+        client = Client(store, budget=Budget(dollars))
+
+        def show(done: int, total: int) -> None:
+            tally = client.ledger.total()
+            bar.total = total
+            bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)
+            bar.update(done - bar.n)
+
+        lab = Lab(client, executor, asked.database, system=made.name)
+        found = agents.instructions(asked, made, lab, progress=show)
+    count = export.write(found, out, form)
+    right = len({talk.question_id for talk in found})
+    print(
+        f"{out}: {count:,} calls behind {right:,} right answers to {len(asked.questions):,} questions"
+    )
+    for agent, number in sorted(Counter(talk.agent for talk in found).items()):
+        print(f"{number:7,} {agent}")
+    print(client.ledger)

@@ -1,0 +1,75 @@
+"""Fetch a query's rows under a limit on their number and size, as JSON values."""
+
+import base64
+import hashlib
+import math
+import sqlite3
+from typing import Any
+
+
+def fetch(
+    connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: int
+) -> dict[str, Any]:
+    """Columns, rows and fingerprint; of a result beyond the limits, the rows that fit.
+
+    Raises sqlite3's errors, and ValueError for a statement that returns no rows, such as INSERT.
+    """
+    cursor = connection.execute(sql)
+    if cursor.description is None:
+        raise ValueError("no statement in it that returns rows")
+    columns = [column[0] for column in cursor.description]
+    rows: list[tuple[Any, ...]] = []
+    kinds: set[type] = set()
+    size = 0
+    for (
+        row
+    ) in cursor:  # one at a time: a batch of 64 rows of 20 MB would exceed any limit on memory
+        rows.append(row)
+        size += 16 * len(row)
+        for value in row:
+            kind = type(value)
+            kinds.add(kind)
+            if kind is bytes:
+                size += len(value)
+            elif kind is str:  # outside ASCII a character takes up to four bytes
+                size += len(value) if value.isascii() else 4 * len(value)
+        if size > max_bytes or len(rows) > max_rows:
+            rows.pop()
+            cap = f"{max_rows:,} rows" if size <= max_bytes else f"{max_bytes:,} bytes"
+            answer = {
+                "status": "too_large",
+                "error": f"the result is larger than {cap}",
+                "truncated": True,
+            }
+            break
+    else:
+        answer = {
+            "status": "ok" if rows else "empty",
+            "fingerprint": fingerprint(rows, float in kinds),
+        }
+    if bytes in kinds or float in kinds:
+        return answer | {"columns": columns, "rows": [list(map(_tagged, row)) for row in rows]}
+    return answer | {"columns": columns, "rows": rows}
+
+
+def fingerprint(rows: list[tuple[Any, ...]], with_floats: bool) -> str:
+    """A hash of the set of rows, equal for two results exactly when Python's sets of them are equal.
+
+    This is BIRD's comparison: 1 equals 1.0, 1 differs from "1", duplicates and order do not matter.
+    """
+    distinct = set(rows)
+    normal = [tuple(map(_whole, row)) for row in distinct] if with_floats else distinct
+    return hashlib.sha256("\n".join(sorted(map(repr, normal))).encode()).hexdigest()
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _tagged(value: Any) -> Any:
+    """Bytes and infinities, which JSON lacks, as an object with one entry."""
+    if isinstance(value, bytes):
+        return {"blob": base64.b64encode(value).decode()}
+    if isinstance(value, float) and math.isinf(value):
+        return {"float": repr(value)}
+    return value

@@ -1,0 +1,68 @@
+"""Open a database file for reading only. Imports the standard library alone, as the worker must."""
+
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+
+def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite3.Connection:
+    """Open a database for reading only, creating and changing nothing.
+
+    A WAL database that no process has open is read as immutable: SQLite would otherwise create -wal and -shm
+    files beside it, or fail in a read-only folder. `alone` says that no other connection of this process
+    has the file open; `patience` is how many seconds to wait for another program's lock. Raises
+    sqlite3.Error or OSError with a text that names the file but not its folder.
+    """
+    name = path.name
+    if path.is_symlink():
+        path = path.resolve()  # SQLite looks for the -wal beside the link's target
+    if not path.exists():
+        raise FileNotFoundError(f"{name}: no such file")
+    if not path.is_file():
+        raise IsADirectoryError(f"{name}: not a file")
+    header = _header(path, alone)
+    if header and not header.startswith(b"SQLite format 3\0"):
+        raise sqlite3.DatabaseError(f"{name}: not an SQLite database")
+    options = "mode=ro"
+    if header[18:19] == b"\2" and not _has_content(wal(path)):
+        options += "&immutable=1"
+    connection = sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?{options}",
+        uri=True,
+        timeout=patience,
+        isolation_level=None,
+        cached_statements=0,  # no statement of an untrusted query outlives it
+    )
+    connection.text_factory = lenient_text
+    return connection
+
+
+def _header(path: Path, alone: bool) -> bytes:
+    """The first bytes of a file, read by another process unless this one is alone with it.
+
+    When a process closes any handle of a file, POSIX drops all locks that the process holds on it. Reading
+    the file here could therefore unlock it in the middle of a transaction of the caller's own.
+    """
+    if alone:
+        with path.open("rb") as file:
+            return file.read(20)
+    import subprocess  # noqa: PLC0415  slow to import, and the worker never gets here
+
+    command = ["head", "-c", "20", str(path.absolute())]
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+    ).stdout
+
+
+def wal(path: Path) -> Path:
+    """The write-ahead log of a database."""
+    return path.with_name(path.name + "-wal")
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def lenient_text(raw: bytes) -> str:
+    r"""TEXT as str; a byte that is not UTF-8 becomes a backslash escape such as `\xff`."""
+    return raw.decode("utf-8", "backslashreplace")

@@ -1,0 +1,266 @@
+"""Keep a few workers, give them requests, and kill the workers that exceed their deadline.
+
+One loop in the calling thread waits for answers and deadlines, without further threads: Ctrl-C returns at
+once from any query. Threads that share a supervisor share its workers.
+"""
+
+import os
+import queue
+import selectors
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+_ROOT = Path(__file__).parents[3]
+_PROGRAM = (
+    "import sys; sys.path.append(sys.argv[1]); from workbench.db.sandbox.worker import main; main()"
+)
+_GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
+_STUCK = 0.1  # seconds after which the requests queued behind a query move to a free worker
+_AHEAD = 4  # requests per worker, so that it need not wait for the next one
+_AHEAD_BYTES = 8_000  # of the queued requests: a pipe takes this much without blocking
+
+
+class Supervisor:
+    """At most `size` worker processes, started when first needed and replaced when they die."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._process = os.getpid()
+        self._idle = _slots(size)
+
+    def run(
+        self, requests: Sequence[dict[str, Any]], seconds: float
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Each request's index and answer in order of arrival; an answer's `rows` are JSON text.
+
+        Each request may take `seconds`. Abandoning the iterator kills the workers that still run.
+        """
+        todo = deque(
+            (index, orjson.dumps(request) + b"\n") for index, request in enumerate(requests)
+        )
+        with self._borrow(len(todo)) as idle, selectors.DefaultSelector() as selector:
+            busy: list[_Worker] = []
+            try:
+                while todo or busy:
+                    _feed(todo, idle, busy, selector, seconds)
+                    wait = min(worker.deadline for worker in busy) - time.monotonic()
+                    if idle and not todo and any(len(worker.requests) > 1 for worker in busy):
+                        wait = min(wait, _STUCK)
+                    for event, _ in selector.select(max(wait, 0)):
+                        worker: _Worker = event.data
+                        for answer in worker.read():
+                            if worker.requests:  # else the request was taken from this worker
+                                yield worker.answered(), answer
+                        worker.restart_clock(seconds)
+                    now = time.monotonic()
+                    unread: set[_Worker] = set()
+                    if any(now >= worker.deadline for worker in busy):
+                        # The caller may take long over each answer: a worker whose answer is ready
+                        # but unread has not timed out.
+                        unread = {event.data for event, _ in selector.select(0)}
+                    for worker in list(busy):
+                        late = worker.requests and now >= worker.deadline and worker not in unread
+                        if idle and not todo and now - worker.since > _STUCK:
+                            todo.extend(worker.take_queued())
+                        if late or not (worker.alive and worker.requests):
+                            busy.remove(worker)
+                            selector.unregister(worker.output)
+                            if late or worker.robbed or not worker.alive:
+                                worker.kill()
+                            idle.append(worker if worker.alive else None)
+                        if worker.requests and not worker.alive:
+                            (index, _), *queued = worker.requests
+                            todo.extendleft(reversed(queued))
+                            yield index, _timeout(seconds) if late else _DIED
+            finally:
+                for worker in busy:
+                    worker.kill()
+
+    @contextmanager
+    def _borrow(self, most: int) -> Iterator[list["_Worker | None"]]:
+        """Take up to `most` slots: wait for the first, and add those that are free.
+
+        As many go back as were taken, wherever an interrupt struck.
+        """
+        self._forget_after_fork()
+        taken: list[_Worker | None] = [self._idle.get()] if most else []
+        try:
+            while len(taken) < min(most, self._size):
+                taken.append(self._idle.get_nowait())
+        except queue.Empty:
+            pass
+        size = len(taken)
+        try:
+            yield taken
+        finally:
+            for slot in (taken + [None] * size)[:size]:
+                self._idle.put(slot)
+
+    def _forget_after_fork(self) -> None:
+        """In a forked process the workers belong to the parent: begin with none."""
+        if self._process != os.getpid():
+            self._process, self._idle = os.getpid(), _slots(self._size)
+
+    def close(self) -> None:
+        """End the idle workers; the supervisor can be used again."""
+        self._forget_after_fork()
+        for _ in range(self._size):
+            try:
+                worker = self._idle.get_nowait()
+            except queue.Empty:
+                break
+            if worker:
+                worker.kill()
+        for _ in range(self._size - self._idle.qsize()):
+            self._idle.put(None)
+
+
+def _slots(size: int) -> "queue.SimpleQueue[_Worker | None]":
+    """Empty slots for workers. Unlike other queues, an interrupt cannot leave a SimpleQueue locked."""
+    slots: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
+    for _ in range(size):
+        slots.put(None)
+    return slots
+
+
+class _Worker:
+    """A worker process and the requests it has not answered yet; it runs the first of them.
+
+    `since` and `deadline` are when that request began and when it must have ended. A `robbed` worker will
+    also run requests that were given to others meanwhile, so it is killed after the first.
+    """
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _PROGRAM, str(_ROOT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env={},
+            cwd="/",
+            start_new_session=True,  # Ctrl-C in a terminal goes to the parent alone
+        )
+        assert self._process.stdin is not None  # noqa: S101  for the type checker: both are pipes
+        assert self._process.stdout is not None  # noqa: S101
+        self._input, self.output = self._process.stdin, self._process.stdout
+        self._chunks: list[bytes] = []  # of a line that is not complete
+        self._lines: list[bytes] = []  # of an answer that is not complete
+        self.requests: deque[tuple[int, bytes]] = deque()
+        self._queued_bytes = 0
+        self.since = self.deadline = 0.0
+        self.alive = True
+        self.robbed = False
+
+    def accepts(self, request: bytes) -> bool:
+        """Whether the request can be sent without waiting for the worker to read it."""
+        return not self.robbed and (
+            not self.requests
+            or (len(self.requests) < _AHEAD and self._queued_bytes + len(request) <= _AHEAD_BYTES)
+        )
+
+    def send(self, index: int, request: bytes, seconds: float) -> None:
+        if not self.requests:
+            self.restart_clock(seconds)
+        self._queued_bytes += len(request)
+        written = self._input.write(request) or 0
+        while written < len(request):  # a signal interrupted the write
+            written += self._input.write(request[written:]) or 0
+        self.requests.append((index, request))
+
+    def restart_clock(self, seconds: float) -> None:
+        """The first request begins now."""
+        self.since = time.monotonic()
+        self.deadline = self.since + seconds + _GRACE
+
+    def take_queued(self) -> list[tuple[int, bytes]]:
+        """Take away the requests behind the first, for workers that are free."""
+        queued = list(self.requests)[1:]
+        if queued:
+            self.requests = deque([self.requests[0]])
+            self.robbed = True
+        return queued
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """The complete answers: two lines each, the second with the rows.
+
+        A worker that writes has ended its query, so the caller restarts its clock.
+        """
+        chunk = os.read(self.output.fileno(), 1 << 20)
+        self._chunks.append(chunk)
+        if b"\n" in chunk:
+            *lines, rest = b"".join(self._chunks).split(b"\n")
+            self._chunks = [rest]
+            self._lines += lines
+            while len(self._lines) > 1:
+                head, rows, *self._lines = self._lines
+                yield orjson.loads(head) | {"rows": rows}
+        self.alive = chunk != b""
+
+    def answered(self) -> int:
+        """Remove the first request; returns its index."""
+        index, request = self.requests.popleft()
+        self._queued_bytes -= len(request)
+        return index
+
+    def kill(self) -> None:
+        self.alive = False
+        self._process.kill()
+        self._input.close()
+        self.output.close()
+        self._process.wait()
+
+
+_DIED = {
+    "status": "error",
+    "error": "the worker died under the query",
+    "seconds": 0.0,
+    "rows": b"[]",
+    "transient": True,
+}
+
+
+def _feed(
+    todo: deque[tuple[int, bytes]],
+    idle: "list[_Worker | None]",
+    busy: list[_Worker],
+    selector: selectors.BaseSelector,
+    seconds: float,
+) -> None:
+    """Give a request to each idle worker, then queue more behind those that have the fewest."""
+    while todo and idle:
+        worker = idle.pop() or _Worker()
+        try:
+            worker.send(*todo[0], seconds)
+        except BrokenPipeError:  # it died while idle
+            worker.kill()
+            idle.append(None)
+            continue
+        except BaseException:
+            worker.kill()
+            raise
+        todo.popleft()
+        busy.append(worker)
+        selector.register(worker.output, selectors.EVENT_READ, worker)
+    while todo:
+        worker = min(busy, key=lambda worker: len(worker.requests))
+        if not worker.accepts(todo[0][1]):
+            break
+        try:
+            worker.send(*todo[0], seconds)
+        except BrokenPipeError:  # the next read from it finds that it died
+            break
+        todo.popleft()
+
+
+def _timeout(seconds: float) -> dict[str, Any]:
+    error = f"no answer within {seconds:g} s"
+    return {"status": "timeout", "error": error, "seconds": seconds, "rows": b"[]"}

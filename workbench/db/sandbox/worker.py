@@ -1,0 +1,195 @@
+"""The process that runs untrusted SQL. It reads requests and writes answers as lines of JSON.
+
+The supervisor starts it in an interpreter with an empty environment and without site-packages, so it and
+the modules it imports use the standard library alone. It is built to be killed: its own deadline stops
+most queries, and the supervisor's SIGKILL stops the others.
+"""
+
+import gc
+import hashlib
+import json
+import os
+import resource
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from workbench.db.sandbox.connection_cache import ConnectionCache, Opened
+from workbench.db.sandbox.fetch import fetch
+from workbench.db.sandbox.guard import OPCODES
+from workbench.db.sandbox.opening import lenient_text, wal
+
+_MB = 1_000_000
+_ADDRESS_SPACE = 1536 * _MB  # for what SQLite allocates and maps, and for Python
+_FILE_SIZE = 4 * _MB  # with 0, SQLite could not read WAL databases, whose -shm file it writes
+
+_connections = ConnectionCache()
+
+
+def run(path: str, sql: str, seconds: float, max_rows: int, max_bytes: int) -> dict[str, Any]:
+    """Run one query; returns the fields of an `Execution` as JSON values."""
+
+    def query(opened: Opened) -> dict[str, Any]:
+        try:
+            return fetch(opened.connection, sql, max_rows, max_bytes)
+        except sqlite3.OperationalError as error:
+            if not str(error).startswith("Could not decode"):
+                raise
+        opened.connection.text_factory = lenient_text
+        return fetch(opened.connection, sql, max_rows, max_bytes)
+
+    return _guarded(path, sql, seconds, query, keep=True)
+
+
+def time_runs(path: str, queries: list[str], repeats: int, seconds: float) -> dict[str, Any]:
+    """Time the queries in turn, `repeats` times, on one connection; also count their SQLite opcodes.
+
+    The count, in steps of ten, is the same on every machine and under every load.
+    """
+
+    def measure(opened: Opened) -> dict[str, Any]:
+        connection = opened.connection
+        deadline = time.monotonic() + seconds
+        opcodes = [_count_opcodes(connection, query, deadline) for query in queries]
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, OPCODES)
+        times: list[list[float]] = [[] for _ in queries]
+        for _ in range(repeats):
+            for query, series in zip(queries, times, strict=True):
+                started = time.perf_counter()
+                for _row in connection.execute(query):
+                    pass
+                series.append(time.perf_counter() - started)
+        return {"status": "ok", "times": times, "opcodes": opcodes}
+
+    return _guarded(path, " ".join(queries), seconds, measure, keep=False)
+
+
+def _count_opcodes(connection: sqlite3.Connection, query: str, deadline: float) -> int:
+    tens = 0
+
+    def tick() -> bool:
+        nonlocal tens
+        tens += 1
+        return time.monotonic() > deadline
+
+    connection.set_progress_handler(tick, 10)
+    for _row in connection.execute(query):
+        pass
+    return 10 * tens
+
+
+def _guarded(
+    path: str,
+    sql: str,
+    seconds: float,
+    work: Callable[[Opened], dict[str, Any]],
+    *,
+    keep: bool,
+) -> dict[str, Any]:
+    """The answer of `work` on a guarded connection; a failure becomes an answer with its status."""
+    started = time.monotonic()
+    opened = None
+    try:
+        opened = _connections.open(path, sql, seconds)
+        answer = work(opened)
+    except MemoryError:
+        answer = {"status": "too_large", "error": "the query needs more memory than it may use"}
+    except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
+        answer = _failure(error, opened.guard.denied if opened else "", seconds)
+    if opened:
+        ended = answer["status"] in {"ok", "empty", "error"} and not answer.get("transient")
+        _connections.close(opened, keep=keep and ended)
+    answer["seconds"] = time.monotonic() - started
+    return answer
+
+
+def _failure(error: Exception, denied: str, seconds: float) -> dict[str, Any]:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return {"status": "timeout", "error": f"no answer within {seconds:g} s"}
+    if denied:
+        return {"status": "denied", "error": f"{denied}: only a SELECT runs here"}
+    if code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
+        return {"status": "too_large", "error": "a value or a step is larger than it may be"}
+    answer: dict[str, Any] = {"status": "error", "error": _TRANSIENT.get(code, str(error))}
+    if isinstance(error, OSError) and error.strerror:
+        answer["error"] = error.strerror  # str(error) would show the folder
+    if code in _TRANSIENT or isinstance(error, OSError):
+        answer["transient"] = True
+    return answer
+
+
+# Failures that may be over at the next try, so their executions are not cached.
+_TRANSIENT = {
+    sqlite3.SQLITE_BUSY: "the database is locked by another program",
+    sqlite3.SQLITE_LOCKED: "the database is locked by another program",
+    sqlite3.SQLITE_IOERR: "the disk gave an error",
+    sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
+    sqlite3.SQLITE_READONLY: "a program that ended while it wrote left a journal: open the database once"
+    " with a program that may write, which recovers it",
+}
+
+
+def digest(path: str) -> dict[str, Any]:
+    """A hash of a file's bytes and of its write-ahead log's."""
+    content = hashlib.sha256()
+    file = Path(path)
+    try:
+        for part in (file, wal(file)):
+            if part.is_file():
+                with part.open("rb") as opened:
+                    content.update(hashlib.file_digest(opened, "sha256").digest())
+    except OSError as error:
+        return {"error": f"{file.name}: {error.strerror}"}
+    return {"digest": content.hexdigest()}
+
+
+def _confine() -> None:
+    for kind, size in (
+        (resource.RLIMIT_AS, _ADDRESS_SPACE),
+        (resource.RLIMIT_FSIZE, _FILE_SIZE),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(kind, (size, size))
+
+
+def _die_with_parent() -> None:
+    """Exit when the parent does. A query can keep the main thread from noticing, so a thread watches."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main() -> None:
+    _die_with_parent()
+    _confine()
+    gc.disable()  # no code here makes reference cycles, and the search for them costs 10% of a short query
+    answers: dict[str, Callable[..., dict[str, Any]]] = {
+        "run": run,
+        "time_runs": time_runs,
+        "digest": digest,
+    }
+    decode, encode = json.JSONDecoder().decode, _ENCODER.encode
+    for line in sys.stdin.buffer:
+        request = decode(line.decode())
+        answer = answers[request.pop("do")](**request)
+        rows = answer.pop("rows", [])
+        answer["row_count"] = len(rows)
+        sys.stdout.buffer.write(f"{encode(answer)}\n{encode(rows)}\n".encode())
+        sys.stdout.buffer.flush()
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+
+
+if __name__ == "__main__":
+    main()

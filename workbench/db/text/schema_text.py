@@ -1,0 +1,94 @@
+"""Write a `Schema` as text for a prompt, in the papers' styles.
+
+Names, types and values may contain anything, so each is quoted or kept to one line.
+"""
+
+import re
+from collections.abc import Iterator
+
+from workbench.db.text.quoting import literal, one_line, quote
+from workbench.types import Column, Schema, Table, Value
+
+_TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.ASCII)
+
+
+def create_table_text(schema: Schema) -> str:
+    """CREATE TABLE statements with comments, as in CHESS (figure 15) and CHASE-SQL.
+
+    A column's comment has its description, the meaning of its values, and examples, as far as they are
+    known. SQLite can run the text, and reading the new database gives the same tables, columns and keys. A
+    view or a virtual table is written as a table with a comment: queries use them alike.
+    """
+    return "\n\n".join(_create_table(table) for table in schema.tables)
+
+
+def mac_sql_text(schema: Schema) -> str:
+    """MAC-SQL's style: a bracketed list of columns for each table, then the foreign keys."""
+    lines = ["[Schema]"]
+    for table in schema.tables:
+        lines += [f"# Table: {one_line(table.name)}", "["]
+        for column in table.columns:
+            about = [*_descriptions(column)]
+            if column.examples:
+                about.append(f"Value examples: [{_literals(column.examples)}]")
+            description = " ".join(text.rstrip(".") + "." for text in about)
+            lines.append(f"  ({', '.join(filter(None, [one_line(column.name), description]))}),")
+        lines.append("]")
+    keys = [
+        one_line(f"{quote(t.name)}.{quote(column)} = {quote(key.ref_table)}.{quote(ref_column)}")
+        for t in schema.tables
+        for key in t.foreign_keys
+        for column, ref_column in zip(key.columns, key.ref_columns, strict=False)
+    ]
+    return "\n".join([*lines, "[Foreign keys]", *keys] if keys else lines)
+
+
+def _create_table(table: Table) -> str:
+    definitions = [
+        (
+            f"{quote(column.name)} {_type(column.type)}".rstrip()
+            + (" PRIMARY KEY" if table.primary_key == (column.name,) else ""),
+            _comment(column),
+        )
+        for column in table.columns
+    ]
+    if len(table.primary_key) > 1:
+        definitions.append((f"PRIMARY KEY ({_names(table.primary_key)})", ""))
+    for key in table.foreign_keys:
+        target = quote(key.ref_table) + (f" ({_names(key.ref_columns)})" if key.ref_columns else "")
+        definitions.append((f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {target}", ""))
+    kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[table.kind]
+    lines = [
+        f"    {definition}{'' if i == len(definitions) else ','}{comment and f' -- {comment}'}"
+        for i, (definition, comment) in enumerate(definitions, 1)
+    ]
+    return "\n".join([f"CREATE TABLE {quote(table.name)} ({kind}", *lines, ");"])
+
+
+def _names(columns: tuple[str, ...]) -> str:
+    return ", ".join(map(quote, columns))
+
+
+def _type(declared: str) -> str:
+    """A declared type as SQL: quoted unless it is plain, as SQLite allows any text."""
+    plain = _TYPE.fullmatch(declared)
+    if plain and all(quote(word) == word for word in plain[1].split()):
+        return declared
+    return declared and quote(declared)
+
+
+def _comment(column: Column) -> str:
+    about = [*_descriptions(column)]
+    if column.examples:
+        about.append(f"examples: {_literals(column.examples)}")
+    return "; ".join(about)
+
+
+def _descriptions(column: Column) -> Iterator[str]:
+    for text in (column.description, column.value_description):
+        if shown := one_line(text).strip():
+            yield shown
+
+
+def _literals(values: tuple[Value, ...]) -> str:
+    return ", ".join(map(literal, values))

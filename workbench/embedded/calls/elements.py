@@ -1,0 +1,90 @@
+"""What a query does, as a set of short sentences: the model compares queries by these.
+
+"keeps only rows where `st is 'K'`" is one. Aliases are left out, since each query chooses its own.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from workbench.db.sql.outline import outlines
+from workbench.embedded.calls.chance import shares
+from workbench.embedded.parser import hypotheses
+from workbench.types import Context
+
+_LOOKED_AT = 24  # hypotheses: less likely ones change no expectation by much
+_UNSEEN = 0.02  # how likely the right query does something that no hypothesis does
+_FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
+_ALL_NULL = re.compile(r"1 row:\n.*\nNULL(?: \| NULL)*")
+_QUALIFIER = re.compile(r"'(?:[^']|'')*'|(?<![\w.])[^\W\d]\w*\.(?=[^\W\d]|[`\"])")
+
+
+@lru_cache(maxsize=4096)
+def elements(sql: str) -> frozenset[str]:
+    """The sentences about a query; none for one that cannot be read."""
+    found = set()
+    for select in outlines(sql):
+        found |= {f"reads the table `{table}`" for _, table in select.sources if table}
+        tests = [c.words for c in select.conditions if not c.of_join]
+        found |= {f"keeps only rows where `{_plain(words)}`" for words in tests}
+        found |= {f"returns `{_plain(words)}`" for words in select.results}
+        found |= {f"groups by `{_plain(words)}`" for words in select.group_by}
+        found |= {f"sorts by `{_plain(words)}`" for words in select.order_by}
+        if select.having:
+            found.add(f"keeps only groups where `{_plain(select.having)}`")
+        if select.limit:
+            found.add(f"stops after `{select.limit}` rows")
+        if select.distinct:
+            found.add("returns no row twice")
+    return frozenset(found)
+
+
+def _plain(words: str) -> str:
+    """The words without the aliases before names; a text in quotes stays as it is."""
+    return _QUALIFIER.sub(lambda m: m[0] if m[0].startswith("'") else "", words).lower()
+
+
+@lru_cache(maxsize=64)
+def expected(context: Context) -> Mapping[str, float]:
+    """How likely the right query does each thing, by the model's own hypotheses."""
+    found = hypotheses(context)[:_LOOKED_AT]
+    likely: dict[str, float] = {}
+    for hypothesis, share in zip(found, shares([h.score for h in found]), strict=True):
+        for element in elements(hypothesis.sql):
+            likely[element] = likely.get(element, 0.0) + share
+    return likely
+
+
+def plausibility(context: Context, sql: str, result: str) -> float:
+    """How well a query and its result answer the question: a log-likelihood, up to a constant.
+
+    A query is likely if it does what the hypotheses do and leaves nothing out. An error, no rows or
+    nothing but NULL speak against it.
+    """
+    likely = expected(context)
+    does = elements(sql)
+    score = 0.0
+    for element in does | likely.keys():
+        share = min(max(likely.get(element, 0.0), _UNSEEN), 1 - _UNSEEN)
+        score += math.log(share if element in does else 1 - share)
+    if failed(result):
+        return score - (3.0 if result.startswith("No rows") else 8.0)
+    return score - 2.0 * bool(_ALL_NULL.fullmatch(result))
+
+
+def failed(result: str) -> bool:
+    """Whether a result, as prompts show it, is an error or has no rows."""
+    return bool(_FAILED.match(result))
+
+
+def closeness(sql: str, other: str) -> float:
+    """How much two queries do alike, from 0 to 1."""
+    one, two = elements(sql), elements(other)
+    return len(one & two) / len(one | two) if one or two else 0.0
+
+
+def listed(items: Sequence[str]) -> str:
+    """Some things, as a sentence lists them: "a, b and c"."""
+    *most, last = items or ["nothing"]
+    return f"{', '.join(most)} and {last}" if most else last

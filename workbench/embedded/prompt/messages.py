@@ -1,0 +1,152 @@
+"""What a prompt asks and all that it shows: the model knows nothing else.
+
+A prompt is read as a person would read it: its sections by their titles (`prompts/README.md`), the kind
+of call by the form of answer that it asks for, never by a prompt's name. Text without sections is read for
+CREATE TABLE statements and lines such as "Question:" and "Hint:", so that prompts by others are answered,
+too.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.embedded.prompt.schema_reading import read_create_tables, read_mac_schema
+from workbench.types import (
+    Context,
+    DescriptionMatch,
+    Example,
+    Message,
+    Question,
+    Schema,
+    ValueMatch,
+)
+
+# The kind of a call by what its `## Answer` says and by its other titles; the first that fits counts.
+_CALLS = (
+    ("evaluate_candidates", r"(?m)^Candidate 1:", ""),
+    ("evaluate_tests", r"(?m)^Unit test 1:", ""),
+    ("unit_tests", r"(?i)\blist of .*(?:strings|tests)|The query should", r"Candidate 1"),
+    ("ranker", "", r"Candidate 1"),
+    ("pairwise", "", r"Candidate B"),
+    ("mend", "", r"Query"),
+    ("filter_column", "", r"Column"),
+    ("select_tables", r'"tables"', ""),
+    ("select_columns", r'"columns"', ""),
+    ("mac_selector", r"keep_all", ""),
+    ("examples", r'"question"', ""),
+    ("keywords", r"(?i)list of strings", ""),
+    ("generate", "", ""),
+)
+
+_SECTION = re.compile(r"^## +(.+?) *$", re.MULTILINE)
+_FENCE = re.compile(r"(`{3,})\w*\n(.*?)\n?\1", re.DOTALL)
+_RUN = re.compile(
+    r"Query:\n(`{3,})\w*\n(.*?)\n?\1\s*Result:\n(.*?)(?=\n+Query:\n```|\Z)", re.DOTALL
+)
+_NAME = r"[^\W\d]\w*|`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\""
+_OF_COLUMN = re.compile(rf"^(?:- )?({_NAME})\.({_NAME}): (.*)$", re.MULTILINE)
+_TEXT = re.compile(r"'((?:[^']|'')*)'")
+_LABEL = r"^\W*(?:{})\W*:[ \t*]*(.+)$"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prompt as the model understands it. `candidates` and `attempts` are queries with their results."""
+
+    call: str  # a kind of `_CALLS`
+    context: Context
+    answer: str  # the form of the answer, in the prompt's words
+    candidates: tuple[tuple[str, str], ...] = ()
+    attempts: tuple[tuple[str, str], ...] = ()  # earlier ones first
+    tests: tuple[str, ...] = ()
+    column: str = ""
+
+
+def read(messages: Sequence[Message]) -> Asked:
+    """What the messages ask."""
+    text = "\n".join(str(m["content"]) for m in messages if m.get("role") != "system")
+    parts = _SECTION.split(text)
+    sections = {
+        title: body.strip("\n")
+        for title, body in zip(parts[1::2], parts[2::2], strict=True)
+        if title != "Worked example"  # it is about another schema
+    }
+    titles = "\n".join(sections)
+    answer = sections.get("Answer", "")
+    schema = sections.get("Database schema", text)
+    kinds = (
+        call
+        for call, form, title in _CALLS
+        if re.search(form, answer) and re.search(f"(?m)^{title}", titles)
+    )
+    context = Context(
+        Question("", "", _line(sections, text, "Question"), _line(sections, text, "Hint|Evidence")),
+        _sorted(read_mac_schema(schema) if "[Schema]" in schema else read_create_tables(schema)),
+        tuple(
+            ValueMatch(table, column, value.replace("''", "'"), "", 0.0, 0.0)
+            for table, column, shown in _of_columns(sections.get("Values found", ""))
+            for value in _TEXT.findall(shown)
+        ),
+        tuple(
+            DescriptionMatch(table, column, text, 0.0)
+            for table, column, text in _of_columns(sections.get("Descriptions found", ""))
+        ),
+        tuple(_examples(sections.get("Examples", ""))),
+    )
+    return Asked(
+        next(kinds),
+        context,
+        answer,
+        tuple(r for t, body in sections.items() if t.startswith("Candidate ") for r in _runs(body)),
+        _attempts(sections),
+        tuple(body for title, body in sections.items() if title.startswith("Unit test ")),
+        sections.get("Column", ""),
+    )
+
+
+def _sorted(schema: Schema) -> Schema:
+    """The schema in an order of its own: the order in which a prompt shows it means nothing."""
+    tables = (
+        replace(table, columns=tuple(sorted(table.columns, key=lambda c: c.name)))
+        for table in schema.tables
+    )
+    return replace(schema, tables=tuple(sorted(tables, key=lambda t: t.name)))
+
+
+def _line(sections: Mapping[str, str], text: str, title: str) -> str:
+    """A section of one line, or a line of the text that bears its title."""
+    line = sections.get(title.split("|", maxsplit=1)[0])
+    if line is None:
+        labelled = re.findall(_LABEL.format(title), text, re.MULTILINE | re.IGNORECASE)
+        line = labelled[-1] if labelled else ""
+    line = " ".join(line.split())
+    return "" if line in {"None", "None."} else line
+
+
+def _of_columns(text: str) -> Iterator[tuple[str, str, str]]:
+    """Lines like "table.column: text", as table, column and text."""
+    for *names, rest in _OF_COLUMN.findall(text):
+        table, column = (n[1:-1].replace(n[0] * 2, n[0]) if n[0] in '`"' else n for n in names)
+        yield table, column, rest
+
+
+def _examples(text: str) -> Iterator[Example]:
+    for block in re.split(r"\n\s*\n", text):
+        lines = dict(re.findall(r"^(Question|Hint|SQL): (.*)$", block, re.MULTILINE))
+        if "Question" in lines and "SQL" in lines:
+            yield Example(lines["Question"], lines["SQL"], lines.get("Hint", ""))
+
+
+def _runs(text: str) -> list[tuple[str, str]]:
+    """Queries with what the database answered."""
+    return [(sql.strip(), result.strip()) for _, sql, result in _RUN.findall(text)]
+
+
+def _attempts(sections: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Earlier attempts, then the query at hand."""
+    if "Query" not in sections:
+        return ()
+    fence = _FENCE.search(sections["Query"])
+    query = fence[2] if fence else sections["Query"]
+    last = (query.strip(), sections.get("Result", "").strip())
+    return (*_runs(sections.get("Earlier attempts", "")), last)

@@ -1,0 +1,1 @@
+"""BIRD's scores beside accuracy: VES and R-VES, Soft-F1."""

@@ -1,0 +1,175 @@
+"""Execution accuracy (EX): does a query give the result that the question's gold query gives?
+
+BIRD compares results as sets of rows, Spider as bags that keep the order if gold has ORDER BY; see
+`db.compare`. Every verdict of the workbench is made here. Queries that differ in layout and letter case only
+are executed once. A gold query that fails has no result, so no query equals it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.benchmarks.benchmark import Benchmark, Sense
+from workbench.db.compare import bird_equal, spider_equal
+from workbench.db.execute import Executor, Job
+from workbench.db.normalise import normalise_text
+from workbench.pool import Pool
+from workbench.types import Execution, Gold, Limits, Question
+
+DEFAULT_LIMITS = Limits()
+Pair = tuple[str, str]  # a question's id and a query that is to answer it
+
+
+def ex_verdicts(
+    benchmark: Benchmark,
+    pairs: Sequence[Pair],
+    executor: Executor,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    sense: Sense | None = None,
+    known: Mapping[Pair, str] | None = None,
+) -> list[bool]:
+    """For each pair whether the query is right, by default in the benchmark's own sense.
+
+    `known` are fingerprints of queries that were executed before: BIRD's sense then needs only gold's.
+    """
+    if (sense or benchmark.sense) == "bird":
+        return _bird_verdicts(benchmark, pairs, executor, limits, known or {})
+    queries: dict[str, set[str]] = {}
+    for question_id, sql in pairs:
+        queries.setdefault(question_id, set()).add(sql)
+    right = {
+        (question.id, sql): results.right_in_spider(sql)
+        for question, results in question_results(benchmark, queries, executor, limits)
+        for sql in queries[question.id]
+    }
+    return [right[pair] for pair in pairs]
+
+
+def pool_verdicts(
+    benchmark: Benchmark,
+    pool: Pool,
+    executor: Executor,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    sense: Sense | None = None,
+) -> dict[str, tuple[bool, ...]]:
+    """For each question that the pool answers a verdict for each of its trials, in order."""
+    pairs = [
+        (question.id, trial.candidate.sql)
+        for question in benchmark.questions
+        for trial in pool.trials.get(question.id, ())
+    ]
+    right: dict[str, list[bool]] = {question_id: [] for question_id, _ in pairs}
+    verdicts = ex_verdicts(benchmark, pairs, executor, limits, sense=sense)
+    for (question_id, _), verdict in zip(pairs, verdicts, strict=True):
+        right[question_id].append(verdict)
+    return {question_id: tuple(verdicts) for question_id, verdicts in right.items()}
+
+
+def _bird_verdicts(
+    benchmark: Benchmark,
+    pairs: Sequence[Pair],
+    executor: Executor,
+    limits: Limits,
+    known: Mapping[Pair, str],
+) -> list[bool]:
+    """By fingerprints alone: a cached result's rows are not read, which takes microseconds a pair."""
+    databases = {question.id: question.db_id for question in benchmark.questions}
+    paths = {db_id: benchmark.database(db_id) for db_id in set(databases.values())}
+    numbers: dict[tuple[str, str], int] = {}  # of each distinct query on a database
+
+    def number(question_id: str, sql: str) -> int:
+        query = (databases[question_id], normalise_text(sql))
+        return numbers.setdefault(query, len(numbers))
+
+    golds = {
+        qid: number(qid, benchmark.golds[qid].sql) for qid in dict.fromkeys(q for q, _ in pairs)
+    }
+    predicted = [-1 if pair in known else number(*pair) for pair in pairs]
+    jobs = [(paths[db_id], sql) for db_id, sql in numbers]
+    fingerprints = executor.result_fingerprints(jobs, limits)
+    verdicts = []
+    for pair, index in zip(pairs, predicted, strict=True):
+        gold = fingerprints[golds[pair[0]]]
+        verdicts.append(gold != "" and gold == (known[pair] if index < 0 else fingerprints[index]))
+    return verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResults:
+    """What the queries for one question gave, and gold's among them."""
+
+    gold: Gold
+    executions: Mapping[str, Execution]  # by `normalise_text` of the query
+
+    def of(self, sql: str) -> Execution:
+        return self.executions[normalise_text(sql)]
+
+    def right_in_bird(self, sql: str) -> bool:
+        return bird_equal(self.of(sql), self.of(self.gold.sql))
+
+    def right_in_spider(self, sql: str) -> bool:
+        return spider_equal(self.of(_joined_operators(sql)), self.of(self.gold.sql), self.gold.sql)
+
+
+def question_results(
+    benchmark: Benchmark,
+    queries: Mapping[str, Iterable[str]],
+    executor: Executor,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[tuple[Question, QuestionResults]]:
+    """The results of each question's queries; `queries` are by question id.
+
+    All of them are executed before the first is yielded. With a cache, only one question's rows are in
+    memory at a time. `progress` is called with how many queries are done, of how many.
+    """
+    questions = [question for question in benchmark.questions if question.id in queries]
+    paths = {db_id: benchmark.database(db_id) for db_id in {q.db_id for q in questions}}
+    jobs = {
+        question.id: [
+            (paths[question.db_id], text)
+            for text in _texts(benchmark.golds[question.id].sql, queries[question.id])
+        ]
+        for question in questions
+    }
+    distinct = list(dict.fromkeys(job for several in jobs.values() for job in several))
+    advance = _counting(progress, len(distinct))
+    ran: dict[Job, Execution] = {}
+    if executor.caches:
+        executor.result_fingerprints(distinct, limits, advance)
+    else:
+        ran = dict(zip(distinct, executor.execute_many(distinct, limits, advance), strict=True))
+    for question in questions:
+        own = jobs[question.id]
+        if executor.caches:
+            ran = dict(zip(own, executor.execute_many(own, limits), strict=True))
+        executions = {text: ran[path, text] for path, text in own}
+        yield question, QuestionResults(benchmark.golds[question.id], executions)
+
+
+def _texts(gold: str, queries: Iterable[str]) -> list[str]:
+    """The distinct texts to execute for one question."""
+    texts = [gold, *(text for sql in queries for text in (sql, _joined_operators(sql)))]
+    return list(dict.fromkeys(map(normalise_text, texts)))
+
+
+def _joined_operators(sql: str) -> str:
+    """Spider's evaluation joins operators that its tokenised predictions split: `> =` is `>=`."""
+    return sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
+
+
+def _counting(
+    progress: Callable[[int, int], None] | None, total: int
+) -> Callable[[int], None] | None:
+    """A callback for newly finished queries that reports the running sum to `progress`."""
+    if progress is None:
+        return None
+    done = 0
+
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(done, total)
+
+    return advance

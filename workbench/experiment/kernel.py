@@ -1,0 +1,53 @@
+"""The process that runs one notebook: `python -m workbench.experiment.kernel NOTEBOOK OUTPUT PARAMETERS`.
+
+Papermill starts the kernel and saves OUTPUT after each cell. When standard input ends, since `reproduce` closed
+it or was killed, the running cell is interrupted, and the kernel has two seconds to store the replies that
+still arrive. The kernel's channels are pipes in a folder of its own: the ports of many kernels that start at
+once collide.
+"""
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import papermill
+from traitlets.config import Config
+
+_GRACE = (
+    1.9  # seconds; Jupyter ends a kernel that is still there after half of its `shutdown_wait_time`
+)
+
+
+def _stop_with_parent() -> None:
+    sys.stdin.read()
+    os.kill(
+        os.getpid(), signal.SIGINT
+    )  # the interrupted client interrupts its kernel and shuts it down
+
+
+def main(notebook: str, output: str, parameters: str) -> None:
+    """Run the notebook with parameters given as JSON."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs inherit it ignored
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
+    with tempfile.TemporaryDirectory(prefix="wb") as folder:  # short: a socket's path is limited
+        config = Config()
+        config.KernelManager.transport = "ipc"
+        config.KernelManager.ip = str(Path(folder) / "k")
+        config.KernelManager.shutdown_wait_time = 2 * _GRACE
+        papermill.execute_notebook(
+            notebook,
+            output,
+            json.loads(parameters),
+            kernel_name="python3",
+            cwd=Path(notebook).parent,
+            progress_bar=False,
+            config=config,
+        )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,71 @@
+"""Executed notebooks as plain HTML beside the figures, so that a reader sees them without running anything.
+
+A figure is a link to the file that the notebook saved, never a second copy. Pages hold no times, paths or
+process output, so that running an experiment again leaves them as they are.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from workbench.html.parts import STYLE, page
+from workbench.html.tree import Raw
+
+_SAVED = re.compile(r"""\.save\(\s*["'](\w+)["']""")
+_COLOURED = re.compile(
+    r'<span(?: class="\w{1,3}")?>([^<]*)</span>'
+)  # of code, without its style sheet
+_IDS = re.compile(
+    r' id="cell-id=[^"]*"'
+)  # Papermill gives the cell of parameters another one each time
+_IMAGES = {"image/png", "image/svg+xml"}
+
+
+def page_name(notebook: str) -> str:
+    """The file of a notebook's page; a saved table's own HTML has no '-' in its name."""
+    return f"{notebook.replace('/', '-')}.html"
+
+
+def write_page(notebook: str, executed: Path, figures: Path) -> Path:
+    """Write an executed notebook as a page into the folder of its figures."""
+    from nbconvert import HTMLExporter  # noqa: PLC0415  a second, which an unchanged experiment saves
+
+    content = nbformat.read(executed, as_version=4)  # type: ignore[no-untyped-call]
+    for cell in content.cells:
+        if cell.cell_type == "code":
+            saved = [name for name in _SAVED.findall(cell.source) if _is_figure(figures, name)]
+            outputs = [_linked(output, saved) for output in cell.outputs]
+            cell.outputs = [output for output in outputs if output.output_type != "stream"]
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+        template_name="basic",
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
+    )
+    body, _ = exporter.from_notebook_node(content)
+    body = _COLOURED.sub(r"\1", _IDS.sub("", body))
+    lines = "\n".join(line.rstrip() for line in body.splitlines() if line.strip())
+    path = figures / page_name(notebook)
+    path.write_text(page(notebook, Raw(f"\n{lines}\n")) + "\n", encoding="utf-8")
+    return path
+
+
+def _is_figure(figures: Path, name: str) -> bool:
+    return (figures / f"{name}.svg").is_file()
+
+
+def _linked(output: Any, saved: list[str]) -> Any:
+    """The output with a link to the saved figure instead of its image, and without the page's style sheet."""
+    data: Mapping[str, Any] = output.get("data", {})
+    if _IMAGES & data.keys():
+        name = saved[-1] if saved else ""
+        shown = (
+            f'<img src="{name}.svg" alt="{name}">' if name else "<p>a figure that was not saved</p>"
+        )
+        output.data = {"text/html": shown}
+    elif "text/html" in data:
+        output.data["text/html"] = data["text/html"].replace(f"<style>{STYLE}</style>", "")
+    return output

@@ -1,0 +1,144 @@
+"""Pick a question: by its words, difficulty, database, and whether a run answered it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import ipywidgets as w
+import pandas as pd
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.explore.widgets import fill, labelled, row, watch
+from workbench.types import Question
+
+_LOST = "wrong: chosen badly"
+_NONE = "wrong: none right"
+OUTCOMES = ("right", "wrong", _LOST, _NONE)
+
+
+def questions(
+    benchmark: Benchmark,
+    text: str = "",
+    difficulty: str = "",
+    db_id: str = "",
+    outcome: str = "",
+    outcomes: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """The matching questions: question_id, db_id, difficulty, outcome, question, hint. "" matches all.
+
+    `text` is searched for in question, hint and id, in any case. `outcomes` is a run's table of questions;
+    without it every outcome is "".
+    """
+    asked, known = benchmark.questions, _outcomes(outcomes)
+    frame = pd.DataFrame(
+        {
+            "question_id": [question.id for question in asked],
+            "db_id": [question.db_id for question in asked],
+            "difficulty": [benchmark.golds[question.id].difficulty for question in asked],
+            "outcome": [known.get(question.id, "") for question in asked],
+            "question": [question.text for question in asked],
+            "hint": [question.evidence for question in asked],
+        },
+        dtype=str,
+    )
+    words = frame["question_id"] + "\n" + frame["question"] + "\n" + frame["hint"]
+    matches = words.str.casefold().str.contains(text.casefold(), regex=False)
+    matches &= frame["outcome"].str.startswith(outcome)
+    for column, wanted in (("difficulty", difficulty), ("db_id", db_id)):
+        matches &= (frame[column] == wanted) | (wanted == "")
+    return frame[matches].reset_index(drop=True)
+
+
+def _outcomes(run: pd.DataFrame | None) -> dict[str, str]:
+    rows = () if run is None else run[["question_id", "correct", "oracle"]].itertuples(index=False)
+    return {
+        str(question_id): "right" if correct else _LOST if oracle else _NONE
+        for question_id, correct, oracle in rows
+    }
+
+
+class Picker:
+    """Inputs that narrow down the list of questions, and the list.
+
+    `outcomes` has a run's table of questions for a benchmark's name. `picked` is called when another
+    question is picked; errors are shown in `message`.
+    """
+
+    def __init__(
+        self,
+        benchmarks: Sequence[Benchmark],
+        outcomes: Mapping[str, pd.DataFrame],
+        picked: Callable[[], None],
+        message: Any,
+    ) -> None:
+        self._benchmarks = {benchmark.name: benchmark for benchmark in benchmarks}
+        self._outcomes, self._picked = outcomes, picked
+        self._filling = False
+        names = list(self._benchmarks)
+        self.name = labelled(w.Dropdown(options=names), "Benchmark", "wb-benchmark")
+        self.text = labelled(w.Text(continuous_update=False), "Search", "wb-search", "220px")
+        self.db = labelled(w.Dropdown(options=[("all", "")]), "Database", "wb-database")
+        self.difficulty = labelled(w.Dropdown(options=[("all", "")]), "Difficulty", "wb-difficulty")
+        self.outcome = labelled(w.Dropdown(options=[("all", "")]), "Outcome", "wb-outcome")
+        self.list = labelled(w.Select(rows=8), "Question", "wb-question", "99%")
+        filters = [self.text, self.db, self.difficulty, self.outcome]
+        self.box = w.VBox([row(self.name, *filters), self.list])
+        self._fill_filters()
+        self._fill_list()
+        watch([self.name], self._change_benchmark, message)
+        watch(filters, self._change_filter, message)
+        watch([self.list], self._change_question, message)
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return self._benchmarks[self.name.value]
+
+    @property
+    def question(self) -> Question | None:
+        """The picked question; None if no question matches."""
+        key = self.list.value
+        return next((q for q in self.benchmark.questions if q.id == key), None)
+
+    def _change_benchmark(self) -> None:
+        self._fill_filters()
+        self._fill_list()
+        self._picked()  # even where the other benchmark's question has the same id
+
+    def _change_filter(self) -> None:
+        if not self._filling and self._fill_list():
+            self._picked()
+
+    def _change_question(self) -> None:
+        if not self._filling:
+            self._picked()
+
+    def _fill_filters(self) -> None:
+        everything = questions(self.benchmark)
+        self._filling = True
+        for choice, name in ((self.db, "db_id"), (self.difficulty, "difficulty")):
+            values = sorted(filter(None, set(everything[name])))
+            choice.options = [("all", ""), *((value, value) for value in values)]
+        known = OUTCOMES if self.benchmark.name in self._outcomes else ()
+        self.outcome.options = [("all", ""), *((outcome, outcome) for outcome in known)]
+        self._filling = False
+
+    def _fill_list(self) -> bool:
+        """List the matching questions; return whether another one is picked now."""
+        matching = questions(
+            self.benchmark,
+            self.text.value,
+            self.difficulty.value,
+            self.db.value,
+            self.outcome.value,
+            self._outcomes.get(self.benchmark.name),
+        )
+        before = self.question
+        self._filling = True
+        fill(self.list, [(_option(r), r.question_id) for r in matching.itertuples()])
+        self._filling = False
+        return self.question is not before
+
+
+def _option(row: Any) -> str:
+    parts = [row.question_id, row.db_id, row.difficulty, row.outcome, row.question]
+    text = " · ".join(filter(None, parts))
+    return text if len(text) < 130 else f"{text[:130]}…"  # a longer option scrolls sideways

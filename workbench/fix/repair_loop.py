@@ -1,0 +1,77 @@
+"""The loop that CHESS's Reviser and MAC-SQL's Refiner share: ask for a repair, run it, keep the best query."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from workbench.db.sql.normal_form import normal_form
+from workbench.db.text.context_text import result_text
+from workbench.db.text.schema_text import create_table_text
+from workbench.lab import Lab, Step
+from workbench.replies.sql import read_sql
+from workbench.types import Candidate, Context, Execution, Schema, Trial
+
+_NOT_RUN = Execution("error", error="not run")
+
+
+def repair_loop(
+    lab: Lab,
+    context: Context,
+    trial: Trial,
+    step: Step,
+    prompt: str,
+    tries: int,
+    *,
+    sound: bool = False,
+    schema_text: Callable[[Schema], str] = create_table_text,
+    describe: Callable[[Execution], str] = result_text,
+) -> Trial:
+    """The best query after up to `tries` repairs, with all of them in its history.
+
+    The loop ends when a query has rows, or when the model returns the query unchanged. With `sound`, the
+    model is also asked about queries that have rows. `describe` writes the result for the prompt.
+    """
+    for _ in range(tries):
+        execution = trial.execution or _NOT_RUN
+        if execution.status == "ok" and not sound:
+            break
+        result = describe(execution)
+        candidate = ask_repair(
+            lab, context, trial, step, prompt, schema_text=schema_text, result=result
+        )
+        if not candidate or normal_form(candidate.sql) == normal_form(trial.candidate.sql):
+            break
+        trial = Trial(candidate, lab.run(context.question, candidate.sql), trial)
+    return _best(trial)
+
+
+def ask_repair(
+    lab: Lab, context: Context, trial: Trial, step: Step, prompt: str, **data: Any
+) -> Candidate | None:
+    """The candidate that the model writes in place of the trial's; None if the reply holds no SQL.
+
+    At temperature 0 equal queries share one call: the number of their sample is not part of it.
+    """
+    last = trial.candidate
+    sample = last.sample if step.temperature else 0
+    reply = lab.ask(step, prompt, context, sample, query=last.sql, **data)
+    sql = read_sql(reply.text).sql
+    keys = (*last.call_keys, reply.key)
+    return Candidate(sql, last.generator, last.sample, reply.text, keys) if sql else None
+
+
+def _best(trial: Trial) -> Trial:
+    """The trial, or one more trial that goes back to an earlier query with a better result.
+
+    A query with rows is better than one without, and that than one that failed; of equals the later.
+    """
+    chosen = min(reversed(trial.history), key=_rank)
+    if chosen is trial:
+        return trial
+    candidate = replace(chosen.candidate, call_keys=trial.candidate.call_keys)
+    return Trial(candidate, chosen.execution, trial)
+
+
+def _rank(trial: Trial) -> int:
+    status = trial.execution.status if trial.execution else ""
+    return {"ok": 0, "empty": 1}.get(status, 2)

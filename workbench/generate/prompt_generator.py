@@ -1,0 +1,93 @@
+"""The base class of generators: render one prompt, ask for samples, take the SQL out of each reply.
+
+A generator is a subclass that names its prompt. It adds fields for its own parameters, and a method `data`
+if its prompt shows more than a context does.
+"""
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from workbench.canonical import content_hash
+from workbench.db.text.schema_text import create_table_text
+from workbench.errors import at_least
+from workbench.lab import Lab
+from workbench.replies.sql import read_sql
+from workbench.types import Candidate, Completion, Context, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class PromptGenerator:
+    """Proposes `samples` candidates, each from its own call of the prompt.
+
+    A subclass may declare a field `shuffle: bool`. If it is true, each sample's prompt shows the tables and
+    columns in its own order, drawn from question and sample: it makes the candidates more diverse
+    (CHASE-SQL, section 2.3).
+    """
+
+    prompt: ClassVar[str]
+    schema_text = staticmethod(create_table_text)
+
+    model: str
+    temperature: float = 0.0
+    samples: int = 1
+
+    def __post_init__(self) -> None:
+        at_least(1, samples=self.samples)
+
+    @property
+    def shuffle(self) -> bool:
+        """Whether each sample sees another order of tables and columns."""
+        return False
+
+    def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
+        """The prompt's variables beyond the five of a context."""
+        del lab, context
+        return {}
+
+    def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
+        """The candidates, in the order of their samples."""
+        data = self.data(lab, context)
+        replies = lab.ask_many(
+            lab.request(
+                self,
+                self.prompt,
+                self._seen(context, sample),
+                sample,
+                schema_text=self.schema_text,
+                **data,
+            )
+            for sample in range(self.samples)
+        )
+        return read_candidates(self.prompt.rpartition("/")[2], replies)
+
+    def _seen(self, context: Context, sample: int) -> Context:
+        if not self.shuffle:
+            return context
+        seed = content_hash("shuffle", [context.question.id, sample])
+        return replace(context, schema=shuffled(context.schema, seed))
+
+
+def read_candidates(generator: str, replies: Iterable[Completion]) -> tuple[Candidate, ...]:
+    """A candidate for each reply. A failed call gives a candidate without SQL whose reasoning is the error."""
+    return tuple(
+        Candidate(
+            read_sql(reply.text).sql,
+            generator,
+            sample,
+            reply.text or reply.error,
+            (reply.key,),
+        )
+        for sample, reply in enumerate(replies)
+    )
+
+
+def shuffled(schema: Schema, seed: str) -> Schema:
+    """The schema with its tables, and each table's columns, in an order drawn from the seed."""
+    chance = random.Random(seed)  # noqa: S311  no secret
+    tables = [
+        replace(table, columns=tuple(chance.sample(table.columns, len(table.columns))))
+        for table in schema.tables
+    ]
+    return replace(schema, tables=tuple(chance.sample(tables, len(tables))))

@@ -1,0 +1,24 @@
+"""What notebooks need to label errors and to read labels: `wb.labels`."""
+
+from workbench.label.agreement import agreement, disputes
+from workbench.label.cases import cases
+from workbench.label.frames import errors, labels_frame, progress_frame
+from workbench.label.store import LabelStore
+from workbench.label.suggest import against_labels, known_flaws
+from workbench.label.taxonomy import open_taxonomy
+from workbench.label.widget import adjudicate, label
+
+__all__ = [
+    "LabelStore",
+    "adjudicate",
+    "against_labels",
+    "agreement",
+    "cases",
+    "disputes",
+    "errors",
+    "known_flaws",
+    "label",
+    "labels_frame",
+    "open_taxonomy",
+    "progress_frame",
+]

@@ -1,0 +1,243 @@
+"""Labels in an SQLite file: added at once, never changed, taken back by a row of their own.
+
+A label is about a question and a query, both by their text, so that it is found again after a rerun, in a
+benchmark with new question ids, and whatever the layout of the query. Several programs may add to one
+file: each writes in a transaction of its own and reads what the others added.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import orjson
+from sqlite_utils import Database
+
+from workbench.errors import BadInputError, StoreError
+from workbench.label.store.label import FIELDS, Label, now, read_label, record_of
+from workbench.store import home
+
+_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,100}")
+_WAIT = 60  # seconds that a write waits for another program's
+_About: TypeAlias = tuple[str, str, tuple[str, str]]  # taxonomy, annotator and case
+
+
+class LabelStore:
+    """The labels in an SQLite file, which is made when the first label is added.
+
+    Earlier versions wrote JSON lines: a file of the same name that ends in .jsonl is imported once, and
+    again if it grew. `torn` counts its lines that a crash cut off.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if path.suffix == ".jsonl":
+            raise BadInputError(
+                f"{path}: labels are kept in SQLite: give {path.with_suffix('.sqlite').name}, and"
+                f" {path.name} beside it is imported"
+            )
+        self.path = path
+        self.torn = 0
+        self._database: Database | None = None
+        self._read = (0, 0)  # the last numbers read of labels and of retractions
+        self._labels: dict[int, Label] = {}  # by number, without those taken back
+        self._numbers: dict[_About, list[int]] = {}  # of the labels about the same
+        self.refresh()
+
+    @classmethod
+    def named(cls, name: str) -> "LabelStore":
+        """The labels of that name in the workbench's home."""
+        if not _NAME.fullmatch(name) or not name.strip("."):
+            raise BadInputError(f"labels {name!r}: letters, digits, '_', '-' and '.' only")
+        return cls(_folder() / f"{name}.sqlite")
+
+    @staticmethod
+    def names() -> list[str]:
+        """The names of all labels in the workbench's home."""
+        files = (path for path in _folder().glob("*") if path.suffix in {".sqlite", ".jsonl"})
+        return sorted({path.stem for path in files})
+
+    def add(self, labels: Iterable[Label]) -> int:
+        """Add the labels that are not there yet and return their number; they are on disk then."""
+        with self._transaction() as database:
+            ids = {label.id for label in self._labels.values()}
+            new = {label.id: record_of(label) for label in labels if label.id not in ids}
+            database.table("labels").insert_all(new.values())
+        self.refresh()
+        return len(new)
+
+    def undo(self, annotator: str, taxonomy: str) -> Label | None:
+        """Take back the annotator's last label given by hand; the label before it counts again."""
+        with self._transaction() as database:
+            mine = [
+                number
+                for number, label in self._labels.items()
+                if (label.annotator, label.taxonomy) == (annotator, taxonomy)
+                and not label.automatic
+            ]
+            if not mine:
+                return None
+            undone = self._labels[mine[-1]]
+            database.table("retractions").insert({"label": mine[-1], "at": now()})
+        self.refresh()
+        return undone
+
+    def labels(
+        self,
+        *,
+        taxonomy: str | None = None,
+        annotator: str | None = None,
+        automatic: bool | None = None,
+        latest: bool = True,
+    ) -> tuple[Label, ...]:
+        """The labels that count, in the order in which they were given.
+
+        With `latest`, only the last label that an annotator gave to a case.
+        """
+        self.refresh()
+        last = {numbers[-1] for numbers in self._numbers.values() if numbers}
+        return tuple(
+            label
+            for number, label in self._labels.items()
+            if (not latest or number in last)
+            and taxonomy in {None, label.taxonomy}
+            and annotator in {None, label.annotator}
+            and automatic in {None, label.automatic}
+        )
+
+    def of(self, key: tuple[str, str], taxonomy: str, annotator: str) -> Label | None:
+        """The annotator's label of the case with that key, as of the last refresh."""
+        numbers = self._numbers.get((taxonomy, annotator, key))
+        return self._labels[numbers[-1]] if numbers else None
+
+    def refresh(self) -> None:
+        """Read what this and other programs added."""
+        if self._database or self.path.exists() or self._old_file.exists():
+            with self._naming_errors():
+                self._read_new(self._open())
+
+    @property
+    def _old_file(self) -> Path:
+        return self.path.with_suffix(".jsonl")
+
+    @contextmanager
+    def _naming_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"labels {self.path}: {error}; nothing was added, and the labels there are safe"
+            ) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Database]:
+        """A write that waits its turn, sees all labels, and is all on disk or not at all."""
+        with self._naming_errors():
+            database = self._open()
+            with _immediate(database):
+                self._read_new(database)
+                yield database
+
+    def _open(self) -> Database:
+        """The database, made with its tables and with the old file's labels if need be."""
+        if self._database is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self.path, timeout=_WAIT, check_same_thread=False)
+            database = Database(connection)
+            if "imports" not in database.table_names():
+                with _immediate(database):
+                    _make_tables(database)
+            self._import_old_file(database)
+            self._database = database
+        return self._database
+
+    def _read_new(self, database: Database) -> None:
+        read, retracted = self._read
+        # Retractions first: the labels read after them then include every label taken back.
+        query = "SELECT number, label FROM retractions WHERE number > ? ORDER BY number"
+        retractions = list(database.query(query, [retracted]))
+        for row in database.query("SELECT * FROM labels WHERE number > ? ORDER BY number", [read]):
+            read = row.pop("number")
+            label = Label(**row | {"automatic": bool(row["automatic"])})
+            self._labels[read] = label
+            self._numbers.setdefault(_about(label), []).append(read)
+        for row in retractions:
+            retracted = row["number"]
+            label = self._labels.pop(row["label"])
+            self._numbers[_about(label)].remove(row["label"])
+        self._read = read, retracted
+
+    def _import_old_file(self, database: Database) -> None:
+        """Add the events of the JSON lines that are not in the database yet; the file stays as it is."""
+        if not self._old_file.exists():
+            return
+        content = self._old_file.read_bytes()
+        imported = database.table("imports")
+        known = {row["file"]: row for row in imported.rows}.get(self._old_file.name)
+        if known is None or known["bytes"] != len(content):
+            labels, retractions, torn = _old_events(content, str(self._old_file))
+            with _immediate(database):
+                ids = {row["id"] for row in database.query("SELECT id FROM labels")}
+                new = {label.id: record_of(label) for label in labels if label.id not in ids}
+                database.table("labels").insert_all(new.values())
+                for label_id, at in retractions.items():
+                    database.execute(
+                        "INSERT INTO retractions(label, at) SELECT number, ? FROM labels WHERE id = ?"
+                        " AND number NOT IN (SELECT label FROM retractions)",
+                        [at, label_id],
+                    )
+                known = {"file": self._old_file.name, "bytes": len(content), "torn": torn}
+                imported.upsert(known, pk="file")
+        self.torn = known["torn"]
+
+
+def _make_tables(database: Database) -> None:
+    columns: dict[str, type] = dict.fromkeys(FIELDS, str) | {"automatic": int}
+    options: dict[str, Any] = {"if_not_exists": True, "strict": True}
+    database.table("labels").create(
+        {"number": int, **columns}, pk="number", not_null=set(columns), **options
+    )
+    database.table("retractions").create(
+        {"number": int, "label": int, "at": str},
+        pk="number", foreign_keys=[("label", "labels", "number")], not_null={"label", "at"}, **options,
+    )  # fmt: skip
+    database.table("imports").create({"file": str, "bytes": int, "torn": int}, pk="file", **options)
+
+
+@contextmanager
+def _immediate(database: Database) -> Iterator[None]:
+    """One transaction, begun before anything is read; sqlite-utils' own writes nest in it."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        database.rollback()
+        raise
+    database.commit()
+
+
+def _old_events(content: bytes, source: str) -> tuple[list[Label], dict[str, str], int]:
+    """The labels of JSON lines, the ids taken back with their times, and the number of torn lines."""
+    labels, retractions, torn = [], {}, 0
+    for line in content.split(b"\n"):
+        if not line.strip(b"\0 \r"):
+            continue
+        try:
+            record = orjson.loads(line)
+        except ValueError:
+            torn += 1
+            continue
+        if isinstance(record, dict) and "retracts" in record:
+            retractions[str(record["retracts"])] = str(record.get("at", ""))
+        else:
+            labels.append(read_label(record, source))
+    return labels, retractions, torn
+
+
+def _about(label: Label) -> _About:
+    return label.taxonomy, label.annotator, label.key
+
+
+def _folder() -> Path:
+    return home() / "labels"

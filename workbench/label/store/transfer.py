@@ -1,0 +1,77 @@
+"""Export labels to JSON lines or to CSV in which no spreadsheet finds a formula; import them again."""
+
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+import orjson
+
+from workbench.errors import BadInputError, naming
+from workbench.label.store.label import FIELDS, Label, read_label, record_of
+from workbench.label.store.store import LabelStore
+
+# A spreadsheet takes a cell that begins so for a formula, with full-width signs as well.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", *"＝＋－＠")  # noqa: RUF001
+_BOOLEANS = {"true": True, "false": False}
+
+
+def export(labels: Iterable[Label], path: Path) -> int:
+    """Write the labels to a file that ends in .csv or .jsonl, and return their number."""
+    records = [record_of(label) for label in labels]
+    if _suffix(path) == ".jsonl":
+        content = b"".join(orjson.dumps(record) + b"\n" for record in records)
+    else:
+        file = io.StringIO(newline="")
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)  # keeps a lone carriage return
+        writer.writerow(FIELDS)
+        writer.writerows([_cell(value) for value in record.values()] for record in records)
+        content = file.getvalue().encode()
+    with naming(path):
+        path.write_bytes(content)
+    return len(records)
+
+
+def load(path: Path) -> tuple[Label, ...]:
+    """The labels that `export` wrote, field for field."""
+    suffix = _suffix(path)
+    try:
+        with naming(path):
+            text = path.read_bytes().decode("utf-8-sig")  # spreadsheets write a mark at the start
+        if suffix == ".jsonl":
+            records = [orjson.loads(line) for line in text.split("\n") if line.strip()]
+        else:
+            rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+            records = [_record(row) for row in rows]
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{path}: not UTF-8 ({error})") from error
+    except (ValueError, csv.Error) as error:
+        raise BadInputError(f"{path}: not {suffix[1:].upper()} ({error})") from error
+    return tuple(
+        read_label(record, f"{path}, label {number}") for number, record in enumerate(records, 1)
+    )
+
+
+def import_labels(path: Path, store: LabelStore) -> int:
+    """Add the labels of a file that the store does not have, and return their number."""
+    return store.add(load(path))
+
+
+def _cell(value: str | bool) -> str:
+    """A CSV cell; an apostrophe stands before what a spreadsheet would run, and before an apostrophe."""
+    text = str(value).lower() if isinstance(value, bool) else value
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _record(row: dict[str, str]) -> dict[str, object]:
+    record: dict[str, object] = {
+        name: str(cell or "").removeprefix("'") for name, cell in row.items() if name
+    }
+    automatic = str(record.get("automatic", ""))
+    return record | {"automatic": _BOOLEANS.get(automatic.lower(), automatic)}
+
+
+def _suffix(path: Path) -> str:
+    if path.suffix not in {".csv", ".jsonl"}:
+        raise BadInputError(f"{path}: labels go to a file that ends in .csv or .jsonl")
+    return path.suffix

@@ -1,0 +1,141 @@
+// Builds the panel that the kernel sends, and sends the kernel what was pressed. All text is set as text:
+// text of a database or a model is never read as HTML.
+
+const TAGS = new Set(["article", "button", "caption", "code", "details", "div", "h3", "h4", "h5", "kbd",
+  "label", "li", "ol", "option", "p", "pre", "section", "select", "span", "strong", "summary", "table",
+  "tbody", "td", "th", "thead", "tr", "ul"]);
+const ATTRIBUTES = /^(class|type|title|role|scope|selected|tabindex|value|aria-[a-z]+|data-[a-z]+)$/;
+const OWN_SCROLL = ".wide, .wb-error, .wb-meanings";  // the arrow keys scroll these while they have the focus
+const SCROLL = { ArrowDown: 60, ArrowUp: -60, PageDown: 400, PageUp: -400 };
+
+function draw(tree) {
+  if (typeof tree === "string") return document.createTextNode(tree);
+  const [tag, attributes, ...children] = tree;
+  if (!TAGS.has(tag)) throw new Error(`no tag ${tag}`);
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (!ATTRIBUTES.test(name)) throw new Error(`no attribute ${name}`);
+    element.setAttribute(name, value);
+  }
+  element.append(...children.map(draw));
+  return element;
+}
+
+function render({ model, el }) {
+  const open = new Set();  // details that the reader opened stay open in the next case
+  let shown = null;  // the index of the case on the screen
+
+  const root = el.appendChild(document.createElement("div"));
+  root.className = "wb wb-labeller mathjax_ignore tex2jax_ignore";
+  root.tabIndex = 0;
+  root.setAttribute("role", "application");
+  root.setAttribute("aria-label", "Labelling of errors");
+  root.dataset.testid = "labeller";
+  const error = root.appendChild(draw(["pre", { role: "alert", class: "wb-error", tabindex: "0", "data-testid": "error" }]));
+  const panel = root.appendChild(draw(["div", {}]));
+  const line = root.appendChild(draw(["div", { class: "wb-bar" }]));
+  const label = line.appendChild(draw(["label", { class: "wb-note" }, "Note "]));
+  const note = label.appendChild(document.createElement("textarea"));
+  note.rows = 1;
+  note.dataset.testid = "note";
+  const keep = line.appendChild(draw(["button", { type: "button", "data-do": "note", "data-testid": "save-note" }, "Save note"]));
+  line.appendChild(draw(["span", { class: "quiet" }, "/ writes a note, Esc leaves it; the arrow keys scroll"]));
+  const status = root.appendChild(draw(["p", { role: "status", class: "wb-status", "data-testid": "status" }]));
+
+  const showError = (text) => {
+    error.textContent = text;
+    error.hidden = !text;
+    error.scrollTop = error.scrollHeight;  // a traceback ends with the error
+  };
+  const send = (button, value) => {
+    const { do: step, value: own = "" } = button.dataset;
+    const seen = shown === null ? null : Number(shown);
+    try {
+      model.send({ do: step, value: value ?? own, note: note.value, seen });
+    } catch (problem) {
+      showError(`Nothing was saved: the kernel is gone (${problem}). Run the notebook again.`);
+    }
+  };
+  const remember = (event) => {
+    if (event.target.open) open.add(event.target.dataset.fold);
+    else open.delete(event.target.dataset.fold);
+  };
+
+  const show = () => {
+    try {
+      const old = panel.querySelector(".wb-case");
+      const focus = panel.contains(document.activeElement);
+      const focused = document.activeElement?.dataset?.testid;
+      panel.replaceChildren(draw(model.get("panel")));
+      for (const part of panel.querySelectorAll("details")) {
+        part.open = open.has(part.dataset.fold);
+        part.addEventListener("toggle", remember);
+      }
+      const body = panel.querySelector(".wb-case");
+      if (old && body && old.dataset.case === body.dataset.case) body.scrollTop = old.scrollTop;
+      if (shown !== (body?.dataset.case ?? null)) note.value = model.get("note");
+      shown = body?.dataset.case ?? null;
+      line.hidden = !body;
+      if (focus || document.activeElement === root) root.scrollIntoView({ block: "nearest" });
+      if (focus) (panel.querySelector(`[data-testid="${CSS.escape(focused ?? "")}"]`) ?? root).focus({ preventScroll: true });
+    } catch (problem) {
+      showError(String(problem));
+    }
+  };
+  const showStatus = () => { status.textContent = model.get("status"); };
+  const showLastError = () => showError(model.get("error"));
+
+  root.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-do]");
+    if (button) send(button);
+    else if (!event.target.closest("select, textarea, summary, [tabindex]:not(.wb-labeller)")) root.focus({ preventScroll: true });
+  });
+  root.addEventListener("change", (event) => {
+    if (event.target.matches("select[data-do]")) send(event.target, event.target.value);
+  });
+  // Keys do not reach JupyterLab, whose shortcuts would act on the cell; only Ctrl+S, which saves the notebook.
+  root.addEventListener("keydown", (event) => {
+    const saves = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s";
+    if (!saves) event.stopPropagation();
+    if (event.target === note) {
+      if (event.key === "Escape" || (event.key === "Enter" && !event.shiftKey && !event.isComposing)) {
+        event.preventDefault();
+        if (event.key === "Enter") send(keep);
+        root.focus({ preventScroll: true });
+      }
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select")) return;
+    const body = panel.querySelector(".wb-case");
+    if (event.key === "/") {
+      event.preventDefault();
+      note.focus();
+    } else if (event.key in SCROLL && event.target.closest(OWN_SCROLL)) {
+      // the browser scrolls it
+    } else if (event.key in SCROLL && body) {
+      event.preventDefault();
+      body.scrollBy(0, SCROLL[event.key]);
+    } else if (event.key.length === 1) {
+      const button = panel.querySelector(`button[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
+      if (button) {
+        event.preventDefault();
+        if (!event.repeat) send(button);
+      }
+    }
+  });
+
+  model.on("change:panel", show);
+  model.on("change:status", showStatus);
+  model.on("change:error", showLastError);
+  show();
+  showStatus();
+  showLastError();
+  if (model.get("eager")) requestAnimationFrame(() => root.focus({ preventScroll: true }));
+  return () => {
+    model.off("change:panel", show);
+    model.off("change:status", showStatus);
+    model.off("change:error", showLastError);
+  };
+}
+
+export default { render };

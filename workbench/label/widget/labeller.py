@@ -1,0 +1,77 @@
+"""The labelling widget for JupyterLab: a session, its panel, and the keys and clicks that drive it."""
+
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.html.parts import STYLE
+from workbench.html.tree import plain_data
+from workbench.label.agreement import ADJUDICATOR, disputes
+from workbench.label.case import Case
+from workbench.label.store import LabelStore
+from workbench.label.taxonomy import Taxonomy
+from workbench.label.widget.panel import panel
+from workbench.label.widget.session import Session
+
+_HERE = Path(__file__).parent
+
+
+class Labeller(anywidget.AnyWidget):
+    """Shows one case after another and saves each label at once. Code can drive `session`, too."""
+
+    _esm = _HERE / "labeller.js"
+    _css = STYLE + (_HERE / "labeller.css").read_text(encoding="utf-8")
+    panel: Any = traitlets.List().tag(sync=True)
+    note = traitlets.Unicode().tag(sync=True)
+    status = traitlets.Unicode().tag(sync=True)
+    error = traitlets.Unicode().tag(sync=True)
+    eager = traitlets.Bool().tag(sync=True)  # takes the keyboard focus when it is first shown
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(eager=not session.adjudicates)
+        self.session = session
+        self.on_msg(self._on_message)
+        self._show()
+
+    def _on_message(self, _: Any, message: dict[str, Any], __: Any) -> None:
+        """Take a step; an exception is shown in the widget, since a callback's output is seen nowhere."""
+        error = ""
+        try:
+            self.session.step(**message)
+            self._show()
+        except Exception:  # noqa: BLE001  shown in the widget
+            error = traceback.format_exc(limit=-3, chain=False)
+        self.error = error
+
+    def _show(self) -> None:
+        with self.hold_sync():
+            self.panel = plain_data(panel(self.session))
+            self.note = self.session.note() if self.session.cases else ""
+            self.status = self.session.status
+
+
+def label(
+    cases: Sequence[Case],
+    taxonomy: Taxonomy,
+    store: LabelStore,
+    annotator: str,
+    *,
+    suggestions: bool = False,
+) -> Labeller:
+    """A widget for an annotator; it begins at the first case without a label."""
+    return Labeller(Session(cases, taxonomy, store, annotator, suggestions=suggestions))
+
+
+def adjudicate(
+    cases: Sequence[Case], taxonomy: Taxonomy, store: LabelStore, *, suggestions: bool = False
+) -> Labeller:
+    """A widget for the adjudicator: the cases that annotators dispute, with the annotators' labels."""
+    disputed = disputes(store.labels(taxonomy=taxonomy.name))
+    queue = [case for case in cases if case.key in disputed]
+    return Labeller(
+        Session(queue, taxonomy, store, ADJUDICATOR, adjudicates=True, suggestions=suggestions)
+    )

@@ -1,0 +1,191 @@
+"""Labelling as steps: each key or click is a step that changes the session, which the panel then shows.
+
+Nothing here is drawn or sent to a browser, so a step can be tested and timed alone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from workbench.errors import BadInputError
+from workbench.label.agreement import ADJUDICATOR
+from workbench.label.case import Case
+from workbench.label.store import Label, LabelStore, label_of
+from workbench.label.suggest import AUTOMATIC
+from workbench.label.taxonomy import FILTERS, Taxonomy, choice_name
+
+
+@dataclass(slots=True)
+class Session:
+    """An annotator's position among the cases, and the result of the last step.
+
+    An annotator who `adjudicates` labels as the adjudicator, and sees the other annotators' labels.
+    """
+
+    cases: Sequence[Case]
+    taxonomy: Taxonomy
+    store: LabelStore
+    annotator: str
+    at: int = 0  # the index of the case that is shown
+    filter: str = "all"
+    advance: bool = True  # show the next case after a label
+    suggestions: bool = False  # show the causes that rules suggest
+    adjudicates: bool = False
+    status: str = ""  # what the last step did
+    skipped: set[int] = field(default_factory=set)
+    trail: list[int] = field(default_factory=list)  # the indexes of the cases shown before
+    notes: dict[int, str] = field(default_factory=dict)  # by index; not yet part of a label
+
+    def __post_init__(self) -> None:
+        if not self.annotator.strip():
+            raise BadInputError("annotator is empty: give the name under which to label")
+        name = self.annotator.strip().lower()
+        if name == AUTOMATIC or (name == ADJUDICATOR and not self.adjudicates):
+            owner = "rules" if name == AUTOMATIC else "the adjudicator of disputed cases"
+            raise BadInputError(
+                f"annotator {self.annotator!r} is reserved for {owner}: give another name"
+            )
+        self.at = next(filter(self._open, range(len(self.cases))), 0)
+
+    def step(
+        self, do: str, value: str = "", note: str | None = None, seen: int | None = None
+    ) -> None:
+        """Take the step that a key or a click asks for. `note` is the text in the note's field.
+
+        `seen` is the index of the case on the screen: a key pressed before the next case was shown is not
+        meant for that case.
+        """
+        steps: dict[str, Callable[[str], None]] = {
+            "choose": self._choose,
+            "note": self._note,
+            "skip": self._skip,
+            "undo": self._undo,
+            "back": self._back,
+            "next": lambda _: self._move(1),
+            "previous": lambda _: self._move(-1),
+            "filter": self._filter,
+            "advance": self._switch_advance,
+            "suggestions": self._switch_suggestions,
+        }
+        if do not in steps:
+            raise BadInputError(f"no step {do!r}; there are {', '.join(steps)}")
+        self.store.refresh()
+        stale = seen not in {None, self.at}
+        if stale and do in {"choose", "note", "skip"}:
+            self.status = f"ignored a key pressed before case {self.at + 1} was shown"
+            return
+        if note is not None and not stale:
+            self.notes[self.at] = note
+        if self.cases:
+            steps[do](value)
+
+    def label(self, at: int) -> Label | None:
+        """The label that the session's annotator gave to a case."""
+        return self.store.of(self.cases[at].key, self.taxonomy.name, self.annotator)
+
+    def opinions(self, at: int) -> tuple[Label, ...]:
+        """The other annotators' labels of a case."""
+        given = self.store.labels(taxonomy=self.taxonomy.name, automatic=False)
+        key = self.cases[at].key
+        return tuple(
+            label for label in given if label.key == key and label.annotator != self.annotator
+        )
+
+    def note(self) -> str:
+        """The text for the note's field."""
+        label = self.label(self.at)
+        return self.notes.get(self.at, label.note if label else "")
+
+    def matches(self, at: int) -> bool:
+        """Whether the filter shows this case."""
+        if self.filter == "skipped":
+            return at in self.skipped
+        label = self.label(at)
+        if self.filter in {"to do", "labelled"}:
+            return (label is None) == (self.filter == "to do")
+        return self.filter == "all" or (label is not None and label.category == self.filter)
+
+    def _open(self, at: int) -> bool:
+        return at not in self.skipped and self.label(at) is None
+
+    def _go(self, at: int) -> None:
+        if at != self.at:
+            self.trail.append(self.at)
+            self.at = at
+
+    def _move(self, by: int) -> None:
+        ahead = range(self.at + by, len(self.cases) if by > 0 else -1, by)
+        at = next(filter(self.matches, ahead), None)
+        self.status = "" if at is not None else f"no {'later' if by > 0 else 'earlier'} case"
+        self._go(self.at if at is None else at)
+
+    def _advance_to_open(self) -> None:
+        """To the next case that is left to label, from here to the end and then from the start."""
+        others = [*range(self.at + 1, len(self.cases)), *range(self.at)]
+        at = next(filter(self._open, others), None)
+        if at is None:
+            self.status += "; no case is left to label"
+        elif self.advance:
+            self._go(at)
+
+    def _choose(self, value: str) -> None:
+        category, _, part = value.partition("\n")
+        self.taxonomy.check(category, part)
+        self._save(category, part)
+        self.status = f"labelled {choice_name(category, part)}"
+        self._advance_to_open()
+
+    def _save(self, category: str, part: str) -> None:
+        case, note = self.cases[self.at], self.note()
+        label = label_of(
+            case, self.taxonomy.name, category, part, annotator=self.annotator, note=note
+        )
+        self.store.add([label])
+        self.notes.pop(self.at, None)
+        self.skipped.discard(self.at)
+
+    def _note(self, _: str) -> None:
+        label = self.label(self.at)
+        if label and self.note() != label.note:
+            self._save(label.category, label.subcategory)
+            self.status = "note saved"
+        elif not label:
+            self.status = "the note is saved with the category"
+
+    def _skip(self, _: str) -> None:
+        self.skipped.add(self.at)
+        self.status = "skipped"
+        self._advance_to_open()
+
+    def _undo(self, _: str) -> None:
+        label = self.store.undo(self.annotator, self.taxonomy.name)
+        if label is None:
+            self.status = "nothing to undo"
+            return
+        self.status = f"took back {choice_name(label.category, label.subcategory)}"
+        at = next((at for at, case in enumerate(self.cases) if case.key == label.key), None)
+        if at is None:
+            self.status += f", of question {label.question_id}, which is not among these cases"
+            return
+        self._go(at)
+        self.notes[at] = label.note  # need not be written again
+
+    def _back(self, _: str) -> None:
+        self.status = "" if self.trail else "this is the first case that was shown"
+        if self.trail:
+            self.at = self.trail.pop()
+
+    def _filter(self, value: str) -> None:
+        names = [*FILTERS, *(category.name for category in self.taxonomy.categories)]
+        if value not in names:
+            raise BadInputError(f"no filter {value!r}; there are {', '.join(names)}")
+        self.filter = value
+        matching = [at for at in range(len(self.cases)) if self.matches(at)]
+        self.status = f"{len(matching)} of {len(self.cases)} cases: {value}"
+        if matching and self.at not in matching:
+            self._go(matching[0])
+
+    def _switch_advance(self, _: str) -> None:
+        self.advance = not self.advance
+
+    def _switch_suggestions(self, _: str) -> None:
+        self.suggestions = not self.suggestions

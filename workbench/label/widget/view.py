@@ -1,0 +1,178 @@
+"""A case as HTML: question, queries clause by clause, results, and what the generator was given."""
+
+from collections.abc import Iterator
+
+from workbench.db.sql.differences import Clause, Item, differences
+from workbench.db.sql.parse import why_unreadable
+from workbench.db.sql.used import Used, used
+from workbench.db.text.quoting import one_line
+from workbench.html.parts import Html, beside, details, heading, stack, table, written
+from workbench.html.tree import Element, element
+from workbench.label.case import Case
+from workbench.label.suggest import suggest
+from workbench.report.display.results import marked_results
+from workbench.types import Column, Table, lower_name
+
+
+def case_html(case: Case, *, suggestions: bool = False) -> Html:
+    """The case as HTML with its style sheet: to show in a notebook, or to save."""
+    node = case_node(case, suggestions=suggestions)
+    return written(node, label=f"Question {case.question.id}", kind="wb-case-view")
+
+
+def case_node(case: Case, *, suggestions: bool = False) -> Element:
+    """The case as a node; with `suggestions`, also the causes that the rules suggest."""
+    predicted, gold = marked_results(case.execution, case.gold_execution)
+    return element(
+        "article",
+        element("h3", case.question.text, data_testid="question"),
+        element(
+            "p",
+            element("strong", "Hint: "),
+            case.question.evidence or "none",
+            data_testid="hint",
+        ),
+        element("p", ", ".join(_origin(case)), class_="quiet", data_testid="about"),
+        _suggestions(case) if suggestions else None,
+        heading("Queries"),
+        beside(
+            _titled("Gold", element("pre", case.gold, data_testid="gold-sql")),
+            _titled("Prediction", element("pre", case.predicted, data_testid="predicted-sql")),
+        ),
+        clauses_node(case),
+        heading("Results"),
+        beside(
+            _titled("Gold", element("div", gold, data_testid="gold-result")),
+            _titled("Prediction", element("div", predicted, data_testid="predicted-result")),
+        ),
+        _values(case),
+        _schema(case),
+    )
+
+
+def _titled(title: str, node: Element) -> Element:
+    return stack(element("h5", title), node)
+
+
+def _origin(case: Case) -> Iterator[str]:
+    yield f"question {case.question.id} on {case.question.db_id}"
+    if case.difficulty:
+        yield case.difficulty
+    yield f"by {case.generator}"
+    if case.candidates > 1:
+        yield f"{case.agreeing} of {case.candidates} candidates give this result"
+
+
+def _suggestions(case: Case) -> Element:
+    causes = suggest(case)
+    items = [element("li", element("strong", one.cause), f": {one.reason}") for one in causes]
+    body = element("ol", *items) if items else element("p", "no rule applies")
+    return element("div", heading("Suggested causes"), body, data_testid="suggestions")
+
+
+def clauses_node(case: Case) -> Element:
+    """The clauses that differ as a table, and the names of the clauses that are the same."""
+    clauses = differences(case.gold, case.predicted, case.database)
+    if not clauses:
+        reasons = [
+            f"{side} cannot be read: {reason}"
+            for side, sql in (("gold", case.gold), ("the prediction", case.predicted))
+            if (reason := why_unreadable(sql))
+        ]
+        reason = "; ".join(reasons) or "the queries cannot be compared"
+        return element("p", f"No comparison by clause: {reason}.", data_testid="differences")
+    different = [clause for clause in clauses if not clause.same]
+    same = ", ".join(_clause_name(clause) for clause in clauses if clause.same)
+    rows = [
+        (
+            element("th", _clause_name(clause), scope="row"),
+            _items(clause.first, "gold"),
+            _items(clause.second, "prediction"),
+        )
+        for clause in different
+    ]
+    return element(
+        "div",
+        table(("clause", "gold", "prediction"), rows, kind="even") if rows else None,
+        element("p", f"The same in both: {same}.", class_="quiet") if same else None,
+        data_testid="differences",
+    )
+
+
+def _clause_name(clause: Clause) -> str:
+    return clause.name + (" in a subquery" if clause.nested else "")
+
+
+def _items(items: tuple[Item, ...], side: str) -> Element:
+    return element("td", *(_item(item, side) for item in items), None if items else "nothing")
+
+
+def _item(item: Item, side: str) -> Element:
+    if item.shared:
+        return element("div", element("code", item.text), class_="quiet")
+    return element("div", _sign(f"only in {side}"), element("code", item.text), class_="own")
+
+
+def _sign(meaning: str) -> Element:
+    """The sign beside a difference; screen readers announce its meaning."""
+    return element("span", "≠", role="img", aria_label=meaning, title=meaning, class_="mark")
+
+
+def _values(case: Case) -> Element:
+    items = [
+        element(
+            "li",
+            f"{value.keyword} → ",
+            element("code", f"{value.table}.{value.column} = {one_line(value.value, 200)}"),
+            f" (spelling {value.edit:.2f}, meaning {value.semantic:.2f})",
+        )
+        for value in case.values
+    ]
+    title = f"Retrieved values: {len(items) or 'none'}"
+    return folded("values", title, element("ul", *items))
+
+
+def _schema(case: Case) -> Element:
+    """The schema that the generator saw, the columns each query uses, and the columns gold lacks in it."""
+    gold, predicted = used(case.gold, case.database), used(case.predicted, case.database)
+    shown, whole = case.schema.columns(), case.database.columns()
+    title = f"Schema in use: {len(case.schema.tables)} tables, {len(shown)} of {len(whole)} columns"
+    names = {(lower_name(table), lower_name(column)) for table, column in shown}
+    lacking = [
+        f"{table}.{column}"
+        for table, column in sorted(gold.columns)
+        if (lower_name(table), lower_name(column)) not in names
+    ]
+    missing = f"Gold uses columns that are not in the schema in use: {', '.join(lacking)}."
+    tables = (_table(table, gold, predicted) for table in case.schema.tables)
+    return element(
+        "div",
+        element("p", _sign("missing"), missing, class_="own") if lacking else None,
+        folded("schema", title, *tables),
+        data_testid="schema-part",
+    )
+
+
+def _table(described: Table, gold: Used, predicted: Used) -> Element:
+    rows = [_column(described.name, column, gold, predicted) for column in described.columns]
+    caption = element("caption", described.name)
+    return element("table", caption, element("tbody", *rows))
+
+
+def _column(table: str, column: Column, gold: Used, predicted: Used) -> Element:
+    sides = (("gold", gold), ("prediction", predicted))
+    users = [side for side, names in sides if (table, column.name) in names.columns]
+    description = "; ".join(filter(None, (column.description, column.value_description)))
+    return element(
+        "tr",
+        element("th", column.name, scope="row"),
+        element("td", column.type),
+        element("td", one_line(description, 160)),
+        element("td", f"used by {' and '.join(users)}" if users else ""),
+        class_="used" if users else None,
+    )
+
+
+def folded(name: str, title: str, *parts: Element) -> Element:
+    """Details that stay open from one case to the next, by their name."""
+    return details(title, *parts, data_fold=name, data_testid=name)

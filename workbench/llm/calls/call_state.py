@@ -1,0 +1,161 @@
+"""One attempt at a call: send it, check and price the reply, and store it before anybody sees it.
+
+The thread that made the attempt stores its reply. A run that stops waiting, at a deadline or by Ctrl-C,
+therefore loses no reply that still arrives, and a later run with the same request waits for the same
+attempt. These threads are daemons: they keep no process alive.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from workbench.llm.budget import Budget, Ledger, cost
+from workbench.llm.cache import FILTERED, Cache, Call
+from workbench.llm.calls.limits import Limiter
+from workbench.llm.calls.locks import CallLocks
+from workbench.llm.parameters import Parameters
+from workbench.llm.provider import Refusal, Reply, Send, is_ours
+from workbench.types import Completion, Request, Usage
+
+
+@dataclass(eq=False, slots=True)
+class PendingCall:
+    """A request without an answer yet, and what its run knows of its attempts."""
+
+    key: str
+    request: Request
+    endpoint: str  # as it stands in the key
+    url: str
+    limiter: Limiter
+    indices: list[int]  # of the equal requests among those of the run
+    registered: bool = False  # in `CallState.in_flight`: other runs of this process wait for it
+    locked: bool = False  # its lock is ours: other processes wait for it
+    attempts: int = 0
+    throttled: int = 0  # attempts that met a 429, which do not count as failures
+    began: float = 0.0  # when the last attempt was sent
+    limit: float = 0.0  # seconds for the last attempt
+    deadline: float = 0.0  # for all attempts together; the first one sets it
+    threads: int = 0  # attempts whose threads have not ended
+    abandoned: bool = False  # its run has ended; the last thread resolves it
+
+
+@dataclass(slots=True)
+class CallState:
+    """What all runs of one client share; the first ten fields are those of `Client`."""
+
+    cache: Cache
+    locks: CallLocks
+    parameters: Parameters
+    ledger: Ledger
+    budget: Budget
+    send: Send
+    refresh: bool
+    timeout: float
+    deadline: float
+    retries: int
+    rejections: Counter[tuple[str, ...]] = field(default_factory=Counter)  # by model and reason
+    refreshed: set[str] = field(default_factory=set)  # keys answered anew since the start
+    stopped: threading.Event = field(default_factory=threading.Event)
+    in_flight: dict[str, list[Callable[[Completion | None], None]]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def cached(self, key: str) -> Completion | None:
+        """The stored answer; None while it is still to be refreshed."""
+        if self.refresh and key not in self.refreshed:
+            return None
+        return self.cache.get(key)
+
+    def follow(self, key: str, callback: Callable[[Completion | None], None]) -> bool:
+        """If a run of this process makes the call already, have its result given to the callback.
+
+        Otherwise the caller is registered as the one that makes the call.
+        """
+        with self.lock:
+            if key in self.in_flight:
+                self.in_flight[key].append(callback)
+                return True
+            self.in_flight[key] = []
+            return False
+
+    def resolve(self, call: PendingCall, result: Completion | None) -> None:
+        """End a registered call with an answer, a failure, or None where no answer will come."""
+        if not call.registered:
+            return
+        call.registered = False
+        # Storing an answer has released the lock already.
+        if call.locked and (result is None or result.fault) and not is_ours(call.request.model):
+            self.locks.release(call.key)
+        with self.lock:
+            callbacks = self.in_flight.pop(call.key, [])
+        for callback in callbacks:
+            callback(result)
+
+    def attempt(self, call: PendingCall, reserved: float | None) -> Completion:
+        """Send the request, check the reply, and store it."""
+        request = call.request
+        price, paid = None, False
+        try:
+            reply = self.send(request, call.key, call.url, call.limit)
+            seconds = time.monotonic() - call.began
+            paid, usage = True, _usage(reply)
+            if usage or is_ours(request.model):
+                price = cost(request.model, usage or Usage())
+        finally:
+            self.budget.settle(reserved, price, paid=paid)
+        usage = usage or Usage()
+        answer = Completion("", request.model, "", usage, price, call.key)
+        try:
+            text, reason = _answer(reply)
+        except Refusal:
+            self.ledger.paid(request, answer)
+            raise
+        answer = replace(answer, text=text, finish_reason=reason)
+        if reason == "content_filter":
+            answer = replace(answer, fault="filtered", error=FILTERED)
+        self.ledger.paid(request, answer)
+        self.cache.put(
+            Call(
+                key=call.key,
+                text=text,
+                finish_reason=reason,
+                usage=usage,
+                cost=price,
+                endpoint=call.endpoint,
+                model=request.model,
+                messages=request.messages,
+                parameters=request.parameters,
+                sample=request.sample,
+                prompt=request.prompt,
+                reply=reply,
+                seconds=seconds,
+                created=time.time(),
+            ),
+            replace=self.refresh,
+        )
+        self.refreshed.add(call.key)
+        return answer
+
+
+def _usage(reply: Reply) -> Usage | None:
+    if not (usage := reply.get("usage")):
+        return None
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    return Usage(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, cached)
+
+
+def _answer(reply: Reply) -> tuple[str, str]:
+    """The answer's text, removed from the reply, and the finish reason."""
+    if not reply.get("choices"):
+        raise Refusal("empty", "the reply has no choices")
+    choice = reply["choices"][0]
+    message = choice.get("message") or {}
+    reason = choice.get("finish_reason") or "stop"
+    text = message.pop("content", None)
+    refused = (message.get("provider_specific_fields") or {}).get("refusal")
+    if reason == "content_filter" or refused:
+        return text or refused or "", "content_filter"
+    if text is None:
+        raise Refusal("empty", f"the reply has no content (finish_reason {reason!r})")
+    return text, reason

@@ -1,0 +1,51 @@
+"""The examples that a reply writes: objects with a question, its hint and its query."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from workbench.replies.json_values import json_values
+from workbench.replies.text import answer_text
+
+_LABELLED = re.compile(
+    r"^(?:[^\w\n]|\d)*+(?:question|input)\W*:\s*(?P<question>.+?)\s*$"
+    r"(?:\s*^\W*(?:hint|evidence)\W*:[ \t]*(?P<hint>.*?)\s*$)?"
+    r"\s*^\W*(?:sql|query|output)\W*:\s*(?P<sql>(?:```\w*\s*)?[^\n]+(?:\n(?!\s*\n|\W*(?:question|input)\W*:)[^\n]+)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def read_examples(reply: str) -> list[dict[str, str]]:
+    """The whole examples of the reply in their order, each with `question`, `hint` and `sql`."""
+    text = answer_text(reply)
+    found = [row for _, _, value in json_values(text, whole=True) for row in _rows(value)]
+    if found:
+        return found
+    return [
+        _tidy(
+            one["question"],
+            one["hint"] or "",
+            re.sub(r"\A```\w*\s*|\s*```.*\Z", "", one["sql"], flags=re.DOTALL),
+        )
+        for one in _LABELLED.finditer(text)
+    ]
+
+
+def _rows(value: Any) -> Iterator[dict[str, str]]:
+    """The examples in a value: itself, or those in its lists and objects."""
+    if isinstance(value, Mapping):
+        texts = {str(k).strip().lower(): v for k, v in value.items() if isinstance(v, str)}
+        question = texts.get("question") or texts.get("input")
+        sql = texts.get("sql") or texts.get("query") or texts.get("output")
+        if question and sql and len(sql.split()) > 1:
+            yield _tidy(question, texts.get("hint") or texts.get("evidence") or "", sql)
+            return
+        for item in value.values():
+            yield from _rows(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _rows(item)
+
+
+def _tidy(question: str, hint: str, sql: str) -> dict[str, str]:
+    return {"question": question, "hint": hint, "sql": sql}

@@ -1,0 +1,181 @@
+"""The order in which a reply ranks numbered candidates, the best first; empty where it ranks none."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from workbench.replies.json_values import json_values
+from workbench.replies.text import answer_text, boxed
+
+_MEMBERS = {"ranking", "rank", "ranks", "order", "ranked", "ranked candidates", "candidates", "answer", "result", "final ranking", "best to worst"}  # fmt: skip
+_REVERSED = re.compile(r"\bworst\b[^.\n]{0,20}\b(?:to|first)\b", re.IGNORECASE)
+_LABELLED = re.compile(r"\b(?:final|ranking|ranked|order|answer|result)\b[^\[\n]*$", re.IGNORECASE)
+_CHAIN = re.compile(r"(?:\W|^)((?:(?:candidates?\s*)?#?\d{1,4}\s*(?:>|\u2265|\u227b|,|->|\u2192|then|=)\s*){1,}(?:candidate\s*)?#?\d{1,4})", re.IGNORECASE)  # fmt: skip
+_NUMBERED = re.compile(
+    r"^\W*(?:(?:rank\s*)?\d{1,3}(?:st|nd|rd|th)?\s*(?:place)?[.):]|[-*\u2022]|best|worst|first|second|third|last)\W*\s*.*?"
+    r"(?:candidate|query|option)\W{0,4}(\d{1,4})\b",
+    re.IGNORECASE,
+)
+_RANKED_LINE = re.compile(
+    r"^\W*(?:rank\s*)?(\d{1,3})(?:st|nd|rd|th)?\s*(?:place)?\s*[.):-]+\W*#?(\d{1,4})\b",
+    re.IGNORECASE,
+)
+_ROW = re.compile(
+    r"^\s*\|\s*(\d{1,3})\s*\|\s*(?:candidate\s*)?#?(\d{1,4})\s*\|", re.IGNORECASE | re.MULTILINE
+)
+_NAMED = re.compile(
+    r"\b(?:candidate|query|option|number)s?\W{0,4}(\d{1,4})\b|(?<![\w.])#(\d{1,4})\b", re.IGNORECASE
+)
+_ORDER_WORDS = re.compile(
+    r"\b(?:best|first|second|third|fourth|last|worst|followed|then|next|better|rank(?:s|ed)?|after that|finally|top)\b",
+    re.IGNORECASE,
+)
+_WORST = re.compile(r"\b(?:worst|last|least)\b", re.IGNORECASE)
+
+_LONGEST_LINE = 200  # characters of a line that names a candidate
+
+
+def read_ranking(reply: str, count: int) -> list[int]:
+    """The candidates' numbers from 1 to `count`, in the order of the reply, each once."""
+    text = answer_text(reply)
+    if _REVERSED.search(text):
+        return _known(reversed(_of_json(text) or _of_chain(text) or _of_lines(text)), count)
+    for numbers in (
+        _of_json(text),
+        _of_chain(boxed(text) or text),
+        _of_lines(text),
+        _of_prose(text, count),
+    ):
+        if known := _known(numbers, count):
+            return known
+    return []
+
+
+def _known(numbers: Iterable[int], count: int) -> list[int]:
+    return [n for n in dict.fromkeys(numbers) if 1 <= n <= count]
+
+
+def _of_json(text: str) -> list[int]:
+    """The list that is called the ranking or stands after such a label; else the last one of numbers."""
+    found: list[tuple[int, list[int]]] = []
+    position = 0
+    for start, end, value in json_values(text):
+        labelled = bool(_LABELLED.search(text[position:start].rpartition("\n")[2]))
+        position = end
+        if isinstance(value, dict) and all(str(key).strip().isdigit() for key in value):
+            ranks = sorted(value, key=lambda key: int(str(key)))
+            found.append((1, _numbers([value[key] for key in ranks])))
+        elif isinstance(value, dict):
+            for key, member in value.items():
+                name = re.sub(r"[\W_]+", " ", str(key)).strip().lower()
+                if name in _MEMBERS and isinstance(member, list | str):
+                    found.append(
+                        (
+                            2,
+                            _numbers(
+                                member if isinstance(member, list) else re.split(r"[,>]", member)
+                            ),
+                        )
+                    )
+        elif isinstance(value, list):
+            found.append((2 if labelled else 1, _numbers(value)))
+    ranked = [(weight, numbers) for weight, numbers in found if numbers]
+    if not ranked:
+        return []
+    strongest = max((weight, len(set(numbers))) for weight, numbers in ranked)
+    return [numbers for weight, numbers in ranked if (weight, len(set(numbers))) == strongest][-1]
+
+
+def _numbers(items: list[Any]) -> list[int]:
+    """The number in each item: itself, in its text, or in an object's member of that name."""
+    ranks = [
+        item.get("rank", item.get("position")) if isinstance(item, dict) else None for item in items
+    ]
+    if items and all(isinstance(rank, int) for rank in ranks):
+        items = [
+            item
+            for _, item in sorted(
+                zip(ranks, items, strict=True), key=lambda pair: int(pair[0] or 0)
+            )
+        ]
+    numbers = []
+    for item in items:
+        if isinstance(item, dict):
+            named = [
+                v
+                for k, v in item.items()
+                if re.search("candidate|number|id|query", str(k), re.IGNORECASE)
+            ]
+            item = next(iter([*named, *item.values()]), "")  # noqa: PLW2901  the item's number
+        number = (
+            re.search(r"\d{1,9}", str(item))
+            if not isinstance(item, bool) and _is_whole(item)
+            else None
+        )
+        if number:
+            numbers.append(int(number[0]))
+    return numbers
+
+
+def _is_whole(item: object) -> bool:
+    return not isinstance(item, float) or item.is_integer()
+
+
+def _of_chain(text: str) -> list[int]:
+    """The last of "2 > 1 > 3" and "2, 1, 3" that is all of its line but for a label."""
+    chains = []
+    for line in text.splitlines():
+        found = _CHAIN.search(line)
+        rest = line.replace(found[1], "") if found else line
+        words = re.findall(r"[A-Za-z]{3,}", rest)
+        if (
+            found
+            and (len(words) <= 3 or ">" in found[1] or "\u2192" in found[1])
+            and not _RANKED_LINE.match(line)
+        ):
+            chains.append([int(n) for n in re.findall(r"\d+", found[1])])
+    return chains[-1] if chains else []
+
+
+def _of_lines(text: str) -> list[int]:
+    """The candidates of numbered lines, in the order of their ranks."""
+    lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
+    named = [(line, found) for line in lines if (found := _NUMBERED.match(line))]
+    if len(named) > 1:
+        return [int(found[1]) for _, found in named]
+    ranked = [found for line in lines if (found := _RANKED_LINE.match(line))]
+    if len(ranked) > 1 and {int(r[1]) for r in ranked} == set(range(1, len(ranked) + 1)):
+        return [int(r[2]) for r in sorted(ranked, key=lambda r: int(r[1]))]
+    if re.search(r"\brank", text, re.IGNORECASE) and (rows := _ROW.findall(text)):
+        return [int(number) for _, number in sorted(rows, key=lambda row: int(row[0]))]
+    if only := re.fullmatch(r"\W*(?:best\W*)?candidate\W{0,3}(\d{1,4})\W*", text, re.IGNORECASE):
+        return [int(only[1])]
+    bare = re.fullmatch(
+        r"\W*(?:(?:ranking|order|answer)\W*)?(\d{1,4}(?:[\s,;>]+\d{1,4})*)\W*", text, re.IGNORECASE
+    )
+    return [int(n) for n in re.findall(r"\d+", bare[1])] if bare else []
+
+
+def _of_prose(text: str, count: int) -> list[int]:
+    """The order in which the text names the candidates, if it speaks of an order and names nearly all."""
+    if not _ORDER_WORDS.search(text) or re.search(
+        r"\b(?:equally|all (?:of )?(?:the )?candidates are)\b", text, re.IGNORECASE
+    ):
+        return []
+    first: list[int] = []
+    last: list[int] = []
+    for clause in re.split(r"[.;\n]|,\s*(?:and|but)?\s*|\band\b|\bbut\b", text):
+        numbers = [int(a or b) for a, b in _NAMED.findall(clause)]
+        if not numbers and (
+            bare := re.fullmatch(
+                r"\W*(?:then|next|followed by|finally|last(?:ly)?)?\W*(\d{1,4})\W*", clause
+            )
+        ):
+            numbers = [int(bare[1])]
+        numbers = [n for n in numbers if n not in first + last]
+        if _WORST.search(clause):
+            last = numbers + last
+        else:
+            first += numbers
+    numbers = [*dict.fromkeys([*first, *last])]
+    return numbers if len(numbers) >= max(1, count - 1) and len(numbers) > 1 - (count == 1) else []

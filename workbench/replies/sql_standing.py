@@ -1,0 +1,82 @@
+"""The standing of a query in a reply, from the words around it: is it the answer, a draft, an aside, or the old query?"""
+
+import re
+from typing import Literal
+
+Standing = Literal["final", "plain", "rival", "draft", "aside", "old"]
+
+# The words before a query that give it its standing: read in the last paragraph, the last line first.
+_FINAL = re.compile(
+    r"(?:\b(?:final|correct|corrected|revised|repaired|fixed|improved|updated|simplified|resulting|"
+    r"complete|right|amended|adjusted|modified|new)\b(?:\s+(?!not\b)[\w/]+){0,4}"
+    r"|\b(?:answer|solution)(?:\s+(?:query|sql|is))*"
+    r"|\b(?:becomes|use (?:this|the following)(?: one| query)?|should (?:be|read)|instead)"
+    r"|\u6700\u7ec8\w*|\u7b54\u6848\w*|\bendg\u00fcltige?\b[^:]*|\br\u00e9ponse\b[^:]*|\bconsulta final)"
+    r"[\s:*_#.\uff1a`>]*\Z",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"\b(?:not|never|n['\u2019]t)\s+(?:\w+\s+){0,2}(?:right|correct|work|valid|use|enough|write|be used)\b"
+    r"|\b(?:wrong|incorrect|avoid|mistaken|invalid|fails|failed|failing|faulty|broken|rejected)\b"
+    r"|\b(?:old|original|previous|earlier|existing|given|initial|first)\s+(?:\w+\s+){0,2}(?:query|one|sql|version|form|statement)\b"
+    r"|\b(?:old|original|previous|before)\s*:|\bcompar(?:ison|ed? (?:to|with))\b|\binstead of\b"
+    r"|\balternativ|\boptional|\bif you\b|\byou (?:can|could|may|might) also\b|\banother (?:way|form|version)\b"
+    r"|\balso (?:possible|works?|be (?:written|expressed|done|used))\b|\bequivalent|\bequally\b|\bsame (?:result|as)\b|\b(?:shorter|longer|simpler|older) (?:form|version|query)\b"
+    r"|\bto (?:check|verify|see|test|look|inspect|explore|find out|confirm|debug|understand)\b"
+    r"|\blook(?:s|ing)? at\b|\bcheck (?:the|with|that|whether|how|which)\b|\b(?:output|example|explain)\b\W*\Z"
+    r"|\b(?:create|add) an? (?:\w+ )?index\b",
+    re.IGNORECASE,
+)
+# A line that introduces a query which is not the answer: "The failed query was:", "Original:".
+_OLD = re.compile(
+    r"(?:^|\.\s)[^.\n]{0,60}\b(?:old|original|failed|failing|previous|earlier|broken|wrong|incorrect|faulty|before)\b[^.\n]{0,40}[:\uff1a]\s*\Z"
+    r"|\b(?:(?:do|is|are|does|was)\s+not|never|n['\u2019]t)\s+(?:use|write|right|correct|valid|work)\b[^.\n]*\Z",
+    re.IGNORECASE,
+)
+_RIVAL = re.compile(
+    r"(?:or|oder|ou|or else|or simply)\W*\Z", re.IGNORECASE
+)  # "A or B": which, it does not say
+_QUESTION = re.compile(
+    r"(?:(?<=\n)|(?<=[.!?:]\s)|\A)[^.!?\n:]*\?[\s\"'\u201d)]*"
+)  # says nothing of a query
+_DRAFT = re.compile(
+    r"\bdraft\b|\b(?:first|initial|second|my) (?:attempt|try|idea|thought|guess|version)\b|\battempt \d|"
+    r"\bstep \d|\bsub-?\s?(?:question|query)\b|\bpart \d|\blet me (?:start|begin|try)\b|\bstart(?:ing)? with\b|"
+    r"\bfirst(?:ly)?\b[^.\n]{0,80}\Z",
+    re.IGNORECASE,
+)
+_WITHDRAWN = re.compile(
+    r"\W*(?:hmm|wait|oops|no[,.:!]|but (?:wait|that|this)|actually|on second thought|however,? (?:this|that)|"
+    r"(?:this|that|it) (?:is|would be|seems) (?:wrong|not)|is (?:not|wrong|incomplete)|correction)\b",
+    re.IGNORECASE,
+)
+# A sentence after one query and before the next that speaks of the one above.
+_ABOUT_THE_LAST = re.compile(
+    r"\A\s*(?:(?:hmm|wait|oops|but|however)\W+)?(?:this|that|it|(?:the )?(?:first|above)(?: query| one)?)\b"
+    r"(?!\s+(?:can|could|may|might)\b)[^.:\n]*(?:[.!](?=\s)|\n)",
+    re.IGNORECASE,
+)
+
+
+def standing_of(before: str, after: str) -> Standing:
+    """What the words around a query say of it."""
+    lead = _QUESTION.sub("", _ABOUT_THE_LAST.sub("", re.sub(r"[*_#]{1,3}", "", before))).rstrip()
+    last_line = lead.rpartition("\n")[2]
+    paragraph = re.split(r"\n\s*\n", lead)[-1]
+    sentence = re.split(r"(?<=[.!?])\s+", paragraph)[-1]
+    if _FINAL.search(last_line) and not _ASIDE.search(sentence[-60:]):
+        return "final"
+    if _RIVAL.match(lead.strip("`~ \n")):
+        return "rival"
+    if _OLD.search(last_line):
+        return "old"
+    if _ASIDE.search(sentence):
+        return "aside"
+    if _DRAFT.search(paragraph) or _WITHDRAWN.match(after.lstrip("`~*\n \t")):
+        return "draft"
+    return "plain"
+
+
+def is_called_final(before: str) -> bool:
+    """Whether the last words before a query call it the answer."""
+    return bool(_FINAL.search(re.sub(r"[*_#]{1,3}", "", before)))

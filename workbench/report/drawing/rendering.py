@@ -1,0 +1,166 @@
+"""A frame as an HTML or Markdown table: rounded, intervals beside their numbers, all text escaped.
+
+All text may come from databases and models. Where a page has MathJax, `$` would be typeset as mathematics, so
+tables carry the class that tells MathJax to ignore them.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from numbers import Real
+from typing import Any
+
+import pandas as pd
+
+from workbench.html.parts import Html, line, written
+from workbench.html.tree import Element, Node, element, escape
+from workbench.report.drawing.palette import shown
+
+Heads = Mapping[str, tuple[str, str]]
+Cell = tuple[str, str]
+"""The text of a cell, and its interval."""
+
+_MANY = 9  # a table with more columns is set more tightly
+_BEHIND = {"run", "question_ids", "counted"}  # the trace back to the SQL; only in the CSV
+
+
+def bounds_of(name: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The two columns with the interval of a column, if they come right after it."""
+    index = list(names).index(name)
+    after = tuple(names[index + 1 : index + 3])
+    return after if after in {("low", "high"), (f"{name} low", f"{name} high")} else ()
+
+
+def html_table(title: str, caption: Sequence[str], frame: pd.DataFrame, heads: Heads) -> Html:
+    """The table with its style sheet and its caption, as HTML that needs nothing else."""
+    names, words, rows = _grid(frame)
+    body = [
+        element(
+            "tr",
+            *(
+                _html_cell("td" if number else "th", cell, words=name in words)
+                for number, (name, cell) in enumerate(zip(names, row, strict=True))
+            ),
+        )
+        for row in rows
+    ]
+    table = element(
+        "table",
+        element("caption", title),
+        element("thead", *_html_head(names, words, heads)),
+        element("tbody", *body),
+        class_="numbers dense" if len(names) > _MANY else "numbers",
+    )
+    return written(table, *map(line, caption), label=title, kind="wb-table")
+
+
+def markdown_table(title: str, caption: Sequence[str], frame: pd.DataFrame, heads: Heads) -> str:
+    """The table as Markdown that GitHub renders."""
+    names, words, rows = _grid(frame)
+    table = [
+        _markdown_row(": ".join(heads.get(name, (name,))) for name in names),
+        "|" + "|".join(":--" if name in words else "--:" for name in names) + "|",
+        *(_markdown_row(f"{text} ({aside})" if aside else text for text, aside in r) for r in rows),
+    ]
+    below = (f"{_markdown(text)}  " for text in caption)  # two blanks break a line
+    return "\n".join([f"**{_markdown(title)}**", "", *table, "", *below])
+
+
+def _grid(frame: pd.DataFrame) -> tuple[list[str], set[str], list[list[Cell]]]:
+    """The shown columns, those of them that hold words, and the rows."""
+    every = [str(name) for name in frame.columns]
+    bounds = {name: bounds_of(name, every) for name in every}
+    hidden = _BEHIND.union(*bounds.values())
+    names = [name for name in every if name not in hidden]
+    values = {name: frame[name].tolist() for name in every}
+    values[names[0]] = [shown(v) if isinstance(v, str) else v for v in values[names[0]]]
+    words = {n for n in names if not all(_missing(v) or _is_number(v) for v in values[n])}
+    columns: list[list[Cell]] = []
+    for name in names:
+        if name in words:
+            columns.append([("" if _missing(value) else str(value), "") for value in values[name]])
+            continue
+        write = partial(_number, decimals=_decimals(values[name]))
+        sides = zip(*(values[bound] for bound in bounds[name]), strict=True)
+        asides = [" to ".join(map(write, side)) for side in sides] or [""] * len(frame)
+        columns.append(
+            [
+                (write(value), "" if _missing(value) else aside)
+                for value, aside in zip(values[name], asides, strict=True)
+            ]
+        )
+    return names, words, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _html_head(names: Sequence[str], words: set[str], heads: Heads) -> list[Element]:
+    """One row of names, or two if neighbours have a common head."""
+
+    def th(text: str, name: str, rowspan: str | None = None) -> Element:
+        first, *rest = text.split("/")
+        parts: list[Node] = [first]
+        for part in rest:
+            parts += ["/", element("wbr"), part]  # a long name may wrap after a slash
+        kind = "words" if name in words else None
+        return element("th", *parts, scope="col", class_=kind, rowspan=rowspan)
+
+    if not any(name in heads for name in names):
+        return [element("tr", *(th(name, name) for name in names))]
+    above: list[Element] = []
+    below: list[Element] = []
+    for (head, alone), group in groupby(
+        names, lambda name: (heads[name][0], "") if name in heads else ("", name)
+    ):
+        if alone:
+            above.append(th(alone, alone, rowspan="2"))
+            continue
+        under = list(group)
+        span = str(len(under))
+        above.append(element("th", head, scope="colgroup", class_="over", colspan=span))
+        below += [th(heads[name][1], name) for name in under]
+    return [element("tr", *above), element("tr", *below)]
+
+
+def _html_cell(tag: str, cell: Cell, *, words: bool) -> Element:
+    text, interval = cell
+    scope = "row" if tag == "th" else None
+    if words:
+        return element(tag, text, scope=scope, class_="words")
+    aside = element("span", f"({interval})", class_="interval") if interval else None
+    return element(tag, element("span", text), " " if aside else None, aside, scope=scope)
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(_markdown, cells))} |"
+
+
+def _markdown(text: str) -> str:
+    return escape(re.sub(r"([\\`*_{}\[\]$|~#])", r"\\\1", " ".join(text.split())))
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _decimals(column: Sequence[Any]) -> int:
+    """No decimals for counts, one or two if that loses nothing, else by the size of the values."""
+    values = [abs(value) for value in column if not _missing(value)]
+    if all(isinstance(value, int) for value in values):
+        return 0
+    for decimals in (1, 2):
+        if all(value == round(value, decimals) for value in values):
+            return decimals
+    top = max(value for value in values if math.isfinite(value))
+    return 1 if top >= 10 else 2 if top >= 0.1 else 1 - math.floor(math.log10(top))
+
+
+def _number(value: Any, decimals: int) -> str:
+    if _missing(value):
+        return ""
+    least = 10**-decimals
+    return f"<{least:.{decimals}f}" if 0 < value < least / 2 else f"{value:,.{decimals}f}"

@@ -1,1 +1,0 @@
-"""What the papers printed, one module a paper."""

@@ -1,0 +1,121 @@
+"""A file of texts and arrays that is mapped into memory: opening it takes the same time at any size."""
+
+import json
+import mmap
+import os
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import StoreError
+
+Arrays = Mapping[str, NDArray[Any]]
+_Number = TypeVar("_Number", bound=np.generic)
+_MAGIC = b"workbench arrays 1\n"
+_ALIGNED = 64  # arrays start at multiples of a cache line, as numpy's own do
+
+
+class Texts:
+    """Sorted texts, concatenated as UTF-8 in one array; a text is decoded when it is read.
+
+    A list of a million Python strings would take seconds and a hundred megabytes to load.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._bytes, self._ends = arrays["bytes"].data, arrays["ends"]
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, number: int) -> str:
+        start = int(self._ends[number - 1]) if number else 0
+        return str(self._bytes[start : int(self._ends[number])], "utf-8")
+
+    def many(self, numbers: NDArray[np.intp]) -> list[str]:
+        """The texts with these numbers."""
+        ends = self._ends[numbers].tolist()
+        starts = np.where(numbers > 0, self._ends[numbers - 1], 0).tolist()
+        return [
+            str(self._bytes[start:end], "utf-8") for start, end in zip(starts, ends, strict=True)
+        ]
+
+    def find(self, text: str) -> int | None:
+        """The number of a text; None if it is not among the texts."""
+        number = bisect_left(self, text)
+        return number if number < len(self) and self[number] == text else None
+
+
+def pack(texts: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """The arrays that `Texts` reads: the bytes, and where each text ends in them."""
+    # Encoding all texts at once is fast but loses where each one ends. The ends are known in letters; each
+    # continuation byte of UTF-8 moves the end of its own text, and of all later ones, by one byte.
+    joined = np.frombuffer("".join(texts).encode(), np.uint8)
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+    continuing = np.flatnonzero(joined & 0xC0 == 0x80)
+    letters = (
+        continuing - np.arange(len(continuing)) - 1
+    )  # the letter that each such byte belongs to
+    ends += np.cumsum(np.bincount(np.searchsorted(ends, letters, "right"), minlength=len(texts)))
+    narrow = len(joined) < 1 << 32
+    return {"bytes": joined, "ends": ends.astype(np.uint32 if narrow else np.uint64)}
+
+
+def write(path: Path, header: dict[str, Any], arrays: Arrays) -> None:
+    """Write header and arrays to a draft file, and rename it to `path` when all of it is on disk."""
+    layout, size = {}, 0
+    for name, array in arrays.items():
+        layout[name] = (array.dtype.str, array.shape, size)
+        size += _aligned(array.nbytes)
+    head = _MAGIC + json.dumps({**header, "arrays": layout, "size": size}).encode() + b"\n"
+    draft = path.with_name(path.name + ".draft")
+    try:
+        with draft.open("wb") as file:
+            file.write(head)
+            for name, (_, _, offset) in layout.items():
+                file.seek(_aligned(len(head)) + offset)
+                file.write(np.ascontiguousarray(arrays[name]).data)
+            file.truncate(_aligned(len(head)) + size)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be written: {error.strerror}; make space there, or name another folder"
+        ) from error
+
+
+def read(path: Path) -> tuple[dict[str, Any], Arrays] | None:
+    """The header and the memory-mapped arrays; None if there is no complete file of this version."""
+    try:
+        with path.open("rb") as file:
+            if file.readline(len(_MAGIC)) != _MAGIC:
+                return None
+            header = json.loads(file.readline())
+            start = _aligned(file.tell())
+            mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # no file, or no JSON
+        return None
+    if len(mapped) != start + header["size"]:
+        return None
+    arrays = {}
+    for name, (dtype, shape, offset) in header["arrays"].items():
+        count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        part = mapped[start + offset : start + offset + count]
+        arrays[name] = part.view(dtype).reshape(shape)
+    return header, arrays
+
+
+def distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
+    """The distinct numbers, sorted. `numpy.unique` builds a hash table, which takes ten times as long."""
+    ordered = np.sort(numbers)
+    first = np.ones(len(ordered), bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[first]
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED

@@ -1,0 +1,100 @@
+"""Copy the readable rows of a damaged cache file, row by row: a bad page costs only its own rows."""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+HEADER = 100  # bytes of SQLite's file header, equal in all cache files of one page size
+
+
+def set_aside(path: Path) -> Path:
+    """Rename the file and its log to the first free `NAME.corrupt-N`.
+
+    The log goes first: SQLite would otherwise replay it into the new file of the old name.
+    """
+    number = 1
+    while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
+        number += 1
+    for suffix in ("-wal", "-shm", ""):
+        if (file := path.with_name(path.name + suffix)).exists():
+            file.rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+def salvage(damaged: Path, new: sqlite3.Connection) -> tuple[int, int]:
+    """Copy the readable rows of `damaged` into `new`; returns the numbers of rows copied and lost.
+
+    A table that the damaged file lacks (an older version has fewer) is skipped.
+    """
+    copied = lost = 0
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(_readable(damaged, new, Path(folder))) as old,
+    ):
+        old.text_factory = lambda raw: raw.decode()  # text that is not UTF-8 is damaged: it raises
+        for table in sorted(_tables(new) & _tables(old)):
+            columns = [row[1] for row in new.execute(f"PRAGMA table_info({table})")]
+            insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(columns))})"
+            new.execute("BEGIN IMMEDIATE")
+            for row in _rows(old, f"SELECT {', '.join(columns)} FROM {table}"):
+                if row is None:
+                    lost += 1
+                else:
+                    copied += new.execute(insert, row).rowcount
+            new.execute("COMMIT")
+    return copied, lost
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    try:
+        return {
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        }
+    except (sqlite3.Error, UnicodeDecodeError):
+        return set()
+
+
+def _readable(damaged: Path, new: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
+    """A connection to the damaged file, or to a copy with the new file's header if its own is garbage."""
+    connection = sqlite3.connect(f"{damaged.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        copy = folder / "copy"
+        shutil.copyfile(damaged, copy)
+        new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        source = Path(new.execute("PRAGMA database_list").fetchone()[2])
+        with source.open("rb") as fresh, copy.open("r+b") as patched:
+            header = bytearray(fresh.read(HEADER))
+            page_size = int.from_bytes(header[16:18], "big")
+            header[28:32] = (copy.stat().st_size // page_size).to_bytes(4, "big")
+            patched.write(header)
+        connection = sqlite3.connect(copy)
+    return connection
+
+
+def _rows(old: sqlite3.Connection, select: str) -> Iterator[tuple[Any, ...] | None]:
+    """The rows of a table by ascending rowid, and None for each failed read.
+
+    A bad page fails for every rowid on it, so after a failure the next read starts one rowid further.
+    Rowids may be hashes, far apart: after each hundred failures the step doubles.
+    """
+    query = f"{select.replace('SELECT', 'SELECT rowid,')} WHERE rowid > ? ORDER BY rowid"
+    reached, failures = -1, 0
+    while reached < 2**63:
+        try:
+            for rowid, *row in old.execute(query, (reached,)):
+                reached, failures = rowid, 0
+                yield tuple(row)
+        except (sqlite3.Error, UnicodeDecodeError):
+            reached += 2 ** (failures // 100)
+            failures += 1
+            yield None
+        else:
+            return

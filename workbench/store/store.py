@@ -1,0 +1,272 @@
+"""The cache: one SQLite file of everything that was expensive to make, readable by any SQLite tool.
+
+A row's key is a hash of everything the row depends on, so rows are only added, and two processes that
+write the same row agree. Each write is one `BEGIN IMMEDIATE` transaction in WAL mode, committed before
+anybody sees its rows; reads never wait for writes.
+
+Disk failures end in one line for the user. A full disk stops the write and keeps the file. A file that
+cannot be written still answers reads. A damaged file is renamed, never deleted, and its readable rows are
+copied into a new one.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from workbench.canonical import canonical
+from workbench.errors import StoreError
+from workbench.store.migrations import MIGRATIONS, statements
+from workbench.store.salvage import salvage, set_aside
+
+if TYPE_CHECKING:
+    import sqlite_utils
+
+WAIT = 60.0  # seconds that a write waits for another program's write
+CHECKED = 32_000_000  # bytes: files up to this size are checked at each opening, in 20 ms at most
+
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code: the low byte of the extended code that Python reports."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Turn on write-ahead logging. SQLite's busy timeout does not cover this statement, so retry it."""
+    until = time.monotonic() + WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def home() -> Path:
+    """The folder of the cache file and the indexes: `WORKBENCH_HOME`, or `~/.workbench`."""
+    return Path(os.environ.get("WORKBENCH_HOME") or Path.home() / ".workbench")
+
+
+class Store:
+    """An open cache file. Threads may share a Store; each process opens the file for itself.
+
+    `path` is the file, `lab.sqlite` in `home()` unless another is given. `read_only` is true where the
+    file cannot be written: reads work, and every write raises `StoreError`.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or home() / "lab.sqlite"
+        self.read_only = False
+        self._reading = threading.Lock()
+        self._writing = threading.Lock()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._open()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"cache file {self.path}: {error}; set WORKBENCH_HOME to another folder"
+            ) from error
+
+    def _open(self) -> None:
+        inode = self._inode()
+        try:
+            self._connect()
+            if self._marker.exists() or (inode and self.path.stat().st_size <= CHECKED):
+                self._check()
+        except sqlite3.Error as error:
+            if _code(error) in _UNWRITABLE and inode:
+                self._open_read_only(error)
+            elif _code(error) in _DAMAGED:
+                self._replace(error, inode)
+            else:
+                raise
+
+    def _connect(self) -> None:
+        """Open one connection for reads and one for writes, and bring the tables up to date."""
+        self._reader = self._connection()
+        self._writer = self._connection()
+        self._migrate()
+
+    def _connection(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=WAIT, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute(
+                "PRAGMA page_size=16384"
+            )  # rows of 2 KB waste space in pages of 4 KB
+            _use_wal(connection)
+            connection.execute("PRAGMA wal_autocheckpoint=250")
+            connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    @property
+    def _marker(self) -> Path:
+        """A file that a read leaves when it meets damage: the next opening then checks the cache file."""
+        return self.path.with_name(self.path.name + ".damaged")
+
+    def _inode(self) -> int:
+        return self.path.stat().st_ino if self.path.exists() else 0
+
+    def _check(self) -> None:
+        verdict = self._reader.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            error = sqlite3.DatabaseError(verdict)
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error
+        self._marker.unlink(missing_ok=True)
+
+    def _replace(self, error: sqlite3.Error, inode: int) -> None:
+        """Rename the damaged file, begin a new one, and copy the readable rows into it."""
+        self.close()
+        # Another inode means that another process has replaced the file meanwhile: use its new one.
+        aside = set_aside(self.path) if self._inode() == inode else None
+        self._marker.unlink(missing_ok=True)
+        self._connect()
+        if aside:
+            copied, lost = salvage(aside, self._writer)
+            warnings.warn(
+                f"cache file {self.path} was damaged ({error}). It was renamed to {aside.name}, nothing "
+                f"was deleted; {copied:,} rows were copied into a new file, {lost} could not be read",
+                stacklevel=4,
+            )
+
+    def _open_read_only(self, error: sqlite3.Error) -> None:
+        self.close()
+        self.read_only = True
+        wal = self.path.with_name(self.path.name + "-wal")
+        uri = f"{self.path.absolute().as_uri()}?mode=ro"
+        if not wal.exists() or not wal.stat().st_size:
+            uri += "&immutable=1"  # no process can write here, so SQLite need not lock
+        self._reader = self._writer = sqlite3.connect(
+            uri, uri=True, isolation_level=None, check_same_thread=False
+        )
+        try:
+            version: int = self._reader.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.OperationalError as unreadable:
+            raise StoreError(
+                f"cache file {self.path} has changes in {wal.name} that cannot be read where nothing can "
+                "be written: copy both files to another folder and set WORKBENCH_HOME"
+            ) from unreadable
+        if version != len(MIGRATIONS):
+            raise StoreError(
+                f"cache file {self.path} is of version {version}, this workbench uses {len(MIGRATIONS)}, "
+                "and the folder cannot be written: copy the file elsewhere and set WORKBENCH_HOME"
+            ) from error
+        warnings.warn(
+            f"cache file {self.path} cannot be written ({error}): cached answers are served, and a new "
+            "call stops before it is paid; set WORKBENCH_HOME to a folder that can be written",
+            stacklevel=4,
+        )
+
+    def _migrate(self) -> None:
+        writer = self._writer
+        if writer.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS):
+            return
+        writer.execute("BEGIN IMMEDIATE")  # of two processes that open a new file, one waits here
+        try:
+            version: int = writer.execute("PRAGMA user_version").fetchone()[0]
+            if version > len(MIGRATIONS):
+                raise StoreError(
+                    f"cache file {self.path} is of version {version}, written by a newer workbench; this "
+                    f"one reads up to {len(MIGRATIONS)}: upgrade it, or set WORKBENCH_HOME to another folder"
+                )
+            for migration in MIGRATIONS[version:]:
+                for statement in statements(migration):
+                    writer.execute(statement)
+            writer.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
+            writer.execute("COMMIT")
+        except BaseException:
+            writer.execute("ROLLBACK")
+            raise
+
+    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a SELECT."""
+        with self._reading:
+            try:
+                return self._reader.execute(sql, parameters).fetchall()
+            except sqlite3.Error as error:
+                raise self._explained(error) from error
+
+    def read_keys(self, sql: str, keys: Sequence[str]) -> list[Any]:
+        """The rows of a SELECT that ends in `IN`, for any number of keys."""
+        return self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)])
+
+    @contextmanager
+    def write(self, *, paid: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed and on disk when the block ends, rolled back if it raises.
+
+        Rows that can be recomputed (`paid=False`) skip fsync: they survive a killed process but may be
+        lost in a power cut.
+        """
+        with self._writing:
+            try:
+                self._writer.execute(f"PRAGMA synchronous={'FULL' if paid else 'NORMAL'}")
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException as error:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise self._explained(error) from error
+                raise
+
+    def _explained(self, error: sqlite3.Error) -> Exception:
+        """A disk failure as a `StoreError` that says what to do; other errors are the caller's SQL."""
+        code = _code(error)
+        if code in _DAMAGED:
+            self._marker.touch()
+            return StoreError(
+                f"cache file {self.path} is damaged ({error}): open it again, and its readable rows are "
+                "copied into a new file"
+            )
+        if code == sqlite3.SQLITE_FULL:
+            return StoreError(
+                f"disk full: {self.path}: what was stored before is safe; make space and run this again"
+            )
+        if code in _UNWRITABLE or code == sqlite3.SQLITE_IOERR:
+            return StoreError(f"cache file {self.path} cannot be written: {error}")
+        if code == sqlite3.SQLITE_BUSY:
+            return StoreError(
+                f"cache file {self.path} is locked by another program: close it there"
+            )
+        return error
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy while others write; a copy of the file alone may lack recent rows."""
+        if target.exists():
+            raise StoreError(f"{target} exists: name a file that does not")
+        with closing(sqlite3.connect(target)) as copy, self._reading:
+            self._reader.backup(copy)
+
+    def browse(self) -> "sqlite_utils.Database":
+        """The cache as a sqlite-utils database, for looking around in a notebook."""
+        import sqlite_utils  # noqa: PLC0415  importing it takes a quarter of a second
+
+        return sqlite_utils.Database(self._reader)
+
+    def close(self) -> None:
+        for connection in (self.__dict__.get("_reader"), self.__dict__.get("_writer")):
+            if connection:
+                connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,150 @@
+"""The cache of results: a system's candidates for a question under one key, its selection under another.
+
+Calls and executions are cached in any case; this cache saves rendering every prompt again to find them. A key
+holds everything that the record depends on: the question, the database and its catalog, the steps (see
+`systems/identity.py`), the endpoints of their models, the prompts, and this package's code below `study`.
+Systems that differ in their selector alone share their candidates.
+"""
+
+import hashlib
+import sys
+import zlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.canonical import canonical, content_hash
+from workbench.lab import Lab
+from workbench.store import Store
+from workbench.systems.identity import identify
+from workbench.systems.system import System
+from workbench.types import Question
+
+_PACKAGE = Path(__file__).parents[1]
+# Packages that a system's steps never reach; every other one counts.
+_ABOVE = {"benchmarks", "train", "report", "study", "label", "explore", "experiment", "cli"}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultKeys:
+    """The parts that all keys of one system's records share. `context` covers retrieval and pruning alone.
+
+    `keeps_attempts` and `keeps_selections` are false if a step has no source: a later process could not check
+    that the step is unchanged, so its answers are not cached.
+    """
+
+    attempt: str
+    select: str
+    context: str
+    keeps_attempts: bool = True
+    keeps_selections: bool = True
+
+    def of(self, question: Question, lab: Lab) -> tuple[str, str]:
+        """The keys of a question's attempt and selection."""
+        attempt = content_hash("attempt", [self.attempt, *_asked(question, lab)])
+        return attempt, content_hash("selection", [attempt, self.select])
+
+    def prepared(self, question: Question, lab: Lab) -> str:
+        """The key of a question's context, before candidates are generated."""
+        return content_hash("prepared", [self.context, *_asked(question, lab)])
+
+
+def _asked(question: Question, lab: Lab) -> list[Any]:
+    path = lab.database(question.db_id)
+    content = lab.executor.fingerprints([path])[path]
+    return [question, content, _hashed(lab.schema(question.db_id))]
+
+
+def keys(system: System, lab: Lab) -> ResultKeys:
+    """The keys of what this system does in this lab."""
+    steps = identify([system.retrieve, system.prune, system.generate, system.fix])
+    select = identify(system.select)
+    context = [system.retrieve, system.prune]
+    servers = endpoints(system, lab)
+    for name in dict.fromkeys(steps.unsourced + select.unsourced):
+        _say_unsourced(name)
+    return ResultKeys(
+        content_hash("steps", [code(), _texts(lab.prompts), servers, steps.record]),
+        content_hash("select", select.record),
+        content_hash(
+            "context",
+            [code(), _texts(lab.prompts), endpoints(context, lab), identify(context).record],
+        ),
+        keeps_attempts=not steps.unsourced,
+        keeps_selections=not steps.unsourced + select.unsourced,
+    )
+
+
+def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
+    """The address or version of each model, with its parameters where the experiment sets some."""
+    return {
+        model: [lab.client.endpoint(model), lab.parameters[model]]
+        if lab.parameters.get(model)
+        else lab.client.endpoint(model)
+        for model in sorted(models(steps))
+    }
+
+
+@cache
+def _say_unsourced(step: str) -> None:
+    print(
+        f"{step}: its source cannot be read, so its answers are not cached; define it in a cell or a file",
+        file=sys.stderr,
+    )
+
+
+def models(value: Any) -> set[str]:
+    """The models that a system or a step asks."""
+    if isinstance(value, (list, tuple)):
+        return {model for part in value for model in models(part)}
+    if isinstance(value, partial):
+        named = value.keywords
+    elif is_dataclass(value) and not isinstance(value, type):
+        named = {f.name: getattr(value, f.name) for f in fields(value)}
+    else:
+        return set()
+    model = named.get("model")
+    return models(list(named.values())) | ({model} if isinstance(model, str) else set())
+
+
+@cache
+def code() -> str:
+    """A hash of all code and prompts that a system's steps can reach."""
+    return _digest(_PACKAGE, _ABOVE)
+
+
+def _texts(folder: Path | None) -> str:
+    return _digest(folder) if folder else ""
+
+
+def _digest(folder: Path, without: Collection[str] = ()) -> str:
+    """A hash of the code and texts in a folder and of their paths; `without` names entries left out."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        path = file.relative_to(folder)
+        if file.suffix in {".py", ".md", ".json"} and path.parts[0] not in without:
+            digest.update(path.as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _hashed(schema: Any) -> str:
+    return content_hash("schema", repr(schema))
+
+
+def read(store: Store, table: str, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The records of a table that are cached, by key."""
+    rows = store.read_keys(f"SELECT key, record FROM {table} WHERE key IN", list(wanted))
+    return {key: orjson.loads(zlib.decompress(record)) for key, record in rows}
+
+
+def write(store: Store, table: str, key: str, question: str, record: Any, *more: str) -> None:
+    """Cache a record, unless there is one under its key."""
+    packed = zlib.compress(canonical(record), 1)
+    row = (key, question, *more, packed)
+    with store.write(paid=False) as database:
+        database.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)

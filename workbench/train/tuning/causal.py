@@ -1,0 +1,148 @@
+"""A causal language model in a folder: finding, fingerprinting and loading it, and its tokens for a conversation.
+
+Nothing is downloaded without `download`: a model is a folder that transformers can read, or a name in the
+Hugging Face cache of this computer. torch, transformers and peft are an extra and take seconds to import, so
+the first call that needs them imports them. Code in a model's folder is never run.
+"""
+
+import hashlib
+import importlib
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from workbench.canonical import content_hash
+from workbench.errors import BadInputError
+from workbench.types import Message
+
+# The files of a model; others in its folder are the same model in another format, or not read at all.
+_PARTS = {".json", ".safetensors", ".bin", ".model", ".txt", ".jinja"}
+
+
+def libraries() -> tuple[Any, Any, Any]:
+    """torch, transformers and peft."""
+    try:
+        torch, transformers, peft = map(importlib.import_module, ("torch", "transformers", "peft"))
+    except ImportError as error:
+        raise BadInputError(
+            f"tuning a language model needs the extra `train`: pip install 'workbench[train]' ({error})"
+        ) from error
+    return torch, transformers, peft
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Silence FutureWarnings: one call has to serve several releases of the libraries."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def find(model: str | Path, *, download: bool = False) -> Path:
+    """The folder of a model, given as a folder or by its name on Hugging Face."""
+    folder = Path(model)
+    if not folder.is_dir():
+        libraries()
+        try:
+            fetch = importlib.import_module("huggingface_hub").snapshot_download
+            patterns = sorted(f"*{suffix}" for suffix in _PARTS)
+            folder = Path(fetch(str(model), local_files_only=not download, allow_patterns=patterns))
+        except (OSError, ValueError) as error:
+            missing = "it could not be downloaded" if download else "downloading was not asked for"
+            raise BadInputError(
+                f"model {str(model)!r}: no such folder, no such model in the Hugging Face cache, and "
+                f"{missing} ({str(error).strip().splitlines()[0]})"
+            ) from error
+    if not (folder / "config.json").is_file():
+        raise BadInputError(f"{folder}: no config.json, so no model that transformers can read")
+    return folder.resolve()
+
+
+def fingerprint(folder: Path) -> str:
+    """A hash of the model's files. It reads every byte, which takes about a second per GB."""
+    hashes = {}
+    for path in folder.iterdir():
+        if path.is_file() and path.suffix in _PARTS:
+            with path.open("rb") as file:
+                hashes[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return content_hash("model", hashes)
+
+
+@dataclass(frozen=True, slots=True)
+class Causal:
+    """A model with its tokenizer, on the GPU if there is one."""
+
+    tokenizer: Any
+    model: Any
+    window: int  # tokens of prompt and reply together
+
+    def read(self, conversation: Sequence[Message]) -> list[int]:
+        """The tokens of a conversation up to the assistant's reply.
+
+        They follow the tokenizer's chat template. If the template refuses system messages, the system's text
+        goes before the user's. Without a template, each message is `role:`, a line break, its text, and an
+        empty line, and the last line is `assistant:`. A control token in a message's text, say in a cell of a
+        database, is broken up, so that no data can end a message.
+        """
+        tokenizer = self.tokenizer
+        messages = [{**m, "content": self._plain(m["content"])} for m in conversation]
+        if not tokenizer.chat_template:
+            text = "".join(f"{m['role']}:\n{m['content']}\n\n" for m in messages) + "assistant:\n"
+            first = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
+            return first + self.tokens(text)
+        try:
+            text = self.tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True
+            )
+        except jinja2.TemplateError as error:
+            if len(messages) < 2 or messages[0]["role"] != "system":
+                raise BadInputError(f"the model's chat template refuses this: {error}") from error
+            (system, user, *rest) = conversation
+            user = {**user, "content": f"{system['content']}\n\n{user['content']}"}
+            return self.read([user, *rest])
+        return self.tokens(text)
+
+    def reply(self, text: str) -> list[int]:
+        """The tokens of a reply, including the one that ends it."""
+        return [*self.tokens(self._plain(text)), self.tokenizer.eos_token_id]
+
+    def tokens(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        if not ids:  # say because the folder has another model's tokenizer
+            raise BadInputError(
+                f"{self.tokenizer.name_or_path}: its tokenizer gives no tokens for {text!r}"
+            )
+        return ids
+
+    def _plain(self, text: str) -> str:
+        added = self.tokenizer.added_tokens_decoder.values()
+        control = [re.escape(t.content) for t in added if t.special and len(t.content) > 1]
+        if not control:
+            return text
+        return re.sub("|".join(control), lambda match: f"{match[0][0]} {match[0][1:]}", text)
+
+
+def load(folder: Path) -> Causal:
+    """The model of a folder: bfloat16 on a GPU that supports it, else float32."""
+    torch, transformers, _ = libraries()
+    gpu = torch.cuda.is_available()
+    dtype = torch.bfloat16 if gpu and torch.cuda.is_bf16_supported() else torch.float32
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, local_files_only=True, dtype=dtype
+        )
+    except (OSError, ValueError, ImportError) as error:
+        raise BadInputError(
+            f"{folder}: no causal language model that can be loaded: {str(error).strip().splitlines()[0]}"
+        ) from error
+    if tokenizer.eos_token_id is None:
+        raise BadInputError(f"{folder}: its tokenizer names no token that ends a reply (eos_token)")
+    window = getattr(model.config, "max_position_embeddings", None) or 1 << 30
+    return Causal(tokenizer, model.to("cuda" if gpu else "cpu"), window)
