@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 
 import pytest
@@ -39,12 +38,10 @@ def test_it_is_in_birds_layout():
         assert (benchmark.database(db_id).parent / "database_description").is_dir()
 
 
-def test_a_second_load_builds_nothing_and_takes_milliseconds(home, no_building):
+def test_a_second_load_builds_nothing(home, no_building):
     first = load_bundled()
     no_building()
-    started = time.process_time()
     assert load_bundled() == first
-    assert time.process_time() - started < 0.5
 
 
 def test_a_changed_text_builds_anew_beside_the_old(home, tmp_path, monkeypatch):

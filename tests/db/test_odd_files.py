@@ -444,7 +444,7 @@ def test_examples_come_without_trouble(case, tmp_path):
     start = time.process_time()
     schema = with_examples(read_schema(path), path)
     assert schema.skipped == case.skipped
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 30
 
 
 @each_readable

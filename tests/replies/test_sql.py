@@ -233,14 +233,14 @@ def test_a_megabyte_of_garbage_takes_no_time(piece):
     garbage = piece * (1_000_000 // len(piece))
     start = time.process_time()
     read_sql(garbage)
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 30
 
 
 def test_a_megabyte_of_mixed_garbage_takes_no_time():
     choose = random.Random(1).choices
     start = time.process_time()
     read_sql("".join(choose(PIECES, k=300_000)))
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 30
 
 
 STANDINGS = [
