@@ -9,7 +9,7 @@ from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.spider import load_spider
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
-from workbench.evaluate.ex import pool_verdicts
+from workbench.evaluate.ex import pool_verdicts, spider_text
 from workbench.evaluate.judge import METRICS, judge
 from workbench.pool import pool_of
 from workbench.types import Candidate, Gold, Limits, Trial
@@ -81,9 +81,32 @@ def test_em_is_none_outside_spider_which_alone_defines_it(bird, spider, executor
 
 
 @pytest.mark.parametrize(
+    ("sql", "executed"),
+    [
+        ("SELECT DISTINCT kind FROM fish", "SELECT  kind FROM fish"),
+        ("SELECT count(distinct kind) FROM fish", "SELECT count( kind) FROM fish"),
+        ("SELECT 'distinct', \"distinct\" FROM fish", "SELECT 'distinct', \"distinct\" FROM fish"),
+        ("SELECT distinct_kind FROM fish", "SELECT distinct_kind FROM fish"),
+        ("SELECT kind FROM fish WHERE age > = 2", "SELECT kind FROM fish WHERE age >= 2"),
+    ],
+)
+def test_spider_executes_a_query_without_distinct_and_with_whole_operators(sql, executed):
+    assert spider_text(sql) == executed
+
+
+@pytest.mark.parametrize(("keep_distinct", "right"), [(False, 1), (True, 0)])
+def test_a_missing_distinct_is_wrong_for_spider_only_if_distinct_is_kept(
+    spider, executor, keep_distinct, right
+):
+    answer = golds(spider) | {"10": "SELECT kind FROM fish"}
+    frame = judge(spider, pool(answer), executor, keep_distinct=keep_distinct)
+    assert frame.set_index("question_id").loc["10", "ex_spider"] == right
+
+
+@pytest.mark.parametrize(
     ("key", "sql", "in_bird", "in_spider"),
     [
-        ("6", "SELECT DISTINCT price FROM item", 1, 0),  # a duplicate counts for Spider
+        ("6", "SELECT price FROM item GROUP BY 1", 1, 0),  # a duplicate counts for Spider
         ("7", "SELECT price, label FROM item", 0, 1),  # the order of columns counts for BIRD
         ("1", "SELECT name FROM animal ORDER BY name DESC", 1, 0),  # that of rows, under ORDER BY
         ("2", "SELECT name FROM animal WHERE legs > = 4 AND legs < 6", 0, 1),  # a split operator
@@ -181,7 +204,7 @@ def test_trials_of_questions_that_the_benchmark_has_not_are_not_judged(bird, exe
 def test_progress_ends_at_the_number_of_distinct_queries(bird, executor):
     reports = []
     judge(bird, pool(golds(bird)), executor, progress=lambda *so_far: reports.append(so_far))
-    assert reports[-1] == (12, 12)
+    assert reports[-1] == (13, 13)  # twelve queries, one of them without its DISTINCT too
     assert sorted(reports) == reports
 
 
@@ -201,7 +224,7 @@ def test_judging_again_gives_the_same_table(bird, executor):
 @pytest.mark.parametrize(("family", "right"), [("bird", (True, False)), ("spider", (False, False))])
 def test_right_is_what_the_benchmark_itself_calls_right(family, right, executor, request):
     benchmark = request.getfixturevalue(family)
-    answers = pool({"6": ["SELECT DISTINCT price FROM item", "SELECT 5"], "999": "SELECT 4"})
+    answers = pool({"6": ["SELECT price FROM item GROUP BY 1", "SELECT 5"], "999": "SELECT 4"})
     assert pool_verdicts(benchmark, answers, executor) == {"6": right}
 
 

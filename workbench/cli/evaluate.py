@@ -50,6 +50,11 @@ from workbench.types import Limits
     metavar="RUNS",
     help="Add VES and R-VES, each query timed this often.",
 )
+@click.option(
+    "--keep-distinct",
+    is_flag=True,
+    help="Keep DISTINCT in EX (Spider), which drops it from both queries by default.",
+)
 @click.option("--seconds", default=30.0, show_default=True, help="Time limit of one query.")
 @click.option(
     "--verdicts",
@@ -68,6 +73,7 @@ def evaluate(
     pool: bool,
     selector: Path | None,
     efficiency: int | None,
+    keep_distinct: bool,
     seconds: float,
     verdicts: Path | None,
     as_json: bool,
@@ -77,7 +83,7 @@ def evaluate(
     BENCHMARK is a name that `workbench data` lists.
 
     EX is given in two senses: BIRD's compares sets of rows; Spider's compares rows with duplicates, under any
-    order of the columns, and in order where the gold query has an ORDER BY. EM is Spider's exact set match,
+    order of the columns, in order where the gold query has an ORDER BY, and drops DISTINCT from both queries. EM is Spider's exact set match,
     Soft-F1 that of BIRD's mini-dev.
     """
     from workbench.evaluate.files import evaluate_files  # noqa: PLC0415  pandas: half a second
@@ -110,6 +116,7 @@ def evaluate(
                 for name, step in steps.items()
             },
             limits=limits,
+            keep_distinct=keep_distinct,
             progress=progress,
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())

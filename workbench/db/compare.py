@@ -2,8 +2,9 @@
 
 BIRD compares sets of rows: the order of columns matters, the order of rows and duplicates do not. Spider
 (its test-suite evaluation) compares with duplicates, with the order of rows if the gold query has ORDER BY,
-and under any order of columns. On the same predictions the rules differ by up to six points of accuracy, so
-each function names its rule. A truncated result equals no other.
+and under any order of columns; its script executes both queries without DISTINCT (see `evaluate.ex`). On the
+same predictions the rules differ by up to six points of accuracy, so each function names its rule. A truncated
+result equals no other.
 """
 
 from collections import Counter

@@ -1,10 +1,12 @@
 """Execution accuracy (EX): does a query give the result that the question's gold query gives?
 
 BIRD compares results as sets of rows, Spider as bags that keep the order if gold has ORDER BY; see
-`db.compare`. Every verdict of the workbench is made here. Queries that differ in layout and letter case only
-are executed once. A gold query that fails has no result, so no query equals it.
+`db.compare`. Spider's official script first drops every DISTINCT from both queries, unless it is called with
+`--keep-distinct`; so does this module. Every verdict of the workbench is made here. Queries that differ in
+layout and letter case only are executed once. A gold query that fails has no result, so no query equals it.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -101,6 +103,7 @@ class QuestionResults:
 
     gold: Gold
     executions: Mapping[str, Execution]  # by `normalise_text` of the query
+    keep_distinct: bool = False  # Spider's sense compares the queries with their DISTINCT
 
     def of(self, sql: str) -> Execution:
         return self.executions[normalise_text(sql)]
@@ -109,7 +112,8 @@ class QuestionResults:
         return bird_equal(self.of(sql), self.of(self.gold.sql))
 
     def right_in_spider(self, sql: str) -> bool:
-        return spider_equal(self.of(_joined_operators(sql)), self.of(self.gold.sql), self.gold.sql)
+        predicted, gold = (spider_text(text, self.keep_distinct) for text in (sql, self.gold.sql))
+        return spider_equal(self.of(predicted), self.of(gold), gold)
 
 
 def question_results(
@@ -118,6 +122,8 @@ def question_results(
     executor: Executor,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    keep_distinct: bool = False,
 ) -> Iterator[tuple[Question, QuestionResults]]:
     """The results of each question's queries; `queries` are by question id.
 
@@ -129,7 +135,9 @@ def question_results(
     jobs = {
         question.id: [
             (paths[question.db_id], text)
-            for text in _texts(benchmark.golds[question.id].sql, queries[question.id])
+            for text in _texts(
+                (benchmark.golds[question.id].sql, *queries[question.id]), keep_distinct
+            )
         ]
         for question in questions
     }
@@ -145,18 +153,29 @@ def question_results(
         if executor.caches:
             ran = dict(zip(own, executor.execute_many(own, limits), strict=True))
         executions = {text: ran[path, text] for path, text in own}
-        yield question, QuestionResults(benchmark.golds[question.id], executions)
+        yield question, QuestionResults(benchmark.golds[question.id], executions, keep_distinct)
 
 
-def _texts(gold: str, queries: Iterable[str]) -> list[str]:
-    """The distinct texts to execute for one question."""
-    texts = [gold, *(text for sql in queries for text in (sql, _joined_operators(sql)))]
+def _texts(queries: Iterable[str], keep_distinct: bool) -> list[str]:
+    """The different texts to execute for one question: each query as it is, and as Spider executes it."""
+    texts = (text for sql in queries for text in (sql, spider_text(sql, keep_distinct)))
     return list(dict.fromkeys(map(normalise_text, texts)))
 
 
-def _joined_operators(sql: str) -> str:
-    """Spider's evaluation joins operators that its tokenised predictions split: `> =` is `>=`."""
-    return sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
+_QUOTED_OR_DISTINCT = re.compile(
+    r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/)|\bdistinct\b""",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def spider_text(sql: str, keep_distinct: bool = False) -> str:
+    """The query as Spider's official script executes it.
+
+    Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is dropped everywhere,
+    in COUNT(DISTINCT ...) too, so that a query is not wrong for its duplicates alone.
+    """
+    sql = sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
+    return sql if keep_distinct else _QUOTED_OR_DISTINCT.sub(lambda found: found[1] or "", sql)
 
 
 def _counting(

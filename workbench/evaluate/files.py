@@ -120,6 +120,7 @@ def evaluate_files(
     efficiency: int | None = None,
     selectors: Mapping[str, Selector] | None = None,
     limits: Limits | None = None,
+    keep_distinct: bool = False,
     progress: Progress | None = None,
 ) -> FilesReport:
     """Judge every file, and each selector's picks from all files together.
@@ -136,6 +137,7 @@ def evaluate_files(
         executor,
         limits or Limits(),
         progress,
+        keep_distinct=keep_distinct,
     )
     order = {name: path for path, file in pools.items() for name in file.generators()}
     order |= {name: Path(name) for name in picked}

@@ -30,12 +30,14 @@ def judge(
     executor: Executor,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    keep_distinct: bool = False,
 ) -> pd.DataFrame:
     """A verdict for every trial, and for every question that a generator left out.
 
     Columns: generator, sample, question_id, db_id, difficulty, sql, status (`missing` without an answer),
     gold_status, gold_error, the METRICS as fractions, error. `em` is None outside Spider, which alone
-    defines it. `progress` is called with how many queries are done, of how many.
+    defines it. `keep_distinct` is the option of Spider's script (see `evaluate.ex`). `progress` is called with how many queries are done, of how many.
     """
     answers = _answers(benchmark, pool)
     queries = {
@@ -43,7 +45,9 @@ def judge(
         for question_id, given in answers.items()
     }
     rows = []
-    for question, results in question_results(benchmark, queries, executor, limits, progress):
+    for question, results in question_results(
+        benchmark, queries, executor, limits, progress, keep_distinct=keep_distinct
+    ):
         schema = benchmark.schemas.get(question.db_id)
         level = difficulty(benchmark, question)
         gold = results.of(results.gold.sql)

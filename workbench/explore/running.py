@@ -5,6 +5,7 @@ from collections.abc import Callable
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.text.plan import narrate
+from workbench.evaluate.ex import spider_text
 from workbench.explore.compare import text, text_diff
 from workbench.explore.steps import Recording, Step, record
 from workbench.html.parts import Html, beside, heading, line, listed, pre, stack, view, views
@@ -43,7 +44,8 @@ def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) ->
     predicted, expected = lab.run(question, sql), lab.run(question, gold.sql)
     path = lab.database(question.db_id)
     bird = "right" if bird_equal(predicted, expected) else "wrong"
-    spider = "right" if spider_equal(predicted, expected, gold.sql) else "wrong"
+    as_spider, gold_as_spider = (lab.run(question, spider_text(text)) for text in (sql, gold.sql))
+    spider = "right" if spider_equal(as_spider, gold_as_spider, gold.sql) else "wrong"
     results = marked_results(predicted, expected)
     return view(
         "The query beside gold's",
