@@ -1,9 +1,12 @@
 """The errors that callers can make or meet. A model's failures are values of `Completion`, not errors."""
 
+import base64
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote
 
 
 class WorkbenchError(Exception):
@@ -65,12 +68,36 @@ def one_of(allowed: tuple[str, ...], **choices: object) -> None:
 
 _SECRETS = re.compile(
     r"\bsk-[\w*-]{6,}|\b(?:pk|rk|gsk|xai|hf|key|AIza)[\w-]{20,}"  # the forms of providers' keys
-    r"|(?<=Bearer )\S+"
+    r"|\b[0-9a-fA-F]{32}\b"  # Azure's
+    r"|(?<=Bearer )\S+|(?<=Basic )[\w+/]{8,}=*"
     r"|(?<=://)[^/\s@]+(?=@)"  # the user in a URL
     r"|(?i:(?<=api[-_]key[=:])\s*\S+)"
 )
+_SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
+_SHORT = 8  # characters: a shorter value of the environment is no secret, but a word like "none"
 
 
 def redact(text: str) -> str:
-    """The text of a provider's message with `***` for everything that looks like a key."""
+    """The text of a provider's message with `***` for every secret and everything that looks like one."""
+    for secret in secrets():
+        text = text.replace(secret, "***")
     return _SECRETS.sub("***", text)
+
+
+def secrets(url: str = "") -> list[str]:
+    """The secrets of the environment, and the user and password of the address; the longest first."""
+    found = set(_user(url))
+    for name, value in os.environ.items():
+        if _SECRET_NAMES.search(name):
+            found.add(value)
+        elif "@" in value:
+            found.update(_user(value))
+    return sorted((secret for secret in found if len(secret) >= _SHORT), key=len, reverse=True)
+
+
+def _user(url: str) -> Iterator[str]:
+    """The user and password in a URL, as they stand there and as HTTP sends them; and the password alone."""
+    user, found, _ = url.partition("://")[2].partition("/")[0].rpartition("@")
+    if found:
+        yield from (user, unquote(user.partition(":")[2]))
+        yield base64.b64encode(unquote(user).encode()).decode()

@@ -5,8 +5,9 @@ import pytest
 
 from tests.llm.wire import ROOT, ask
 from workbench.errors import BudgetError
-from workbench.llm.budget import Budget, Ledger, cost, most, price
+from workbench.llm.budget import Budget, Ledger
 from workbench.llm.client import Client
+from workbench.llm.remote.prices import cost, most, price
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
 from workbench.types import Completion, Request, Usage
@@ -16,7 +17,7 @@ MODEL = ask().model
 
 def test_prices_are_read_without_importing_litellm() -> None:
     script = (
-        "import sys; from workbench.llm.budget import price\n"
+        "import sys; from workbench.llm.remote.prices import price\n"
         "assert price('openai/gpt-4o-mini').input > 0\n"
         "print('litellm' in sys.modules)"
     )
@@ -117,3 +118,36 @@ def test_dollars_cannot_be_kept_to_where_no_price_is_known(store: Store) -> None
 def test_hits_cost_no_budget(store: Store) -> None:
     Client(store, send=Scripted(["x"])).complete(ask())
     assert Client(store, budget=Budget(calls=0)).complete(ask()).text == "x"
+
+
+def reply(tokens: int) -> dict[str, object]:
+    usage = {"prompt_tokens": 10, "completion_tokens": tokens, "total_tokens": 10 + tokens}
+    choice = {"message": {"content": "x"}, "finish_reason": "stop"}
+    return {"choices": [choice], "usage": usage}
+
+
+def test_a_dollar_buys_one_reply_of_60_000_tokens_where_no_limit_is_set(store: Store) -> None:
+    model = Scripted([reply(60_000) for _ in range(9)])
+    budget = Budget(1.0)
+    client = Client(store, send=model, budget=budget)
+    asked = [Request("p", "gemini/gemini-2.5-pro", ask(f"{n}").messages) for n in range(9)]
+    with pytest.raises(BudgetError, match="a lower max_tokens"):
+        client.complete_many(asked)
+    assert len(model.history) == 1
+    assert budget.spent == pytest.approx(0.6, rel=0.01)
+
+
+def test_a_server_that_counts_no_tokens_is_refused_under_a_budget_in_dollars(store: Store) -> None:
+    silent = [{"choices": [{"message": {"content": "x"}}]} for _ in range(9)]
+    client = Client(store, send=Scripted(silent), budget=Budget(1.0), at_once=1)
+    with pytest.raises(BudgetError, match=r"no numbers of tokens come from .*--calls"):
+        client.complete_many([ask(f"{n}", max_tokens=100) for n in range(9)])
+    assert client.ledger.total().unpriced == 1
+    assert "1 calls paid: $0.0000 and 1 call of unknown price" in str(client.ledger)
+
+
+def test_a_server_that_counts_no_tokens_is_asked_under_a_budget_in_calls(store: Store) -> None:
+    silent = Scripted([{"choices": [{"message": {"content": "x"}}]} for _ in range(3)])
+    client = Client(store, send=silent, budget=Budget(calls=3))
+    answers = client.complete_many([ask(f"{n}") for n in range(3)])
+    assert [answer.cost for answer in answers] == [None] * 3

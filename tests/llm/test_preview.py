@@ -5,9 +5,9 @@ import pytest
 
 from tests.llm.wire import ask
 from workbench.errors import BadInputError
-from workbench.llm.budget import cost
 from workbench.llm.client import Client
 from workbench.llm.preview import Estimate, preview, preview_file
+from workbench.llm.remote.prices import cost
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
 from workbench.types import Request, Usage

@@ -1,82 +1,16 @@
-"""Prices of models, a ledger of what was paid, and a limit on spending.
+"""A ledger of what was paid, and a limit on spending.
 
-Prices are LiteLLM's bundled list, read without importing LiteLLM. The cost of a model without a price is
-None, which means unknown and never zero; sums say how many such calls they leave out. The ledger counts
-calls that were paid now apart from cached answers, which were paid earlier.
+The cost of a call is None where it is unknown, and never zero; sums say how many such calls they leave out.
+The ledger counts calls that were paid now apart from cached answers, which were paid earlier.
 """
 
-import functools
-import importlib.util
 import threading
 from collections import Counter
 from dataclasses import astuple, dataclass, replace
-from pathlib import Path
-from typing import Any, Literal
-
-import orjson
+from typing import Literal
 
 from workbench.errors import BudgetError
-from workbench.llm.provider import is_ours
-from workbench.types import Completion, Request, Usage
-
-UNLIMITED = 4096  # tokens of output assumed for a request without a limit
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Dollars per token of input, of output, and of input that the provider had in its own cache."""
-
-    input: float
-    output: float
-    cached: float
-
-
-@functools.cache
-def _bundled() -> dict[str, dict[str, Any]]:
-    package = importlib.util.find_spec("litellm")
-    if not package or not package.origin:
-        return {}
-    path = Path(package.origin).with_name("model_prices_and_context_window_backup.json")
-    entries: dict[str, dict[str, Any]] = orjson.loads(path.read_bytes())
-    return entries
-
-
-def price(model: str) -> Price | None:
-    """The model's price in LiteLLM's list, under its name with or without the provider; None if not there."""
-    return Price(0.0, 0.0, 0.0) if is_ours(model) else _listed(model)
-
-
-@functools.cache
-def _listed(model: str) -> Price | None:
-    provider, _, name = model.partition("/")
-    entry = _bundled().get(model)
-    if (
-        entry is None
-        and (bare := _bundled().get(name))
-        and bare.get("litellm_provider") == provider
-    ):
-        entry = bare
-    if not entry or "input_cost_per_token" not in entry or "output_cost_per_token" not in entry:
-        return None
-    read = float(entry["input_cost_per_token"])
-    cached = float(entry.get("cache_read_input_token_cost") or read)
-    return Price(read, float(entry["output_cost_per_token"]), cached)
-
-
-def cost(model: str, usage: Usage) -> float | None:
-    """Dollars for these tokens, or None if the model has no price."""
-    if (rate := price(model)) is None:
-        return None
-    fresh = usage.input - usage.cached
-    return fresh * rate.input + usage.cached * rate.cached + usage.output * rate.output
-
-
-def most(request: Request) -> float | None:
-    """The most a call may cost: a token for every two characters of input, and all the output it allows."""
-    characters = sum(len(str(message.get("content"))) for message in request.messages)
-    limits = (request.parameters.get(name) for name in ("max_completion_tokens", "max_tokens"))
-    output = next((limit for limit in limits if limit), UNLIMITED)
-    return cost(request.model, Usage(characters // 2 + 100, output))
+from workbench.types import Completion, Request
 
 
 @dataclass(slots=True)
@@ -232,7 +166,8 @@ class Budget:
     """A limit on what is paid from now on, in dollars, in calls, or both; None is no limit.
 
     Each call reserves the most it may cost before it is sent, so the limit holds with many calls under way.
-    `spent` is what calls have cost so far in dollars, and `made` their number.
+    `spent` is what calls have cost so far in dollars, and `made` their number. A call whose cost is unknown
+    counts as the most that it may have cost, and no further call of a budget in dollars is made.
     """
 
     def __init__(self, dollars: float | None = None, *, calls: int | None = None) -> None:
@@ -240,16 +175,20 @@ class Budget:
         self.calls = calls
         self.spent = 0.0
         self.made = 0
+        self._uncounted = False  # a reply came without its numbers of tokens
         self._reserved: list[float] = []
         self._lock = threading.Lock()
 
     def reserve(self, amount: float | None, model: str) -> bool:
         """Reserve `amount` for a call; False if there is room only once calls under way have cost less."""
         with self._lock:
-            if self.dollars is not None and amount is None:
+            if self.dollars is not None and (amount is None or self._uncounted):
+                why = (
+                    "no price is known for" if amount is None else "no numbers of tokens come from"
+                )
                 raise BudgetError(
-                    f"no price is known for {model}, so a budget of ${self.dollars:,.2f} cannot be kept: "
-                    "give the budget as a number of calls"
+                    f"{why} {model}, so a budget of ${self.dollars:,.2f} cannot be kept: "
+                    "give the budget as a number of calls (--calls)"
                 )
             amount = amount or 0.0
             fits = (
@@ -264,14 +203,18 @@ class Budget:
     def settle(self, amount: float | None, cost: float | None, *, paid: bool) -> None:
         """End the reservation of a call; `paid` says that the provider was paid, `cost` how much."""
         with self._lock:
-            self._reserved.remove(amount or 0.0)
-            self.spent += (cost or 0.0) if paid else 0.0
+            amount = amount or 0.0
+            self._reserved.remove(amount)
             self.made += paid
+            if paid and cost is None and self.dollars is not None:
+                self._uncounted = True
+                cost = amount
+            self.spent += (cost or 0.0) if paid else 0.0
 
     def _refusal(self, amount: float) -> str:
         if self.calls is not None and self.made >= self.calls:
             return f"the budget of {self.calls:,} calls is used up"
         return (
             f"the budget of ${self.dollars or 0:,.4f} is reached: ${self.spent:,.4f} are spent, and the "
-            f"next call may cost ${amount:,.4f}"
+            f"next call may cost ${amount:,.4f}; a lower max_tokens (--parameter) lets it cost less"
         )

@@ -5,16 +5,17 @@ the same prompt and model, else of the same model, else from wide rules of thumb
 depends on an earlier reply is not known yet: the planner of such calls gives an `Estimate` of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
 from workbench.errors import BadInputError, naming
-from workbench.llm.budget import UNLIMITED, cost, dollars
+from workbench.llm.budget import dollars
 from workbench.llm.calls.limits import START
 from workbench.llm.client import Client
+from workbench.llm.remote.prices import cost, listed, longest
 from workbench.llm.transfer import Select, calls
 from workbench.store import Store
 from workbench.types import Request, Usage
@@ -22,18 +23,22 @@ from workbench.types import Request, Usage
 Range = tuple[float, float]
 # Rules of thumb for a model without cached calls.
 TOKENS = (1 / 5, 1 / 3)  # per character of input
-OUTPUT = (20, 1000)  # tokens per answer
+OUTPUT = (20, 1000)  # tokens per answer, without those of thinking
 SECONDS = (1.0, 20.0)  # per call
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Calls whose prompts depend on earlier replies: their number, and the tokens of input of each."""
+    """Calls whose prompts depend on earlier replies: their number, and the tokens of input of each.
+
+    `limit` is the most tokens that a reply may have, None if only the model limits it.
+    """
 
     prompt: str
     model: str
     calls: int
     input_tokens: int
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +90,10 @@ def preview(
             continue
         keys.add(key)
         characters = sum(len(str(message.get("content"))) for message in request.messages)
-        limit = request.parameters.get("max_tokens") or UNLIMITED
-        groups.append(_Group(request.prompt, request.model, 1, characters, None, limit))
-    expected = [_Group(e.prompt, e.model, e.calls, 0, e.input_tokens) for e in estimates]
+        limit = longest(request)
+        thought = _thought(request, limit)
+        groups.append(_Group(request.prompt, request.model, 1, characters, None, limit, thought))
+    expected = [_expected(estimate) for estimate in estimates]
     rates: dict[tuple[str, str], _Rates] = {}
     tokens = money = seconds = (0.0, 0.0)
     unpriced = 0
@@ -154,16 +160,43 @@ class _Group:
     model: str
     calls: int
     characters: int
-    tokens: int | None = None
-    limit: int = UNLIMITED
+    tokens: int | None
+    limit: int
+    thought: int
 
     def size(self, rates: _Rates) -> tuple[Range, Range]:
-        """The tokens of input and of output of one call."""
+        """The tokens of input and of output of one call. Measured output has the tokens of thinking in it."""
         low, high = rates.tokens
         size = (self.characters * low, self.characters * high)
         if self.tokens is not None:
             size = (self.tokens * 0.7, self.tokens * 1.3)
-        return size, (min(rates.output[0], self.limit), min(rates.output[1], self.limit))
+        least, most = rates.output
+        if rates.output is OUTPUT:
+            most += self.thought
+        return size, (min(least, self.limit), min(most, self.limit))
+
+
+def _expected(estimate: Estimate) -> _Group:
+    limit = {} if estimate.limit is None else {"max_tokens": estimate.limit}
+    request = Request(estimate.prompt, estimate.model, (), limit)
+    most = longest(request)
+    return _Group(
+        estimate.prompt,
+        estimate.model,
+        estimate.calls,
+        0,
+        estimate.input_tokens,
+        most,
+        _thought(request, most),
+    )
+
+
+def _thought(request: Request, limit: int) -> int:
+    """The most tokens that the model may think: its budget, else as many as the reply may have."""
+    thinking = request.parameters.get("thinking")
+    if isinstance(thinking, Mapping) and "budget_tokens" in thinking:
+        return int(thinking["budget_tokens"])
+    return limit if listed(request.model).get("supports_reasoning") else 0
 
 
 def _measured(store: Store, prompt: str, model: str) -> _Rates:

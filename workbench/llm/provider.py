@@ -1,28 +1,25 @@
-"""Send one request to its provider. This is the only module that uses LiteLLM.
+"""Send one request to its provider. Only this module and the folder `remote` use LiteLLM.
 
-LiteLLM is imported with the first call of a remote model, as that takes seconds and 170 MB. It is set to
-read its bundled price list, to retry nothing (`CallRunner` does) and to send no telemetry. Its errors are
-sorted by status and cause, since it reports a torn body and an HTML page as "internal server error".
+A model is one that LiteLLM reaches, or one of ours, which runs in this process. LiteLLM repeats nothing:
+`CallRunner` does.
 """
 
-import base64
-import gc
-import importlib
-import json
 import os
-import struct
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from importlib import metadata
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from workbench.canonical import content_hash
-from workbench.errors import BadInputError, redact
-from workbench.types import Fault, Request
+from workbench.errors import BadInputError, redact, secrets
+from workbench.llm.remote.load import load as load  # noqa: PLC0414  others import it from here
+from workbench.llm.remote.refusals import Refusal as Refusal  # noqa: PLC0414
+from workbench.llm.remote.refusals import refusal
+from workbench.llm.remote.replies import Reply as Reply  # noqa: PLC0414
+from workbench.llm.remote.replies import tidy, with_vector
+from workbench.types import Request
 
 # Parameters that a request may not have, since the client sets them.
 RESERVED = {
@@ -30,43 +27,11 @@ RESERVED = {
     "fallbacks", "headers", "max_retries", "messages", "mock_response", "model", "model_list", "n",
     "num_retries", "request_timeout", "stream", "timeout",
 }  # fmt: skip
-# Codes and texts of errors that every further call would meet too.
-_FATAL = {
-    "insufficient_quota",
-    "exceeded your current quota",
-    "Missing credentials",
-    "LLM Provider NOT provided",
-    "api_key client",
-}
 _SECRET = ("_key", "_token", "secret", "password", "credentials")
 
 EMBEDDING = "embedding"  # a request with this parameter asks for the vector of a text
 
-Reply = dict[str, Any]
 Send = Callable[[Request, str, str, float], Reply]
-
-
-class Refusal(Exception):  # noqa: N818  not an error of ours
-    """Why a provider gave no reply.
-
-    `fault` is its kind. `fatal` ends the run. `again` says that another attempt may succeed, after `wait`
-    seconds if the provider asked to wait.
-    """
-
-    def __init__(
-        self,
-        fault: Fault,
-        text: str,
-        *,
-        fatal: bool = False,
-        again: bool = False,
-        wait: float = 0.0,
-    ) -> None:
-        super().__init__(redact(text))
-        self.fault = fault
-        self.fatal = fatal
-        self.again = again
-        self.wait = wait
 
 
 def check(request: Request) -> None:
@@ -108,8 +73,6 @@ def public(url: str) -> str:
 
 Answer = Callable[[Request, str], Reply]
 _ours: dict[str, tuple[Answer, str]] = {}
-_loaded: list[Any] = []
-_loading = threading.Lock()
 _answering = threading.Lock()
 
 
@@ -144,29 +107,6 @@ def endpoint(model: str, url: str) -> str:
     return _ours[model.split("/", maxsplit=1)[0]][1] if is_ours(model) else public(url)
 
 
-def load() -> Any:
-    """LiteLLM, set up. Its import takes seconds, and warnings of its dependencies are silenced."""
-    with _loading:
-        if not _loaded:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                _loaded.append(_import())
-            gc.freeze()  # LiteLLM stays loaded: garbage collections that walk through it halve our speed
-        return _loaded[0]
-
-
-def _import() -> Any:
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    litellm: Any = importlib.import_module("litellm")
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True
-    hello = [
-        {"role": "user", "content": "hello"}
-    ]  # LiteLLM answers it itself, and imports its other modules
-    litellm.completion(model="openai/none", messages=hello, api_key="-", mock_response="hello")
-    return litellm
-
-
 def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa: ARG001  tests replace `send` and use the key
     """The provider's reply as a dict; raises `Refusal` if there is none.
 
@@ -185,7 +125,7 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
     data = {"input": [m["content"] for m in messages]} if embeds else {"messages": messages}
     try:
         reply = function(
-            model=request.model,
+            model=_route(request.model),
             **data,
             **parameters,
             timeout=seconds,
@@ -194,8 +134,24 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
         )
     except Exception as error:
         raise refusal(error) from error
-    tidy: Reply = _tidy(reply.model_dump())
-    return _with_vector(tidy) if embeds else tidy
+    found = tidy(_without(secrets(url), reply.model_dump()))
+    return with_vector(found) if embeds else found
+
+
+def _route(model: str) -> str:
+    """The name for LiteLLM. Ollama's models are asked to chat: its older protocol loses why a reply ended."""
+    return model.replace("ollama/", "ollama_chat/", 1) if model.startswith("ollama/") else model
+
+
+def _without(hidden: Collection[str], value: Any) -> Any:
+    """A reply without the secrets that a server repeats in it."""
+    if isinstance(value, str):
+        for secret in hidden:
+            value = value.replace(secret, "***")
+        return value
+    if isinstance(value, Mapping):
+        return {key: _without(hidden, item) for key, item in value.items()}
+    return [_without(hidden, item) for item in value] if isinstance(value, list) else value
 
 
 def unsupported(request: Request, url: str) -> str:
@@ -218,65 +174,3 @@ def unsupported(request: Request, url: str) -> str:
 def _seed(request: Request) -> str:
     """A hash of the request alone: a change of our code does not change its sample."""
     return content_hash("seed", [request.messages, request.parameters, request.sample])
-
-
-def _with_vector(reply: Reply) -> Reply:
-    """An embedding's reply with the vector as the answer's text: float32 in base64, as providers send it."""
-    if data := reply.pop("data", None):
-        floats = struct.pack(f"<{len(data[0]['embedding'])}f", *data[0]["embedding"])
-        message = {"content": base64.b64encode(floats).decode()}
-        reply["choices"] = [{"message": message, "finish_reason": "stop"}]
-    return reply
-
-
-def _tidy(value: Any) -> Any:
-    """The reply without the empty fields that LiteLLM adds."""
-    if isinstance(value, Mapping):
-        pairs = ((key, _tidy(item)) for key, item in value.items())
-        return {key: item for key, item in pairs if item is not None and item != {}}
-    return [_tidy(item) for item in value] if isinstance(value, list) else value
-
-
-def refusal(error: Exception) -> Refusal:
-    """An exception of LiteLLM as a `Refusal`, by its status and its causes. Others are raised again."""
-    chain = list(_chain(error))
-    names = " ".join(type(e).__name__ for e in chain)
-    text = str(error).removeprefix("litellm.")
-    status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), 0)
-    codes = {str(getattr(e, "code", "")) for e in chain}
-    if status in {401, 402, 403} or codes & _FATAL or any(phrase in text for phrase in _FATAL):
-        return Refusal("rejected", text, fatal=True)
-    if status == 429:
-        return Refusal("rate_limit", text, again=True, wait=_retry_after(chain))
-    torn = any(isinstance(e, json.JSONDecodeError) for e in chain)
-    if torn or "invalid response from LLM" in text:
-        return Refusal("malformed", f"the reply is not JSON: {text}", again=True)
-    if "Timeout" in names or status == 408:
-        return Refusal("timeout", text, again=True)
-    if "HTTPStatusError" not in names and any(map(_on_the_wire, chain)):
-        return Refusal("connection", text, again=True)
-    if status >= 500:
-        return Refusal("server", text, again=True, wait=_retry_after(chain))
-    if status:
-        return Refusal("rejected", text)
-    raise error
-
-
-def _on_the_wire(error: BaseException) -> bool:
-    return isinstance(error, OSError) or type(error).__module__.startswith(("httpx", "httpcore"))
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _retry_after(chain: list[BaseException]) -> float:
-    """The Retry-After header in seconds, else 0. Dates are ignored: the provider's clock may differ."""
-    for error in chain:
-        headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        with suppress(ValueError):
-            if (seconds := float(headers.get("retry-after", 0))) > 0:
-                return seconds
-    return 0.0

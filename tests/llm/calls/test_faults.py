@@ -70,7 +70,6 @@ def test_a_retry_after_of_an_hour_is_capped(
         ("empty", "empty", "no choices"),
         ("null", "empty", "no content"),
         ("400", "rejected", "not supported"),
-        ("404", "rejected", "does not exist"),
     ],
 )
 def test_the_items_own_failure_is_a_value_that_is_not_kept(
@@ -140,7 +139,7 @@ def test_a_reply_cut_off_by_its_limit_is_flagged_and_kept_for_that_limit_only(
     assert client.ledger.flagged == {"length": 2}
 
 
-@pytest.mark.parametrize("plan", ["401", "402", "quota"])
+@pytest.mark.parametrize("plan", ["401", "402", "404", "quota"])
 def test_a_refused_key_or_account_stops_the_run_keeps_all_and_says_how_to_go_on(
     store: Store, server: Server, plan: str
 ) -> None:

@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from workbench.llm.budget import Budget, Ledger, cost
+from workbench.llm.budget import Budget, Ledger
 from workbench.llm.cache import FILTERED, Cache, Call
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.parameters import Parameters
 from workbench.llm.provider import Refusal, Reply, Send, is_ours
+from workbench.llm.remote.prices import bill
+from workbench.llm.remote.replies import read_usage
 from workbench.types import Completion, Request, Usage
 
 
@@ -99,12 +101,10 @@ class CallState:
         try:
             reply = self.send(request, call.key, call.url, call.limit)
             seconds = time.monotonic() - call.began
-            paid, usage = True, _usage(reply)
-            if usage or is_ours(request.model):
-                price = cost(request.model, usage or Usage())
+            paid, price = True, bill(request.model, reply)
         finally:
             self.budget.settle(reserved, price, paid=paid)
-        usage = usage or Usage()
+        usage = read_usage(reply) or Usage()
         answer = Completion("", request.model, "", usage, price, call.key)
         try:
             text, reason = _answer(reply)
@@ -136,13 +136,6 @@ class CallState:
         )
         self.refreshed.add(call.key)
         return answer
-
-
-def _usage(reply: Reply) -> Usage | None:
-    if not (usage := reply.get("usage")):
-        return None
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    return Usage(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, cached)
 
 
 def _answer(reply: Reply) -> tuple[str, str]:

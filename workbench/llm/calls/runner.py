@@ -21,11 +21,11 @@ from functools import partial
 from itertools import count
 
 from workbench.errors import ProviderError, StoreError
-from workbench.llm.budget import most
 from workbench.llm.cache import request_key
 from workbench.llm.calls.call_state import CallState, PendingCall
 from workbench.llm.calls.limits import LONGEST_WAIT, Limiter, pause
 from workbench.llm.provider import Refusal, is_ours
+from workbench.llm.remote.prices import most
 from workbench.types import Completion, Request
 
 STOP_WAIT = 1.5  # seconds that a stopped run waits for attempts under way

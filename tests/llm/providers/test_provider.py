@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from workbench.llm import provider
-from workbench.llm.budget import price
+from workbench.llm.remote.prices import price
 from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Request

@@ -1,0 +1,67 @@
+"""LiteLLM, imported with the first call of a remote model, as that takes seconds and 170 MB.
+
+It is set to read its bundled price list and to send no telemetry. Two of its functions are replaced where
+they fail: the one that looks for tools behind MCP in every call of OpenAI's Responses API, which needs a
+package that calls without tools do not; and the one that reads an answer, which takes no answer in parts.
+"""
+
+import gc
+import importlib
+import os
+import threading
+import warnings
+from typing import Any
+
+from workbench.llm.remote.replies import split_parts
+
+_loaded: list[Any] = []
+_loading = threading.Lock()
+
+
+def load() -> Any:
+    """LiteLLM, set up. Warnings of its dependencies are silenced."""
+    with _loading:
+        if not _loaded:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _loaded.append(_import())
+            warnings.filterwarnings("ignore", message="Pydantic serializer|Items? .* on TypedDict")
+            gc.freeze()  # LiteLLM stays loaded: garbage collections that walk through it halve our speed
+        return _loaded[0]
+
+
+def _import() -> Any:
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    litellm: Any = importlib.import_module("litellm")
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    hello = [
+        {"role": "user", "content": "hello"}
+    ]  # LiteLLM answers it itself, and imports its other modules
+    litellm.completion(model="openai/none", messages=hello, api_key="-", mock_response="hello")
+    _replace("litellm.responses.main", "_responses_try_dispatch_mcp_gateway", lambda _: _no_tools)
+    parsing = "litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response"
+    _replace(parsing, "extract_reasoning_content", _reading_parts)
+    return litellm
+
+
+def _replace(module: str, name: str, wrapped: Any) -> None:
+    """Wrap a function of LiteLLM; versions without it stay as they are."""
+    inside = importlib.import_module(module)
+    if function := getattr(inside, name, None):
+        setattr(inside, name, wrapped(function))
+
+
+def _no_tools(**_: object) -> None:
+    """No call of ours has tools, so none needs an MCP gateway."""
+
+
+def _reading_parts(read: Any) -> Any:
+    def read_message(message: dict[str, Any]) -> tuple[str | None, str | None]:
+        reasoning, content = read(message)
+        if not isinstance(content, list):
+            return reasoning, content
+        text, thought = split_parts(content)
+        return reasoning or thought or None, text
+
+    return read_message

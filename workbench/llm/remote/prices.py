@@ -1,0 +1,145 @@
+"""What models cost: LiteLLM's bundled price list, read without importing LiteLLM.
+
+The cost of a model without a price is None, which means unknown and never zero. A price may have tiers: it
+rises with the length of the input, as Gemini's above 200,000 tokens. Input that the provider had in its own
+cache, or wrote there, and tokens of reasoning may have prices of their own. LiteLLM's cost calculator gives
+the same numbers (tests/llm/providers/test_prices.py), but takes seconds to import.
+"""
+
+import functools
+import importlib.util
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.llm.provider import is_ours
+from workbench.llm.remote.replies import Reply, read_usage, tokens_apart
+from workbench.types import Request, Usage
+
+LONGEST = 128_000  # tokens of output assumed for a model whose longest reply is not listed
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars per token: of input, of output, of input read from the provider's cache or written to it.
+
+    `reasoning` is the price of the part of the output that is reasoning.
+    """
+
+    input: float
+    output: float
+    cached: float
+    written: float
+    reasoning: float
+
+
+@functools.cache
+def _bundled() -> dict[str, dict[str, Any]]:
+    package = importlib.util.find_spec("litellm")
+    if not package or not package.origin:
+        return {}
+    path = Path(package.origin).with_name("model_prices_and_context_window_backup.json")
+    entries: dict[str, dict[str, Any]] = orjson.loads(path.read_bytes())
+    return entries
+
+
+def listed(model: str) -> Mapping[str, Any]:
+    """What LiteLLM lists of the model: its prices, limits and abilities; empty if it is not there.
+
+    The list has some models under PROVIDER/NAME, some under their name alone, and Amazon's under a name
+    without region and route. A name of another provider does not count.
+    """
+    return next(_entries(model), {})
+
+
+def _entries(model: str) -> Iterator[Mapping[str, Any]]:
+    provider, _, name = model.partition("/")
+    names = [name, name.removeprefix("responses/")]
+    if provider == "bedrock":
+        short = re.sub(r"^(?:(?:converse|invoke)/)?(?:[a-z]{2}-[a-z-]+-\d/)?", "", name)
+        names += [short, re.sub(r"^(?:us|us-gov|eu|apac|jp|au|ca|global)\.", "", short)]
+    if match := re.match(r"ft:[^:]+", name):  # ft:gpt-4o-mini-2024-07-18:my-company::id
+        names.append(match[0])
+    for known in dict.fromkeys(names):
+        if entry := _bundled().get(f"{provider}/{known}"):
+            yield entry
+        entry = _bundled().get(known, {})
+        maker = str(entry.get("litellm_provider", ""))
+        if maker == provider or (provider in _FAMILIES and maker.startswith(provider)):
+            yield entry
+
+
+_FAMILIES = {"vertex_ai", "bedrock", "fireworks_ai"}  # the list has several providers of these
+
+
+def price(model: str, tokens: int = 0) -> Price | None:
+    """The model's price for a call with this many tokens of input; None if LiteLLM lists none."""
+    if is_ours(model):
+        return Price(0.0, 0.0, 0.0, 0.0, 0.0)
+    entry = listed(model)
+    read, output = (_rate(entry, f"{kind}_cost_per_token", tokens) for kind in ("input", "output"))
+    if read is None or output is None:
+        return None
+    cached = _rate(entry, "cache_read_input_token_cost", tokens)
+    written = _rate(entry, "cache_creation_input_token_cost", tokens)
+    reasoning = _rate(entry, "output_cost_per_reasoning_token", tokens)
+    return Price(
+        read,
+        output,
+        read if cached is None else cached,
+        read if written is None else written,
+        output if reasoning is None else reasoning,
+    )
+
+
+def _rate(entry: Mapping[str, Any], name: str, tokens: int) -> float | None:
+    """The rate of that name in the highest tier that the input reaches."""
+    found, reached = entry.get(name), 0
+    for key, value in entry.items():
+        tier = re.fullmatch(rf"{name}_above_(\d+)k_tokens", key)
+        if tier and value is not None and reached < int(tier[1]) * 1000 < tokens:
+            found, reached = value, int(tier[1]) * 1000
+    return None if found is None else float(found)
+
+
+def cost(model: str, usage: Usage, written: int = 0, reasoning: int = 0) -> float | None:
+    """Dollars for these tokens, or None if the model has no price.
+
+    `written` is the part of the input that the provider wrote to its cache, and `reasoning` a part of the output.
+    """
+    if (rate := price(model, usage.input)) is None:
+        return None
+    fresh = usage.input - usage.cached - written
+    return (
+        fresh * rate.input
+        + usage.cached * rate.cached
+        + written * rate.written
+        + (usage.output - reasoning) * rate.output
+        + reasoning * rate.reasoning
+    )
+
+
+def bill(model: str, reply: Reply) -> float | None:
+    """Dollars for a reply; None if the model has no price, or the reply does not say how long it is."""
+    if usage := read_usage(reply):
+        return cost(model, usage, *tokens_apart(reply))
+    return 0.0 if is_ours(model) else None
+
+
+def longest(request: Request) -> int:
+    """The most tokens that the reply may have: the request's limit, else the model's."""
+    for name in ("max_completion_tokens", "max_tokens"):
+        if isinstance(limit := request.parameters.get(name), int):
+            return limit
+    entry = listed(request.model)
+    return int(entry.get("max_output_tokens") or entry.get("max_tokens") or LONGEST)
+
+
+def most(request: Request) -> float | None:
+    """The most that a call may cost: a token for every two bytes of input, and all the output that it may have."""
+    size = sum(len(str(message.get("content")).encode()) for message in request.messages)
+    return cost(request.model, Usage(size // 2 + 100, longest(request)))

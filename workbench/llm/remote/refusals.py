@@ -1,0 +1,128 @@
+"""Why a provider gave no reply: LiteLLM's errors, sorted by what the run should do.
+
+They are sorted by status, code and text, since LiteLLM reports a torn body and an HTML page as "internal
+server error", and providers say "out of credit" and "no such model" under several statuses. Gemini says
+"You exceeded your current quota" of a limit per minute, too: then it names a delay, and only a limit per day
+or without a delay ends the run.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from workbench.errors import redact
+from workbench.types import Fault
+
+# Texts of errors that every further call would meet, too: of accounts, of keys, and of models.
+_ACCOUNT = re.compile(
+    r"(?i)insufficient[_ ](?:quota|balance|credit|funds)|credit balance is too low|out of credits?"
+    r"|(?:requires more|used all available) credits|credit limit exceeded|spending limit|payment required"
+    r"|unpaid invoice|arrearage|exceeded_current_quota|billing_(?:hard_limit|not_active)"
+    r"|account\b[^.]{0,80}(?:not active|deactivated|suspended|disabled)"
+)
+_KEY = re.compile(r"Missing credentials|api_key client|API key not valid|LLM Provider NOT provided")
+_MODEL = re.compile(
+    r"(?i)model_(?:not_found|not_available|decommissioned)|invalid_model|(?:invalid|unknown) model\b"
+    r"|\bmodels?\b.{0,120}?(?:not found|not exist|no longer available)|not a valid model"
+    r"|model identifier is invalid"
+)
+_QUOTA = "exceeded your current quota"
+_DAILY = re.compile(r"(?i)per ?day\b|PerDay|\b[RT]PD\b")
+_DELAY = re.compile(
+    r'(?i)(?:"retryDelay": *"|(?:try again|retry) in )(?:(\d+)h ?)?(?:(\d+)m ?)?(?:([\d.]+) ?(ms|s))?'
+)
+
+
+class Refusal(Exception):  # noqa: N818  not an error of ours
+    """Why a provider gave no reply.
+
+    `fault` is its kind. `fatal` ends the run. `again` says that another attempt may succeed, after `wait`
+    seconds if the provider asked to wait.
+    """
+
+    def __init__(
+        self,
+        fault: Fault,
+        text: str,
+        *,
+        fatal: bool = False,
+        again: bool = False,
+        wait: float = 0.0,
+    ) -> None:
+        super().__init__(redact(text))
+        self.fault = fault
+        self.fatal = fatal
+        self.again = again
+        self.wait = wait
+
+
+def refusal(error: Exception) -> Refusal:
+    """An exception of LiteLLM as a `Refusal`, by its status and its causes. Others are raised again."""
+    chain = list(_chain(error))
+    names = " ".join(type(e).__name__ for e in chain)
+    text = " ".join(str(error).removeprefix("litellm.").partition("Traceback (")[0].split())
+    status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), 0)
+    said = " ".join((text, *(str(getattr(e, "code", "")) for e in chain)))
+    wait = _wait(chain, text)
+    if missing := _missing_package(chain, text):
+        return Refusal("rejected", missing, fatal=True)
+    if "ContentPolicyViolation" in names:
+        return Refusal("filtered", text)
+    if status in {401, 402, 403, 404} or _ACCOUNT.search(said) or _KEY.search(said):
+        return Refusal("rejected", text, fatal=True)
+    if status in {400, 422} and _MODEL.search(said):
+        return Refusal("rejected", text, fatal=True)
+    if status == 429 and (_DAILY.search(text) or (_QUOTA in text and not wait)):
+        return Refusal("rejected", text, fatal=True)
+    if status == 429:
+        return Refusal("rate_limit", text, again=True, wait=wait)
+    torn = any(isinstance(e, json.JSONDecodeError) for e in chain)
+    if torn or "invalid response from LLM" in text:
+        return Refusal("malformed", f"the reply is not JSON: {text}", again=True)
+    if "Timeout" in names or status == 408:
+        return Refusal("timeout", text, again=True)
+    if "HTTPStatusError" not in names and any(map(_on_the_wire, chain)):
+        return Refusal("connection", text, again=True)
+    if status >= 500:
+        return Refusal("server", text, again=True, wait=wait)
+    if status:
+        return Refusal("rejected", text)
+    raise error
+
+
+def _missing_package(chain: list[BaseException], text: str) -> str:
+    """What to do where LiteLLM lacks a package for a model, which it reports as a failed connection; or ""."""
+    causes = [e for e in chain if isinstance(e, ImportError) and str(e) in text]
+    if not causes:
+        return ""
+    return (
+        f"LiteLLM lacks a package for this model ({causes[0]}): install it, or choose another model"
+    )
+
+
+def _on_the_wire(error: BaseException) -> bool:
+    return isinstance(error, OSError) or type(error).__module__.startswith(("httpx", "httpcore"))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _wait(chain: list[BaseException], text: str) -> float:
+    """The seconds that the provider asks to wait, in the header Retry-After or in its message; else 0.
+
+    Dates are ignored: the provider's clock may differ.
+    """
+    for error in chain:
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        with suppress(ValueError):
+            if (seconds := float(headers.get("retry-after", 0))) > 0:
+                return seconds
+    if found := _DELAY.search(text):
+        hours, minutes, amount, unit = found.groups()
+        seconds = float(amount or 0) / (1000 if unit == "ms" else 1)
+        return int(hours or 0) * 3600 + int(minutes or 0) * 60 + seconds
+    return 0.0

@@ -1,0 +1,88 @@
+"""A reply as LiteLLM gives it, in one form whoever sent it: OpenAI's chat completion.
+
+LiteLLM translates the providers' protocols. What it leaves as it was is put right here: answers in parts,
+counts of tokens that leave out reasoning, and counts of zero from servers that do not count.
+"""
+
+import base64
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.types import Usage
+
+Reply = dict[str, Any]
+
+
+def tidy(reply: Mapping[str, Any]) -> Reply:
+    """The reply in the form in which it is stored."""
+    found: Reply = _filled(reply)
+    _count_tokens(found)
+    return found
+
+
+def _filled(value: Any) -> Any:
+    """The value without the empty fields that LiteLLM adds."""
+    if isinstance(value, Mapping):
+        pairs = ((key, _filled(item)) for key, item in value.items())
+        return {key: item for key, item in pairs if item is not None and item != {}}
+    return [_filled(item) for item in value] if isinstance(value, list) else value
+
+
+def _count_tokens(reply: Reply) -> None:
+    """Count reasoning as output, and drop counts of zero.
+
+    Grok counts reasoning in the total alone, and LiteLLM does so for what Gemini's filter withholds. A reply
+    of no tokens to a prompt of none comes from a server that counts none.
+    """
+    usage = reply.get("usage") or {}
+    read, written = (usage.get(f"{kind}_tokens") or 0 for kind in ("prompt", "completion"))
+    if not read and not written:
+        reply.pop("usage", None)
+    elif "total_tokens" in usage:
+        usage["completion_tokens"] = max(written, usage["total_tokens"] - read)
+
+
+def read_usage(reply: Reply) -> Usage | None:
+    """The tokens of a reply; None if it does not say."""
+    if not (usage := reply.get("usage")):
+        return None
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    return Usage(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, cached)
+
+
+def tokens_apart(reply: Reply) -> tuple[int, int]:
+    """The tokens of input that the provider wrote to its cache, and those of output that are reasoning."""
+    usage = reply.get("usage") or {}
+    reasoning = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+    return usage.get("cache_creation_input_tokens") or 0, reasoning
+
+
+def split_parts(parts: Sequence[Any]) -> tuple[str, str]:
+    """The answer and the reasoning of a content that is a list of parts, as Mistral's models send it."""
+    text = "".join(_texts(part) for part in parts if not _thinks(part))
+    return text, "".join(_texts(part) for part in parts if _thinks(part))
+
+
+def _thinks(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type") in {"thinking", "reasoning"}
+
+
+def _texts(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, list):
+        return "".join(map(_texts, part))
+    if isinstance(part, Mapping):
+        names = ("text", "thinking", "reasoning", "content")
+        return _texts(next((part[name] for name in names if part.get(name)), ""))
+    return ""
+
+
+def with_vector(reply: Reply) -> Reply:
+    """An embedding's reply with the vector as the answer's text: float32 in base64, as providers send it."""
+    if data := reply.pop("data", None):
+        floats = struct.pack(f"<{len(data[0]['embedding'])}f", *data[0]["embedding"])
+        message = {"content": base64.b64encode(floats).decode()}
+        reply["choices"] = [{"message": message, "finish_reason": "stop"}]
+    return reply
