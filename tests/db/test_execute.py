@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from workbench.store import Store
 from workbench.types import Execution, Limits
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+SLOW = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 8000000) SELECT count(*) FROM c"
 # A single opcode that runs for minutes: no progress handler is ever asked.
 UNINTERRUPTIBLE = (
     "SELECT length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
@@ -65,6 +66,37 @@ def contents(folder: Path) -> dict[str, str]:
 def children() -> set[int]:
     found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
     return {int(pid) for path in found for pid in path.read_text().split()}
+
+
+@contextmanager
+def killing(times: int) -> Iterator[None]:
+    """Kill that many workers, each after 0.6 s of work."""
+    ended = threading.Event()
+    killed: set[int] = set()
+
+    def kill() -> None:
+        while len(killed) < times and not ended.wait(0.02):
+            for pid in children() - killed:
+                if _seconds_of_work(pid) > 0.6:
+                    os.kill(pid, signal.SIGKILL)
+                    killed.add(pid)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    assert len(killed) == times
+
+
+def _seconds_of_work(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class TestHostileSQL:
@@ -472,18 +504,31 @@ class TestWorkers:
             time.sleep(0.1)
             assert executor.execute(database, "SELECT 2").rows == ((2,),)
 
-    def test_a_worker_killed_at_work_is_that_querys_error_and_no_others(
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_query_whose_worker_is_killed_runs_once_more(
+        self, database: Path, workers: int
+    ) -> None:
+        with Executor(workers=workers) as executor, killing(times=1):
+            queries = [SLOW, "SELECT 2"]
+            slow, other = executor.execute_many([(database, sql) for sql in queries])
+            assert (slow.rows, other.rows) == (((8_000_000,),), ((2,),))
+
+    def test_a_database_whose_hashing_is_killed_is_hashed_once_more(self, database: Path) -> None:
+        with Executor(workers=1) as executor:
+            os.truncate(database, 600_000_000)
+            undisturbed = executor.fingerprints([database])
+            executor.close()
+            with killing(times=1):
+                assert executor.fingerprints([database]) == undisturbed
+
+    def test_a_worker_killed_twice_at_work_is_that_querys_error_and_no_others(
         self, store: Store, database: Path
     ) -> None:
-        with Executor(store, workers=1) as executor:
-            executor.execute(database, "SELECT 1")
-            (pid,) = children()
-            killer = threading.Timer(0.3, os.kill, (pid, signal.SIGKILL))
-            killer.start()
+        with Executor(store, workers=1) as executor, killing(times=2):
             jobs = [(database, ENDLESS), (database, "SELECT 2")]
-            killed, other = executor.execute_many(jobs, Limits(seconds=5))
+            killed, other = executor.execute_many(jobs, Limits(seconds=60))
             assert killed.status == "error"
-            assert "worker" in killed.error
+            assert killed.error.startswith(f"{database.name}: the worker process was killed twice")
             assert other.rows == ((2,),)
             assert store.read("SELECT count(*) FROM executions WHERE sql = ?", (ENDLESS,)) == [(0,)]
 
@@ -595,6 +640,14 @@ def test_a_killed_parent_takes_its_workers_with_it(database: Path) -> None:
     process.kill()
     process.communicate()
     assert gone(worker, 20)
+
+
+def test_a_worker_whose_parent_died_before_it_began_ends_at_once() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        dead.wait()
+    program = f"from workbench.db.sandbox.worker import main; main({dead.pid})"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as worker:
+        assert worker.wait(timeout=60) == 0
 
 
 def _refuse(*_: object, **__: object) -> None:

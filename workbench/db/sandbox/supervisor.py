@@ -20,7 +20,8 @@ import orjson
 
 _ROOT = Path(__file__).parents[3]
 _PROGRAM = (
-    "import sys; sys.path.append(sys.argv[1]); from workbench.db.sandbox.worker import main; main()"
+    "import sys; sys.path.append(sys.argv[1]);"
+    " from workbench.db.sandbox.worker import main; main(int(sys.argv[2]))"
 )
 _GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
 _STUCK = 0.1  # seconds after which the requests queued behind a query move to a free worker
@@ -41,8 +42,11 @@ class Supervisor:
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each request's index and answer in order of arrival; an answer's `rows` are JSON text.
 
-        Each request may take `seconds`. Abandoning the iterator kills the workers that still run.
+        Each request may take `seconds`. Abandoning the iterator kills the workers that still run. A request
+        whose worker dies is run once more, by another worker: something outside may have killed the first,
+        for example the system when memory ran out.
         """
+        repeated: set[int] = set()
         todo = deque(
             (index, orjson.dumps(request) + b"\n") for index, request in enumerate(requests)
         )
@@ -77,9 +81,15 @@ class Supervisor:
                                 worker.kill()
                             idle.append(worker if worker.alive else None)
                         if worker.requests and not worker.alive:
-                            (index, _), *queued = worker.requests
+                            (index, request), *queued = worker.requests
                             todo.extendleft(reversed(queued))
-                            yield index, _timeout(seconds) if late else _DIED
+                            if late:
+                                yield index, _timeout(seconds)
+                            elif index in repeated:
+                                yield index, _died(requests[index])
+                            else:
+                                repeated.add(index)
+                                todo.appendleft((index, request))
             finally:
                 for worker in busy:
                     worker.kill()
@@ -140,7 +150,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _PROGRAM, str(_ROOT)],
+            [sys.executable, "-I", "-S", "-c", _PROGRAM, str(_ROOT), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -219,15 +229,6 @@ class _Worker:
         self._process.wait()
 
 
-_DIED = {
-    "status": "error",
-    "error": "the worker died under the query",
-    "seconds": 0.0,
-    "rows": b"[]",
-    "transient": True,
-}
-
-
 def _feed(
     todo: deque[tuple[int, bytes]],
     idle: "list[_Worker | None]",
@@ -259,6 +260,12 @@ def _feed(
         except BrokenPipeError:  # the next read from it finds that it died
             break
         todo.popleft()
+
+
+def _died(request: dict[str, Any]) -> dict[str, Any]:
+    name = Path(request.get("path", "")).name
+    error = f"{name}: the worker process was killed twice; is there too little memory?"
+    return {"status": "error", "error": error, "seconds": 0.0, "rows": b"[]", "transient": True}
 
 
 def _timeout(seconds: float) -> dict[str, Any]:

@@ -157,9 +157,11 @@ def _confine() -> None:
         resource.setrlimit(kind, (size, size))
 
 
-def _die_with_parent() -> None:
-    """Exit when the parent does. A query can keep the main thread from noticing, so a thread watches."""
-    parent = os.getppid()
+def _die_with(parent: int) -> None:
+    """Exit when the parent does. A query can keep the main thread from noticing, so a thread watches.
+
+    The parent gives its process id, as it may be dead before this process can ask for it.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -169,8 +171,8 @@ def _die_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def main() -> None:
-    _die_with_parent()
+def main(parent: int) -> None:
+    _die_with(parent)
     _confine()
     gc.disable()  # no code here makes reference cycles, and the search for them costs 10% of a short query
     answers: dict[str, Callable[..., dict[str, Any]]] = {
@@ -189,7 +191,3 @@ def main() -> None:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
-
-
-if __name__ == "__main__":
-    main()
