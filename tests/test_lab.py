@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from workbench.db.text.schema_text import mac_sql_text
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, BudgetError
 from workbench.lab import Lab
+from workbench.llm.budget import Budget
 from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
 from workbench.types import Column, Context, Question, Schema, Table
@@ -35,16 +37,17 @@ def test_a_request_about_a_context_shows_its_schema_question_and_hint(lab):
     for part in ("CREATE TABLE animal", QUESTION.text, QUESTION.evidence):
         assert part in text
     assert (request.prompt, request.model) == ("generate/direct", "test/model")
-    assert (request.parameters, request.sample) == ({"temperature": 0.5}, 3)
+    assert (request.parameters["temperature"], request.sample) == (0.5, 3)
     assert (request.question, request.system) == ("q1", "mine")
 
 
 def test_a_labs_parameters_are_those_of_all_calls_of_a_model(lab):
     given = {"test/model": {"temperature": None, "seed": 3}, "test/other": {"seed": 4}}
     lab = replace(lab, parameters=given)
-    assert lab.request(Asker(), "generate/direct", CONTEXT, think=False).parameters == {"seed": 3}
+    first = lab.request(Asker(), "generate/direct", CONTEXT, think=False)
+    assert first.parameters == {"seed": 3, "max_tokens": 1024}
     third = lab.request(Asker("test/third"), "generate/direct", CONTEXT, think=False)
-    assert third.parameters == {"temperature": 0.5}
+    assert third.parameters == {"temperature": 0.5, "max_tokens": 1024}
 
 
 def test_a_request_about_a_question_shows_the_data_alone(lab):
@@ -77,3 +80,77 @@ def test_watch_sees_each_request_with_the_data_of_its_prompt(lab):
     assert watched_request is request
     assert data["question"] == QUESTION.text
     assert data["think"] is True
+
+
+def cut_off(text, reason="length"):
+    """A reply as a provider sends it that ends at its output limit."""
+    usage = {"prompt_tokens": 9, "completion_tokens": 1024}
+    return {
+        "choices": [{"message": {"content": text}, "finish_reason": reason}],
+        "usage": usage,
+    }
+
+
+@pytest.fixture
+def answered(tmp_path):
+    """A lab whose model gives these replies, and the requests that it was sent."""
+    with Store(tmp_path / "lab.sqlite") as store:
+
+        def make(*replies, **parameters):
+            script = Scripted(replies)
+            given = {"test/model": parameters}
+            return Lab(Client(store, send=script), None, None, parameters=given), script.history
+
+        yield make
+
+
+def direct(lab):
+    return lab.ask(Asker(), "generate/direct", CONTEXT, think=False)
+
+
+def test_a_reply_that_is_cut_off_is_asked_for_once_more_with_twice_the_room(answered):
+    lab, history = answered(cut_off("SELECT na"), "SELECT name FROM animal")
+    assert direct(lab).text == "SELECT name FROM animal"
+    assert [request.parameters["max_tokens"] for request in history] == [1024, 2048]
+
+
+def test_both_replies_are_paid_once(answered):
+    lab, _ = answered(cut_off("SELECT na"), "SELECT name FROM animal")
+    direct(lab)
+    again, history = answered()
+    assert direct(again).text == "SELECT name FROM animal"
+    assert not history
+    assert again.client.ledger.total().hits == 2
+
+
+def test_a_reply_that_is_cut_off_twice_is_taken_as_it_is(answered):
+    lab, history = answered(cut_off("SELECT na"), cut_off("SELECT name FROM animal, anim"))
+    reply = direct(lab)
+    assert (reply.text, reply.finish_reason) == ("SELECT name FROM animal, anim", "length")
+    assert len(history) == 2
+
+
+def test_a_thought_that_is_cut_off_gets_the_room_of_a_model_that_thinks(answered):
+    lab, history = answered(cut_off("<think>The animals are"), "SELECT name FROM animal")
+    assert direct(lab).text == "SELECT name FROM animal"
+    assert history[1].parameters["max_tokens"] == 2048 + 8192
+
+
+def test_a_users_limit_is_not_exceeded(answered):
+    lab, history = answered(cut_off("SELECT na"), max_tokens=64)
+    assert direct(lab).text == "SELECT na"
+    assert [request.parameters["max_tokens"] for request in history] == [64]
+
+
+def test_the_shorter_reply_stays_where_the_longer_one_fails(answered):
+    lab, _ = answered(cut_off("SELECT name"), Refusal("rejected", "too long"))
+    assert direct(lab).text == "SELECT name"
+
+
+def test_more_room_is_within_the_budget(tmp_path):
+    script = Scripted([cut_off("SELECT na"), "SELECT name FROM animal"])
+    with Store(tmp_path / "lab.sqlite") as store:
+        lab = Lab(Client(store, send=script, budget=Budget(calls=1)), None, None)
+        with pytest.raises(BudgetError, match="the budget of 1 calls is used up"):
+            direct(lab)
+        assert len(script.history) == 1

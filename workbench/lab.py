@@ -17,7 +17,9 @@ from workbench.db.schema import read_schema, with_examples
 from workbench.db.text.context_text import context_data
 from workbench.db.text.schema_text import create_table_text
 from workbench.llm.client import Client
+from workbench.llm.parameters import call_parameters, limits_output, with_more_room
 from workbench.prompts.prompt import load
+from workbench.replies.text import answer_text
 from workbench.types import Completion, Context, Execution, Question, Request, Schema
 
 
@@ -62,11 +64,31 @@ class Lab:
         **data: Any,
     ) -> Completion:
         """The reply to one call. The arguments are those of `request`."""
-        return self.client.complete(self.request(step, prompt, about, sample, **data))
+        return self.ask_many([self.request(step, prompt, about, sample, **data)])[0]
 
     def ask_many(self, requests: Iterable[Request]) -> list[Completion]:
-        """The replies to requests that are sent at the same time, in the order of the requests."""
-        return self.client.complete_many(list(requests))
+        """The replies to requests that are sent at the same time, in the order of the requests.
+
+        A reply that its output limit cuts off is asked for once more with more room, unless the limit is a
+        user's own. The shorter reply stays where the longer one fails.
+        """
+        asked = list(requests)
+        replies = self.client.complete_many(asked)
+        again = {
+            index: with_more_room(request, thought=not answer_text(reply.text))
+            for index, (request, reply) in enumerate(zip(asked, replies, strict=True))
+            if reply.finish_reason == "length" and self._limits(request)
+        }
+        longer = self.client.complete_many(list(again.values())) if again else []
+        for index, reply in zip(again, longer, strict=True):
+            if not reply.fault or replies[index].fault:
+                replies[index] = reply
+        return replies
+
+    def _limits(self, request: Request) -> bool:
+        """Whether the request's output limit is this lab's and not a user's."""
+        given = self.parameters.get(request.model, {})
+        return "max_tokens" in request.parameters and not limits_output(given)
 
     def request(
         self,
@@ -79,7 +101,9 @@ class Lab:
         schema_text: Callable[[Schema], str] = create_table_text,
         **data: Any,
     ) -> Request:
-        """A call to the step's model at its temperature, unless `parameters` differ: the prompt, rendered.
+        """A call to the step's model: the prompt, rendered, with the step's temperature and the prompt's output limit.
+
+        The lab's `parameters` of the model win over both.
 
         About a context, the prompt is given the context's five variables (question, hint, schema, values,
         descriptions) and `data`; about a question, `data` alone. `sample` numbers repeated calls of the
@@ -88,9 +112,14 @@ class Lab:
         question = about.question if isinstance(about, Context) else about
         if isinstance(about, Context):
             data = context_data(about, schema_text) | data
-        messages = load(prompt, self.prompts).messages(**data)
-        parameters = {"temperature": step.temperature} | dict(self.parameters.get(step.model, {}))
-        parameters = {name: value for name, value in parameters.items() if value is not None}
+        template = load(prompt, self.prompts)
+        messages = template.messages(**data)
+        parameters = call_parameters(
+            step.model,
+            step.temperature,
+            template.output_limit,
+            self.parameters.get(step.model, {}),
+        )
         request = Request(
             prompt, step.model, messages, parameters, sample, question.id, self.system
         )

@@ -83,6 +83,7 @@ def record_of(trial: Trial) -> dict[str, Any]:
         "sql": candidate.sql,
         "reasoning": candidate.reasoning,
         "call_keys": candidate.call_keys,
+        "problem": candidate.problem,
         "repaired_from": record_of(before) if before else None,
     }
 
@@ -97,6 +98,7 @@ def trial_of(record: dict[str, Any]) -> Trial:
             sample=_typed(record["sample"], int),
             reasoning=_typed(record["reasoning"], str),
             call_keys=tuple(_typed(key, str) for key in _typed(record["call_keys"], list)),
+            problem=_typed(record.get("problem", ""), str),
         ),
         repaired_from=trial_of(before) if before else None,
     )

@@ -293,7 +293,8 @@ class Candidate:
     """A query that a generator made.
 
     `sample` numbers the generator's candidates for a question. `reasoning` is the model's text before the
-    SQL. `call_keys` are the cache keys of the model calls behind the candidate.
+    SQL. `call_keys` are the cache keys of the model calls behind the candidate. `problem` says why there is
+    no SQL; "" where there is.
     """
 
     sql: str
@@ -301,6 +302,7 @@ class Candidate:
     sample: int = 0
     reasoning: str = ""
     call_keys: tuple[str, ...] = ()
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

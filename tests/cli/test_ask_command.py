@@ -92,6 +92,24 @@ def test_a_model_without_a_query_is_quoted(zoo, scripted):
     assert "No candidate has a query. I would rather not." in ended.stdout
 
 
+@pytest.mark.parametrize(
+    ("system", "told"),
+    [
+        ("direct", "No candidate has a query. The reply was cut off by its output limit; "),
+        ("mac", "No candidate has a query. The reply was cut off by its output limit; "),
+        ("chess", "No candidate has a query. All 20 replies were cut off by their output limit; "),
+    ],
+)
+def test_a_model_whose_replies_are_all_cut_off_is_told_apart(zoo, scripted, system, told):
+    model = scripted("")
+    for _ in range(99):
+        choice = {"message": {"content": "Let me think about"}, "finish_reason": "length"}
+        model.replies.append({"choices": [choice]})
+    ended = ask(zoo, COUNT, "--system", system, "--model", "somewhere/model")
+    assert ended.exit_code == 1
+    assert told + "--parameter max_tokens=N sets a larger one." in ended.stdout
+
+
 def test_a_database_without_tables_is_refused_before_anybody_is_asked(zoo, scripted):
     written(zoo, "DROP TABLE animal;")
     model = scripted("SELECT 1")
@@ -133,7 +151,10 @@ def test_a_model_that_takes_no_temperature_answers(zoo, scripted):
     model.replies.append(Refusal("rejected", text))
     ended = ask(zoo, COUNT, "--system", "direct", "--model", "somewhere/model")
     assert ended.exit_code == 0
-    assert [sorted(request.parameters) for request in model.history] == [["temperature"], []]
+    assert [sorted(request.parameters) for request in model.history] == [
+        ["max_tokens", "temperature"],
+        ["max_tokens"],
+    ]
     assert "somewhere/model takes no temperature 0.0: left out" in ended.stderr
     assert "somewhere/model takes no temperature 0.0: left out" in ended.stdout
 

@@ -163,7 +163,7 @@ def test_the_temperature_asked_for_is_sent_and_at_0_samples_share_their_calls(
     mend, step, temperature, sample
 ):
     _, asked = mend(step("test/model", temperature=temperature), BROKEN, [RIGHT])
-    assert asked[0].parameters == {"temperature": temperature}
+    assert asked[0].parameters["temperature"] == temperature
     assert asked[0].sample == sample
 
 

@@ -73,7 +73,7 @@ def test_a_failed_call_gives_a_candidate_with_the_error(ask):
 @pytest.mark.parametrize("temperature", [0.0, 0.5])
 def test_temperature_and_samples_asked_for_are_those_sent(ask, step, temperature):
     found, asked = ask(step("test/model", temperature, 3), otherwise=SQL)
-    assert [request.parameters for request in asked] == [{"temperature": temperature}] * 3
+    assert [request.parameters["temperature"] for request in asked] == [temperature] * 3
     assert sorted(request.sample for request in asked) == [0, 1, 2]
     assert [candidate.sample for candidate in found] == [0, 1, 2]
 

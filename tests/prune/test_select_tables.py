@@ -73,4 +73,4 @@ def test_a_table_that_stays_keeps_all_its_columns(bank):
 def test_the_temperature_asked_for_is_the_one_sent(bank):
     for temperature in (0.0, 0.7):
         bank.cut(SelectTables("test/model", temperature), otherwise="[]")
-        assert bank.asked[0].parameters == {"temperature": temperature}
+        assert bank.asked[0].parameters["temperature"] == temperature

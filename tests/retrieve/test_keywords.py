@@ -106,7 +106,7 @@ def test_the_model_is_asked_with_question_and_hint(tmp_path):
         Keywords("maker/model", temperature=0.1)(lab, question)
     (request,) = model.history
     assert request.prompt == "retrieve/keywords"
-    assert request.parameters == {"temperature": 0.1}
+    assert request.parameters["temperature"] == 0.1
     assert "which town?" in str(request.messages)
     assert "town refers to place" in str(request.messages)
 

@@ -127,7 +127,7 @@ def test_a_refusal_that_holds_a_letter_is_no_verdict():
 def test_a_temperature_of_zero_arrives_as_zero(zoo, fair):
     lab = zoo.lab(fair)
     request = Pairwise(MODEL).request(lab, zoo.context, *zoo.trials("right", "wrong"))
-    assert request.parameters == {"temperature": 0.0}
+    assert request.parameters["temperature"] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from workbench.generate.prompt_generator import PromptGenerator
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
-from workbench.prompts.prompt import names
+from workbench.prompts.prompt import load, names
 from workbench.select.unit_tests import UnitTester
 from workbench.store import Store
 from workbench.types import Candidate, Context, Question, Trial
@@ -75,9 +75,14 @@ def test_the_temperature_asked_for_is_the_one_sent(made, package_name, kind, tem
     step = kind("test/model", **dict.fromkeys(every, temperature), **NEEDS.get(kind.__name__, {}))
     step(*CALLED_WITH[package_name](made))
     assert made.asked
-    assert [request.parameters for request in made.asked] == [{"temperature": temperature}] * len(
-        made.asked
-    )
+    assert {request.parameters["temperature"] for request in made.asked} == {temperature}
+
+
+@pytest.mark.parametrize(("package_name", "kind"), STEPS)
+def test_every_request_has_the_output_limit_of_its_prompt(made, package_name, kind):
+    kind("test/model", **NEEDS.get(kind.__name__, {}))(*CALLED_WITH[package_name](made))
+    for request in made.asked:
+        assert request.parameters["max_tokens"] == load(request.prompt).output_limit
 
 
 def test_these_steps_ask_every_prompt_of_ours(made):

@@ -1,6 +1,7 @@
 """`workbench ask`: one question about a database, answered by one of the systems."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from workbench.db.compare import bird_equal
 from workbench.db.execute import Executor
 from workbench.db.text.context_text import result_text
 from workbench.errors import BadInputError
+from workbench.generate.prompt_generator import CUT_OFF
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.llm.client import Client
@@ -90,8 +92,8 @@ def tell(selection: Selection, *, embedded: bool = False) -> str:
     """The answer, its SQL and why it was chosen, as text."""
     trial = selection.trial
     if trial is None or not trial.candidate.sql.strip():
-        reply = selection.trials[0].candidate.reasoning if selection.trials else ""
-        return f"No candidate has a query. {_NOTHING_FOUND if embedded else reply}".strip()
+        why = _NOTHING_FOUND if embedded else _without_query(selection.trials)
+        return f"No candidate has a query. {why}".strip()
     agree = [t for t in selection.trials if t is trial or _agree(t, trial)]
     lines = [
         result_text(trial.execution) if trial.execution else "not run",
@@ -117,6 +119,21 @@ def tell(selection: Selection, *, embedded: bool = False) -> str:
     if trial.repaired_from:
         lines.append(f"It was repaired. Before that it was: {trial.repaired_from.candidate.sql}")
     return "\n".join(lines)
+
+
+def _without_query(trials: Sequence[Trial]) -> str:
+    """Why no candidate has a query: how many replies were cut off, and the first of the others."""
+    cut_off = [trial for trial in trials if trial.candidate.problem == CUT_OFF]
+    others = [trial.candidate.reasoning for trial in trials if trial not in cut_off]
+    if not cut_off:
+        return others[0] if others else ""
+    count = f"All {len(trials)}" if not others else f"{len(cut_off)} of {len(trials)}"
+    told = (
+        f"{count} replies were cut off by their output limit; --parameter max_tokens=N sets a larger one."
+        if len(trials) > 1
+        else "The reply was cut off by its output limit; --parameter max_tokens=N sets a larger one."
+    )
+    return f"{told} {others[0]}" if others else told
 
 
 def _ran(trial: Trial | None) -> bool:

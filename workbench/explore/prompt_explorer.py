@@ -188,7 +188,7 @@ class PromptExplorer(Explorer):
     def _run(self) -> None:
         self.answer.value = ""
         new = self._edited()
-        answer = self.lab.client.complete(new.request)
+        (answer,) = self.lab.ask_many([new.request])
         if question := self.picker.question:
             self.answer.value = run_html(
                 self.lab, self.picker.benchmark, question, self.chosen, new, answer
@@ -219,8 +219,8 @@ class PromptExplorer(Explorer):
         if self._priced is None or self._priced[0] != wanted:
             raise BadInputError("see the cost for all questions first: this edit was not counted")
         steps, lab, benchmark = self._priced[1], self.lab, self.picker.benchmark
-        before = lab.client.complete_many([step.request for step in steps])
-        after = lab.client.complete_many([edit(s, self._lab.prompts).request for s in steps])
+        before = lab.ask_many(step.request for step in steps)
+        after = lab.ask_many(edit(s, self._lab.prompts).request for s in steps)
         self.everywhere.value = flips_html(
             verdicts(lab, benchmark, steps, before), verdicts(lab, benchmark, steps, after)
         )

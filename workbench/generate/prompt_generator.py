@@ -16,6 +16,8 @@ from workbench.lab import Lab
 from workbench.replies.sql import read_sql
 from workbench.types import Candidate, Completion, Context, Schema
 
+CUT_OFF = "the reply was cut off by its output limit"
+
 
 @dataclass(frozen=True, slots=True)
 class PromptGenerator:
@@ -71,16 +73,16 @@ class PromptGenerator:
 
 def read_candidates(generator: str, replies: Iterable[Completion]) -> tuple[Candidate, ...]:
     """A candidate for each reply. A failed call gives a candidate without SQL whose reasoning is the error."""
-    return tuple(
-        Candidate(
-            read_sql(reply.text).sql,
-            generator,
-            sample,
-            reply.text or reply.error,
-            (reply.key,),
-        )
-        for sample, reply in enumerate(replies)
-    )
+    return tuple(_candidate(generator, sample, reply) for sample, reply in enumerate(replies))
+
+
+def _candidate(generator: str, sample: int, reply: Completion) -> Candidate:
+    found = read_sql(reply.text)
+    problem = ""
+    if not found.sql:
+        problem = reply.error or (CUT_OFF if reply.finish_reason == "length" else found.reason)
+    reasoning = reply.text or reply.error
+    return Candidate(found.sql, generator, sample, reasoning, (reply.key,), problem)
 
 
 def shuffled(schema: Schema, seed: str) -> Schema:

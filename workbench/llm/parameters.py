@@ -1,4 +1,7 @@
-"""Fit a request's parameters to its model: leave out each one that the model refuses.
+"""Fit a request's parameters to its model: limit its output, and leave out each one that the model refuses.
+
+A limit on the output, `max_tokens`, is the number of tokens into which the answer fits, as the prompt's file
+states it, and more for a model that thinks before it answers. A user's own limit takes its place.
 
 Models differ in the parameters they take, and in the values: gpt-5 takes no temperature but 1, and gpt-5.1
 takes one only as long as it does not reason. LiteLLM knows many of these rules and applies them before it
@@ -16,8 +19,20 @@ from typing import Any
 from workbench.canonical import canonical
 from workbench.llm import provider
 from workbench.llm.budget import Ledger
+from workbench.llm.remote.prices import listed
 from workbench.store import Store
 from workbench.types import Request
+
+_LIMITS = ("max_tokens", "max_completion_tokens")  # two names of the limit on a reply's tokens
+_THOUGHT = 8_192  # tokens that a model may think if nothing else is said
+_EFFORTS = {
+    "none": 0,
+    "disable": 0,
+    "minimal": 1_024,
+    "low": 4_096,
+    "high": 32_768,
+    "xhigh": 65_536,
+}
 
 _UNSUPPORTED = re.compile(
     r"(?i)unsupported|(?:not|n't) support|unknown|unrecognized|unexpected|deprecated"
@@ -96,3 +111,47 @@ def without(request: Request, name: str) -> Request:
     """The request without a parameter."""
     kept = {key: value for key, value in request.parameters.items() if key != name}
     return replace(request, parameters=kept)
+
+
+def call_parameters(
+    model: str, temperature: float, answer: int | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The parameters of a step's call: its temperature, its output limit, and a user's, which win.
+
+    `answer` is the number of tokens into which the answer fits, None for no limit. A user's value of None
+    leaves a parameter out.
+    """
+    own: dict[str, Any] = {"temperature": temperature}
+    if answer and not limits_output(given):
+        own["max_tokens"] = output_limit(model, answer, given)
+    return {name: value for name, value in (own | dict(given)).items() if value is not None}
+
+
+def limits_output(given: Mapping[str, Any]) -> bool:
+    """Whether a user's parameters say how long a reply may be, by a number or by None for no limit."""
+    return any(name in given for name in _LIMITS)
+
+
+def output_limit(model: str, answer: int, given: Mapping[str, Any]) -> int:
+    """The tokens that a reply may have: those of the answer and of the thought before it, as the model allows."""
+    most = listed(model).get("max_output_tokens")
+    limit = answer + _thought(model, given)
+    return min(limit, most) if isinstance(most, int) else limit
+
+
+def _thought(model: str, given: Mapping[str, Any]) -> int:
+    """The tokens that a model may think: as a user's parameters say, else none for a model that does not think."""
+    thinking, effort = given.get("thinking"), given.get("reasoning_effort")
+    if isinstance(thinking, Mapping) and isinstance(budget := thinking.get("budget_tokens"), int):
+        return budget
+    if effort is not None:
+        return _EFFORTS.get(str(effort), _THOUGHT)
+    return _THOUGHT if listed(model).get("supports_reasoning") else 0
+
+
+def with_more_room(request: Request, *, thought: bool) -> Request:
+    """The request with twice its output limit, and room for a thought if that is where its reply was cut off."""
+    limit = 2 * request.parameters["max_tokens"] + (_THOUGHT if thought else 0)
+    most = listed(request.model).get("max_output_tokens")
+    limit = min(limit, most) if isinstance(most, int) else limit
+    return replace(request, parameters={**request.parameters, "max_tokens": limit})

@@ -172,5 +172,6 @@ def unsupported(request: Request, url: str) -> str:
 
 
 def _seed(request: Request) -> str:
-    """A hash of the request alone: a change of our code does not change its sample."""
-    return content_hash("seed", [request.messages, request.parameters, request.sample])
+    """A hash of the request alone, its output limit aside: a change of either does not change its sample."""
+    parameters = {name: value for name, value in request.parameters.items() if name != "max_tokens"}
+    return content_hash("seed", [request.messages, parameters, request.sample])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _OURS = Path(__file__).parent
 _NAME = re.compile(r"\w+/\w+", re.ASCII)
+_LIMIT = re.compile(r"^Output limit:(.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^## (.*)\n?", re.MULTILINE)
 
 
@@ -29,12 +30,15 @@ class Prompt:
     name: VERB/METHOD.
     fingerprint: a hash of the source, which changes with every edit.
     variables: the names of the data that the prompt takes.
+    output_limit: the tokens into which its answer fits, from the comment's line `Output limit: N tokens.`; None
+        without one.
     """
 
     name: str
     path: Path
     fingerprint: str
     variables: tuple[str, ...]
+    output_limit: int | None
     _template: "Template" = field(repr=False, compare=False)
 
     def messages(self, **data: Any) -> tuple[Message, ...]:
@@ -62,7 +66,8 @@ class Prompt:
 def load(name: str, folder: Path | None = None) -> Prompt:
     """The prompt of that name, from `folder` if it has one, else from this package.
 
-    A prompt that replaces one of the package is given the same data, and need not use all of it.
+    A prompt that replaces one of the package is given the same data, and need not use all of it. Its output
+    limit is that of the package's prompt unless it states its own.
     """
     if folder is not None and not folder.is_dir():
         raise BadInputError(
@@ -73,8 +78,8 @@ def load(name: str, folder: Path | None = None) -> Prompt:
     if not found:
         known = ", ".join(names(folder))
         raise BadInputError(f"no prompt is called {name!r}; there are {known}")
-    variables = None if found[-1] is found[0] else _read(name, found[-1]).variables
-    return _read(name, found[0], variables)
+    ours = None if found[-1] is found[0] else _read(name, found[-1])
+    return _read(name, found[0], ours)
 
 
 def names(folder: Path | None = None) -> tuple[str, ...]:
@@ -96,24 +101,36 @@ def split_sections(text: str) -> tuple[tuple[str, str], ...]:
     return (("", before.strip("\n")), *sections) if before.strip() else sections
 
 
-def _read(name: str, path: Path, variables: tuple[str, ...] | None = None) -> Prompt:
+def _read(name: str, path: Path, ours: Prompt | None = None) -> Prompt:
+    """The prompt in a file; `ours` is the prompt of the package that it replaces."""
     try:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadInputError(f"{path} cannot be read: {reason}") from None
-    return _parsed(name, path, source, variables)
+    return _parsed(name, path, source, ours)
 
 
 @lru_cache(maxsize=256)
-def _parsed(name: str, path: Path, source: str, variables: tuple[str, ...] | None) -> Prompt:
+def _parsed(name: str, path: Path, source: str, ours: Prompt | None) -> Prompt:
     from workbench.prompts.template import parse  # noqa: PLC0415  Jinja takes 40 ms to import
 
     template = parse(source, path)
-    if variables is None:
-        variables = template.variables
-    elif unknown := set(template.variables) - set(variables):
+    variables = ours.variables if ours else template.variables
+    if unknown := set(template.variables) - set(variables):
         raise BadInputError(
             f"{path}: {', '.join(sorted(unknown))} unknown; {name} is given {', '.join(variables)}"
         )
-    return Prompt(name, path, content_hash("prompt", source), variables, template)
+    limit = _output_limit(source, path) or (ours.output_limit if ours else None)
+    return Prompt(name, path, content_hash("prompt", source), variables, limit, template)
+
+
+def _output_limit(source: str, path: Path) -> int | None:
+    """The number of the line `Output limit: N tokens.` in the comment before the system message."""
+    comment = source.partition("# System")[0]
+    if not (stated := _LIMIT.search(comment)):
+        return None
+    limit = re.fullmatch(r" *([1-9][\d,]*) tokens\.? *", stated[1])
+    if not limit:
+        raise BadInputError(f"{path}: {stated[0]!r} is not 'Output limit: N tokens.'")
+    return int(limit[1].replace(",", ""))
