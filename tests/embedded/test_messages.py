@@ -18,6 +18,7 @@ KINDS = {
     "fix/reviser": "mend",
     "fix/refiner": "mend",
     "select/pairwise": "pairwise",
+    "select/pairwise_with_reasons": "pairwise",
     "select/ranker": "ranker",
     "select/unit_tests": "unit_tests",
     "select/evaluate_one_test": "evaluate_candidates",

@@ -124,6 +124,15 @@ def test_a_refusal_that_holds_a_letter_is_no_verdict():
     assert read_verdict("A request like this I decline") == ""
 
 
+def test_a_judge_may_be_asked_for_reasons_before_its_letter(zoo):
+    judge = Scripted(otherwise="Candidate A repeats rows; B does not.\n\nAnswer: B")
+    trials = zoo.trials("wrong", "right")
+    selection = Pairwise(MODEL, reasons=True)(zoo.lab(judge), zoo.context, trials)
+    assert {request.prompt for request in judge.history} == {"select/pairwise_with_reasons"}
+    assert all("Reason first" in request.messages[1]["content"] for request in judge.history)
+    assert [c.winner for c in selection.comparisons] == [c.second for c in selection.comparisons]
+
+
 def test_a_temperature_of_zero_arrives_as_zero(zoo, fair):
     lab = zoo.lab(fair)
     request = Pairwise(MODEL).request(lab, zoo.context, *zoo.trials("right", "wrong"))

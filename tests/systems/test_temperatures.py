@@ -15,6 +15,7 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.prompts.prompt import load, names
+from workbench.select.pairwise import Pairwise
 from workbench.select.unit_tests import UnitTester
 from workbench.store import Store
 from workbench.types import Candidate, Context, Question, Trial
@@ -31,6 +32,11 @@ CALLED_WITH = {
 }
 # Parameters without which a step makes no model call.
 NEEDS = {"Selector": {"mean_columns": 1}}
+# Parameters that choose between a step's prompts.
+VARIANTS = {
+    UnitTester: [{"by": "test"}, {"by": "candidate"}],
+    Pairwise: [{"reasons": False}, {"reasons": True}],
+}
 
 
 def _steps():
@@ -88,7 +94,7 @@ def test_every_request_has_the_output_limit_of_its_prompt(made, package_name, ki
 def test_these_steps_ask_every_prompt_of_ours(made):
     for package_name, kind in (step.values for step in STEPS):
         needs = NEEDS.get(kind.__name__, {})
-        variants = [{"by": "test"}, {"by": "candidate"}] if kind is UnitTester else [{}]
+        variants = VARIANTS.get(kind, [{}])
         for variant in variants:
             kind("test/model", **needs, **variant)(*CALLED_WITH[package_name](made))
     assert {request.prompt for request in made.asked} == set(names())

@@ -5,6 +5,9 @@ candidates with equal results the first wins without a call, as in the algorithm
 point for each other candidate that agrees with it. The judge sees both queries, both results, and the
 union of the schemas that the two queries use.
 
+`reasons` adds a form of the prompt that the paper does not have: the judge reasons before it names its letter.
+It is meant for models that neither think by themselves nor were tuned to judge.
+
 Departs from algorithm 3 in four ways:
 
 - By default (`by="result"`) one query represents all candidates with its result, and each of them gets the
@@ -34,6 +37,7 @@ class Pairwise:
     """Picks the candidate that wins most comparisons; a trial's score is its points.
 
     by: whether the judge compares one query for each result, or all candidates.
+    reasons: ask for a few sentences before the letter; without it for the letter alone, as in the paper.
     adaptive: stop when the winner can no longer change. The winner is the same; other scores are lower.
     seed: breaks ties.
     """
@@ -41,6 +45,7 @@ class Pairwise:
     model: str
     temperature: float = 0.0
     by: Literal["result", "candidate"] = "result"
+    reasons: bool = False
     adaptive: bool = True
     seed: int = 0
 
@@ -93,7 +98,7 @@ class Pairwise:
         a, b = query_and_result(first), query_and_result(second)
         return lab.request(
             self,
-            "select/pairwise",
+            "select/pairwise_with_reasons" if self.reasons else "select/pairwise",
             replace(context, schema=union_schema(context.schema, (a["query"], b["query"]))),
             query_a=a["query"],
             result_a=a["result"],
