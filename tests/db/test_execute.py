@@ -393,13 +393,14 @@ class TestCache:
             assert executor.execute(database, sql) == first
         assert store.read("SELECT typeof(rows) FROM executions") == [("blob",)]
 
-    def test_progress_adds_up_to_the_number_of_jobs(self, store: Store, database: Path) -> None:
+    def test_progress_ends_at_the_number_of_jobs(self, store: Store, database: Path) -> None:
         jobs = [(database, f"SELECT {i % 3}") for i in range(10)]
         with Executor(store) as executor:
             for _ in range(2):
-                reports: list[int] = []
-                executor.execute_many(jobs, progress=reports.append)
-                assert sum(reports) == 10
+                reports: list[tuple[int, int]] = []
+                executor.execute_many(jobs, progress=lambda *state, to=reports: to.append(state))
+                assert reports == sorted(reports)
+                assert reports[-1] == (10, 10)
 
 
 class TestWorkers:
@@ -431,7 +432,7 @@ class TestWorkers:
         executions = executor.execute_many(
             [(database, f"SELECT {i}") for i in range(40)],
             BRIEF,
-            progress=lambda more: time.sleep(next(pauses, 0)) if more else None,
+            progress=lambda done, _: time.sleep(next(pauses, 0)) if done else None,
         )
         assert [execution.rows for execution in executions] == [((i,),) for i in range(40)]
 

@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 from workbench.errors import BadInputError
 from workbench.evaluate.bounds import (
     Bounds,
-    adversary,
     all_at_k,
     curve,
     lower_bound,
-    oracle,
     pass_at_k,
     upper_bound,
 )
@@ -21,19 +19,19 @@ VERDICTS = st.lists(st.booleans(), min_size=1, max_size=7)
 TABLES = st.dictionaries(st.text(max_size=3), VERDICTS, min_size=1, max_size=6)
 
 
-def test_one_right_candidate_is_enough_for_the_oracle():
-    assert oracle([False, True, False])
-    assert not oracle([False, False])
+def test_one_right_candidate_is_enough_for_the_upper_bound():
+    assert upper_bound({"q": [False, True, False]}) == 100
+    assert upper_bound({"q": [False, False]}) == 0
 
 
-def test_one_wrong_candidate_is_enough_for_the_adversary():
-    assert adversary([True, True])
-    assert not adversary([True, False])
+def test_one_wrong_candidate_is_enough_for_the_lower_bound():
+    assert lower_bound({"q": [True, True]}) == 100
+    assert lower_bound({"q": [True, False]}) == 0
 
 
 def test_a_question_without_candidates_counts_as_wrong():
-    assert not oracle([])
-    assert not adversary([])
+    assert upper_bound({"q": [], "r": [True]}) == 50
+    assert lower_bound({"q": [], "r": [True]}) == 50
 
 
 def test_pass_at_k_by_hand():

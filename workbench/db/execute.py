@@ -10,16 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
-from workbench.db.executions import (
-    Answer,
-    ExecutionKeys,
-    execution,
-    recall,
-    recall_fingerprints,
-    save,
-)
+from workbench.db import executions
+from workbench.db.executions import Answer, ExecutionKeys
 from workbench.db.fingerprint import database_fingerprints
 from workbench.db.sandbox.guard import SQL_LENGTH
 from workbench.db.sandbox.supervisor import Supervisor
@@ -28,6 +22,7 @@ from workbench.store import Store
 from workbench.types import Execution, Limits
 
 Job = tuple[Path, str]
+Progress = Callable[[int, int], None]
 _Result = TypeVar("_Result")  # an execution or its fingerprint
 _DEFAULT = Limits()
 
@@ -65,32 +60,33 @@ class Executor:
         self,
         jobs: Sequence[Job],
         limits: Limits = _DEFAULT,
-        progress: Callable[[int], None] | None = None,
+        progress: Progress | None = None,
     ) -> list[Execution]:
         """The execution of every job, in order; equal jobs run once.
 
-        `progress` is called with the number of jobs that are done since its last call. A database that
+        `progress` is called with the number of jobs that are done and the number of all. A database that
         does not exist raises `UnreadableDatabaseError`.
         """
-        return self._run(jobs, limits, progress, recall, execution)
+        return self._run(jobs, limits, progress, executions.recall, executions.execution)
 
     def result_fingerprints(
         self,
         jobs: Sequence[Job],
         limits: Limits = _DEFAULT,
-        progress: Callable[[int], None] | None = None,
+        progress: Progress | None = None,
     ) -> list[str]:
         """The fingerprint of every job's execution, "" for an incomplete one.
 
         Cached ones are read without their rows: several times faster than `execute_many`.
         """
-        return self._run(jobs, limits, progress, recall_fingerprints, _fingerprint)
+        cached = executions.recall_fingerprints
+        return self._run(jobs, limits, progress, cached, _fingerprint)
 
     def _run(
         self,
         jobs: Sequence[Job],
         limits: Limits,
-        progress: Callable[[int], None] | None,
+        progress: Progress | None,
         cached: Callable[[Store, Collection[str]], dict[str, _Result]],
         convert: Callable[[Answer], _Result],
     ) -> list[_Result]:
@@ -119,20 +115,29 @@ class Executor:
             results |= cached(self._store, queries)
         todo = [key for key in queries if key not in results]
         repeats = Counter(keys)
+        done = sum(repeats[key] for key in results)
         if progress:
-            progress(sum(repeats[key] for key in results))
+            progress(done, len(jobs))
         real = {name: os.path.realpath(name) for name in paths}
+        common = {
+            "do": "run",
+            "seconds": limits.seconds,
+            "max_rows": limits.rows,
+            "max_bytes": limits.bytes,
+        }
         requests = [
-            _request(real[name], sql, limits) for name, sql in map(queries.__getitem__, todo)
+            common | {"path": real[name], "sql": sql}
+            for name, sql in map(queries.__getitem__, todo)
         ]
         for index, answer in self._supervisor.run(requests, limits.seconds):
             key = todo[index]
             results[key] = convert(answer)
             if self._store and self.caches and not answer.get("transient"):
                 name, sql = queries[key]
-                save(self._store, key, contents[name], sql, limits, answer)
+                executions.save(self._store, key, contents[name], sql, limits, answer)
+            done += repeats[key]
             if progress:
-                progress(repeats[key])
+                progress(done, len(jobs))
         return [results[key] for key in keys]
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
@@ -185,17 +190,6 @@ def _refusal(sql: str) -> str:
     except UnicodeEncodeError:
         return "the SQL contains half of a surrogate pair, which is not a character"
     return f"the SQL is longer than {SQL_LENGTH:,} bytes" if size > SQL_LENGTH else ""
-
-
-def _request(path: str, sql: str, limits: Limits) -> dict[str, Any]:
-    return {
-        "do": "run",
-        "path": path,
-        "sql": sql,
-        "seconds": limits.seconds,
-        "max_rows": limits.rows,
-        "max_bytes": limits.bytes,
-    }
 
 
 def _fingerprint(answer: Answer) -> str:

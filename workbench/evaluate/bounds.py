@@ -21,16 +21,6 @@ class Bounds:
     upper: float
 
 
-def oracle(verdicts: Sequence[float]) -> bool:
-    """Whether any candidate of a question is right. A verdict is true (1) or false (0)."""
-    return _right(verdicts) > 0
-
-
-def adversary(verdicts: Sequence[float]) -> bool:
-    """Whether there are candidates and all of them are right."""
-    return 0 < len(verdicts) == _right(verdicts)
-
-
 def pass_at_k(n: int, c: int, k: int) -> float:
     """The chance that k of n candidates, c of them right, hold a right one: an unbiased pass@k."""
     _check(n, c, k)
@@ -45,12 +35,12 @@ def all_at_k(n: int, c: int, k: int) -> float:
 
 def upper_bound(verdicts: Mapping[str, Sequence[float]], k: int | None = None) -> float:
     """The oracle's accuracy in percent, over all candidates or over k of each question's."""
-    return _mean_percent(verdicts, k, oracle, pass_at_k)
+    return _mean_percent(verdicts, k, pass_at_k)
 
 
 def lower_bound(verdicts: Mapping[str, Sequence[float]], k: int | None = None) -> float:
     """The adversary's accuracy in percent, over all candidates or over k of each question's."""
-    return _mean_percent(verdicts, k, adversary, all_at_k)
+    return _mean_percent(verdicts, k, all_at_k)
 
 
 def curve(verdicts: Mapping[str, Sequence[float]]) -> tuple[Bounds, ...]:
@@ -63,20 +53,20 @@ def curve(verdicts: Mapping[str, Sequence[float]]) -> tuple[Bounds, ...]:
 def _mean_percent(
     verdicts: Mapping[str, Sequence[float]],
     k: int | None,
-    of_all: Callable[[Sequence[float]], bool],
-    of_k: Callable[[int, int, int], float],
+    chance: Callable[[int, int, int], float],
 ) -> float:
+    """The mean of a question's `chance`; a question without candidates counts as wrong."""
     if not verdicts:
         raise BadInputError("no questions: a mean needs the verdicts of at least one")
-    if k is None:
-        return 100 * sum(map(of_all, verdicts.values())) / len(verdicts)
+    chances = []
     for question, given in verdicts.items():
-        if len(given) < k:
+        if k is not None and len(given) < k:
             raise BadInputError(
                 f"question {question} has {len(given)} candidates and k is {k}: k may be at most that"
             )
-    shares = (of_k(len(given), _right(given), k) for given in verdicts.values())
-    return 100 * fsum(shares) / len(verdicts)
+        if given:
+            chances.append(chance(len(given), _right(given), len(given) if k is None else k))
+    return 100 * fsum(chances) / len(verdicts)
 
 
 def _right(verdicts: Sequence[float]) -> int:

@@ -142,12 +142,11 @@ def question_results(
         for question in questions
     }
     distinct = list(dict.fromkeys(job for several in jobs.values() for job in several))
-    advance = _counting(progress, len(distinct))
     ran: dict[Job, Execution] = {}
     if executor.caches:
-        executor.result_fingerprints(distinct, limits, advance)
+        executor.result_fingerprints(distinct, limits, progress)
     else:
-        ran = dict(zip(distinct, executor.execute_many(distinct, limits, advance), strict=True))
+        ran = dict(zip(distinct, executor.execute_many(distinct, limits, progress), strict=True))
     for question in questions:
         own = jobs[question.id]
         if executor.caches:
@@ -176,19 +175,3 @@ def spider_text(sql: str, keep_distinct: bool = False) -> str:
     """
     sql = sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
     return sql if keep_distinct else _QUOTED_OR_DISTINCT.sub(lambda found: found[1] or "", sql)
-
-
-def _counting(
-    progress: Callable[[int, int], None] | None, total: int
-) -> Callable[[int], None] | None:
-    """A callback for newly finished queries that reports the running sum to `progress`."""
-    if progress is None:
-        return None
-    done = 0
-
-    def advance(more: int) -> None:
-        nonlocal done
-        done += more
-        progress(done, total)
-
-    return advance

@@ -204,10 +204,5 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {
-            str(name): round(value, 4) if isinstance(value, float) else value
-            for name, value in row.items()
-        }
-        for row in frame.to_dict("records")
-    ]
+    rows: Any = frame.round(4).to_dict("records")
+    return list(rows)

@@ -212,26 +212,7 @@ def _sign_flip(differences: Iterable[int]) -> float:
 
 @cache
 def t_quantile(confidence: float, degrees: int) -> float:
-    """The t for which Student's distribution has this probability between -t and t.
+    """The t for which Student's distribution has this probability between -t and t."""
+    from scipy.special import stdtrit  # noqa: PLC0415  a third of a second to import
 
-    SciPy has it, and is not worth a dependency: with whole degrees of freedom the probability is a finite
-    sum in the angle whose tangent is t / sqrt(degrees). It grows with the angle, so bisection finds it;
-    60 halvings of a quarter turn are as precise as a float.
-    """
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        angle = (low + high) / 2
-        low, high = (angle, high) if _t_mass(angle, degrees) < confidence else (low, angle)
-    return math.sqrt(degrees) * math.tan(low)
-
-
-def _t_mass(angle: float, degrees: int) -> float:
-    """The probability between -t and t: Abramowitz and Stegun, 26.7.3 (odd degrees) and 26.7.4 (even)."""
-    odd = degrees % 2
-    total, term = 0.0, 1.0
-    for k in range(2 + odd, degrees + 1, 2):
-        total += term
-        term *= (k - 1) / k * math.cos(angle) ** 2
-    if odd:
-        return 2 / math.pi * (angle + math.sin(angle) * math.cos(angle) * total)
-    return math.sin(angle) * total
+    return float(stdtrit(degrees, (1 + confidence) / 2))

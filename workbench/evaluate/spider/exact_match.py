@@ -16,98 +16,56 @@ numbers compare with published ones:
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from workbench.evaluate.spider.grammar import ColumnUse, Query
-from workbench.evaluate.spider.query import connectors, read, units
+from workbench.evaluate.spider.query import read
+from workbench.evaluate.spider.syntax import Query
 from workbench.types import Schema
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """One component's verdict. Its accuracy in Spider's tables is the share of `correct` among queries with
-    `predicted` above 0, its recall that among queries with `gold` above 0.
-    """
-
-    correct: bool
-    predicted: int  # parts of the component in the prediction
-    gold: int  # and in the gold query
 
 
 def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
     """Whether all components match and both read the same tables; False for an unreadable gold."""
-    pair = _read_pair(predicted, gold, schema)
-    return pair is not None and _matches(*pair)
+    first, second = _compared(predicted, schema), read(gold, schema)
+    return second.query is not None and (
+        first == second.comparable or _components(first) == _components(second.comparable)
+    )
 
 
-def partial_match(predicted: str, gold: str, schema: Schema) -> dict[str, Component]:
-    """Spider's ten components under its own names; all wrong for an unreadable gold."""
-    pair = _read_pair(predicted, gold, schema)
-    if pair is None:
-        wrong = Component(correct=False, predicted=0, gold=0)
-        return dict.fromkeys(_components(Query(), Query()), wrong)
-    return _components(*pair)
+def wrong_components(predicted: str, gold: str, schema: Schema) -> list[str]:
+    """Which of Spider's ten components differ, by Spider's own names; all ten for an unreadable gold."""
+    second = read(gold, schema)
+    found, wanted = _components(_compared(predicted, schema)), _components(second.comparable)
+    different = [name for name in wanted if found[name] != wanted[name] or second.query is None]
+    return [name for name in different if name != "tables"]
 
 
-def _read_pair(predicted: str, gold: str, schema: Schema) -> tuple[Query, Query] | None:
-    reading = read(gold, schema)
-    if reading.query is None:
-        return None
-    # Systems that predict no values write `value` for one.
-    return read(predicted.replace(" value ", " 1 "), schema).comparable, reading.comparable
+def _compared(predicted: str, schema: Schema) -> Query:
+    """The prediction as it is compared. Systems that predict no values write `value` for one."""
+    return read(predicted.replace(" value ", " 1 "), schema).comparable
 
 
-def _matches(predicted: Query, gold: Query) -> bool:
-    if predicted == gold:
-        return True
-    same_tables = Counter(predicted.tables) == Counter(gold.tables)
-    return same_tables and all(c.correct for c in _components(predicted, gold).values())
-
-
-def _components(predicted: Query, gold: Query) -> dict[str, Component]:
-    p, g = predicted, gold
+def _components(query: Query) -> Mapping[str, object]:
+    """The query's tables and Spider's components, each as a value that is equal if the component matches."""
+    bare_names = (use.column.rpartition(".")[2] for use in query.group)
+    group = tuple(use.column for use in query.group)
     return {
-        "select": _parts(p.select, g.select),
-        "select(no AGG)": _parts([it for _, it in p.select], [it for _, it in g.select]),
-        "where": _parts(p.where.units, g.where.units),
-        "where(no OP)": _parts([u.left for u in p.where.units], [u.left for u in g.where.units]),
-        "group(no Having)": _parts(_bare_names(p.group), _bare_names(g.group)),
-        "group": _clause(_group_and_having(p), _group_and_having(g)),
-        "order": _clause(p.order and (p.order, p.limit), g.order and (g.order, g.limit)),
-        "and/or": _parts(sorted(set(p.where.connectors)), sorted(set(g.where.connectors))),
-        "IUEN": _combined(p, g),
-        "keywords": _parts(_keywords(p), _keywords(g)),
+        "tables": Counter(query.tables),
+        "select": Counter(query.select),
+        "select(no AGG)": Counter(expression for _, expression in query.select),
+        "where": Counter(query.where.units),
+        "where(no OP)": Counter(unit.left for unit in query.where.units),
+        # Without tables: a column of the same name in another table passes here and fails in "group".
+        "group(no Having)": Counter(bare_names),
+        # None without GROUP BY, whatever HAVING says: "keywords" sees that there is one.
+        "group": (group, query.having) if group else None,
+        "order": query.order and (query.order, query.limit),
+        "and/or": set(query.where.connectors),
+        "IUEN": query.combined and (query.combined[0], _components(query.combined[1])),
+        "keywords": _keywords(query),
     }
 
 
-def _parts(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> Component:
-    correct = predicted == gold or Counter(predicted) == Counter(gold)
-    return Component(correct, len(predicted), len(gold))
-
-
-def _clause(predicted: Hashable | None, gold: Hashable | None) -> Component:
-    return Component(predicted == gold, int(predicted is not None), int(gold is not None))
-
-
-def _bare_names(group: tuple[ColumnUse, ...]) -> list[str]:
-    """Names without tables: a column of the same name in another table passes here and fails in "group"."""
-    return [use.column.rpartition(".")[2] for use in group]
-
-
-def _group_and_having(query: Query) -> Hashable | None:
-    """None without GROUP BY, whatever HAVING says: "keywords" sees that there is one."""
-    return (tuple(use.column for use in query.group), query.having) if query.group else None
-
-
-def _combined(predicted: Query, gold: Query) -> Component:
-    p, g = predicted.combined, gold.combined
-    correct = p == g or (p is not None and g is not None and p[0] == g[0] and _matches(p[1], g[1]))
-    return Component(correct, int(p is not None), int(g is not None))
-
-
-def _keywords(query: Query) -> list[str]:
-    conditions = units(query)
+def _keywords(query: Query) -> set[str]:
     present = {
         "where": query.where.units,
         "group": query.group,
@@ -116,9 +74,9 @@ def _keywords(query: Query) -> list[str]:
         query.order[0] if query.order else "": query.order,
         "limit": query.limit,
         query.combined[0] if query.combined else "": query.combined,
-        "or": "or" in connectors(query),
-        "not": any(unit.negated for unit in conditions),
-        "in": any(unit.operator == "in" for unit in conditions),
-        "like": any(unit.operator == "like" for unit in conditions),
+        "or": "or" in query.connectors,
+        "not": any(unit.negated for unit in query.units),
+        "in": any(unit.operator == "in" for unit in query.units),
+        "like": any(unit.operator == "like" for unit in query.units),
     }
-    return [word for word, there in present.items() if there]
+    return {word for word, there in present.items() if there}

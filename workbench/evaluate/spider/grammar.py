@@ -14,8 +14,15 @@ between columns, and everything from a column on the right of a comparison to th
 clause, which hides an OR (`a = b OR c = d`) and the INNER of a second join.
 """
 
-import re
-from typing import NamedTuple, NoReturn, Union
+from workbench.evaluate.spider.syntax import (
+    ColumnUse,
+    Condition,
+    Conditions,
+    Expression,
+    Query,
+    Value,
+)
+from workbench.evaluate.spider.tokens import Tokens, UnreadableError, split
 
 AGGREGATES = frozenset({"max", "min", "count", "sum", "avg"})
 ARITHMETIC = frozenset("-+*/")
@@ -30,92 +37,27 @@ CLAUSE_ENDS = CLAUSES | {")", ";", ""}
 VALUE_ENDS = CLAUSES | JOINS | {")", ",", "and", ""}
 MAX_DEPTH = 64  # deeper nesting is no query, and would exhaust the stack
 
-# Spider splits SQL with NLTK's tokenizer for English prose. Brackets, `*` and most punctuation become tokens
-# of their own; a comma only if no digit follows (English writes 1,000), a full stop only at the end of the
-# text, and `=`, `+`, `/` never, which is why `a=1` is one unreadable word.
-_TOKEN = re.compile(
-    r"""(?:[^\s;@#$%&?!*()\[\]{}<>`\xab\xbb\u2012-\u2015\u2018\u2019\u201c-\u201e,:".-]++"""
-    r"""|"[^"]*+"|[,:](?=\d)|\.(?![\])}>\s]*\Z)|-(?!-))+|--|\S"""
-)
-
-
-class ColumnUse(NamedTuple):
-    aggregate: str
-    column: str  # `table.column` in lower case, or `*`
-    distinct: bool
-
-
-class Expression(NamedTuple):
-    """A column, or two with an arithmetic operator between them."""
-
-    operator: str
-    left: ColumnUse
-    right: ColumnUse | None
-
-
-Value = Union[None, float, str, ColumnUse, "Query"]
-
-
-class Condition(NamedTuple):
-    negated: bool
-    operator: str
-    left: Expression
-    value: Value
-    upper: Value  # of BETWEEN
-
-
-class Conditions(NamedTuple):
-    units: tuple[Condition, ...] = ()
-    connectors: tuple[str, ...] = ()
-
-
-class Query(NamedTuple):
-    """One SELECT. A table is its name or a subquery; LIMIT counts, its number does not."""
-
-    select: tuple[tuple[str, Expression], ...] = ()
-    distinct: bool = False
-    tables: tuple[Union[str, "Query"], ...] = ()
-    on: Conditions = Conditions()
-    where: Conditions = Conditions()
-    group: tuple[ColumnUse, ...] = ()
-    having: Conditions = Conditions()
-    order: tuple[str, tuple[Expression, ...]] | None = None
-    limit: bool = False
-    combined: tuple[str, "Query"] | None = None  # INTERSECT, UNION or EXCEPT, and with what
-
 
 def parse(sql: str, columns: dict[str, frozenset[str]]) -> Query | None:
     """The query, or None if the grammar does not accept it; never an exception.
 
     `columns` holds the columns of each table, all in lower case.
     """
-    text = sql.replace("'", '"')
-    if text.count('"') % 2:
-        return None
-    tokens = [t if t[0] == '"' else t.lower() for t in _TOKEN.findall(text)]
-    tokens.append("")  # marks the end, so that no rule needs to check for it
     try:
-        return _Parser(tokens, columns).query()
-    except _UnreadableError:
+        return _Parser(split(sql), columns).query()
+    except UnreadableError:
         return None
 
 
-class _UnreadableError(Exception):
-    pass
-
-
-class _Parser:
-    """Recursive descent: a method for each rule; `at` is the index of the next token.
+class _Parser(Tokens):
+    """Recursive descent: a method for each rule.
 
     `names` are the tables in FROM, in which an unqualified column is looked up.
     """
 
-    __slots__ = ("aliases", "at", "columns", "depth", "tokens")
-
     def __init__(self, tokens: list[str], columns: dict[str, frozenset[str]]) -> None:
-        self.tokens = tokens
+        super().__init__(tokens)
         self.columns = columns
-        self.at = 0
         self.depth = 0
         # As in Spider, an alias is valid in the whole text, in subqueries and before its definition, too, and
         # the last definition wins; an alias with the name of a table makes the query unreadable.
@@ -123,28 +65,6 @@ class _Parser:
         if "" in self.aliases or not self.aliases.keys().isdisjoint(columns):
             self.fail()
         self.aliases.update((table, table) for table in columns)
-
-    def fail(self) -> NoReturn:
-        raise _UnreadableError
-
-    def accept(self, token: str) -> bool:
-        """Step over the token if it is the next one."""
-        if self.tokens[self.at] == token:
-            self.at += 1
-            return True
-        return False
-
-    def expect(self, token: str) -> None:
-        if not self.accept(token):
-            self.fail()
-
-    def accept_any(self, tokens: frozenset[str]) -> str:
-        """The next token, stepped over, if it is one of these; else ""."""
-        token = self.tokens[self.at]
-        if token in tokens:
-            self.at += 1
-            return token
-        return ""
 
     def query(self) -> Query:
         self.depth += 1
@@ -173,18 +93,6 @@ class _Parser:
         combined = (operation, self.query()) if operation else None
         self.depth -= 1
         return Query(select, distinct, tables, on, where, group, having, order, limit, combined)
-
-    def word(self) -> str:
-        """The next token, whatever it is, but not the end."""
-        token = self.tokens[self.at]
-        if not token:
-            self.fail()
-        self.at += 1
-        return token
-
-    def semicolons(self) -> None:
-        while self.accept(";"):
-            pass
 
     def from_clause(self) -> tuple[tuple[str | Query, ...], Conditions]:
         try:

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.spider.grammar import Query
-from workbench.evaluate.spider.query import connectors, read, units
+from workbench.evaluate.spider.query import read
+from workbench.evaluate.spider.syntax import Query
 from workbench.types import Question, Schema
 
 
@@ -38,14 +38,14 @@ def _clause_count(query: Query) -> int:
     return (
         sum(map(bool, (query.where.units, query.group, query.order, query.limit)))
         + max(len(query.tables) - 1, 0)
-        + connectors(query).count("or")
-        + sum(unit.operator == "like" for unit in units(query))
+        + query.connectors.count("or")
+        + sum(unit.operator == "like" for unit in query.units)
     )
 
 
 def _nested_count(query: Query) -> int:
     """Subqueries in conditions and a combined query; one in FROM does not count."""
-    values = [value for unit in units(query) for value in (unit.value, unit.upper)]
+    values = [value for unit in query.units for value in (unit.value, unit.upper)]
     return sum(isinstance(value, Query) for value in values) + (query.combined is not None)
 
 

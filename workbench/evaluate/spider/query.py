@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workbench.evaluate.spider.grammar import (
+from workbench.evaluate.spider.grammar import parse
+from workbench.evaluate.spider.syntax import (
     ColumnUse,
     Condition,
     Conditions,
     Expression,
     Query,
     Value,
-    parse,
 )
 from workbench.types import Schema
 
@@ -128,11 +128,3 @@ def _comparable(query: Query, merged: Mapping[str, str] | None) -> Query:
         limit=query.limit,
         combined=query.combined and (query.combined[0], _comparable(query.combined[1], merged)),
     )
-
-
-def units(query: Query) -> tuple[Condition, ...]:
-    return query.on.units + query.where.units + query.having.units
-
-
-def connectors(query: Query) -> tuple[str, ...]:
-    return query.on.connectors + query.where.connectors + query.having.connectors

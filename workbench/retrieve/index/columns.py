@@ -36,9 +36,7 @@ _CELLS = 10_000  # cells in memory at once
 _LONG, _OTHER, _DAMAGED = range(3)  # the number that replaces a cell that is left out, by reason
 _REASONS = (f"longer than {LONGEST} characters", "no text", "no UTF-8")
 
-LeftOut = Counter[
-    int | str
-]  # cells left out, by reason: one of the three numbers, or SQLite's message
+LeftOut = Counter[int | str]  # cells left out, by one of the three reasons or SQLite's message
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +152,9 @@ def _grouped(
     """
     every = list(itertools.chain.from_iterable(texts_of))
     column_of = np.repeat(np.arange(len(texts_of), dtype=np.uint32), [len(t) for t in texts_of])
-    order = sorted(
-        range(len(every)), key=every.__getitem__
-    )  # stable: equal texts stay ordered by column
+    order = sorted(range(len(every)), key=every.__getitem__)  # equal texts stay ordered by column
     column_of = column_of[order]
-    every = _side_by_side(list(map(every.__getitem__, order)))
+    every = list(map(every.__getitem__, order))
     first = np.ones(len(every), bool)  # whether a text differs from the one before
     first[1:] = np.fromiter(map(operator.ne, itertools.islice(every, 1, None), every), bool)
     starts = np.flatnonzero(first)
@@ -173,12 +169,3 @@ def _grouped(
             groups.append(group)
         group_of[number] = known[group]
     return list(itertools.compress(every, first)), group_of, groups
-
-
-def _side_by_side(texts: list[str]) -> list[str]:
-    """The same texts, newly allocated in the order of the list: reading them in order is faster then.
-
-    After sorting, neighbours of the list lie far apart in memory, and each access misses the processor's cache.
-    """
-    joined = "\0".join(texts)
-    return joined.split("\0") if joined.count("\0") == len(texts) - 1 else texts

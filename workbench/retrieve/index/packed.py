@@ -1,6 +1,7 @@
 """A file of texts and arrays that is mapped into memory: opening it takes the same time at any size."""
 
 import json
+import math
 import mmap
 import os
 from bisect import bisect_left
@@ -16,7 +17,6 @@ from workbench.errors import StoreError
 Arrays = Mapping[str, NDArray[Any]]
 _Number = TypeVar("_Number", bound=np.generic)
 _MAGIC = b"workbench arrays 1\n"
-_ALIGNED = 64  # arrays start at multiples of a cache line, as numpy's own do
 
 
 class Texts:
@@ -56,9 +56,7 @@ def pack(texts: Sequence[str]) -> dict[str, NDArray[Any]]:
     joined = np.frombuffer("".join(texts).encode(), np.uint8)
     ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
     continuing = np.flatnonzero(joined & 0xC0 == 0x80)
-    letters = (
-        continuing - np.arange(len(continuing)) - 1
-    )  # the letter that each such byte belongs to
+    letters = continuing - np.arange(len(continuing)) - 1  # to which each such byte belongs
     ends += np.cumsum(np.bincount(np.searchsorted(ends, letters, "right"), minlength=len(texts)))
     narrow = len(joined) < 1 << 32
     return {"bytes": joined, "ends": ends.astype(np.uint32 if narrow else np.uint64)}
@@ -66,19 +64,12 @@ def pack(texts: Sequence[str]) -> dict[str, NDArray[Any]]:
 
 def write(path: Path, header: dict[str, Any], arrays: Arrays) -> None:
     """Write header and arrays to a draft file, and rename it to `path` when all of it is on disk."""
-    layout, size = {}, 0
-    for name, array in arrays.items():
-        layout[name] = (array.dtype.str, array.shape, size)
-        size += _aligned(array.nbytes)
-    head = _MAGIC + json.dumps({**header, "arrays": layout, "size": size}).encode() + b"\n"
     draft = path.with_name(path.name + ".draft")
     try:
         with draft.open("wb") as file:
-            file.write(head)
-            for name, (_, _, offset) in layout.items():
-                file.seek(_aligned(len(head)) + offset)
-                file.write(np.ascontiguousarray(arrays[name]).data)
-            file.truncate(_aligned(len(head)) + size)
+            file.write(_MAGIC + json.dumps({**header, "arrays": list(arrays)}).encode() + b"\n")
+            for array in arrays.values():
+                np.lib.format.write_array(file, array, version=(1, 0))
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
@@ -95,17 +86,16 @@ def read(path: Path) -> tuple[dict[str, Any], Arrays] | None:
             if file.readline(len(_MAGIC)) != _MAGIC:
                 return None
             header = json.loads(file.readline())
-            start = _aligned(file.tell())
-            mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # no file, or no JSON
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            arrays: dict[str, NDArray[Any]] = {}
+            for name in header["arrays"]:
+                np.lib.format.read_magic(file)
+                shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+                flat = np.frombuffer(mapped, dtype, math.prod(shape), file.tell())
+                arrays[name] = flat.reshape(shape)
+                file.seek(flat.nbytes, os.SEEK_CUR)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # no file, or an incomplete one
         return None
-    if len(mapped) != start + header["size"]:
-        return None
-    arrays = {}
-    for name, (dtype, shape, offset) in header["arrays"].items():
-        count = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        part = mapped[start + offset : start + offset + count]
-        arrays[name] = part.view(dtype).reshape(shape)
     return header, arrays
 
 
@@ -115,7 +105,3 @@ def distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
     first = np.ones(len(ordered), bool)
     first[1:] = ordered[1:] != ordered[:-1]
     return ordered[first]
-
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNED) * _ALIGNED

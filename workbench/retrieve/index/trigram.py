@@ -139,8 +139,7 @@ def _trigrams(
     joined = f" {'  '.join(texts)} ".encode("utf-32-le")
     codes = np.frombuffer(joined, np.uint32)
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    # The number of the text that each letter belongs to.
-    # The text of each letter. It tells below which trigrams would span two texts.
+    # The number of the text that each letter belongs to: it shows which trigrams would span two texts.
     owners = np.repeat(np.arange(len(texts), dtype=np.uint16), lengths + 2)
     folded = folding[codes]
     if (unseen := folded == _UNSEEN).any():

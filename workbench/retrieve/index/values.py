@@ -7,7 +7,6 @@ the same time build it once.
 """
 
 import fcntl
-import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -42,31 +41,6 @@ class Hit:
     score: float
 
 
-class ValueIndex(Protocol):
-    """Finds similar values.
-
-    columns: the indexed columns, as table and column names.
-    skipped: a line for everything that is not indexed, with the reason.
-    """
-
-    def __len__(self) -> int:
-        """The number of distinct values."""
-        ...
-
-    @property
-    def columns(self) -> tuple[tuple[str, str], ...]: ...
-
-    @property
-    def skipped(self) -> tuple[str, ...]: ...
-
-    def search(self, text: str, limit: int) -> list[Hit]:
-        """At most `limit` values, best first; equal scores are ordered by table, column and value.
-
-        A database that has changed since the index was opened is a BadInputError.
-        """
-        ...
-
-
 class IndexKind(Protocol):
     """A kind of index: `build` makes arrays of texts, and `search` reads these arrays."""
 
@@ -83,45 +57,13 @@ class IndexKind(Protocol):
         ...
 
 
-def build_index(
-    database: Path,
-    kind: IndexKind = _DEFAULT,
-    folder: Path | None = None,
-    progress: Progress | None = None,
-) -> Path:
-    """Build the index of a database, even if there is one, and return its path.
+class ValueIndex:
+    """An open index file, which finds similar values.
 
-    The path is in `folder`, by default "indexes" in the workbench's home, and differs for each database and
-    kind. `progress` is called with the work done and the whole work. Raises `UnreadableDatabaseError`,
-    `StoreError`.
+    columns: the indexed columns, as table and column names.
+    skipped: a line for everything that is not indexed, with the reason.
     """
-    path = _path(database, kind, folder)
-    with _alone(path), _uncollected():
-        _build(path, database, kind, progress)
-    return path
 
-
-def open_index(
-    database: Path,
-    kind: IndexKind = _DEFAULT,
-    folder: Path | None = None,
-    progress: Progress | None = None,
-) -> ValueIndex:
-    """The index of the database's present content, built if there is none for it."""
-    path = _path(database, kind, folder)
-    index = _opened(path, database, kind)
-    if index is None:
-        with _alone(path), _uncollected():
-            index = _opened(path, database, kind)  # another process may have built it by now
-            if index is None:
-                _build(path, database, kind, progress)
-                index = _opened(path, database, kind)
-    if index is None:
-        raise UnreadableDatabaseError(f"{database.name} changed while it was indexed: try again")
-    return index
-
-
-class _Index:
     def __init__(
         self,
         database: Path,
@@ -137,9 +79,14 @@ class _Index:
         self._arrays, self._texts = arrays, packed.Texts(arrays)
 
     def __len__(self) -> int:
+        """The number of distinct values."""
         return len(self._texts)
 
     def search(self, text: str, limit: int) -> list[Hit]:
+        """At most `limit` values, best first; equal scores are ordered by table, column and value.
+
+        A database that has changed since the index was opened is a BadInputError.
+        """
         if limit < 1:
             raise BadInputError(f"limit is {limit}: ask for at least 1 value")
         self._check()
@@ -148,12 +95,8 @@ class _Index:
         best = np.lexsort((numbers, columns, -scores))[:limit]
         values = self._texts.many(numbers[best])
         names = [self.columns[column] for column in columns[best]]
-        return [
-            Hit(table, column, value, score)
-            for (table, column), value, score in zip(
-                names, values, scores[best].tolist(), strict=True
-            )
-        ]
+        found = zip(names, values, scores[best].tolist(), strict=True)
+        return [Hit(table, column, value, score) for (table, column), value, score in found]
 
     def _by_column(
         self, numbers: NDArray[np.intp], scores: NDArray[np.float64]
@@ -179,6 +122,44 @@ class _Index:
             self._state = state
 
 
+def build_index(
+    database: Path,
+    kind: IndexKind = _DEFAULT,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Build the index of a database, even if there is one, and return its path.
+
+    The path is in `folder`, by default "indexes" in the workbench's home, and differs for each database and
+    kind. `progress` is called with the work done and the whole work. Raises `UnreadableDatabaseError`,
+    `StoreError`.
+    """
+    path = _path(database, kind, folder)
+    with _alone(path):
+        _build(path, database, kind, progress)
+    return path
+
+
+def open_index(
+    database: Path,
+    kind: IndexKind = _DEFAULT,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> ValueIndex:
+    """The index of the database's present content, built if there is none for it."""
+    path = _path(database, kind, folder)
+    index = _opened(path, database, kind)
+    if index is None:
+        with _alone(path):
+            index = _opened(path, database, kind)  # another process may have built it by now
+            if index is None:
+                _build(path, database, kind, progress)
+                index = _opened(path, database, kind)
+    if index is None:
+        raise UnreadableDatabaseError(f"{database.name} changed while it was indexed: try again")
+    return index
+
+
 def _path(database: Path, kind: IndexKind, folder: Path | None) -> Path:
     file_state(database)  # raises if there is no such file
     key = [_FORMAT, str(database.resolve()), repr(kind)]
@@ -200,7 +181,7 @@ def _alone(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _opened(path: Path, database: Path, kind: IndexKind) -> _Index | None:
+def _opened(path: Path, database: Path, kind: IndexKind) -> ValueIndex | None:
     found = packed.read(path)
     if found is None:
         return None
@@ -208,21 +189,7 @@ def _opened(path: Path, database: Path, kind: IndexKind) -> _Index | None:
     state, _ = file_state(database)
     if header["state"] != state and header["content"] != _content(database):
         return None
-    return _Index(database, state, kind, header, arrays)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pauses garbage collection: a build makes no reference cycles, and scanning millions of texts takes a tenth
-    of its time.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
+    return ValueIndex(database, state, kind, header, arrays)
 
 
 def _build(path: Path, database: Path, kind: IndexKind, progress: Progress | None) -> None:
