@@ -9,7 +9,6 @@ import pytest
 from tests.llm.test_cache import call
 from workbench.errors import StoreError
 from workbench.llm.cache import insert
-from workbench.llm.calls.locks import CallLocks
 from workbench.llm.transfer import calls
 from workbench.store import Store
 from workbench.store.migrations import MIGRATIONS, statements
@@ -71,34 +70,27 @@ def test_a_file_of_the_first_version_gets_every_table_at_once(tmp_path: Path) ->
         assert store.read("PRAGMA user_version") == [(len(MIGRATIONS),)]
 
 
-def test_a_file_of_version_3_keeps_every_call_and_every_lock(tmp_path: Path) -> None:
+def test_a_file_of_version_3_keeps_every_call(tmp_path: Path) -> None:
     old = old_file(tmp_path / "lab.sqlite", 3)
     paid = [call(key=f"call:{i}", text=f"answer {i}") for i in range(50)]
     for one in paid:
         insert(old, one)
-    old.execute("INSERT INTO claims VALUES ('call:new', 'other/host 1 x', 3600, 0)")
     old.close()
     with Store(tmp_path / "lab.sqlite") as store:
         assert sorted(calls(store), key=lambda c: c.key) == sorted(paid, key=lambda c: c.key)
-        assert CallLocks(store).acquire("call:new", 60) == "locked"
 
 
 def test_a_process_of_version_3_goes_on_using_the_file_after_its_migration(tmp_path: Path) -> None:
     """It locks, finds locked calls and stores a paid reply with the statements of its own code."""
     old = old_file(tmp_path / "lab.sqlite", 3)
-    lock = ("call:old", "other/host 1 x", 3600.0, time.time())
-    old.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", lock)
     with Store(tmp_path / "lab.sqlite") as store:
-        locks = CallLocks(store)
-        assert locks.acquire("call:old", 60) == "locked"
-        assert locks.acquire("call:new", 60) == "acquired"
+        lock = ("call:old", "other/host 1 x", 3600.0, time.time())
+        old.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", lock)
         select = "SELECT owner, seconds FROM claims WHERE key = ?"
-        assert len(old.execute(select, ("call:new",)).fetchall()) == 1
-        old.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", ("call:old", "b", 1, 2))
-        assert old.execute(select, ("call:old",)).fetchall() == [("b", 1.0)]
+        assert old.execute(select, ("call:old",)).fetchall() == [("other/host 1 x", 3600.0)]
         insert(old, call(key="call:old"))
         old.execute("DELETE FROM claims WHERE key = ?", ("call:old",))
-        assert locks.acquire("call:old", 60) == "cached"
+        assert [one.key for one in calls(store)] == ["call:old"]
     old.close()
 
 

@@ -44,8 +44,9 @@ class Ledger:
     """A client's calls and cached answers by prompt, question, system and model; and its faults.
 
     `retried` counts faults after which a request was sent again, and `failed` faults that ended a request
-    or the run. `flagged` counts answers that were cut off or filtered, by finish reason. `left_out` has a
-    line for each model and parameter that it refuses.
+    or the run. `perhaps_paid` counts requests that were sent and got no whole reply, so that the provider may
+    have charged for them. `flagged` counts answers that were cut off or filtered, by finish reason. `left_out`
+    has a line for each model and parameter that it refuses.
     """
 
     def __init__(self) -> None:
@@ -56,6 +57,7 @@ class Ledger:
         self.retried: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
         self.flagged: Counter[str] = Counter()
+        self.perhaps_paid = 0
         self.left_out: dict[tuple[str, str], str] = {}
 
     def hit(self, request: Request, answer: Completion) -> None:
@@ -88,6 +90,11 @@ class Ledger:
         """Count a failed attempt; `again` says that the request is sent once more."""
         with self._lock:
             (self.retried if again else self.failed)[name] += 1
+
+    def doubt(self, change: int) -> None:
+        """Count a request that is perhaps paid, or, by -1, one whose reply came late."""
+        with self._lock:
+            self.perhaps_paid += change
 
     def leave_out(self, model: str, parameter: str, value: object) -> str:
         """Note that requests to a model lack a parameter; returns the line, "" if it was noted before."""
@@ -139,6 +146,8 @@ class Ledger:
             if counts:
                 listed = ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
                 lines.append(f"{title}: {listed}")
+        if self.perhaps_paid:
+            lines.append(f"sent without a whole reply, perhaps paid: {self.perhaps_paid:,}")
         lines += self.left_out.values()
         return "\n".join(lines)
 

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -84,14 +85,25 @@ _Texts = list[tuple[int, str]]
 _Packed = tuple[_Texts, tuple[Any, ...]]
 
 
+class _Unsaved:
+    """The calls that are not on disk yet, as put, packed, and with whether they replace others."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Call, _Packed, bool]] = []
+        self.refused = False  # the last attempt to write them failed
+        self.saving = threading.Lock()
+
+
+_UNSAVED: dict[Path, _Unsaved] = {}  # by cache file, for all clients of this process
+
+
 class Cache:
     """The table `calls` of a cache file."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._unsaved: list[tuple[Call, _Packed, bool]] = []
+        self._unsaved = _UNSAVED.setdefault(store.path.resolve(), _Unsaved())
         self._recent: dict[str, Completion] = {}
-        self._saving = threading.Lock()
 
     def get(self, key: str) -> Completion | None:
         """The stored answer, or None. Recent answers are in memory too: the row of a key never changes."""
@@ -124,9 +136,10 @@ class Cache:
         """Store a call, on disk when this returns. Threads that store at the same time share a transaction.
 
         A call of a model of our own costs nothing: it stays in memory until `save`, so that many share a
-        transaction. A call that a full disk refuses stays in memory; the next `put` or `save` tries again.
+        transaction. A call that a full disk refuses stays in memory: the next `save`, of any client of this
+        process, tries again.
         """
-        self._unsaved.append((call, pack(call), replace))
+        self._unsaved.calls.append((call, pack(call), replace))
         if is_ours(call.model):
             fields = (call.text, call.model, call.finish_reason, call.usage, call.cost, call.key)
             self._remember(Completion(*fields, cached=True))
@@ -134,20 +147,27 @@ class Cache:
             self.save()
             self._recent.pop(call.key, None)
 
+    def save_refused(self) -> None:
+        """Write the calls that a full disk refused, if there are any; raises `StoreError` if it still does."""
+        if self._unsaved.refused:
+            self.save()
+
     def save(self) -> None:
-        """Write the calls that are not on disk yet, and end their locks."""
-        with self._saving:
-            if not (unsaved := tuple(self._unsaved)):
+        """Write the calls that are not on disk yet."""
+        unsaved = self._unsaved
+        with unsaved.saving:
+            if not (calls := tuple(unsaved.calls)):
                 return
-            paid = not all(is_ours(call.model) for call, _, _ in unsaved)
+            paid = not all(is_ours(call.model) for call, _, _ in calls)
+            unsaved.refused = True
             try:
                 with self.store.write(paid=paid) as connection:
-                    for call, packed, replace in unsaved:
+                    for _, packed, replace in calls:
                         _write(connection, packed, replace=replace)
-                        connection.execute("DELETE FROM call_locks WHERE key = ?", (call.key,))
             except StoreError as error:
-                raise StoreError(f"{error} ({len(unsaved)} paid replies wait in memory)") from error
-            del self._unsaved[: len(unsaved)]
+                raise StoreError(f"{error} ({len(calls)} paid replies wait in memory)") from error
+            unsaved.refused = False
+            del unsaved.calls[: len(calls)]
 
 
 def insert(connection: sqlite3.Connection, call: Call) -> bool:

@@ -30,8 +30,9 @@ class Client:
     or one for each model; by default the environment's PROVIDER_API_BASE or PROVIDER_BASE_URL, read when
     a model is first used. With `offline`, a request that is not cached raises `CacheMissError`. With
     `refresh`, every request is asked once more and replaces its cached answer. `budget` limits what is
-    paid. `timeout` bounds one attempt and `deadline` all attempts of a request, in seconds; `retries` is
-    how many failures are followed by another attempt. At most `at_once` calls per model are under way.
+    paid. `timeout` is how many seconds a run waits for a reply, and `deadline` for all attempts of a
+    request; a reply that is slower fails the request and is stored when it comes. `retries` is how many
+    failures are followed by another attempt. At most `at_once` calls per model are under way.
 
     `ledger` counts what this client asked and paid.
     """
@@ -45,8 +46,8 @@ class Client:
         offline: bool = False,
         refresh: bool = False,
         budget: Budget | None = None,
-        timeout: float = 120.0,
-        deadline: float = 600.0,
+        timeout: float = 600.0,
+        deadline: float = 1200.0,
         retries: int = 4,
         at_once: int = 64,
     ) -> None:

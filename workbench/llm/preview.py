@@ -13,7 +13,6 @@ import orjson
 
 from workbench.errors import BadInputError, naming
 from workbench.llm.budget import dollars
-from workbench.llm.calls.limits import START
 from workbench.llm.client import Client
 from workbench.llm.remote.prices import cost, listed, longest
 from workbench.llm.transfer import Select, calls
@@ -120,7 +119,7 @@ def preview(
         input_tokens=tokens,
         dollars=money,
         unpriced=unpriced,
-        seconds=(seconds[0] / client.at_once, seconds[1] / min(START, client.at_once)),
+        seconds=(seconds[0] / client.at_once, seconds[1] / client.at_once),
     )
 
 

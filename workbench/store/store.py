@@ -226,6 +226,11 @@ class Store:
                     raise self._explained(error) from error
                 raise
 
+    def check_writable(self) -> None:
+        """Raise `StoreError` if nothing can be written now, as is asked before a call is paid."""
+        with self.write(paid=False) as connection:
+            connection.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
+
     def _explained(self, error: sqlite3.Error) -> Exception:
         """A disk failure as a `StoreError` that says what to do; other errors are the caller's SQL."""
         code = _code(error)

@@ -26,7 +26,6 @@ from workbench.study.result_cache import ResultKeys, keys, models, read, write
 from workbench.systems.system import System, attempt, stages
 from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
 
-_LONGEST = 600.0  # seconds after which a lock on a question counts as forgotten
 _PAUSE = 0.2  # seconds between looks at questions that other processes solve
 _CONTEXTS = 2000  # prepared questions that stay in memory
 
@@ -114,7 +113,7 @@ def _solve(
     """The question's records; None while another process solves it."""
     store = lab.client.store
     first, second = made.of(question, lab)
-    if locks.acquire(first, _LONGEST) == "locked":
+    if not locks.acquire(first):
         return None
     try:
         if found := _look(store, {question.id: (first, second)}):

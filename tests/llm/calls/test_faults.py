@@ -5,8 +5,11 @@ import pytest
 from tests.llm.server import Server
 from tests.llm.wire import ask
 from workbench.errors import ProviderError
+from workbench.llm.budget import Budget
 from workbench.llm.calls import limits
 from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
+from workbench.llm.scripted import Scripted
 from workbench.store import Store
 
 pytestmark = pytest.mark.usefixtures("litellm")
@@ -18,7 +21,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(attempt, retry_after) if retry_after else 0.01
 
     original = limits.pause
-    monkeypatch.setattr("workbench.llm.calls.runner.pause", pause)
+    monkeypatch.setattr("workbench.llm.calls.refusals.pause", pause)
+    monkeypatch.setattr("workbench.llm.calls.limits._FIRST_PAUSE", 0.01)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,7 @@ def test_a_retry_after_of_an_hour_is_capped(
     store: Store, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workbench.llm.calls.limits.LONGEST_WAIT", 0.1)
-    monkeypatch.setattr("workbench.llm.calls.runner.LONGEST_WAIT", 0.1)
+    monkeypatch.setattr("workbench.llm.calls.refusals.LONGEST_WAIT", 0.1)
     server.plan.append("429-after")
     server.retry_after = "3600"
     assert Client(store, api_base=server.url).complete(ask()).text
@@ -105,11 +109,44 @@ def test_a_body_that_trickles_is_given_up_at_the_deadline(store: Store, server: 
     assert client.ledger.failed == {"timeout": 1}
 
 
-def test_a_slow_reply_is_asked_for_again(store: Store, server: Server) -> None:
-    server.plan.append("slow")
-    client = Client(store, api_base=server.url, timeout=0.3)
-    assert client.complete(ask()).text == "answer to: hello"
-    assert client.ledger.retried == {"timeout": 1}
+def test_a_reply_slower_than_the_time_out_is_sent_once_and_stored_when_it_comes(
+    store: Store, server: Server
+) -> None:
+    server.seconds = 1.0
+    budget = Budget(calls=10)
+    client = Client(store, api_base=server.url, timeout=0.2, budget=budget)
+    answer = client.complete(ask())
+    assert answer.fault == "timeout"
+    assert "perhaps paid, and not sent again" in answer.error
+    assert "sent without a whole reply, perhaps paid: 1" in str(client.ledger)
+    patient = Client(store, api_base=server.url)
+    assert (
+        patient.complete(ask()).text == "answer to: hello"
+    )  # waits for the first client's attempt
+    assert server.asked.total() == 1
+    assert (client.ledger.perhaps_paid, client.ledger.total().calls, budget.made) == (0, 1, 1)
+
+
+def test_a_time_out_that_the_sender_reports_is_not_repeated_and_counts_for_the_budget(
+    store: Store,
+) -> None:
+    model = Scripted([Refusal("timeout", "read timed out", again=True)])
+    budget = Budget(calls=1)
+    client = Client(store, send=model, budget=budget)
+    assert client.complete(ask()).fault == "timeout"
+    assert (client.ledger.perhaps_paid, budget.made) == (1, 1)
+
+
+def test_a_torn_reply_counts_as_perhaps_paid_and_a_refused_connection_does_not(
+    store: Store, server: Server
+) -> None:
+    server.plan.append("half")
+    torn = Client(store, api_base=server.url)
+    torn.complete(ask())
+    assert torn.ledger.perhaps_paid == 1
+    nobody = Client(store, api_base="http://127.0.0.1:1/v1", retries=1)
+    nobody.complete(ask())
+    assert nobody.ledger.perhaps_paid == 0
 
 
 def test_a_server_that_is_not_there_is_a_failure_of_each_item(store: Store) -> None:

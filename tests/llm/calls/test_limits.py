@@ -1,5 +1,11 @@
-import time
+import heapq
+from collections import deque
+from collections.abc import Callable
+from typing import Any
 
+import pytest
+
+from tests.llm import wire
 from tests.llm.server import Server
 from tests.llm.wire import ask
 from workbench.llm.calls import limits
@@ -9,49 +15,130 @@ from workbench.llm.provider import Refusal
 from workbench.store import Store
 
 
-def test_each_round_of_answers_allows_one_more_up_to_the_most() -> None:
-    limiter = Limiter(start=4, most=6)
-    for _ in range(4):
-        limiter.start(print)
-        limiter.end(answered=True)
-    assert 4.8 < limiter.allowed < 5
-    for _ in range(100):
-        limiter.start(print)
-        limiter.end(answered=True)
-    assert limiter.allowed == 6
+class Clock:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
 
 
-def test_the_429s_of_calls_that_were_under_way_together_halve_once() -> None:
-    limiter = Limiter(start=8)
-    started = time.monotonic()
-    for _ in range(5):
-        limiter.throttled(started, 0)
-    assert limiter.allowed == 4
-    limiter.throttled(time.monotonic(), 0)
-    assert limiter.allowed == 2
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(limits, "time", clock)
+    return clock
 
 
-def test_one_call_is_always_allowed() -> None:
-    limiter = Limiter(start=1)
-    limiter.throttled(time.monotonic(), 0)
-    assert limiter.start(print)
-
-
-def test_who_finds_it_full_is_rung_for_when_a_call_ends() -> None:
-    rung = []
-    limiter = Limiter(start=1)
-    assert limiter.start(print)
-    assert not limiter.start(lambda: rung.append("now"))
-    limiter.end()
-    assert rung == ["now"]
-
-
-def test_nothing_is_sent_while_a_retry_after_lasts() -> None:
+def refused_of(accepts: Callable[[float], bool], clock: Clock, number: int) -> int:
+    """How many 429s a limiter meets until so many calls are answered after a second each."""
     limiter = Limiter()
-    limiter.throttled(time.monotonic(), 0.5)
+    under_way: list[tuple[float, float, bool]] = []
+    answered = refused = 0
+    while answered < number:
+        while answered + len(under_way) < number and limiter.start(print):
+            fine = accepts(clock.now)
+            heapq.heappush(under_way, (clock.now + (1.0 if fine else 0.1), clock.now, fine))
+        more = answered + len(under_way) < number and len(under_way) < 64
+        times = [under_way[0][0]] if under_way else []
+        times += [clock.now + limiter.opens_in() + 1e-6] if more else []
+        clock.now = min(times)
+        while under_way and under_way[0][0] <= clock.now:
+            _, sent, fine = heapq.heappop(under_way)
+            if fine:
+                answered += 1
+                limiter.accepted(sent)
+            else:
+                refused += 1
+                limiter.throttled(sent)
+            limiter.end()
+    return refused
+
+
+def sliding(most: int, seconds: float) -> Callable[[float], bool]:
+    """A server that accepts so many calls in any so many seconds."""
+    times: deque[float] = deque()
+
+    def accepts(now: float) -> bool:
+        while times and times[0] <= now - seconds:
+            times.popleft()
+        if len(times) < most:
+            times.append(now)
+            return True
+        return False
+
+    return accepts
+
+
+def bucket(most: int, seconds: float) -> Callable[[float], bool]:
+    """A server that has so many tokens at first and gets as many again in so many seconds."""
+    state = [float(most), 1000.0]
+
+    def accepts(now: float) -> bool:
+        state[0] = min(most, state[0] + (now - state[1]) * most / seconds)
+        state[1] = now
+        state[0] -= (fine := state[0] >= 1)
+        return fine
+
+    return accepts
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds", "refused"),
+    [((sliding, 50, 60), 600, 45), ((bucket, 50, 60), 500, 45), ((sliding, 10, 1), 100, 75)],
+    ids=["50 a minute", "a bucket of 50", "10 a second"],
+)
+def test_a_limit_that_is_told_by_429s_alone_is_found_with_few_of_them(
+    clock: Clock, limit: tuple[Any, int, int], seconds: float, refused: int
+) -> None:
+    """Of 400 calls; 54 of the first 64 are refused where 10 a second are accepted."""
+    server, most, period = limit
+    assert refused_of(server(most, period), clock, 400) <= refused
+    assert clock.now - 1000 <= seconds
+
+
+def test_as_many_calls_as_the_user_allows_are_sent_at_once() -> None:
+    limiter = Limiter(most=64)
+    assert [limiter.start(print) for _ in range(65)] == [True] * 64 + [False]
+
+
+def test_the_429s_of_calls_that_were_under_way_together_begin_one_pause(clock: Clock) -> None:
+    limiter = Limiter()
+    for _ in range(5):
+        limiter.start(print)
+    for _ in range(5):
+        limiter.throttled(clock.now - 0.1)
+    assert 1.0 <= limiter.opens_in() <= 1.1
+
+
+def test_each_429_after_a_pause_doubles_the_next(clock: Clock) -> None:
+    limiter = Limiter()
+    for seconds in (1, 2, 4, 8, 16, 32, 60, 60):
+        clock.now += limiter.opens_in()
+        assert limiter.start(print)
+        limiter.throttled(clock.now)
+        limiter.end()
+        assert seconds <= limiter.opens_in() <= 1.1 * seconds
+
+
+def test_who_finds_it_full_is_called_when_a_call_ends() -> None:
+    called = []
+    limiter = Limiter(most=1)
+    assert limiter.start(print)
+    assert not limiter.start(lambda: called.append("now"))
+    limiter.end()
+    assert called == ["now"]
+
+
+def test_nothing_is_sent_while_a_retry_after_lasts(clock: Clock) -> None:
+    limiter = Limiter()
+    limiter.start(print)
+    limiter.throttled(clock.now, 5)
     assert not limiter.start(print)
-    assert 0 < limiter.opens_in() <= 0.5
-    time.sleep(limiter.opens_in())
+    assert 5 <= limiter.opens_in() <= 5.5
+    clock.now += limiter.opens_in()
     assert limiter.start(print)
 
 
@@ -64,10 +151,15 @@ def test_pauses_grow_are_jittered_and_capped() -> None:
     assert pause(1, retry_after=10**6) <= limits.LONGEST_WAIT * 1.1
 
 
+def test_the_first_calls_of_a_run_are_sent_all_at_once(store: Store, server: Server) -> None:
+    server.seconds = 1.0
+    requests = [ask(f"question {i}") for i in range(40)]
+    Client(store, send=wire.send, api_base=server.url, at_once=40).complete_many(requests)
+    assert server.most_at_once == 40
+
+
 def test_a_run_finds_the_rate_that_a_provider_allows(store: Store, server: Server) -> None:
     def send(request: object, key: str, url: str, seconds: float) -> dict[str, object]:
-        from tests.llm import wire
-
         try:
             return wire.send(request, key, url, seconds)
         except Refusal as refusal:

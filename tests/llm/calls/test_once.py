@@ -64,23 +64,33 @@ def test_those_who_wait_for_a_call_that_fails_get_its_failure(store: Store) -> N
     answers.append(client.complete(ask()))
     first.join()
     assert [answer.fault for answer in answers] == ["rejected", "rejected"]
-    assert store.read("SELECT * FROM call_locks") == []
 
 
 def test_a_call_that_another_process_locked_is_made_when_that_process_is_gone(
     store: Store, server: Server
 ) -> None:
-    script = (
-        "threading.Thread(target=client.complete, args=(ask(),), daemon=True).start()\n"
-        "time.sleep(60)"
-    )
     server.seconds = 30
-    process = python(script, store.path, server.url)
-    while not store.read("SELECT 1 FROM call_locks"):
+    process = python("client.complete(ask())", store.path, server.url)
+    while not server.calls:
         threading.Event().wait(0.01)
     process.kill()
     process.wait()
     assert Client(store, send=Scripted(["x"]), api_base=server.url).complete(ask()).text == "x"
+
+
+def test_who_waits_for_a_call_of_another_process_stops_waiting_at_the_deadline(
+    store: Store, server: Server
+) -> None:
+    server.seconds = 30
+    process = python("client.complete(ask())", store.path, server.url)
+    while not server.calls:
+        threading.Event().wait(0.01)
+    client = Client(store, send=Scripted(), api_base=server.url, deadline=0.2)
+    answer = client.complete(ask())
+    process.kill()
+    process.wait()
+    assert answer.fault == "timeout"
+    assert "another process makes this call" in answer.error
 
 
 def test_refreshing_threads_pay_once_too(store: Store, server: Server) -> None:
@@ -90,10 +100,10 @@ def test_refreshing_threads_pay_once_too(store: Store, server: Server) -> None:
     assert server.calls == 1
 
 
-def test_a_request_that_another_process_locks_does_not_delay_the_others(store: Store) -> None:
-    client = Client(store, send=Scripted(["other"]), deadline=0.1)
-    CallLocks(store).acquire(client.key(ask("locked")), 3600)
-    threading.Timer(0.3, lambda: CallLocks(store).release(client.key(ask("locked")))).start()
+def test_a_request_that_is_locked_elsewhere_does_not_delay_the_others(store: Store) -> None:
+    key = Client(store).key(ask("locked"))
+    CallLocks(store).acquire(key)
+    threading.Timer(0.3, lambda: CallLocks(store).release(key)).start()
     model = Scripted(["other", "locked"])
     answers = Client(store, send=model).complete_many([ask("locked"), ask("other")])
     assert [answer.text for answer in answers] == ["locked", "other"]

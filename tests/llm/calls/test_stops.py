@@ -2,17 +2,25 @@
 
 import os
 import re
+import resource
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from tests.llm.server import Server
 from tests.llm.wire import ask, python, send
 from workbench.errors import StoreError
+from workbench.llm.budget import Budget
 from workbench.llm.client import Client
 from workbench.store import Store
 
@@ -85,7 +93,6 @@ def test_a_reply_that_comes_back_after_ctrl_c_is_kept_and_not_paid_again(
         client.complete(ask())
     assert client.complete(ask()).text == "answer to: hello"  # waits for the call still under way
     assert server.calls == 1
-    assert store.read("SELECT * FROM call_locks") == []
 
 
 def test_a_reply_that_comes_back_within_the_moment_is_kept_before_ctrl_c_returns(
@@ -97,18 +104,6 @@ def test_a_reply_that_comes_back_within_the_moment_is_kept_before_ctrl_c_returns
     with pytest.raises(KeyboardInterrupt):
         client.complete(ask())
     assert client.cached(ask()) is not None
-
-
-def test_a_late_reply_is_stored_although_nobody_waits_for_it(store: Store, server: Server) -> None:
-    server.seconds = 0.7
-
-    def patient(request: object, key: str, url: str, seconds: float) -> dict[str, object]:
-        return send(request, key, url, 30)
-
-    client = Client(store, send=patient, api_base=server.url, timeout=0.1, deadline=0.2)
-    assert client.complete(ask()).fault == "timeout"
-    time.sleep(0.7)
-    assert client.complete(ask()).cached
 
 
 def test_a_full_disk_stops_the_run_before_more_is_paid(store: Store, server: Server) -> None:
@@ -124,3 +119,81 @@ def test_a_full_disk_stops_the_run_before_more_is_paid(store: Store, server: Ser
     store._writer.execute("PRAGMA max_page_count=1000000")
     client.complete_many(requests)
     assert server.calls == 31
+
+
+@contextmanager
+def full(store: Store) -> Iterator[None]:
+    """A disk without space: the limit that Linux sets on a process's files covers every write."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@contextmanager
+def locked(store: Store) -> Iterator[None]:
+    """A cache file that another program writes to for longer than a write waits."""
+    store._writer.execute("PRAGMA busy_timeout=50")
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@pytest.mark.parametrize("trouble", [full, locked])
+@pytest.mark.parametrize("new_client", [False, True])
+def test_after_a_disk_is_full_or_locked_in_the_middle_the_same_run_asks_for_what_is_missing(
+    store: Store,
+    server: Server,
+    trouble: Callable[[Store], AbstractContextManager[None]],
+    new_client: bool,
+) -> None:
+    client = Client(store, send=send, api_base=server.url, at_once=4)
+    requests = [ask(f"question {i}") for i in range(20)]
+    client.complete_many(requests[:5])
+    reached = threading.Event()
+
+    def late(*arguments: Any) -> dict[str, Any]:
+        reached.wait()
+        return send(*arguments)
+
+    client._state.send = late
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(client.complete_many, requests)
+        while len(client._state.in_flight) < 4:
+            time.sleep(0.01)
+        with trouble(store):
+            reached.set()
+            with pytest.raises(StoreError, match=r"paid replies wait in memory.* 5 of 20 answers"):
+                run.result()
+            with pytest.raises(StoreError):
+                client.complete_many(requests)
+    client._state.send = send
+    if new_client:
+        client = Client(store, send=send, api_base=server.url)
+    assert all(answer.text for answer in client.complete_many(requests))
+    assert server.calls == 20
+    assert client._state.in_flight == {}
+
+
+def test_a_disk_that_is_full_at_the_start_stops_the_run_before_anything_is_paid(
+    store: Store, server: Server
+) -> None:
+    client = Client(store, send=send, api_base=server.url)
+    with full(store), pytest.raises(StoreError, match=r"0 of 3 answers are cached"):
+        client.complete_many([ask(f"question {i}") for i in range(3)])
+    assert server.calls == 0
+
+
+def test_a_thread_that_cannot_be_started_ends_the_run_and_not_the_next(
+    store: Store, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client(store, send=send, api_base=server.url, budget=Budget(calls=1))
+    with monkeypatch.context() as patch:
+        patch.setattr("threading.Thread.start", Mock(side_effect=RuntimeError("no thread left")))
+        with pytest.raises(RuntimeError, match="no thread left"):
+            client.complete(ask())
+    assert client.complete(ask()).text == "answer to: hello"

@@ -8,7 +8,7 @@ attempt. These threads are daemons: they keep no process alive.
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from workbench.llm.budget import Budget, Ledger
@@ -16,15 +16,17 @@ from workbench.llm.cache import FILTERED, Cache, Call
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.parameters import Parameters
-from workbench.llm.provider import Refusal, Reply, Send, is_ours
+from workbench.llm.provider import Refusal, Reply, Send
 from workbench.llm.remote.prices import bill
 from workbench.llm.remote.replies import read_usage
 from workbench.types import Completion, Request, Usage
 
+LATE = 600.0  # seconds that an attempt goes on after its run has given it up, to store a late reply
+
 
 @dataclass(eq=False, slots=True)
 class PendingCall:
-    """A request without an answer yet, and what its run knows of its attempts."""
+    """A request without an answer yet, and what its run knows of its attempts, one at a time."""
 
     key: str
     request: Request
@@ -37,10 +39,13 @@ class PendingCall:
     attempts: int = 0
     throttled: int = 0  # attempts that met a 429, which do not count as failures
     began: float = 0.0  # when the last attempt was sent
-    limit: float = 0.0  # seconds for the last attempt
+    limit: float = 0.0  # seconds that the run waits for the last attempt
     deadline: float = 0.0  # for all attempts together; the first one sets it
-    threads: int = 0  # attempts whose threads have not ended
-    abandoned: bool = False  # its run has ended; the last thread resolves it
+    waits_until: float = 0.0  # when the run stops waiting for somebody else who makes the call
+    running: bool = False  # an attempt is under way, whether or not its run still waits
+    replied: bool = False  # a reply to the attempt has arrived
+    doubtful: bool = False  # the attempt is counted as perhaps paid
+    abandoned: bool = False  # its run waits no more: the end of the attempt resolves it
 
 
 @dataclass(slots=True)
@@ -83,25 +88,54 @@ class CallState:
 
     def resolve(self, call: PendingCall, result: Completion | None) -> None:
         """End a registered call with an answer, a failure, or None where no answer will come."""
-        if not call.registered:
-            return
-        call.registered = False
-        # Storing an answer has released the lock already.
-        if call.locked and (result is None or result.fault) and not is_ours(call.request.model):
-            self.locks.release(call.key)
         with self.lock:
-            callbacks = self.in_flight.pop(call.key, [])
+            if not call.registered:
+                return
+            call.registered = False
+            callbacks = self.in_flight.pop(call.key)
+        if call.locked:
+            call.locked = False
+            self.locks.release(call.key)
         for callback in callbacks:
             callback(result)
+
+    def leave(self, call: PendingCall, result: Completion | None) -> None:
+        """End a call that its run waits for no longer: at once, or when its attempt has ended.
+
+        An attempt that has not ended after `LATE` seconds more is not waited for: its call can be made again.
+        """
+        with self.lock:
+            call.abandoned = call.running
+        if call.abandoned:
+            timer = threading.Timer(LATE, self.resolve, (call, None))
+            timer.daemon = True
+            timer.start()
+        else:
+            self.resolve(call, result)
+
+    def doubt(self, call: PendingCall) -> None:
+        """Count an attempt without a reply, which may be paid. A reply that comes late ends the doubt."""
+        with self.lock:
+            if call.running and not (call.doubtful or call.replied):
+                call.doubtful = True
+                self.ledger.doubt(1)
 
     def attempt(self, call: PendingCall, reserved: float | None) -> Completion:
         """Send the request, check the reply, and store it."""
         request = call.request
         price, paid = None, False
         try:
-            reply = self.send(request, call.key, call.url, call.limit)
+            reply = self.send(request, call.key, call.url, call.limit + LATE)
             seconds = time.monotonic() - call.began
             paid, price = True, bill(request.model, reply)
+            with self.lock:
+                call.replied = True
+                self.ledger.doubt(-call.doubtful)
+        except Refusal as refusal:
+            if _may_be_paid(refusal):
+                price, paid = reserved, True
+                self.doubt(call)
+            raise
         finally:
             self.budget.settle(reserved, price, paid=paid)
         usage = read_usage(reply) or Usage()
@@ -136,6 +170,19 @@ class CallState:
         )
         self.refreshed.add(call.key)
         return answer
+
+
+def _may_be_paid(refusal: Refusal) -> bool:
+    """Whether the request reached its provider, who may have charged for a reply that did not arrive whole."""
+    names = {type(error).__name__ for error in _causes(refusal)}
+    sent = not names & {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}
+    return sent and refusal.fault in {"connection", "timeout", "malformed"}
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _answer(reply: Reply) -> tuple[str, str]:

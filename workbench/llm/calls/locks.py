@@ -1,100 +1,83 @@
 """Locks on calls: of all threads and processes that want the same call, one makes it.
 
-A lock is a row of the cache file. It ends with its process. A lock of another host, whose processes cannot
-be seen from here, ends when this process has seen it for longer than the call may take: the two hosts'
-clocks are never compared.
+A lock is a byte of the file `lab.sqlite.locks`, locked by the operating system. The file stays empty. A lock
+needs no space on a disk and no clock, and ends with its process, however that ends.
 """
 
+import fcntl
 import os
-import socket
-import sys
-import time
-import uuid
+import threading
 from pathlib import Path
-from typing import Literal
 
+from workbench.errors import StoreError
 from workbench.store import Store
 
 
 class CallLocks:
-    """The table `call_locks` of a cache file."""
+    """The locks beside a cache file. All clients of one process share them."""
 
     def __init__(self, store: Store) -> None:
-        self.store = store
-        self._seen: dict[str, tuple[str, float]] = {}  # key: owner, when first seen here
+        self._path = store.path.with_name(store.path.name + ".locks").resolve()
 
-    def acquire(
-        self, key: str, seconds: float, *, refresh: bool = False
-    ) -> Literal["acquired", "locked", "cached"]:
-        """Lock a call that takes at most `seconds`.
-
-        "locked": another process makes the call. "cached": the answer is stored already, unless
-        `refresh`. Since this writes to the cache file, a file that cannot be written stops the run here,
-        before it pays.
-        """
-        select = "SELECT owner, seconds FROM call_locks WHERE key = ?"
-        rows = self.store.read(select, (key,))
-        if rows and not self._ended(key, *rows[0]):
-            return "locked"
-        with self.store.write(paid=False) as connection:
-            cached = connection.execute("SELECT 1 FROM calls WHERE key = ?", (key,)).fetchone()
-            if cached and not refresh:
-                return "cached"
-            if connection.execute(select, (key,)).fetchall() != rows:
-                return "locked"  # another process locked it since the first SELECT
-            connection.execute(
-                "INSERT OR REPLACE INTO call_locks VALUES (?, ?, ?, ?)",
-                (key, _owner(), seconds, time.time()),
-            )
-        self._seen.pop(key, None)
-        return "acquired"
+    def acquire(self, key: str) -> bool:
+        """Lock a call, named by a hash; False if another thread or process has it."""
+        return _file(self._path).acquire(key)
 
     def release(self, key: str) -> None:
-        """End this process's lock on a call that got no answer."""
-        with self.store.write(paid=False) as connection:
-            connection.execute(
-                "DELETE FROM call_locks WHERE key = ? AND owner = ?", (key, _owner())
-            )
+        """End a lock of this process."""
+        _file(self._path).release(key)
 
-    def _ended(self, key: str, owner: str, seconds: float) -> bool:
-        if _is_gone(owner):
+
+class _LockFile:
+    """The file, open while this process has locks in it: closing it would end them all."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = -1
+        self._held: set[str] = set()
+        self._lock = threading.Lock()
+
+    def acquire(self, key: str) -> bool:
+        with self._lock:
+            if key in self._held:  # the system would grant this process its own lock once more
+                return False
+            try:
+                if not self._held:
+                    self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(key))
+            except BlockingIOError:
+                self._close_unused()
+                return False
+            except OSError as error:
+                self._close_unused()
+                raise StoreError(
+                    f"{self._path} cannot be locked: {error.strerror}; set WORKBENCH_HOME to a folder "
+                    "that can be written"
+                ) from error
+            self._held.add(key)
             return True
-        seen, since = self._seen.get(key, ("", 0.0))
-        if seen != owner:
-            self._seen[key] = (owner, time.monotonic())
-            return False
-        return time.monotonic() - since > seconds
+
+    def release(self, key: str) -> None:
+        with self._lock:
+            if key in self._held:
+                self._held.remove(key)
+                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _byte(key))
+                self._close_unused()
+
+    def _close_unused(self) -> None:
+        if not self._held and self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
 
-def _host() -> str:
-    """Where a process id is unique: a host, and in a container also its process namespace."""
-    try:
-        return f"{socket.gethostname()}/{Path('/proc/self/ns/pid').readlink()}"
-    except OSError:
-        return socket.gethostname()
+# A forked process does not inherit its parent's locks, so it begins with files of its own.
+_FILES: dict[tuple[int, Path], _LockFile] = {}
 
 
-_UNIQUE: dict[
-    int, str
-] = {}  # an id of this process that is never reused; a forked child gets its own
+def _file(path: Path) -> _LockFile:
+    return _FILES.setdefault((os.getpid(), path), _LockFile(path))
 
 
-def _owner() -> str:
-    unique = _UNIQUE.setdefault(os.getpid(), uuid.uuid4().hex)
-    return f"{_host()} {os.getpid()} {unique}"
-
-
-def _is_gone(owner: str) -> bool:
-    """Whether the process that owns a lock is known to have ended."""
-    host, pid, _ = owner.rsplit(" ", 2)
-    if host != _host() or sys.platform == "win32":  # on Windows, os.kill would end the process
-        return False
-    if int(pid) == os.getpid():
-        return owner != _owner()  # an earlier process with the same id
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
+def _byte(key: str) -> int:
+    """The position of a key's byte: the last 60 bits of its hash."""
+    return int(key[-15:], 16)
