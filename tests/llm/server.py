@@ -2,8 +2,8 @@
 
 `plan` holds what the next requests meet, in order of arrival; when it is empty, or for `"ok"`, a request
 is answered. A request that has one of the parameters that `refuses` names is refused with its message, in
-OpenAI's form. The replies speak OpenAI's chat completions, Anthropic's messages or Gemini's
-generateContent, by the path of the request. `asked` counts requests, `paid` those that a real provider would charge for, each by body.
+OpenAI's form. The replies are OpenAI's chat completions, or what `respond` makes of a request's path and body:
+a status, a body and headers. `asked` counts requests, `paid` those that a real provider would charge for, each by body.
 """
 
 import json
@@ -13,7 +13,7 @@ import struct
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -28,6 +28,9 @@ ERRORS = {
     "503": (503, "overloaded", "overloaded"),
     "529": (529, "overloaded", "overloaded"),
 }
+
+
+Respond = Callable[[str, dict[str, Any]], tuple[int, Any, Mapping[str, str]]]
 
 
 class Server:
@@ -48,6 +51,7 @@ class Server:
         self.most_at_once = 0
         self.capacity = 10**6
         self.refuses: dict[str, str] = {}
+        self.respond: Respond | None = None
         self.reasoning_tokens = 0
         self.closing = threading.Event()
         self.lock = threading.Lock()
@@ -82,35 +86,9 @@ class _Http(ThreadingHTTPServer):
 
 
 def asked_in(body: dict[str, Any]) -> str:
-    """The end of the last message, in any of the three protocols."""
-    if "contents" in body:
-        return str(body["contents"][-1]["parts"][-1]["text"])[-200:]
-    content = body["messages"][-1]["content"]
-    return str(content if isinstance(content, str) else content[-1]["text"])[-200:]
-
-
-def anthropic_reply(text: str) -> dict[str, Any]:
-    return {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude",
-        "content": [{"type": "text", "text": text}],
-        "stop_reason": "end_turn",
-        "usage": {"input_tokens": 100, "output_tokens": 20},
-    }
-
-
-def gemini_reply(text: str) -> dict[str, Any]:
-    content = {"role": "model", "parts": [{"text": text}]}
-    return {
-        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
-        "usageMetadata": {
-            "promptTokenCount": 100,
-            "candidatesTokenCount": 20,
-            "totalTokenCount": 120,
-        },
-    }
+    """The end of the last message."""
+    messages = body.get("messages") or [{"content": ""}]
+    return str(messages[-1]["content"])[-200:]
 
 
 def reply_to(body: dict[str, Any]) -> dict[str, Any]:
@@ -170,10 +148,9 @@ class _Handler(BaseHTTPRequestHandler):
                 details = {"reasoning_tokens": script.reasoning_tokens}
                 reply["usage"]["completion_tokens_details"] = details
                 reply["usage"]["completion_tokens"] += script.reasoning_tokens
-            if self.path.endswith("/messages"):
-                self.send(200, json.dumps(anthropic_reply(f"answer to: {asked_in(body)}")).encode())
-            elif self.path.endswith(":generateContent"):
-                self.send(200, json.dumps(gemini_reply(f"answer to: {asked_in(body)}")).encode())
+            if script.respond and fault == "ok":
+                status, found, headers = script.respond(self.path, body)
+                self.send(status, json.dumps(found).encode(), headers)
             else:
                 self.answer(fault, reply)
         finally:
@@ -227,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send(status, json.dumps(told).encode(), headers)
 
     def send(
-        self, status: int, body: bytes, headers: dict[str, str] | None = None, length: int = 0
+        self, status: int, body: bytes, headers: Mapping[str, str] | None = None, length: int = 0
     ) -> None:
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **(headers or {})}.items():

@@ -207,34 +207,3 @@ def test_rejected_calls_of_a_prompt_that_has_answers_end_no_run(store: Store) ->
     client = Client(store, send=Scripted(["x", *refusals, "y"]), at_once=1)
     answers = client.complete_many([ask(f"question {n}") for n in range(11)])
     assert [answer.fault for answer in answers] == ["", *["rejected"] * 9, ""]
-
-
-PROTOCOLS = """
-import sys
-from dataclasses import replace
-from pathlib import Path
-from tests.llm.wire import ask
-from workbench.llm.client import Client
-from workbench.store import Store
-with Store(Path(sys.argv[1])) as store:
-    client = Client(store, api_base=sys.argv[2])
-    for model in sys.argv[3:]:
-        request = replace(ask(), model=model, parameters={"temperature": 0.2, "max_tokens": 50})
-        answer, again = client.complete(request), client.complete(request)
-        print(answer.text, answer.usage.input, answer.usage.output, again.cached, answer.error)
-"""
-
-
-def test_models_of_three_providers_answer_in_their_own_protocols(
-    store: Store, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In a process of its own, since LiteLLM leaves connections open."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0")
-    monkeypatch.setenv("GEMINI_API_KEY", "g0")
-    models = ["openai/gpt-5", "anthropic/claude-opus-4-6", "gemini/gemini-2.5-pro"]
-    command = [sys.executable, "-c", PROTOCOLS, str(store.path), server.url, *models]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.splitlines() == ["answer to: hello 100 20 True "] * 3
-    assert server.asked.total() == 3
-    assert left_out(store, "openai/gpt-5") == ["temperature"]
-    assert left_out(store, "anthropic/claude-opus-4-6") == []

@@ -72,7 +72,6 @@ def test_a_retry_after_of_an_hour_is_capped(
     ("plan", "fault", "said"),
     [
         ("empty", "empty", "no choices"),
-        ("null", "empty", "no content"),
         ("400", "rejected", "not supported"),
     ],
 )
@@ -87,6 +86,14 @@ def test_the_items_own_failure_is_a_value_that_is_not_kept(
     assert server.asked.total() == 1
     assert client.ledger.failed == {fault: 1}
     assert client.complete(ask()).text == "answer to: hello"
+
+
+def test_a_reply_without_text_is_kept_and_paid_once(store: Store, server: Server) -> None:
+    server.plan.append("null")
+    client = Client(store, api_base=server.url)
+    answer, again = client.complete(ask()), client.complete(ask())
+    assert (answer.text, answer.fault, again.cached) == ("", "", True)
+    assert server.calls == 1
 
 
 def test_a_fault_that_lasts_ends_after_the_retries_and_says_how_often(

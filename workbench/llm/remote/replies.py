@@ -18,6 +18,8 @@ def tidy(reply: Mapping[str, Any]) -> Reply:
     """The reply in the form in which it is stored."""
     found: Reply = _filled(reply)
     _count_tokens(found)
+    for choice in found.get("choices") or []:
+        _keep_empty(choice)
     return found
 
 
@@ -27,6 +29,13 @@ def _filled(value: Any) -> Any:
         pairs = ((key, _filled(item)) for key, item in value.items())
         return {key: item for key, item in pairs if item is not None and item != {}}
     return [_filled(item) for item in value] if isinstance(value, list) else value
+
+
+def _keep_empty(choice: dict[str, Any]) -> None:
+    """An answer without text, as of a model whose thoughts took all its room, is paid: it is the empty text."""
+    message = choice.setdefault("message", {})
+    refused = (message.get("provider_specific_fields") or {}).get("refusal")
+    message.setdefault("content", refused or "")
 
 
 def _count_tokens(reply: Reply) -> None:
