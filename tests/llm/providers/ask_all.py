@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.llm.providers.cases import CASES, Case
+from tests.llm.providers.case import Case
+from tests.llm.providers.cases import CASES
 from tests.llm.providers.protocols import MODELS, base
 from tests.llm.server import Server
 from workbench.errors import ProviderError
