@@ -143,6 +143,14 @@ def test_pruning_everything_by_leaving_the_choice_out_is_refused(filled: Store) 
         transfer.prune(filled, Select())
 
 
+def test_verify_names_exactly_the_answers_that_were_changed(filled: Store) -> None:
+    keys = [key for (key,) in filled.read("SELECT key FROM calls ORDER BY key")][::3]
+    with filled.write() as connection:
+        for key in keys:
+            connection.execute("UPDATE calls SET text = text || ' ' WHERE key = ?", (key,))
+    assert [line.partition(": ")[0] for line in transfer.verify(filled)] == keys
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -150,6 +158,8 @@ def test_pruning_everything_by_leaving_the_choice_out_is_refused(filled: Store) 
         ("DELETE FROM texts", "is missing"),
         ("UPDATE calls SET parameters = '{}'", "its request was changed"),
         ("UPDATE calls SET reply = '{'", "is not JSON"),
+        ("UPDATE calls SET text = 'SELECT 2'", "its answer or another field was changed"),
+        ("UPDATE calls SET cost = 0.0", "its answer or another field was changed"),
     ],
 )
 def test_verify_names_what_is_wrong(filled: Store, damage: str, said: str) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import StoreError
+from workbench.llm.cache import text_id
 from workbench.store import Store
 
 NOBODY = 65534
@@ -121,13 +122,48 @@ def test_a_cache_file_in_a_folder_that_cannot_be_written_still_answers_reads(fol
                 fill_through(store)
 
 
-def test_a_log_that_cannot_be_read_where_nothing_can_be_written_is_named(folder: Path) -> None:
+def leave_a_log(folder: Path, *suffixes: str) -> Path:
+    """A cache file as a kill leaves it: its rows are in its log alone."""
     with Store(folder / "lab.sqlite") as store:
         fill_through(store)
-        for name in ("copy.sqlite", "copy.sqlite-wal"):
-            shutil.copy(folder / name.replace("copy", "lab"), folder / name)
-    with unwritable(folder), pytest.raises(StoreError, match="copy both files to another folder"):
-        Store(folder / "copy.sqlite")
+        for suffix in ("", *suffixes):
+            shutil.copy(folder / f"lab.sqlite{suffix}", folder / f"copy.sqlite{suffix}")
+    return folder / "copy.sqlite"
+
+
+@pytest.mark.parametrize("suffixes", [("-wal",), ("-wal", "-shm")])
+def test_rows_in_the_log_that_a_kill_left_are_served_where_nothing_can_be_written(
+    folder: Path, suffixes: tuple[str, ...]
+) -> None:
+    path = leave_a_log(folder, *suffixes)
+    with unwritable(folder):
+        with pytest.warns(UserWarning, match="cannot be written .* stops before it is paid"):
+            store = Store(path)
+        with store:
+            assert count(store) == 2000
+
+
+@pytest.mark.parametrize("suffixes", [("-wal",), ("-wal", "-shm")])
+def test_rows_in_the_log_that_a_kill_left_are_served_from_a_read_only_file_system(
+    folder: Path, suffixes: tuple[str, ...]
+) -> None:
+    leave_a_log(folder, *suffixes)
+    script = (
+        "import sys; from pathlib import Path; from workbench.store import Store\n"
+        "print(Store(Path(sys.argv[1])).read('SELECT count(*) FROM databases'))"
+    )
+    mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+    namespace = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    if subprocess.run([*namespace, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount: run it as root, or allow user namespaces")
+    command = [sys.executable, "-W", "ignore", "-c", script, str(folder / "copy.sqlite")]
+    done = subprocess.run(
+        [*namespace, "sh", "-c", mount, str(folder), *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("[(2000,)]\n", "")
 
 
 def test_an_older_file_that_cannot_be_written_is_refused_with_both_versions(folder: Path) -> None:
@@ -153,11 +189,17 @@ def test_a_cache_file_with_a_bad_page_is_renamed_and_its_other_rows_are_copied(
     size = path.stat().st_size
     spoil_a_page_of_rows(path)
     before = path.read_bytes()
-    with pytest.warns(UserWarning, match=r"renamed to lab\.sqlite\.corrupt-1, nothing was del"):
+    with pytest.warns(UserWarning, match="was damaged") as warned:
         store = Store(path)
     with store:
-        assert 1500 < count(store) < 2000
+        lost = 2000 - count(store)
+        assert 0 < lost < 500
         assert store.read("PRAGMA integrity_check") == [("ok",)]
+    (warning,) = map(str, (one.message for one in warned))
+    assert "renamed to lab.sqlite.corrupt-1, nothing was deleted" in warning
+    assert warning.endswith(
+        f"{2000 - lost:,} rows were copied into a new file, {lost:,} could not be read"
+    )
     aside = tmp_path / "lab.sqlite.corrupt-1"
     assert aside.stat().st_size == size
     assert aside.read_bytes() == before
@@ -192,11 +234,34 @@ def test_each_damaged_file_gets_a_name_of_its_own(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.corrupt-?"))) == 2
 
 
-def test_an_empty_file_becomes_a_cache_file(tmp_path: Path) -> None:
+def test_an_empty_file_becomes_a_cache_file_with_a_word_about_it(tmp_path: Path) -> None:
     path = tmp_path / "lab.sqlite"
     path.touch()
-    with Store(path) as store:
+    with pytest.warns(UserWarning, match=r"was empty \(0 bytes\) and begins anew"):
+        store = Store(path)
+    with store:
         assert count(store) == 0
+
+
+def test_the_log_of_a_file_that_was_emptied_is_kept(tmp_path: Path) -> None:
+    path = leave_a_log(tmp_path, "-wal")
+    path.write_bytes(b"")
+    log = path.with_name("copy.sqlite-wal").read_bytes()
+    with pytest.warns(UserWarning, match="it is empty and its log is not"):
+        Store(path).close()
+    assert (tmp_path / "copy.sqlite.corrupt-1-wal").read_bytes() == log
+
+
+def test_rows_whose_number_cannot_be_told_are_named_by_their_table(tmp_path: Path) -> None:
+    path = tmp_path / "lab.sqlite"
+    with Store(path) as store, store.write() as connection:
+        rows = [(text_id(f"text {i}"), f"text {i}" * 20) for i in range(2000)]
+        connection.executemany("INSERT INTO texts VALUES (?, ?)", rows)
+    content = path.read_bytes()
+    leaf = next(p for p in range(0, len(content), PAGE) if b"text 100text" in content[p : p + PAGE])
+    overwrite(path, leaf, b"\xff" * PAGE)
+    with pytest.warns(UserWarning, match="0 could not be read, besides an unknown number in texts"):
+        Store(path).close()
 
 
 def test_rows_in_the_log_of_a_damaged_file_are_kept(tmp_path: Path) -> None:

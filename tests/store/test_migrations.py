@@ -8,8 +8,8 @@ import pytest
 
 from tests.llm.test_cache import call
 from workbench.errors import StoreError
-from workbench.llm.cache import insert
-from workbench.llm.transfer import calls
+from workbench.llm.cache import COLUMNS, Call, pack
+from workbench.llm.transfer import calls, verify
 from workbench.store import Store
 from workbench.store.migrations import MIGRATIONS, statements
 
@@ -22,6 +22,13 @@ def old_file(path: Path, version: int) -> sqlite3.Connection:
         connection.executescript(migration)
     connection.execute(f"PRAGMA user_version={version}")
     return connection
+
+
+def store_call(old: sqlite3.Connection, one: Call) -> None:
+    """Store a call as versions 2 to 6 did, which had no checksums."""
+    texts, row = pack(one)
+    old.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
+    old.execute(f"INSERT INTO calls({COLUMNS}) VALUES ({', '.join('?' * 16)})", row[:16])
 
 
 def test_a_cache_file_from_a_newer_workbench_is_refused_with_both_versions(tmp_path: Path) -> None:
@@ -74,10 +81,14 @@ def test_a_file_of_version_3_keeps_every_call(tmp_path: Path) -> None:
     old = old_file(tmp_path / "lab.sqlite", 3)
     paid = [call(key=f"call:{i}", text=f"answer {i}") for i in range(50)]
     for one in paid:
-        insert(old, one)
+        store_call(old, one)
     old.close()
     with Store(tmp_path / "lab.sqlite") as store:
         assert sorted(calls(store), key=lambda c: c.key) == sorted(paid, key=lambda c: c.key)
+        assert store.read("SELECT count(*) FROM calls WHERE checksum IS NULL") == [(0,)]
+        store._writer.execute("UPDATE calls SET text = 'changed' WHERE key = 'call:7'")
+        changed = [line for line in verify(store) if "its answer" in line]
+        assert changed == ["call:7: its answer or another field was changed"]
 
 
 def test_a_process_of_version_3_goes_on_using_the_file_after_its_migration(tmp_path: Path) -> None:
@@ -88,7 +99,7 @@ def test_a_process_of_version_3_goes_on_using_the_file_after_its_migration(tmp_p
         old.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", lock)
         select = "SELECT owner, seconds FROM claims WHERE key = ?"
         assert old.execute(select, ("call:old",)).fetchall() == [("other/host 1 x", 3600.0)]
-        insert(old, call(key="call:old"))
+        store_call(old, call(key="call:old"))
         old.execute("DELETE FROM claims WHERE key = ?", ("call:old",))
         assert [one.key for one in calls(store)] == ["call:old"]
     old.close()

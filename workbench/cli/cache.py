@@ -136,9 +136,9 @@ def prune(
 @cache.command()
 @_book
 def verify(book: Path | None) -> None:
-    """Check every page, text and key of the cache. The exit code is 1 where something is wrong."""
+    """Check every page, text, key and answer of the cache. The exit code is 1 where something is wrong."""
     with _open(book) as store:
         wrong = transfer.verify(store)
-    print("\n".join(wrong) or "all pages, texts and keys are correct")
+    print("\n".join(wrong) or "all pages, texts, keys and answers are correct")
     if wrong:
         raise SystemExit(1)

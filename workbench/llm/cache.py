@@ -20,6 +20,7 @@ from workbench.canonical import canonical, content_hash
 from workbench.errors import StoreError
 from workbench.llm.provider import is_ours
 from workbench.store import Store
+from workbench.store.checksum import checksum
 from workbench.types import Completion, Message, Request, Usage
 
 SHORT = 200  # characters: a message up to this length is stored whole with its call
@@ -74,7 +75,7 @@ COLUMNS = (
     "key, text, finish_reason, input_tokens, output_tokens, cached_tokens, cost, endpoint, model, "
     "messages, parameters, sample, prompt, reply, seconds, created"
 )
-_INSERT = f"INTO calls({COLUMNS}) VALUES ({', '.join('?' * 16)})"
+_INSERT = f"INTO calls({COLUMNS}, checksum) VALUES ({', '.join('?' * 17)})"
 _GET = (
     "SELECT text, model, finish_reason, input_tokens, output_tokens, cached_tokens, cost "
     "FROM calls WHERE key = ?"
@@ -198,14 +199,14 @@ def pack(call: Call) -> _Packed:
             packed["content"] = {"json": content}
         messages.append(packed)
     usage = call.usage
-    return texts, (
+    row = (
         call.key,
         call.text,
         call.finish_reason,
         usage.input,
         usage.output,
         usage.cached,
-        call.cost,
+        None if call.cost is None else float(call.cost),
         call.endpoint,
         call.model,
         orjson.dumps(messages).decode(),
@@ -213,9 +214,10 @@ def pack(call: Call) -> _Packed:
         call.sample,
         call.prompt,
         orjson.dumps(call.reply).decode(),
-        call.seconds,
-        call.created,
+        float(call.seconds),
+        float(call.created),
     )
+    return texts, (*row, checksum(*row))
 
 
 def unpack(row: Sequence[Any], texts: Mapping[int, str]) -> Call:

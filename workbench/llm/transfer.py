@@ -20,6 +20,7 @@ from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError
 from workbench.llm.cache import COLUMNS, Call, insert, request_key, text_id, unpack
 from workbench.store import Store
+from workbench.store.checksum import checksum
 from workbench.types import Request, Usage
 
 
@@ -211,7 +212,7 @@ def prune(store: Store, select: Select, *, dry: bool = False) -> int:
 
 
 def verify(store: Store) -> list[str]:
-    """A line for each damaged page, changed text, and call whose key does not match its request."""
+    """A line for each damaged page, changed text, and call that was changed since it was stored."""
     problems = [f"page: {line}" for (line,) in store.read("PRAGMA integrity_check") if line != "ok"]
     problems += [
         f"text {number} was changed"
@@ -219,6 +220,9 @@ def verify(store: Store) -> list[str]:
         if text_id(text) != number
     ]
     for (key,) in store.read("SELECT key FROM calls ORDER BY key"):
+        row = store.read(f"SELECT checksum, {COLUMNS} FROM calls WHERE key = ?", (key,))[0]
+        if row[0] is not None and row[0] != checksum(*row[1:]):
+            problems.append(f"{key}: its answer or another field was changed")
         try:
             (call,) = calls(store, Select(keys=(key,)))
             if _key(call) != key:

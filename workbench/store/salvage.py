@@ -5,6 +5,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,28 +26,59 @@ def set_aside(path: Path) -> Path:
     return aside
 
 
-def salvage(damaged: Path, new: sqlite3.Connection) -> tuple[int, int]:
-    """Copy the readable rows of `damaged` into `new`; returns the numbers of rows copied and lost.
+@dataclass(slots=True)
+class Salvaged:
+    """The rows copied and lost, and the tables that lost a number of rows that cannot be told."""
 
-    A table that the damaged file lacks (an older version has fewer) is skipped.
+    copied: int = 0
+    lost: int = 0
+    uncounted: list[str] = field(default_factory=list)
+
+
+def salvage(damaged: Path, new: sqlite3.Connection) -> Salvaged:
+    """Copy the readable rows of `damaged` into `new`.
+
+    Tables and columns that the damaged file lacks (an older version has fewer) are skipped.
     """
-    copied = lost = 0
+    found = Salvaged()
     with (
         tempfile.TemporaryDirectory() as folder,
         closing(_readable(damaged, new, Path(folder))) as old,
     ):
         old.text_factory = lambda raw: raw.decode()  # text that is not UTF-8 is damaged: it raises
         for table in sorted(_tables(new) & _tables(old)):
-            columns = [row[1] for row in new.execute(f"PRAGMA table_info({table})")]
-            insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(columns))})"
+            columns = [name for name in _columns(new, table) if name in _columns(old, table)]
+            names = ", ".join(columns)
+            insert = (
+                f"INSERT OR IGNORE INTO {table}({names}) VALUES ({', '.join('?' * len(columns))})"
+            )
             new.execute("BEGIN IMMEDIATE")
-            for row in _rows(old, f"SELECT {', '.join(columns)} FROM {table}"):
+            read = failures = 0
+            for row in _rows(old, f"SELECT {names} FROM {table}"):
                 if row is None:
-                    lost += 1
+                    failures += 1
                 else:
-                    copied += new.execute(insert, row).rowcount
+                    read += 1
+                    found.copied += new.execute(insert, row).rowcount
             new.execute("COMMIT")
-    return copied, lost
+            if failures:
+                number = _count(old, table)
+                found.lost += max(0, (number or read) - read)
+                found.uncounted += [] if number else [table]
+    return found
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int | None:
+    """The number of the table's rows, which SQLite counts in its smallest index; None if that is damaged."""
+    try:
+        number: int = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+    except sqlite3.Error:
+        return None
+    return number
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:

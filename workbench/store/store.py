@@ -21,14 +21,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from workbench.canonical import canonical
 from workbench.errors import StoreError
+from workbench.store.checksum import checksum
 from workbench.store.migrations import MIGRATIONS, statements
-from workbench.store.salvage import salvage, set_aside
+from workbench.store.read_only import connect_read_only
+from workbench.store.salvage import Salvaged, salvage, set_aside
 
 if TYPE_CHECKING:
     import sqlite_utils
 
 WAIT = 60.0  # seconds that a write waits for another program's write
 CHECKED = 32_000_000  # bytes: files up to this size are checked at each opening, in 20 ms at most
+
+_MAKING = 0.1  # seconds in which a process that makes a new file has written its first page
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
@@ -37,6 +41,16 @@ _UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_
 def _code(error: sqlite3.Error) -> int:
     """SQLite's primary result code: the low byte of the extended code that Python reports."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _damage(reason: str) -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError(reason)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -80,7 +94,14 @@ class Store:
 
     def _open(self) -> None:
         inode = self._inode()
+        effective = os.access in os.supports_effective_ids
+        if inode and not os.access(self.path, os.W_OK, effective_ids=effective):
+            self._open_read_only("it is read-only")
+            return
+        emptied = bool(inode) and self._is_empty()
         try:
+            if emptied and _size(self._log):
+                raise _damage("it is empty and its log is not")  # SQLite would delete the log
             self._connect()
             if self._marker.exists() or (inode and self.path.stat().st_size <= CHECKED):
                 self._check()
@@ -91,6 +112,19 @@ class Store:
                 self._replace(error, inode)
             else:
                 raise
+        else:
+            if emptied:
+                warnings.warn(
+                    f"cache file {self.path} was empty (0 bytes) and begins anew: if it held calls, put back a "
+                    "copy of it, or import an export of it",
+                    stacklevel=4,
+                )
+
+    def _is_empty(self) -> bool:
+        """Whether the file has no content, and does not get any from a process that makes it just now."""
+        if not _size(self.path):
+            time.sleep(_MAKING)
+        return not _size(self.path)
 
     def _connect(self) -> None:
         """Open one connection for reads and one for writes, and bring the tables up to date."""
@@ -109,6 +143,7 @@ class Store:
             _use_wal(connection)
             connection.execute("PRAGMA wal_autocheckpoint=250")
             connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
+            connection.create_function("checksum", -1, checksum, deterministic=True)
         except sqlite3.Error:
             connection.close()
             raise
@@ -119,16 +154,19 @@ class Store:
         """A file that a read leaves when it meets damage: the next opening then checks the cache file."""
         return self.path.with_name(self.path.name + ".damaged")
 
+    @property
+    def _log(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
+
     def _inode(self) -> int:
         return self.path.stat().st_ino if self.path.exists() else 0
 
     def _check(self) -> None:
         verdict = self._reader.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            error = sqlite3.DatabaseError(verdict)
-            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-            raise error
-        self._marker.unlink(missing_ok=True)
+            raise _damage(verdict)
+        if self._marker.exists():
+            self._marker.unlink()
 
     def _replace(self, error: sqlite3.Error, inode: int) -> None:
         """Rename the damaged file, begin a new one, and copy the readable rows into it."""
@@ -138,35 +176,27 @@ class Store:
         self._marker.unlink(missing_ok=True)
         self._connect()
         if aside:
-            copied, lost = salvage(aside, self._writer)
+            found = (
+                salvage(aside, self._writer) if _size(aside) else Salvaged(uncounted=["its log"])
+            )
+            unknown = " and ".join(found.uncounted)
             warnings.warn(
                 f"cache file {self.path} was damaged ({error}). It was renamed to {aside.name}, nothing "
-                f"was deleted; {copied:,} rows were copied into a new file, {lost} could not be read",
+                f"was deleted; {found.copied:,} rows were copied into a new file, {found.lost:,} could not be read"
+                + (f", besides an unknown number in {unknown}" if unknown else ""),
                 stacklevel=4,
             )
 
-    def _open_read_only(self, error: sqlite3.Error) -> None:
+    def _open_read_only(self, error: sqlite3.Error | str) -> None:
         self.close()
         self.read_only = True
-        wal = self.path.with_name(self.path.name + "-wal")
-        uri = f"{self.path.absolute().as_uri()}?mode=ro"
-        if not wal.exists() or not wal.stat().st_size:
-            uri += "&immutable=1"  # no process can write here, so SQLite need not lock
-        self._reader = self._writer = sqlite3.connect(
-            uri, uri=True, isolation_level=None, check_same_thread=False
-        )
-        try:
-            version: int = self._reader.execute("PRAGMA user_version").fetchone()[0]
-        except sqlite3.OperationalError as unreadable:
-            raise StoreError(
-                f"cache file {self.path} has changes in {wal.name} that cannot be read where nothing can "
-                "be written: copy both files to another folder and set WORKBENCH_HOME"
-            ) from unreadable
+        self._reader = self._writer = connect_read_only(self.path, check_same_thread=False)
+        version: int = self._reader.execute("PRAGMA user_version").fetchone()[0]
         if version != len(MIGRATIONS):
             raise StoreError(
                 f"cache file {self.path} is of version {version}, this workbench uses {len(MIGRATIONS)}, "
                 "and the folder cannot be written: copy the file elsewhere and set WORKBENCH_HOME"
-            ) from error
+            )
         warnings.warn(
             f"cache file {self.path} cannot be written ({error}): cached answers are served, and a new "
             "call stops before it is paid; set WORKBENCH_HOME to a folder that can be written",
