@@ -50,6 +50,10 @@ def _html(record: object) -> str:
 
 _shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 _formats = getattr(getattr(_shell, "display_formatter", None), "formatters", {})
+if hasattr(_shell, "kernel"):
+    from workbench.experiment.signals import stop_kernel_on_signals
+
+    stop_kernel_on_signals(_shell)
 if "text/html" in _formats:  # not every shell that calls itself IPython draws
     for _name in RECORDS:
         _formats["text/html"].for_type_by_name("workbench.types", _name, _html)

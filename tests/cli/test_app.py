@@ -374,7 +374,8 @@ def executions(path):
     return 0  # the table is not there yet
 
 
-def test_ctrl_c_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bird, tiny):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bird, tiny, sent):
     endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c"
     path = tmp_path / "system.json"
     path.write_text(json.dumps({str(n): sql for n, sql in enumerate(tiny.gold)} | {"0": endless}))
@@ -382,9 +383,9 @@ def test_ctrl_c_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bird,
     with start(tmp_path, "evaluate", "bird-dev", "--root", bird, "--predictions", path) as process:
         while executions(book) < 13 and process.poll() is None:
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         out, err = process.communicate(timeout=20)
-    assert (process.returncode, out) == (130, "")
+    assert (process.returncode, out) == (128 + sent, "")
     assert err.strip().splitlines() == [
         "workbench: stopped; finished work is saved, run the command again to go on"
     ]

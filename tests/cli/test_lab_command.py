@@ -68,7 +68,7 @@ def test_a_port_that_is_taken_is_said_in_one_line():
             invoke("--no-browser", "--port", str(port))
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_before_it_is_ready_ends_jupyterlab_too(sent, monkeypatch):
     ended = []
 
@@ -85,12 +85,13 @@ def test_a_signal_before_it_is_ready_ends_jupyterlab_too(sent, monkeypatch):
         def wait(self):
             return 0
 
-    before = signal.getsignal(signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     monkeypatch.setattr(command.subprocess, "Popen", Server)
     try:
         invoke("--no-browser")
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     assert ended == [sent]
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 import click
 
 from workbench.errors import WorkbenchError
+from workbench.experiment.signals import exit_code, stop_on_signals
 
 # Each command's module, and its line in the help text, which is printed without importing the module.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -58,6 +59,7 @@ def cli(context: click.Context) -> None:
 
 def main() -> None:
     """Run the command line. An error of the caller's is one line on standard error and exit code 2."""
+    stop_on_signals()
     try:
         cli.main(prog_name="workbench", standalone_mode=False)
         sys.stdout.flush()
@@ -70,12 +72,12 @@ def main() -> None:
     ):  # the reader, such as `head`, has closed the pipe; click exits with 1, too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
         print(
             "workbench: stopped; finished work is saved, run the command again to go on",
             file=sys.stderr,
         )
-        sys.exit(130)
+        sys.exit(exit_code(error))
 
 
 def _complain(text: str) -> int:

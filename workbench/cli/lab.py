@@ -7,7 +7,6 @@ that the user has installed under the name python3 does not replace ours.
 import json
 import os
 import secrets
-import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 import click
 
 from workbench.errors import BadInputError, StoreError
+from workbench.experiment.signals import stop_on_signals
 from workbench.store import home
 
 FIRST = Path("notebooks/explore.ipynb")  # the notebook that opens
@@ -61,7 +61,7 @@ def lab(port: int | None, browser: bool) -> None:
     server = subprocess.Popen(
         command, env=environment | {"JUPYTER_TOKEN": token}, start_new_session=True
     )
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stop_on_signals()
     try:
         _wait_for(server, port)
         print(f"http://127.0.0.1:{port}{page}?token={token}  (Ctrl-C ends it)", flush=True)

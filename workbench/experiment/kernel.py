@@ -17,6 +17,8 @@ from pathlib import Path
 import papermill
 from traitlets.config import Config
 
+from workbench.experiment.signals import Stopped, exit_code, stop_on_signals
+
 _GRACE = (
     1.9  # seconds; Jupyter ends a kernel that is still there after half of its `shutdown_wait_time`
 )
@@ -32,6 +34,7 @@ def _stop_with_parent() -> None:
 def main(notebook: str, output: str, parameters: str) -> None:
     """Run the notebook with parameters given as JSON."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs inherit it ignored
+    stop_on_signals()
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="wb") as folder:  # short: a socket's path is limited
         config = Config()
@@ -50,4 +53,7 @@ def main(notebook: str, output: str, parameters: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except Stopped as stopped:
+        sys.exit(exit_code(stopped))

@@ -1,0 +1,78 @@
+"""SIGTERM and SIGHUP keep what is in flight, as Ctrl-C does."""
+
+import signal
+import subprocess
+import time
+
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+from tests.llm.server import Server
+from tests.llm.wire import ROOT, python
+from workbench.store import Store
+
+BOTH = pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+ASK = """
+from workbench.experiment.signals import stop_on_signals, exit_code
+stop_on_signals()
+try: client.complete(ask())
+except KeyboardInterrupt as error: sys.exit(exit_code(error))
+"""
+CELL = """
+import sys; sys.path.insert(0, {root!r}); sys.argv = ["", {path!r}, {url!r}]
+import workbench
+from tests.llm import wire
+exec(wire.START)
+client.complete(ask())
+"""
+
+
+def stored(path):
+    with Store(path) as store:
+        return store.read("SELECT text FROM calls")
+
+
+def wait_for_a_call(server):
+    while not server.calls:
+        time.sleep(0.01)
+
+
+@BOTH
+def test_a_stopped_program_stores_the_reply_in_flight_and_ends_with_the_signals_code(
+    tmp_path, sent
+):
+    with Server(seconds=0.5) as server:
+        process = python(ASK, tmp_path / "lab.sqlite", server.url)
+        wait_for_a_call(server)
+        process.send_signal(sent)
+        process.send_signal(sent)  # as schedulers do
+        assert process.wait(60) == 128 + sent
+    assert stored(tmp_path / "lab.sqlite") == [("answer to: hello",)]
+
+
+def test_a_program_under_nohup_goes_on(tmp_path):
+    with Server(seconds=0.5) as server:
+        ignoring = f"signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{ASK}"
+        process = python(f"import signal\n{ignoring}", tmp_path / "lab.sqlite", server.url)
+        wait_for_a_call(server)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(60) == 0
+
+
+@pytest.mark.slow
+@BOTH
+def test_a_stopped_kernel_stores_the_reply_in_flight_and_ends(tmp_path, sent):
+    with Server(seconds=0.5) as server:
+        manager, client = start_new_kernel()
+        try:
+            path = str(tmp_path / "lab.sqlite")
+            client.execute(CELL.format(root=str(ROOT), path=path, url=server.url))
+            wait_for_a_call(server)
+            manager.signal_kernel(sent)
+            assert manager.provisioner.process.wait(60) == -sent
+        except subprocess.TimeoutExpired:
+            pytest.fail("the kernel goes on")
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)
+    assert stored(tmp_path / "lab.sqlite") == [("answer to: hello",)]
