@@ -1,7 +1,11 @@
 """Replies and errors in the providers' protocols, from their public documentation."""
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any
+
+from workbench.embedded.provider import reply
+from workbench.types import Request
 
 MODELS = {
     "OpenAI": "openai/gpt-5",
@@ -165,3 +169,34 @@ def speak(path: str, text: str) -> dict[str, Any]:
     if path.endswith("/api/chat"):
         return ollama({"content": text})
     return chat({"content": text}, **chat_usage(100, 20))
+
+
+def hear(body: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The messages of a request, in OpenAI's form, whatever its protocol."""
+    system = body.get("system") or body.get("system_instruction") or body.get("instructions")
+    given = body.get("messages") or body.get("contents") or body.get("input")
+    turns = [{"role": "system", "content": system}] if system else []
+    for turn in [*turns, *(given or [])]:
+        turn["content"] = _text(turn.get("content") or turn.get("parts") or "")
+    return [*turns, *(given or [])]
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return _text(content.get("text") or content.get("parts") or "")
+    return "".join(map(_text, content))
+
+
+_answering = Lock()
+
+
+def answer(path: str, body: dict[str, Any]) -> tuple[int, Any, Mapping[str, str]]:
+    """The embedded parser's answer, one at a time, in the protocol of the request. It thinks of nothing."""
+    if path.endswith("/api/show"):
+        return 404, {}, {}
+    request = Request("", "embedded/parser", hear(body), {"temperature": 0.0})
+    with _answering:
+        found = reply(request, "")
+    return 200, speak(path, found["choices"][0]["message"]["content"]), {}
