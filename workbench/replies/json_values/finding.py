@@ -1,7 +1,6 @@
-"""The JSON in a reply, which is seldom alone and seldom quite JSON.
+"""Where JSON begins and ends in a text, and its value.
 
-It stands in prose and in fences, has a comma too many, Python's quotes and words, quotes that nobody escaped,
-comments, or no end. `json-repair` reads such text once its beginning is known; this module finds where.
+`json-repair` reads broken JSON once its beginning is known; most of it is read without, once its quotes are right.
 """
 
 import json
@@ -9,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from workbench.replies.quotes import requoted
+from workbench.replies.json_values.quotes import requoted
 
 _TRIES = 32  # brackets at which no value could be read
 _OPENING = re.compile(r"[\[{]")

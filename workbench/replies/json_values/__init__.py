@@ -1,0 +1,9 @@
+"""The JSON in a reply, which is seldom alone and seldom quite JSON.
+
+It stands in prose and in fences, has a comma too many, Python's quotes and words, quotes that nobody escaped,
+comments, or no end. `finding.py` finds where a value begins and ends, and `quotes.py` puts its quotes right.
+"""
+
+from workbench.replies.json_values.finding import json_values, objects
+
+__all__ = ["json_values", "objects"]

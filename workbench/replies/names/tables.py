@@ -1,0 +1,69 @@
+"""The tables that a reply names."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from workbench.replies.json_values import json_values
+from workbench.replies.names.spelling import Names, Tables, plain
+from workbench.replies.names.values import cells, is_cut_off, items, named_values, parts
+from workbench.replies.text import answer_text
+
+_LEFT_OUT = re.compile(
+    r"\b(?:not|n['\u2019]t|none|no|irrelevant|unnecessary|without)\b", re.IGNORECASE
+)
+
+
+def read_tables(reply: str, tables: Tables) -> list[str]:
+    """The tables that the reply names: of the last JSON value that names any, else of its lines, else of its prose."""
+    text, names = answer_text(reply), Names(tables)
+    rows = [value for _, _, value in json_values(text)]
+    cut_off = is_cut_off(text)
+    each_names_one = all(isinstance(row, dict) and "table" in map(plain, row) for row in rows)
+    if len(rows) > 1 and each_names_one and not cut_off:
+        return _once(name for row in rows for name in _tables_in(row, names))
+    for value in named_values(
+        text, names, "tables", "selected tables", "table names", "tables needed", "table"
+    ):
+        if found := _tables_in(value, names):
+            return _once(found)
+    if cut_off:
+        return []
+    lines = text.splitlines()
+    if found := _once(names.table(cell) for line in lines for cell in cells(line)[:1]):
+        return found
+    listed = (item for line in lines for item in items(line, bulleted_only=bool(rows)))
+    return _once(map(names.table, listed)) or ([] if rows else _once(_of_prose(text, names)))
+
+
+def _once(found: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _tables_in(value: Any, names: Names) -> list[str]:
+    """The tables that a JSON value names; of an object its keys, where these are tables."""
+    if isinstance(value, dict):
+        keys = [names.table(key) for key, item in value.items() if item is not False]
+        inner = (table for item in value.values() for table in _tables_in(item, names))
+        return [key for key in keys if key] or list(inner)
+    if isinstance(value, list):
+        return [table for item in value for table in _tables_in(item, names)]
+    if whole := names.table(value):
+        return [whole]
+    if named := [table for part in parts(value) if (table := names.table(part))]:
+        return named
+    if str(value).endswith(".*") and (table := names.table(str(value)[:-2])):
+        return [table]
+    column = names.column(value) if "." in str(value) else None
+    return [column[0]] if column else []
+
+
+def _of_prose(text: str, names: Names) -> list[str]:
+    """The tables that the sentences of running text name, but for those that leave tables out."""
+    sentences = re.split(r"(?<=[.!?])\s+|\n", text)
+    return [
+        table
+        for sentence in sentences
+        if not _LEFT_OUT.search(sentence)
+        for table in names.tables_in(sentence)
+    ]

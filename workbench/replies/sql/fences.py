@@ -1,0 +1,50 @@
+"""The fences of a reply, and the query in each: in SQL, in JSON, in a program that runs it, in a difference."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from workbench.replies.sql.marks import bare
+from workbench.replies.sql.statement import START, statement
+
+_MOST = 64
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_NAME = re.compile(
+    r"[ \t]*(?:(?!SELECT|WITH|VALUES)(?P<name>[\w+#-]+)[ \t]*(?:\r?\n|\Z)|(?:sqlite3?|sql|json)\b)?",
+    re.IGNORECASE,
+)
+_PROGRAMS = {"python", "py", "python3", "javascript", "js", "ts", "java", "bash", "sh", "shell", "r"}  # fmt: skip
+_PROGRAM_TEXT = re.compile(
+    r'"""(?P<a>.*?)"""|\'\'\'(?P<b>.*?)\'\'\''
+    r'|"(?P<c>(?:[^"\\\n]|\\.)*)"|\'(?P<d>(?:[^\'\\\n]|\\.)*)\'',
+    re.DOTALL,
+)
+
+
+def fences(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Each fence: where it begins and ends, its language, and its text; the last one need not be closed."""
+    marks = list(_FENCE.finditer(text))[: 2 * _MOST]
+    for opening, closing in zip(marks[::2], [*marks[1::2], None], strict=False):
+        end = closing.start() if closing else len(text)
+        body = text[opening.end() : end]
+        name = _NAME.match(body)
+        language = (name["name"] or "").lower() if name else ""
+        inner = body[name.end() :] if name else body
+        yield opening.start(), closing.end() if closing else end, language, inner
+
+
+def has_fence(text: str) -> bool:
+    return bool(_FENCE.search(text))
+
+
+def query_in_fence(language: str, body: str, read: Callable[[str], str]) -> str:
+    """The query in a fence of that language; `read` finds it in JSON."""
+    if language in _PROGRAMS:
+        texts = ((m["a"] or m["b"] or m["c"] or m["d"] or "") for m in _PROGRAM_TEXT.finditer(body))
+        return next((statement(one.strip()) for one in [*texts][::-1] if START.match(one)), "")
+    if language == "diff":
+        lines = body.splitlines()
+        body = "\n".join(line[1:] if line[:1] in "+ " else "" for line in lines if line[:1] != "-")
+    inner = bare(body)
+    if not START.match(inner) and inner[:1] in {"{", "[", '"'}:
+        return read(inner)
+    return statement(inner)

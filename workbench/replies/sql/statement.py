@@ -1,0 +1,101 @@
+"""Where a query in a text begins and ends."""
+
+import re
+from collections.abc import Iterator
+
+from workbench.db.sql.parse import why_unreadable
+from workbench.replies.sql.marks import tidied
+from workbench.replies.sql.standing import is_called_final
+
+MOST = 16  # queries of each form, and ends tried of one query: parsing takes time
+
+_COMMENT = r"--[^\n]*+(?:\n|\Z)|/\*.*?(?:\*/|\Z)"
+START = re.compile(
+    rf"(?:[\s(]|{_COMMENT})*+(?:SELECT\b(?!\s*[:.;)\u2026])|VALUES\s*\("
+    r"|WITH\s+(?:RECURSIVE\s+)?(?:\w+|\"[^\"]*\"|`[^`]*`|\[[^\]]*\])\s*(?:\([^()]*\)\s*)?AS\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+# The signs that end a statement, after what may hide them. Quotes and comments that are never closed run to
+# the end of the text, which keeps the scan linear.
+_QUOTED_OR_END = re.compile(
+    rf"'[^']*(?:'|\Z)|\"[^\"]*(?:\"|\Z)|(`{{3,}})|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|{_COMMENT}"
+    r"|(;|<[/|])",
+    re.DOTALL,
+)
+_PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
+_BREAK = re.compile(r"\n|[.!?:](?=\s|\Z)|`")
+_GOES_ON = re.compile(
+    r"(?:FROM|WHERE|GROUP|HAVING|ORDER|LIMIT|OFFSET|UNION|INTERSECT|EXCEPT|AND|OR|ON|AS|WINDOW|SELECT"
+    r"|(?:NATURAL|LEFT|RIGHT|FULL|INNER|OUTER|CROSS|JOIN))\b|[-+*/=<>|,()]",
+    re.IGNORECASE,
+)
+_ENGLISH = re.compile(r"\bFROM\s+(?:the|an|our|this|these|those|each|all)\b", re.IGNORECASE)
+_IN_PROSE = re.compile(
+    r"(?:SELECT|WITH)\b|(?i:(?:^|(?<=[:\uff1a`(\"])|(?<=: )|(?<= is )|(?<=\*\* ))(?:SELECT|WITH)\b)",
+    re.MULTILINE,
+)
+
+
+def statement(text: str) -> str:
+    """The statement of a text that answers: one that its comment calls the answer, else the last query."""
+    found: list[str] = []
+    start = 0
+    while start < len(text):
+        end = end_of(text, start)
+        if START.match(text, start, end):
+            found.append(text[start:end].strip())
+        start = end + 1
+    called = [
+        one for one in found if re.match(r"\s*--[^\n]*\b(?:answer|final)\b", one, re.IGNORECASE)
+    ]
+    if not called and len(found) > 1 and found[0].startswith(found[-1]):
+        return found[0]  # the same query again and again, the last time cut off
+    return (called or found or [""])[-1]
+
+
+def end_of(text: str, start: int) -> int:
+    """Where the statement that starts here ends: at a semicolon, fence or tag, or with the text."""
+    return next(
+        (found.start() for found in _QUOTED_OR_END.finditer(text, start) if found[1] or found[2]),
+        len(text),
+    )
+
+
+def readable(text: str, start: int) -> str:
+    """The query that starts here, without the prose behind it; "" where none can be read."""
+    sql = text[start : end_of(text, start)].strip()
+    if is_english(sql) or (sql.startswith("Select") and " from " not in sql.lower()):
+        return ""
+    if sql.endswith(".") and not why_unreadable(tidied(sql[:-1])):
+        return sql[:-1]
+    ends = [gap.start() for gap in _PARAGRAPH.finditer(sql) if not _GOES_ON.match(sql, gap.end())]
+    ends = [*ends[:MOST], len(sql)]
+    breaks = [gap.start() for gap in _BREAK.finditer(sql)][:MOST]
+    for end in (*ends, *reversed(breaks)):
+        if sql.count("`", 0, end) % 2 == 0 and not why_unreadable(tidied(sql[:end])):
+            return sql[:end].rstrip()
+    return ""
+
+
+def is_english(text: str) -> bool:
+    """Whether a text that begins like a query reads on like English, comments aside."""
+    return bool(_ENGLISH.search(re.sub(_COMMENT, "", text, flags=re.DOTALL)))
+
+
+def in_prose(text: str, *, labelled: bool) -> Iterator[tuple[int, str]]:
+    """The queries in running text. Each must be readable, and have a FROM where it starts mid-line.
+
+    With `labelled`, only those that are called final: beside a fence, other queries in prose explain it.
+    """
+    end = 0
+    for word in list(_IN_PROSE.finditer(text))[-4 * MOST :]:
+        start = word.start()
+        if start < end or not START.match(text, start):
+            continue
+        if labelled and not is_called_final(text[max(0, start - 120) : start]):
+            continue
+        sql = readable(text, start)
+        starts_line = not text[:start].rpartition("\n")[2].strip()
+        if sql and (starts_line or re.search(r"\sFROM\b", sql, re.IGNORECASE)):
+            yield start, sql
+            end = start + len(sql)
