@@ -131,7 +131,7 @@ class Lab:
         """The database's schema with the catalog's descriptions and example values, as prompts show it."""
         path = self.database(db_id)
         files = [path, path.with_name(f"{path.name}-wal")]
-        return _schema(path, tuple(f.stat().st_mtime_ns for f in files if f.exists()))
+        return _schema(path, tuple(f.stat().st_ctime_ns for f in files if f.exists()))
 
     def run(self, question: Question, sql: str) -> Execution:
         """The result of a query on the question's database."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from workbench.db import fingerprint as module
+from workbench.db.execute import Executor
 from workbench.db.fingerprint import database_fingerprints
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.db.schema import read_schema
@@ -94,3 +95,43 @@ def test_hashing_leaves_the_callers_own_lock_in_place(database: Path) -> None:
 def test_what_is_no_file_is_the_callers_mistake(tmp_path: Path, what: str) -> None:
     with pytest.raises(UnreadableDatabaseError):
         database_fingerprint(tmp_path / what)
+
+
+def sparse(path: Path, size: int) -> Path:
+    """A database of one row, followed by a hole."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t(a)")
+        connection.execute("INSERT INTO t VALUES (1)")
+    os.truncate(path, size)
+    return path
+
+
+def test_a_huge_sparse_file_is_hashed_and_asked_within_the_deadline(tmp_path: Path) -> None:
+    """Reading its ten terabytes would take hours."""
+    path = sparse(tmp_path / "a.sqlite", 10 * 10**12)
+    with Store(tmp_path / "lab.sqlite") as store, Executor(store, 1) as executor:
+        assert executor.execute(path, "SELECT a FROM t").rows == ((1,),)
+
+
+def test_sparse_files_of_equal_content_have_one_fingerprint_and_others_another(
+    tmp_path: Path,
+) -> None:
+    one, same, other = (sparse(tmp_path / name, 2**31) for name in "abc")
+    with same.open("r+b") as file:  # zeros that are written are no other content
+        file.seek(2**30)
+        file.write(bytes(10**6))
+    with other.open("r+b") as file:
+        file.seek(2**30 + 7)
+        file.write(b"x")
+    first = database_fingerprint(one)
+    assert database_fingerprint(same) == first
+    assert database_fingerprint(other) != first
+    assert database_fingerprint(sparse(tmp_path / "d", 2**32)) != first
+
+
+def test_hashing_ends_at_a_deadline_of_its_own(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SECONDS", -1.0)
+    with pytest.raises(UnreadableDatabaseError, match=r"a\.sqlite: no answer .* was hashed"):
+        database_fingerprint(database)

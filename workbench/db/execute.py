@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 
 from workbench.db import executions
 from workbench.db.executions import Answer, ExecutionKeys
-from workbench.db.fingerprint import database_fingerprints
+from workbench.db.fingerprint import database_fingerprints, file_state, is_unchanged
 from workbench.db.sandbox.guard import SQL_LENGTH
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
@@ -93,6 +93,7 @@ class Executor:
         """The result of every job: `cached` reads it from the store, else `convert` makes it of an answer."""
         paths = {str(path): path for path, _ in jobs}  # hashing texts is faster than hashing paths
         # Without a store no key outlives this call, so a path can stand for its content.
+        states = {name: file_state(path)[0] for name, path in paths.items()} if self._store else {}
         contents = (
             {str(path): content for path, content in self.fingerprints(paths.values()).items()}
             if self._store
@@ -134,7 +135,8 @@ class Executor:
             results[key] = convert(answer)
             if self._store and self.caches and not answer.get("transient"):
                 name, sql = queries[key]
-                executions.save(self._store, key, contents[name], sql, limits, answer)
+                if is_unchanged(paths[name], states[name]):  # else it may be of another content
+                    executions.save(self._store, key, contents[name], sql, limits, answer)
             done += repeats[key]
             if progress:
                 progress(done, len(jobs))

@@ -17,7 +17,8 @@ from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 
 _SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its time stamps
-_SECONDS = 3600.0  # that hashing a file may take
+_SECONDS = 60.0  # that hashing a file may take, besides the time for what its disk holds of it
+_SPEED = 20_000_000  # bytes a second, at the least
 
 
 def database_fingerprints(
@@ -44,7 +45,11 @@ def database_fingerprints(
             unknown.append(path)
     if unknown:
         requests = [{"do": "digest", "path": os.path.realpath(path)} for path in unknown]
-        for index, answer in workers.run(requests, _SECONDS):
+        for index, answer in workers.run(requests, max(map(_seconds, unknown))):
+            if answer.get("status") == "timeout":
+                raise UnreadableDatabaseError(
+                    f"{unknown[index].name}: {answer['error']} while its content was hashed"
+                )
             if "digest" not in answer:
                 raise UnreadableDatabaseError(answer["error"])
             known[unknown[index]] = f"db:{answer['digest']}"
@@ -60,6 +65,18 @@ def database_fingerprints(
                     ],
                 )
     return known
+
+
+def _seconds(path: Path) -> float:
+    return _SECONDS + 512 * path.stat().st_blocks / _SPEED
+
+
+def is_unchanged(path: Path, state: str) -> bool:
+    """Whether the file and its log are as they were in `state`."""
+    try:
+        return file_state(path)[0] == state
+    except UnreadableDatabaseError:
+        return False
 
 
 def file_state(path: Path) -> tuple[str, int]:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from workbench.db.sandbox.guard import Guard
 from workbench.db.sandbox.opening import connect
 
+_YOUNG = 2_000_000_000  # ns
+
 
 class Opened(NamedTuple):
     key: tuple[str, float, bool]  # path, seconds, with_json
@@ -57,7 +59,10 @@ class ConnectionCache:
 
 
 def _state(path: str) -> tuple[int, ...]:
-    """The file's identity, size and time; () if it has a write-ahead log or does not exist."""
+    """The file's identity, size and times; () if it has a write-ahead log or does not exist.
+
+    () also while the file is young: it may change again without a change of its times.
+    """
     try:
         os.stat(f"{path}-wal")  # noqa: PTH116  twice as fast as a Path's
     except FileNotFoundError:
@@ -68,4 +73,6 @@ def _state(path: str) -> tuple[int, ...]:
         stat = os.stat(path)  # noqa: PTH116
     except OSError:
         return ()
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+    if time.time_ns() - stat.st_ctime_ns < _YOUNG:
+        return ()
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns

@@ -8,8 +8,8 @@ from urllib.parse import quote
 def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite3.Connection:
     """Open a database for reading only, creating and changing nothing.
 
-    A WAL database that no process has open is read as immutable: SQLite would otherwise create -wal and -shm
-    files beside it, or fail in a read-only folder. `alone` says that no other connection of this process
+    A WAL database that no process has open is read as immutable, or with the index of its log in memory:
+    SQLite would otherwise create -wal and -shm files beside it, or fail in a read-only folder. `alone` says that no other connection of this process
     has the file open; `patience` is how many seconds to wait for another program's lock. Raises
     sqlite3.Error or OSError with a text that names the file but not its folder.
     """
@@ -24,8 +24,14 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
     if header and not header.startswith(b"SQLite format 3\0"):
         raise sqlite3.DatabaseError(f"{name}: not an SQLite database")
     options = "mode=ro"
-    if header[18:19] == b"\2" and not _has_content(wal(path)):
+    logged = header[18:19] == b"\2"
+    unindexed = (
+        logged and _has_content(wal(path)) and not path.with_name(f"{path.name}-shm").exists()
+    )
+    if logged and not _has_content(wal(path)):
         options += "&immutable=1"
+    elif unindexed:
+        options += "&vfs=unix-none"  # the lock of the exclusive mode cannot be had for reading only
     connection = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?{options}",
         uri=True,
@@ -33,6 +39,8 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
         isolation_level=None,
         cached_statements=0,  # no statement of an untrusted query outlives it
     )
+    if unindexed:
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")  # puts the index into memory
     connection.text_factory = lenient_text
     return connection
 

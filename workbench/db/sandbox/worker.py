@@ -5,6 +5,7 @@ the modules it imports use the standard library alone. It is built to be killed:
 most queries, and the supervisor's SIGKILL stops the others.
 """
 
+import errno
 import gc
 import hashlib
 import json
@@ -16,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from workbench.db.sandbox.connection_cache import ConnectionCache, Opened
 from workbench.db.sandbox.fetch import fetch
@@ -26,6 +27,9 @@ from workbench.db.sandbox.opening import lenient_text, wal
 _MB = 1_000_000
 _ADDRESS_SPACE = 1536 * _MB  # for what SQLite allocates and maps, and for Python
 _FILE_SIZE = 4 * _MB  # with 0, SQLite could not read WAL databases, whose -shm file it writes
+
+_HOLES = 1_000_000_000  # bytes: with more of them unallocated, a file is hashed as a sparse one
+_BLOCK = 65_536  # bytes
 
 _connections = ConnectionCache()
 
@@ -135,17 +139,42 @@ _TRANSIENT = {
 
 
 def digest(path: str) -> dict[str, Any]:
-    """A hash of a file's bytes and of its write-ahead log's."""
+    """A hash of a file's bytes and of its write-ahead log's; of a sparse file, of its blocks that are not empty."""
     content = hashlib.sha256()
     file = Path(path)
     try:
         for part in (file, wal(file)):
             if part.is_file():
                 with part.open("rb") as opened:
-                    content.update(hashlib.file_digest(opened, "sha256").digest())
+                    state = os.fstat(opened.fileno())
+                    sparse = state.st_size - 512 * state.st_blocks > _HOLES
+                    whole = (
+                        _sparse_digest(opened) if sparse else hashlib.file_digest(opened, "sha256")
+                    )
+                    content.update(whole.digest())
     except OSError as error:
         return {"error": f"{file.name}: {error.strerror}"}
     return {"digest": content.hexdigest()}
+
+
+def _sparse_digest(file: BinaryIO) -> "hashlib._Hash":
+    """A hash of size, blocks that hold anything but zeros, and their numbers; holes are not read."""
+    size = os.fstat(file.fileno()).st_size
+    content = hashlib.sha256(f"sparse {size} ".encode())
+    number = 0
+    while number * _BLOCK < size:
+        try:
+            number = os.lseek(file.fileno(), number * _BLOCK, os.SEEK_DATA) // _BLOCK
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # else only a hole is left
+                raise
+            break
+        file.seek(number * _BLOCK)
+        block = file.read(_BLOCK)
+        if block.strip(b"\0"):
+            content.update(number.to_bytes(8, "big") + block)
+        number += 1
+    return content
 
 
 def _confine() -> None:
