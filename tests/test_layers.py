@@ -52,10 +52,11 @@ def test_a_module_imports_only_from_lower_layers_and_its_own_package(file: Path)
         assert LAYER[other] < LAYER[package], f"{package} must not import {other}"
 
 
-def test_the_embedded_model_is_found_by_its_entry_point() -> None:
+def test_models_that_run_in_this_process_are_found_by_their_entry_points() -> None:
     entries = metadata.distribution("workbench").entry_points.select(group="workbench.models")
     assert [(entry.name, entry.value) for entry in entries] == [
-        ("embedded", "workbench.embedded.provider")
+        ("embedded", "workbench.embedded.provider"),
+        ("local", "workbench.train.tuning.local"),
     ]
 
 

@@ -13,7 +13,7 @@ from contextlib import closing
 import pytest
 from click.testing import CliRunner
 
-from workbench.cli import lab as command
+from workbench.cli.servers import lab as command
 from workbench.errors import BadInputError, StoreError
 
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+/)(.*)\?token=(\w+)")

@@ -14,10 +14,13 @@ from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.pool import pool_of
+from workbench.systems.baselines import direct
 from workbench.train.export import conversations, write
 from workbench.train.pairs import Pairs, guided
 from workbench.train.tuning.conversations import read_conversations
 from workbench.types import Candidate, Context, Trial
+
+SIMPLE = direct("any/model")  # its context is the whole schema, and no model is asked for it
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def small(tmp_path_factory, tiny):
 
 
 def made(small, *generators, **settings):
-    return list(Pairs(**settings)(small.lab, small.benchmark, small.pool(*generators)))
+    return list(Pairs(SIMPLE, **settings)(small.lab, small.benchmark, small.pool(*generators)))
 
 
 def right_of(pair):

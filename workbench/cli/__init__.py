@@ -17,11 +17,12 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "data": ("workbench.cli.data", "List benchmarks, or check one."),
     "evaluate": ("workbench.cli.evaluate", "Judge files of predictions."),
     "index": ("workbench.cli.index", "Build the value indexes of databases."),
-    "lab": ("workbench.cli.lab", "Open the notebooks in JupyterLab."),
+    "lab": ("workbench.cli.servers.lab", "Open the notebooks in JupyterLab."),
     "label": ("workbench.cli.label", "Look at labels of errors, and move them."),
     "preview": ("workbench.cli.reproduce", "Estimate what an experiment costs."),
     "reproduce": ("workbench.cli.reproduce", "Run an experiment's notebooks."),
     "run": ("workbench.cli.run", "Run a system over a benchmark."),
+    "serve": ("workbench.cli.servers.serve", "Serve a language model on this computer."),
     "trace": ("workbench.cli.reproduce", "Show the SQL and calls behind a number."),
     "train": ("workbench.cli.train", "Train selectors, and export data for fine-tuning."),
 }

@@ -72,7 +72,7 @@ def ask(
         if not is_ours(model):
             print(ahead(steps, schema, model), file=sys.stderr)
         selection = solve(steps, asked, lab)
-        print(tell(selection, embedded=is_ours(model)))
+        print(tell(selection, embedded=model.startswith("embedded/")))
         print(f"\n{client.ledger}")
     if not _ran(selection.trial):
         sys.exit(1)

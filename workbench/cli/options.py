@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,32 @@ model = click.option(
     show_default=True,
     help="PROVIDER/MODEL, any that LiteLLM reaches; the default needs no key and no network.",
 )
+prompts = click.option(
+    "--prompts",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A folder of prompts that replace ours of the same names.",
+)
 limit = click.option(
     "--limit", type=click.IntRange(1), help="Only this many questions, spread evenly."
 )
 dollars = click.option(
     "--dollars", type=click.FloatRange(min=0), help="Stop before more than this is spent."
+)
+
+out = click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    required=True,
+    help="The file to write.",
+)
+form = partial(
+    click.option,
+    "--format",
+    "form",
+    type=click.Choice(["gemini", "openai", "huggingface"]),
+    show_default=True,
+    help="The service or library that reads the file. Hugging Face's form, which `train lora` reads, also "
+    "names each line's question, database and agent; OpenAI and Gemini allow no such keys.",
 )
 
 

@@ -20,11 +20,7 @@ from workbench.cli.options import SYSTEMS, make_system
 @options.limit
 @options.model
 @options.parameters
-@click.option(
-    "--prompts",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder of prompts that replace ours of the same names.",
-)
+@options.prompts
 @options.dollars
 def run(
     system: str,

@@ -14,7 +14,7 @@ from workbench.db.text.schema_text import create_table_text
 from workbench.errors import at_least
 from workbench.lab import Lab
 from workbench.replies.sql import read_sql
-from workbench.types import Candidate, Completion, Context, Schema
+from workbench.types import Candidate, Completion, Context, Request, Schema
 
 CUT_OFF = "the reply was cut off by its output limit"
 
@@ -52,17 +52,17 @@ class PromptGenerator:
         """The candidates, in the order of their samples."""
         data = self.data(lab, context)
         replies = lab.ask_many(
-            lab.request(
-                self,
-                self.prompt,
-                self._seen(context, sample),
-                sample,
-                schema_text=self.schema_text,
-                **data,
-            )
-            for sample in range(self.samples)
+            self._request(lab, context, sample, data) for sample in range(self.samples)
         )
         return read_candidates(self.prompt.rpartition("/")[2], replies)
+
+    def request(self, lab: Lab, context: Context) -> Request:
+        """The call for the first sample; generators are fine-tuned on the same prompt."""
+        return self._request(lab, context, 0, self.data(lab, context))
+
+    def _request(self, lab: Lab, context: Context, sample: int, data: Mapping[str, Any]) -> Request:
+        seen = self._seen(context, sample)
+        return lab.request(self, self.prompt, seen, sample, schema_text=self.schema_text, **data)
 
     def _seen(self, context: Context, sample: int) -> Context:
         if not self.shuffle:

@@ -72,14 +72,15 @@ def public(url: str) -> str:
 
 
 Answer = Callable[[Request, str], Reply]
-_ours: dict[str, tuple[Answer, str]] = {}
+Version = str | Callable[[str], str]
+_ours: dict[str, tuple[Answer, Version]] = {}
 _answering = threading.Lock()
 
 
-def register(provider: str, answer: Answer, version: str = "") -> None:
+def register(provider: str, answer: Answer, version: Version = "") -> None:
     """Add a provider that runs in this process: `answer` gives the reply to a request and a seed.
 
-    `version` takes the place of the endpoint in the keys of its calls.
+    `version`, or what it returns for a model's name, takes the place of the endpoint in the keys of its calls.
     """
     _ours[provider] = (answer, version)
 
@@ -104,7 +105,10 @@ def _installed() -> Mapping[str, metadata.EntryPoint]:
 
 def endpoint(model: str, url: str) -> str:
     """What distinguishes servers of one model in keys: the address, or the version of a model of ours."""
-    return _ours[model.split("/", maxsplit=1)[0]][1] if is_ours(model) else public(url)
+    if not is_ours(model):
+        return public(url)
+    _, version = _ours[model.split("/", maxsplit=1)[0]]
+    return version if isinstance(version, str) else version(model)
 
 
 def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa: ARG001  tests replace `send` and use the key

@@ -51,7 +51,7 @@ def _catalog(
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]]:
     """The columns with descriptions, the descriptions, and the texts to compare, which include the names."""
     found = [
-        ((table.name, column.name), text, f"{_spaced(table.name)} {_spaced(column.name)} {text}")
+        ((table.name, column.name), text, f"{spaced(table.name)} {spaced(column.name)} {text}")
         for table in schema.tables
         for column in table.columns
         if (text := description(column))
@@ -65,6 +65,6 @@ def description(column: Column) -> str:
     return "; ".join(filter(None, (column.description.rstrip(". "), column.value_description)))
 
 
-def _spaced(name: str) -> str:
+def spaced(name: str) -> str:
     """A name as words: with spaces for underscores and between the words of CamelCase."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name)

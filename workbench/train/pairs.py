@@ -4,11 +4,14 @@ The candidates of a question are grouped by result. The right group is paired wi
 represented by the query that most of its members wrote. A seed draws which of the two comes first, so that a
 model cannot learn a position. If no candidate is right, the paper gives the gold query to the generator as a
 hint (`guided`); without a generator, the gold query itself is the right candidate.
+
+A pair has the context of the system in which the judge will be asked: its retrieval and its pruning are run for
+each question. So the prompts that the judge learns from equal those that it will read.
 """
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from workbench.benchmarks.benchmark import Benchmark
@@ -16,7 +19,8 @@ from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
 from workbench.pool import Pool
 from workbench.select.groups import groups
-from workbench.systems.system import Generate, ran
+from workbench.systems.chase_sql import chase_sql
+from workbench.systems.system import Generate, System, prepare, ran
 from workbench.types import Candidate, Context, Gold, Question, Trial
 
 
@@ -34,6 +38,8 @@ class JudgePair:
 class Pairs:
     """Makes the pairs of a pool."""
 
+    system: System = field(default_factory=chase_sql)
+    """The system whose judge is trained; its retrieval and pruning make the contexts."""
     generate: Generate | None = None
     """Writes candidates with the gold query as a hint if no candidate is right."""
     from_gold: bool = True
@@ -44,11 +50,13 @@ class Pairs:
         for question in benchmark.questions:
             candidates = [trial.candidate for trial in pool.trials.get(question.id, ())]
             gold = benchmark.golds[question.id]
-            context = Context(question, lab.schema(question.db_id))
             ideal, *trials = ran(lab, question, [Candidate(gold.sql, "gold"), *candidates])
             right, wrong = _sides(lab, benchmark, question, trials)
+            if not wrong:
+                continue
+            context = prepare(self.system, question, lab)
             gold_works = ideal.execution is not None and ideal.execution.fingerprint != ""
-            if not right and wrong and self.from_gold and gold_works:
+            if not right and self.from_gold and gold_works:
                 hinted = guided(lab, context, gold, self.generate) if self.generate else ()
                 right, _ = _sides(lab, benchmark, question, ran(lab, question, hinted))
                 right = right or [ideal]

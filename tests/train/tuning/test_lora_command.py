@@ -17,13 +17,15 @@ def environment(monkeypatch):
     )  # the command sets it, and the test takes it back
 
 
-def test_it_tunes_and_says_what_became_of_it(tiny_model, talks, tmp_path):
-    result = run(talks.few, "--model", tiny_model, "--out", tmp_path / "out", *QUICK)
+def test_it_tunes_and_says_what_became_of_it(tiny_model, talks, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    result = run(talks.few, "--model", tiny_model, "--name", "mine", *QUICK)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert lines[0] == "12 conversations"
     assert lines[1].startswith("loss by epoch: ")
-    assert lines[2].startswith(f"{tmp_path / 'out'}: the adapter")
+    assert lines[2].startswith(f"{tmp_path / 'models' / 'mine'}: the adapter")
+    assert "local/mine" in lines[3]
 
 
 def test_help_names_every_setting():

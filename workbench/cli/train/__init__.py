@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, make_system
+from workbench.cli.train.generator import generator
 from workbench.cli.train.lora import lora
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError, naming
@@ -27,27 +27,12 @@ from workbench.pool import Pool
 from workbench.store import Store
 
 _benchmark = click.argument("benchmark")
-_out = click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False, writable=True),
-    required=True,
-    help="The file to write.",
-)
-_format = partial(
-    click.option,
-    "--format",
-    "form",
-    type=click.Choice(["gemini", "openai", "huggingface"]),
-    show_default=True,
-    help="The service or library that reads the file. Hugging Face's form, which `train lora` reads, also "
-    "names each line's question, database and agent; OpenAI and Gemini allow no such keys.",
-)
 _OPTIONS = (
     _benchmark,
     options.root,
     options.predictions,
     options.more_predictions,
-    _out,
+    options.out,
 )
 
 
@@ -60,13 +45,17 @@ def _on_a_pool(command: Any) -> Any:
 
 @contextmanager
 def _pool(
-    benchmark: str, root: Path | None, files: Sequence[str], dollars: float | None = None
+    benchmark: str,
+    root: Path | None,
+    files: Sequence[str],
+    dollars: float | None = None,
+    prompts: Path | None = None,
 ) -> Iterator[tuple[Lab, Benchmark, Pool]]:
     opened = open_benchmark(benchmark, root)
     pool = load_pool(file_names(prediction_files(files)), opened)
     with Store() as store, Executor(store) as executor:
         client = Client(store, budget=Budget(dollars))
-        yield Lab(client, executor, opened.database), opened, pool
+        yield Lab(client, executor, opened.database, prompts), opened, pool
 
 
 @click.group()
@@ -74,6 +63,7 @@ def train() -> None:
     """Train a selector, or export data to fine-tune a model."""
 
 
+train.add_command(generator)
 train.add_command(lora)
 
 
@@ -112,7 +102,7 @@ def selector(
 
 @train.command()
 @_on_a_pool
-@_format(default="openai")
+@options.form(default="openai")
 @click.option("--seed", default=0, show_default=True, help="Seed of the order within each pair.")
 @click.option("--no-gold", is_flag=True, help="Leave out questions without a right candidate.")
 @click.option(
@@ -121,6 +111,15 @@ def selector(
     metavar="PROVIDER/MODEL",
     help="For questions without a right candidate: a model that writes one from the gold query as a hint.",
 )
+@click.option(
+    "--system",
+    type=click.Choice(list(SYSTEMS)),
+    default="chase",
+    show_default=True,
+    help="The system whose judge is tuned; its retrieval and pruning make the prompts' context.",
+)
+@options.model
+@options.prompts
 @options.dollars
 def pairs(
     benchmark: str,
@@ -133,12 +132,16 @@ def pairs(
     seed: int,
     no_gold: bool,
     generator: str,
+    system: str,
+    model: str,
+    prompts: Path | None,
     dollars: float | None,
 ) -> None:
     """Export pairs of a right and a wrong candidate, as chats to fine-tune a selection model.
 
     Where no candidate is right, the gold query takes its place. With --generator a model writes one from the gold
-    query, as the paper does. Use a training split: the file gives the answers away.
+    query, as the paper does. --model is asked what the system's retrieval and pruning ask, such as for keywords; its
+    cached replies are used again. Use a training split: the file gives the answers away.
     """
     from workbench.train.export import conversations, write  # noqa: PLC0415
     from workbench.train.pairs import Pairs  # noqa: PLC0415
@@ -148,18 +151,18 @@ def pairs(
             "--generator is for questions that --no-gold leaves out: give one of them"
         )
     writer = Direct(generator) if generator else None
-    with _pool(benchmark, root, [*first, *more], dollars) as (lab, opened, pool):
-        made = Pairs(writer, from_gold=not no_gold, seed=seed)(lab, opened, pool)
+    asked = make_system(system, model)
+    with _pool(benchmark, root, [*first, *more], dollars, prompts) as (lab, opened, pool):
+        made = Pairs(asked, writer, from_gold=not no_gold, seed=seed)(lab, opened, pool)
         count = write(conversations(lab, made), out, form)
     print(f"{out}: {count:,} pairs")
-    if generator:
-        print(lab.client.ledger)
+    print(lab.client.ledger)
 
 
 @train.command()
 @_benchmark
 @options.root
-@_out
+@options.out
 @click.option("--system", type=click.Choice(list(SYSTEMS)), default="mac", show_default=True)
 @click.option(
     "--model",
@@ -168,7 +171,7 @@ def pairs(
     help="PROVIDER/MODEL that answers; its calls behind right answers are exported.",
 )
 @options.limit
-@_format(default="huggingface")
+@options.form(default="huggingface")
 @options.dollars
 def instructions(
     benchmark: str,

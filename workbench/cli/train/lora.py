@@ -7,6 +7,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
+from workbench.train.tuning.local import adapter_folder
 from workbench.train.tuning.lora import Lora
 
 _DEFAULTS = Lora()
@@ -14,10 +15,12 @@ _DEFAULTS = Lora()
 
 @click.command(context_settings={"show_default": True})
 @click.argument("pairs", type=click.Path(path_type=Path))
-@click.option("--model", required=True, metavar="FOLDER", help="The language model to tune.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="Folder for the adapter."
+    "--model",
+    required=True,
+    help="The language model to tune: a Hugging Face folder, a GGUF file, or smollm2.",
 )
+@click.option("--name", required=True, help="The tuned model is called local/NAME.")
 @click.option("--download", is_flag=True, help="Fetch the model, named as on Hugging Face.")
 @click.option("--rank", default=_DEFAULTS.rank)
 @click.option("--epochs", default=_DEFAULTS.epochs)
@@ -32,12 +35,16 @@ _DEFAULTS = Lora()
 )
 @click.option("--max-tokens", default=_DEFAULTS.max_tokens, help="Leave out longer conversations.")
 @click.option("--checkpointing", is_flag=True, help="Use less memory and more time.")
+@click.option(
+    "--four-bits", is_flag=True, help="Hold the model in 4 bits, by bitsandbytes and on a GPU."
+)
 @click.option("--seed", default=_DEFAULTS.seed)
-def lora(pairs: Path, model: str, out: Path, download: bool, **settings: Any) -> None:
+def lora(pairs: Path, model: str, name: str, download: bool, **settings: Any) -> None:
     """Tune a language model on PAIRS, JSON lines with `messages`, by a LoRA adapter.
 
     Runs on the GPU where there is one. A stopped run continues after its last complete epoch when it is run again.
     """
+    out = adapter_folder(name)
     if not download:
         os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported
     with tqdm(unit=" steps", disable=None, leave=False) as bar:
@@ -52,3 +59,4 @@ def lora(pairs: Path, model: str, out: Path, download: bool, **settings: Any) ->
     print(f"{tuning.examples:,} conversations{left_out}")
     print("loss by epoch: " + " ".join(f"{loss:.4f}" for loss in tuning.losses))
     print(f"{out}: the adapter, and in lora.json what it came from")
+    print(f"Its name is local/{name}, wherever a model is named.")

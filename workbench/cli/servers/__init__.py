@@ -1,0 +1,1 @@
+"""Commands that start a server on this computer: JupyterLab, or a language model."""
