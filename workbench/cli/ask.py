@@ -31,6 +31,7 @@ from workbench.types import Question, Schema, Selection, Trial
 @click.option("--hint", default="", help="What the question's terms mean, as BIRD's evidence does.")
 @click.option("--system", type=click.Choice(list(SYSTEMS)), default="chase", show_default=True)
 @options.model
+@options.judge
 @options.parameters
 @options.dollars
 @options.calls
@@ -40,6 +41,7 @@ def ask(
     hint: str,
     system: str,
     model: str,
+    judge: str,
     parameters: dict[str, Any],
     dollars: float | None,
     calls: int | None,
@@ -68,7 +70,7 @@ def ask(
         schema = lab.schema(asked.db_id)
         if not schema.tables:
             raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")
-        steps = make_system(system, model)
+        steps = make_system(system, model, judge)
         if not is_ours(model):
             print(ahead(steps, schema, model), file=sys.stderr)
         selection = solve(steps, asked, lab)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import click
 from tqdm import tqdm
 
 import workbench as wb
+from workbench.errors import BadInputError
 
 SYSTEMS = {
     "chase": "chase_sql",
@@ -34,6 +36,12 @@ prompts = click.option(
     "--prompts",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="A folder of prompts that replace ours of the same names.",
+)
+judge = click.option(
+    "--judge",
+    default="",
+    metavar="PROVIDER/MODEL",
+    help="Another model that selects among the candidates, such as one tuned for it.",
 )
 limit = click.option(
     "--limit", type=click.IntRange(1), help="Only this many questions, spread evenly."
@@ -96,10 +104,15 @@ predictions = click.option(
 more_predictions = click.argument("more", nargs=-1, metavar="[FILE]...")
 
 
-def make_system(name: str, model: str) -> wb.System:
-    """The system of that short name, with one model for all of its steps."""
+def make_system(name: str, model: str, judge: str = "") -> wb.System:
+    """The system of that short name, with one model for all of its steps, and `judge` for its selector."""
     system: wb.System = getattr(wb, SYSTEMS[name])(model)
-    return system
+    if not judge:
+        return system
+    select: Any = system.select
+    if not hasattr(select, "model"):
+        raise BadInputError(f"--judge {judge}: the selector of {name} asks no model; leave it out")
+    return replace(system, select=replace(select, model=judge))
 
 
 @contextmanager

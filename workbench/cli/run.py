@@ -19,6 +19,7 @@ from workbench.cli.options import SYSTEMS, make_system
 @options.root
 @options.limit
 @options.model
+@options.judge
 @options.parameters
 @options.prompts
 @options.dollars
@@ -28,6 +29,7 @@ def run(
     root: Path | None,
     limit: int | None,
     model: str,
+    judge: str,
     parameters: dict[str, Any],
     prompts: Path | None,
     dollars: float | None,
@@ -41,7 +43,7 @@ def run(
     from workbench.pool import chosen  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
 
-    parts = [system, model, *([prompts.name] if prompts else [])]
+    parts = [system, model, *([judge] if judge else []), *([prompts.name] if prompts else [])]
     parts += [f"{key}_{value}" for key, value in parameters.items()]
     name = re.sub(r"\W+", "_", "_".join(parts))
     with open_study(
@@ -53,7 +55,7 @@ def run(
         dollars=dollars,
         parameters={model: parameters},
     ) as study:
-        done = study.run(make_system(system, model))
+        done = study.run(make_system(system, model, judge))
         table = study.save(name, study.table(done))
         answers = study.saved.folder / f"{name}.answers.jsonl"
         chosen(done.name, done.selections).save(answers)

@@ -118,8 +118,9 @@ def test_a_parameter_that_it_does_not_know_is_not_passed_over(judge, talks, clie
 
 
 def test_a_base_model_that_changed_since_the_training_answers_nothing(
-    judge, models, tiny_model, talks, tmp_path, client
+    judge, models, tiny_model, talks, tmp_path, client, monkeypatch
 ):
+    monkeypatch.setattr(local, "_loaded", {})
     changed = shutil.copytree(tiny_model, tmp_path / "changed")
     (changed / "generation_config.json").write_text('{"eos_token_id": 2, "max_length": 9}')
     record = models / "judge" / "lora.json"
