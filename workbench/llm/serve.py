@@ -6,6 +6,7 @@ and often wrong. xllamacpp is llama.cpp as a Python package; both are in the ext
 
 import importlib
 import importlib.util
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ def serving(
     up to `context` tokens. The threads sleep while there is nothing to do: by default llama.cpp's threads poll,
     which beside other work makes both a hundred times slower.
     """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # OpenMP reads it when it is loaded
     try:
         llama = importlib.import_module("xllamacpp")
     except ImportError as error:

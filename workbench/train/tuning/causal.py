@@ -146,7 +146,7 @@ def load(path: Path, *, four_bits: bool = False) -> Causal:
     dtype = torch.bfloat16 if gpu and torch.cuda.is_bf16_supported() else torch.float32
     folder, gguf = (path, {}) if path.is_dir() else (path.parent, {"gguf_file": path.name})
     how: dict[str, Any] = {"local_files_only": True, "dtype": dtype, **gguf}
-    if gguf and hasattr(transformers, "GgufConfig"):  # packed weights train at a third of the speed
+    if gguf and hasattr(transformers, "GgufConfig"):  # transformers trains no packed weights
         how["quantization_config"] = transformers.GgufConfig(dequantize=True)
     if four_bits:
         if not gpu or importlib.util.find_spec("bitsandbytes") is None:
