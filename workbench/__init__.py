@@ -6,8 +6,11 @@
 # Only `sys` is imported: the worker that runs untrusted SQL imports this package without site-packages.
 import sys
 
-# IPython shows these records as HTML; the code that draws them is imported when the first one is shown.
-RECORDS = ("Context", "Execution", "Schema", "Selection", "Trial")
+# IPython shows these records, here with their modules, as HTML; the code that draws them is imported when the first one is shown.
+RECORDS = {
+    **dict.fromkeys(("Context", "Execution", "Selection", "Trial"), "workbench.types"),
+    "Schema": "workbench.types.schema",
+}
 
 
 def _names() -> dict[str, tuple[str, str]]:
@@ -55,5 +58,5 @@ if hasattr(_shell, "kernel"):
 
     stop_kernel_on_signals(_shell)
 if "text/html" in _formats:  # not every shell that calls itself IPython draws
-    for _name in RECORDS:
-        _formats["text/html"].for_type_by_name("workbench.types", _name, _html)
+    for _name, _module in RECORDS.items():
+        _formats["text/html"].for_type_by_name(_module, _name, _html)

@@ -1,0 +1,110 @@
+"""A database as its schema: tables, columns, keys; and the values in its rows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Value = None | int | float | str | bytes
+Row = tuple[Value, ...]
+
+
+def lower_name(name: str) -> str:
+    """The name as SQLite compares names: without case in ASCII, and with case in all other letters."""
+    return name.lower() if name.isascii() else name.translate(_LOWER)
+
+
+_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column and what a prompt may show of it.
+
+    `type` is the declared type. `description` and `value_description` come from the catalog and say what
+    the column and its values mean. `examples` are values from the database.
+    """
+
+    name: str
+    type: str = ""
+    description: str = ""
+    value_description: str = ""
+    examples: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """`columns` of the table with the key refer to `ref_columns` of `ref_table`, pair by pair."""
+
+    columns: tuple[str, ...]
+    ref_table: str
+    ref_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    kind: Literal["table", "view", "virtual"] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables of one database; `skipped` has a line for each part that could not be read."""
+
+    db_id: str
+    tables: tuple[Table, ...]
+    skipped: tuple[str, ...] = ()
+
+    def table(self, name: str) -> Table | None:
+        """The table of that name, in any case, as in SQLite; or None."""
+        return next((t for t in self.tables if lower_name(t.name) == lower_name(name)), None)
+
+    def column(self, table: str, name: str) -> Column | None:
+        """The column of that name in that table, in any case; or None."""
+        owner = self.table(table)
+        columns = owner.columns if owner else ()
+        return next((c for c in columns if lower_name(c.name) == lower_name(name)), None)
+
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """Every (table, column), in schema order."""
+        return tuple((t.name, c.name) for t in self.tables for c in t.columns)
+
+    def only(self, columns: Iterable[tuple[str, str]]) -> "Schema":
+        """The schema with only these (table, column) pairs, in its own order.
+
+        A table stays if one of its columns is given. It keeps its primary key and its foreign keys to tables
+        that stay, with both of their ends, as in CHESS (appendix A.3): a pruned schema can still be joined.
+        A pair that is not in the schema raises KeyError.
+        """
+        known = {_lower(*pair) for pair in self.columns()}
+        wanted = set()
+        for table, column in columns:
+            if _lower(table, column) not in known:
+                raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
+            wanted.add(_lower(table, column))
+        names = {name for name, _ in wanted}
+        tables = [
+            replace(
+                t, foreign_keys=tuple(k for k in t.foreign_keys if lower_name(k.ref_table) in names)
+            )
+            for t in self.tables
+            if lower_name(t.name) in names
+        ]
+        for t in tables:
+            wanted |= {_lower(t.name, c) for c in t.primary_key}
+            for key in t.foreign_keys:
+                wanted |= {_lower(t.name, c) for c in key.columns}
+                wanted |= {_lower(key.ref_table, c) for c in key.ref_columns}
+        return replace(
+            self,
+            tables=tuple(
+                replace(t, columns=tuple(c for c in t.columns if _lower(t.name, c.name) in wanted))
+                for t in tables
+            ),
+        )
+
+
+def _lower(table: str, column: str) -> tuple[str, str]:
+    return lower_name(table), lower_name(column)
