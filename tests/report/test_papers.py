@@ -31,7 +31,7 @@ def cell(paper, source, label, column):
     return published(paper, source).frame().set_index("label").loc[label, column]
 
 
-def test_every_table_and_quoted_figure_is_there_once():
+def test_every_table_and_quoted_figure_is_listed_once():
     assert sorted((one.paper, one.source) for one in ALL) == sorted(NAMED)
 
 
@@ -76,7 +76,7 @@ def test_shares_and_accuracies_are_percentages(one):
 
 
 @every
-def test_a_record_says_what_was_measured_on_what(one):
+def test_a_record_names_its_benchmark_and_metric(one):
     assert one.title
     assert one.benchmark
     assert one.metric or one.source == "figure 3b"  # which names generators
@@ -127,7 +127,7 @@ def test_causes_of_errors_are_called_as_their_categories_are(paper, source, taxo
     assert {label.casefold() for label in published(paper, source).frame()["label"]} <= categories
 
 
-def test_where_a_text_gives_the_order_alone_each_rank_is_there_once():
+def test_a_source_that_gives_only_an_order_has_each_rank_once():
     for source in ("figure 8", "figure 13"):
         ranks = published("CHASE-SQL", source).frame()["rank"].tolist()
         assert ranks == list(range(1, len(ranks) + 1))

@@ -75,7 +75,7 @@ def test_a_wide_or_long_result_says_what_is_left_out():
 def test_a_trial_shows_its_history_and_the_reply():
     page = trial_html(SELECTION.trials[1])
     assert "Candidate of query_plan, sample 0" in page
-    assert "1 before: what it was repaired from" in page
+    assert "The query before the last repair" in page
     assert "SELECT legs" in page
     assert "because" in page
     assert "not run" in trial_html(trial("", None))
@@ -105,11 +105,11 @@ def test_a_context_shows_what_was_found():
     assert "SELECT 9" in page
 
 
-def test_the_pool_says_who_proposed_what_and_what_was_chosen():
+def test_the_pool_names_the_generators_of_each_result_and_the_choice():
     page = pool_html(SELECTION, (False, True, True, False))
     assert "4 candidates, 2 different results. pairwise chose 2: direct 0." in page
     assert "Result 1, 2 of 4 candidates: query_plan 1, direct 1; right; ★ chosen" in page
-    assert "Without a whole result, 1 of 4 candidates: direct 1; wrong" in page
+    assert "No complete result, 1 of 4 candidates: direct 1; wrong" in page
     assert "fixed 1 time<" in page
     assert page.index("As proposed") < page.index("After fix 1")
 
@@ -125,13 +125,13 @@ def test_a_count_of_one_is_in_the_singular():
     assert "Result 1, 1 of 1 candidate: query_plan 1" in page
 
 
-def test_the_matrix_has_who_was_shown_first_in_rows():
+def test_a_row_of_the_matrix_is_the_candidate_shown_first():
     names = ["0: query_plan 0", "2: direct 0"]
     expected = pd.DataFrame([["", "lost"], ["won", ""]], index=names, columns=names)
     pd.testing.assert_frame_equal(matrix(SELECTION), expected)
 
 
-def test_the_matrix_says_where_neither_was_named():
+def test_the_matrix_marks_comparisons_in_which_neither_was_named():
     unsaid = replace(SELECTION, comparisons=(replace(SELECTION.comparisons[0], winner=None),))
     assert "none" in matrix(unsaid).to_numpy()
 
@@ -152,6 +152,6 @@ def test_records_show_themselves_in_ipython(record, monkeypatch):
     assert shown["text/html"] == DISPLAYS[type(record)](record)
 
 
-def test_without_ipython_nothing_happens(monkeypatch):
+def test_without_ipython_no_display_is_registered(monkeypatch):
     monkeypatch.delitem(sys.modules, "IPython")
     assert install() is None

@@ -36,7 +36,7 @@ def test_a_long_result_shows_the_rows_that_differ_first_and_says_what_it_leaves_
     assert page.count("<tr") == 2 * (ROWS + 1)
 
 
-def test_a_repeated_row_stands_there_once_with_its_count():
+def test_a_repeated_row_is_shown_once_with_its_count():
     page = results_beside(result(*[1] * 400), result(2))
     assert "\N{MULTIPLICATION SIGN}400" in page
     assert "400 rows, 400 only here." in page
@@ -60,7 +60,7 @@ def test_a_value_is_shown_as_sql_writes_it(value, shown):
     assert f">{shown}</td>" in results_beside(result(value), result())
 
 
-def test_a_failure_is_told():
+def test_a_failed_query_shows_its_error():
     page = results_beside(Execution("error", error="no such column: x"), result(1))
     assert "No result. Error: no such column: x" in page
 

@@ -20,11 +20,11 @@ def rows(*runs):
     return pd.DataFrame({"run": runs, "EX": 1.0})
 
 
-def test_it_says_who_was_asked_what_and_how_often():
+def test_a_stamp_names_the_model_the_benchmark_and_the_number_of_questions():
     assert str(STAMP) == "openai/o9 on bird, N = 7, EX (Spider)"
 
 
-def test_it_says_which_parameters_a_model_does_not_take():
+def test_a_stamp_names_the_parameters_that_a_model_refuses():
     stamp = replace(STAMP, left_out={"openai/o1": ["temperature", "top_p"]})
     assert str(stamp) == "openai/o9 on bird, N = 7, EX (Spider)"
     assert str(stamp.of(rows("a1"))).startswith(
@@ -50,11 +50,11 @@ def test_a_stamp_stays_unchanged_without_a_run_that_asked_a_model():
         assert STAMP.of(frame) == STAMP
 
 
-def test_a_change_keeps_what_runs_asked():
+def test_replacing_a_field_keeps_the_models_of_each_run():
     assert str(replace(STAMP, ex="").of(rows("a1"))) == "openai/o9, openai/o1 on bird, N = 7"
 
 
-def test_any_other_text_is_said_as_it_is():
+def test_a_stamp_may_be_any_text():
     assert stamped("of nobody", rows("a1")) == "of nobody"
     assert stamped(STAMP, None) == str(STAMP)
 

@@ -83,7 +83,7 @@ def test_a_saved_figure_has_the_same_bytes_each_time_and_whatever_the_settings(t
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
 
 
-def test_saving_again_writes_the_same(tmp_path):
+def test_saving_twice_writes_equal_files(tmp_path):
     figure = drawn("again")
     style.save(figure, tmp_path / "one.v2")
     style.save(figure, tmp_path / "two.v2")
@@ -111,7 +111,7 @@ def test_a_notebook_shows_the_bytes_of_the_file(tmp_path):
     assert b64decode(bundle["image/png"]) == (tmp_path / "figure.png").read_bytes()
 
 
-def test_the_stamp_stands_on_the_figure_however_long(faults, shown_text):
+def test_a_long_stamp_is_wrapped_to_fit_the_figure(faults, shown_text):
     with style.canvas(
         style.ONE, 1.0, pd.DataFrame(), "bundled-dev, N = 278, EX (BIRD) " * 8
     ) as figure:
@@ -133,7 +133,7 @@ def test_the_generators_of_a_figure_differ_in_colour_and_in_every_other_sign():
         assert len({str(getattr(look, sign)) for look in found}) == len(names)
 
 
-def test_unknown_names_get_looks_of_their_own_in_any_order():
+def test_each_unknown_name_has_the_same_look_in_any_order():
     names = [f"w/o tool {n}" for n in range(30)]
     found = palette.looks(names)
     assert len(set(map(repr, found.values()))) == 30

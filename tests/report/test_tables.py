@@ -64,7 +64,7 @@ def test_rows_are_joined_where_their_labels_say_the_same_and_none_is_dropped():
     assert table.frame["CHASE-SQL: EX"].fillna(0).tolist() == [67.09, 63.92, 0, 63.62]
 
 
-def test_an_empty_cell_stands_where_one_of_the_two_has_no_number():
+def test_a_missing_number_is_an_empty_cell():
     table = beside(ours("decomposer"), PAPER, STAMP, label="generator")
     assert cells(table.to_html())[0] == ["decomposer", "36.3 (27.8 to 45.9)", ""]
     assert cells(table.to_html())[1] == ["query plan", "", "63.62"]
@@ -94,7 +94,7 @@ def test_the_run_is_kept_in_the_frame_and_not_shown():
     assert "abc" not in table.to_html() + table.to_markdown()
 
 
-def test_the_caption_says_what_both_sides_are_of():
+def test_the_caption_names_model_and_benchmark_of_both_sides():
     table = beside(ours("query plan"), PAPER, STAMP, label="generator", note="Mind the gap.")
     assert table.caption == (
         f"Here: {STAMP}. Intervals: 95%, clustered by database.",
@@ -103,7 +103,7 @@ def test_the_caption_says_what_both_sides_are_of():
     )
 
 
-def test_each_of_the_papers_rows_says_its_model_where_they_are_of_several():
+def test_a_column_names_the_models_of_a_papers_rows_if_there_are_several():
     mixed = PAPER.model_copy(
         update={
             "model": "",
@@ -129,7 +129,7 @@ def test_no_paper_that_compares_models_loses_them(paper):
     assert {row[1] for row in paper.rows if row[1] and row[1] not in shown} == set()
 
 
-def test_our_side_names_the_models_that_its_runs_asked():
+def test_our_column_names_the_models_of_its_runs():
     stamp = replace(STAMP, asked={"abc": ("openai/o9", "openai/o1")})
     table = beside(ours("query plan"), PAPER, stamp, label="generator")
     assert table.caption[0].startswith("Here: openai/o9, openai/o1 on bundled, N = 1,234")
@@ -137,7 +137,7 @@ def test_our_side_names_the_models_that_its_runs_asked():
     assert alone(ours("a"), stamp, "t").caption == table.caption[:1]
 
 
-def test_a_table_of_something_else_does_not_speak_of_execution_accuracy():
+def test_a_table_of_another_metric_does_not_mention_execution_accuracy():
     table = beside(ours("a"), PAPER.model_copy(update={"metric": "rank"}), STAMP, label="generator")
     assert not any("EX (BIRD)" in line for line in table.caption)
 
@@ -162,7 +162,7 @@ def test_numbers_are_rounded_for_the_reader_and_kept_for_the_file():
     assert table.frame is frame
 
 
-def test_counts_stay_whole_beside_rows_that_only_the_paper_has():
+def test_counts_stay_integers_beside_rows_that_only_the_paper_has():
     frame = pd.DataFrame([row("query plan", calls=2)])
     table = beside(frame, PAPER, STAMP, label="generator")
     assert [line[-1] for line in cells(table.to_html())] == ["2", "", ""]
@@ -202,7 +202,7 @@ def test_mathjax_is_kept_out_of_a_table():
     assert html.startswith('<section class="wb mathjax_ignore tex2jax_ignore wb-table"')
 
 
-def test_markdown_leaves_entities_whole():
+def test_markdown_escapes_entities_once():
     assert "BIRD&#x27;s" in alone(ours("a"), STAMP, "BIRD's").to_markdown()
 
 

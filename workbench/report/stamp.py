@@ -44,7 +44,7 @@ class Stamp:
 
 
 def stamped(stamp: object, frame: pd.DataFrame | None) -> str:
-    """The line for a frame: of a stamp its `of(frame)`, of anything else its text."""
+    """The stamp as text; a `Stamp` first takes the models that the frame's runs asked."""
     return str(stamp.of(frame) if isinstance(stamp, Stamp) and frame is not None else stamp)
 
 

@@ -45,7 +45,7 @@ class ResultTable:
 
 def alone(ours: pd.DataFrame, stamp: Stamp, title: str, note: str = "") -> ResultTable:
     """A table of our numbers alone."""
-    return ResultTable(title, tuple(filter(None, (_here(ours, stamp.of(ours)), note))), ours)
+    return ResultTable(title, tuple(filter(None, (_our_caption(ours, stamp.of(ours)), note))), ours)
 
 
 def beside(
@@ -67,13 +67,12 @@ def beside(
     stamp = stamp.of(ours)
     pairs = _pairs(ours, published, label, columns)
     theirs = published.frame().convert_dtypes()
-    ours_at = _rows_by_label(ours[label], "our rows")
-    theirs_at = _rows_by_label(theirs["label"], f"{published.paper}, {published.source}")
-    keys = list(ours_at | theirs_at)
     counts = ours.select_dtypes("integer").columns
-    left = ours.astype(dict.fromkeys(counts, "Int64")).reset_index(drop=True)
-    left = left.reindex([ours_at.get(key, -1) for key in keys]).reset_index(drop=True)
-    right = theirs.reindex([theirs_at.get(key, -1) for key in keys]).reset_index(drop=True)
+    left = ours.astype(dict.fromkeys(counts, "Int64"))
+    left.index = _label_index(ours[label], "our rows")
+    theirs.index = _label_index(theirs["label"], f"{published.paper}, {published.source}")
+    keys = left.index.union(theirs.index, sort=False)
+    left, right = left.reindex(keys), theirs.reindex(keys)
 
     parts = {label: left[label].fillna(right["label"])}
     heads: dict[str, tuple[str, str]] = {}
@@ -96,9 +95,12 @@ def beside(
         parts["run"] = left["run"]
     if "EX" not in published.metric:
         stamp = replace(stamp, ex="")  # the table is of something else
-    caption = (_here(ours, stamp), _there(published), note)
+    caption = (_our_caption(ours, stamp), _paper_caption(published), note)
     return ResultTable(
-        title or published.title, tuple(filter(None, caption)), pd.DataFrame(parts), heads
+        title or published.title,
+        tuple(filter(None, caption)),
+        pd.DataFrame(parts).reset_index(drop=True),
+        heads,
     )
 
 
@@ -137,26 +139,22 @@ def _names(frame: pd.DataFrame) -> list[str]:
     return [str(name) for name in frame.columns]
 
 
-def _rows_by_label(labels: "pd.Series[Any]", whose: str) -> dict[str, int]:
-    """The row of each label, by the words that labels are compared by."""
-    rows: dict[str, int] = {}
-    for index, label in enumerate(labels):
-        key = re.sub(r"[\W_]+", " ", shown(label).casefold()).strip()
-        if key in rows:
-            raise BadInputError(
-                f"{whose} have the label {label!r} twice: a row is found by its label"
-            )
-        rows[key] = index
-    return rows
+def _label_index(labels: "pd.Series[Any]", whose: str) -> "pd.Index[str]":
+    """The words by which labels are compared."""
+    keys = pd.Index([re.sub(r"[\W_]+", " ", shown(x).casefold()).strip() for x in labels])
+    if keys.has_duplicates:
+        label = labels[keys.duplicated()].iloc[0]
+        raise BadInputError(f"{whose} have the label {label!r} twice: a row is found by its label")
+    return keys
 
 
-def _here(ours: pd.DataFrame, stamp: Stamp) -> str:
+def _our_caption(ours: pd.DataFrame, stamp: Stamp) -> str:
     names = _names(ours)
     intervals = any(bounds_of(name, names) for name in names)
     return f"Here: {stamp}." + (" Intervals: 95%, clustered by database." if intervals else "")
 
 
-def _there(published: Published) -> str:
+def _paper_caption(published: Published) -> str:
     what = f"{published.model} on {published.benchmark}" if published.model else published.benchmark
     line = measured(what, published.n, published.metric)
     return f"{published.paper}, {published.source}: {line}. {published.note}".strip()

@@ -31,7 +31,7 @@ def test_one_generator_has_no_line_for_all_together(trials):
     assert set(bounds(trials(("query_plan",)))["generator"]) == {"query_plan"}
 
 
-def test_what_was_selected_stands_beside_its_k(trials):
+def test_the_selectors_accuracy_is_beside_the_bounds_of_its_k(trials):
     selected = pd.DataFrame(
         {"generator": ["query_plan", TOGETHER], "k": [3, 9], "EX": [61.0, 62.0]}
     )
@@ -47,7 +47,7 @@ def test_by_difficulty_all_generators_count_together(trials):
     assert data.groupby("difficulty")["k"].max().tolist() == [9, 9, 9, 9]
 
 
-def test_a_scale_shared_by_panels_holds_both(trials):
+def test_a_scale_shared_by_panels_covers_the_data_of_both(trials):
     figure = bounds_by_difficulty(trials(), stamp="N = 36")
     low, high = figure.axes[0].get_ylim()
     assert low <= figure.data["lower"].min()

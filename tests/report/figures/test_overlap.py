@@ -57,7 +57,7 @@ def test_a_question_is_solved_by_any_sample(trials):
         assert row.tolist() == [mine[mine["generator"] == g]["correct"].any() for g in wide]
 
 
-def test_unique_solves_are_those_of_one_alone(paper):
+def test_unique_solves_count_questions_that_one_generator_alone_solves(paper):
     alone = unique_solves(paper, stamp="s").data.set_index("generator")["n"]
     assert alone.to_dict() == {A: 35, B: 30, C: 38}
     every = unique_solves(paper, alone=False, stamp="s").data.set_index("generator")["n"]
@@ -78,7 +78,7 @@ def test_agreement_counts_equal_verdicts_and_the_diagonal_what_is_solved(paper):
     assert lone["percent"][A, C] == pytest.approx(100 * (35 + 33) / 1534)
 
 
-def test_the_longest_of_our_names_stands_whole_in_a_heat_map(trials, shown_text, faults):
+def test_the_longest_of_our_names_fits_into_a_heat_map(trials, shown_text, faults):
     names = ("zero-shot, chain of thought", "zero-shot", *(f"system {n}" for n in range(4)))
     figure = agreement(trials(names), stamp="s")
     assert shown_text(figure).count(names[0]) == 2
@@ -86,5 +86,5 @@ def test_the_longest_of_our_names_stands_whole_in_a_heat_map(trials, shown_text,
 
 
 def test_an_unknown_measure_is_refused(paper):
-    with pytest.raises(BadInputError, match="same verdict or row alone"):
+    with pytest.raises(BadInputError, match="it must be 'same verdict' or 'row alone'"):
         agreement(paper, measure="kappa", stamp="s")

@@ -32,7 +32,7 @@ def test_sizes_count_tables_and_columns_of_each_stage():
     assert sizes(STAGES).to_numpy().tolist() == [["all", 2, 6], ["filter", 2, 5], ["select", 1, 2]]
 
 
-def test_each_column_knows_how_far_it_came():
+def test_each_column_has_the_last_stage_that_kept_it():
     data = survival(STAGES, [("LAP", "TIME")]).set_index(["table", "column"])
     assert data["stage"].to_dict() == {
         ("driver", "id"): "select",

@@ -23,7 +23,7 @@ def trial_html(trial: Trial) -> Html:
     candidate = trial.candidate
     parts: list[Node] = [pre(candidate.sql or "no SQL"), outcome_part(trial.execution)]
     for number, earlier in enumerate(trial.history[-2::-1], 1):
-        summary = f"{number} before: what it was repaired from"
+        summary = f"The query before the last {f'{number} repairs' if number > 1 else 'repair'}"
         parts.append(details(summary, pre(earlier.candidate.sql), outcome_part(earlier.execution)))
     if candidate.reasoning:
         parts.append(details("The model's reply", pre(candidate.reasoning)))

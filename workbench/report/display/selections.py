@@ -59,7 +59,7 @@ def _group(
     trials = [selection.trials[index] for index in indexes]
     generators = Counter(trial.candidate.generator for trial in trials)
     proposed = ", ".join(f"{name} {count}" for name, count in generators.items())
-    title = f"Result {number + 1}" if number >= 0 else "Without a whole result"
+    title = f"Result {number + 1}" if number >= 0 else "No complete result"
     total = _count(len(selection.trials), "candidate")
     summary = [f"{title}, {len(indexes)} of {total}: {proposed}"]
     if right:
@@ -121,7 +121,7 @@ def matrix(selection: Selection) -> pd.DataFrame:
 
 
 def group_numbers(fingerprints: Sequence[str]) -> list[int]:
-    """The group of each result: equal results share a number, 0 for the largest group; -1 for no whole result."""
+    """The group of each result: equal results share a number, 0 for the largest group; -1 without a complete result."""
     sizes = Counter(filter(None, fingerprints))
     order = {result: number for number, (result, _) in enumerate(sizes.most_common())}
     return [order.get(result, -1) for result in fingerprints]

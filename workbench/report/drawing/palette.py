@@ -24,6 +24,16 @@ class Look:
     hatch: str
     line: Any  # a Matplotlib line style: a word, or (offset, dashes)
 
+    @property
+    def bar(self) -> dict[str, Any]:
+        """The look of bars, as arguments of Matplotlib's `barh`."""
+        return {"color": self.colour, "hatch": self.hatch, "edgecolor": "white", "linewidth": 0}
+
+    @property
+    def curve(self) -> dict[str, Any]:
+        """The look of a line, as arguments of Matplotlib's `plot`."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.line}
+
 
 _SHAPES = (
     ("o", "", "-"),
@@ -45,6 +55,7 @@ def _looks(*named: tuple[str, str]) -> dict[str, Look]:
 
 # Names as readers know them.
 _NAMED = {
+    **_looks(("", BLUE)),  # the only series of a figure
     # generators
     **_looks(
         ("divide and conquer", BLUE),
@@ -102,7 +113,6 @@ def ordered(names: Iterable[Any]) -> list[Any]:
 
 
 def look(name: str) -> Look:
-    """The look of one name."""
     return looks([name])[name]
 
 

@@ -6,58 +6,34 @@ rows given had one, and where the others do not tell what a row was counted from
 ("all" candidates, or else those chosen), so that `study.trace` finds it.
 """
 
-from workbench.report.drawing.palette import shown
-from workbench.report.figures.bounds import bounds, bounds_by_difficulty, bounds_by_generator
-from workbench.report.figures.compare import (
-    accuracies,
-    accuracy_by,
-    differences,
-    paired_differences,
-)
-from workbench.report.figures.cost import frontier, pareto
-from workbench.report.figures.errors import error_bars, error_pies
-from workbench.report.figures.examples import feature_distribution, feature_shares
-from workbench.report.figures.outcomes import LOST, exists_and_chosen, outcome_pie, outcomes, regret
-from workbench.report.figures.overlap import agreement, overlap, solved, unique_solves, venn
-from workbench.report.figures.pruning import (
-    accuracy_by_columns,
-    accuracy_by_tests,
-    columns_left,
-    funnel,
-    sizes,
-)
-from workbench.report.figures.schema import pruned_schema, survival
-
-__all__ = [
-    "LOST",
-    "accuracies",
-    "accuracy_by",
-    "accuracy_by_columns",
-    "accuracy_by_tests",
-    "agreement",
-    "bounds",
-    "bounds_by_difficulty",
-    "bounds_by_generator",
-    "columns_left",
-    "differences",
-    "error_bars",
-    "error_pies",
-    "exists_and_chosen",
-    "feature_distribution",
-    "feature_shares",
-    "frontier",
-    "funnel",
-    "outcome_pie",
-    "outcomes",
-    "overlap",
-    "paired_differences",
-    "pareto",
-    "pruned_schema",
-    "regret",
-    "shown",
-    "sizes",
-    "solved",
-    "survival",
-    "unique_solves",
-    "venn",
-]
+from workbench.report.drawing.palette import shown as shown
+from workbench.report.figures.bounds import bounds as bounds
+from workbench.report.figures.bounds import bounds_by_difficulty as bounds_by_difficulty
+from workbench.report.figures.bounds import bounds_by_generator as bounds_by_generator
+from workbench.report.figures.compare import accuracies as accuracies
+from workbench.report.figures.compare import accuracy_by as accuracy_by
+from workbench.report.figures.compare import differences as differences
+from workbench.report.figures.compare import paired_differences as paired_differences
+from workbench.report.figures.cost import frontier as frontier
+from workbench.report.figures.cost import pareto as pareto
+from workbench.report.figures.errors import error_bars as error_bars
+from workbench.report.figures.errors import error_pies as error_pies
+from workbench.report.figures.examples import feature_distribution as feature_distribution
+from workbench.report.figures.examples import feature_shares as feature_shares
+from workbench.report.figures.outcomes import LOST as LOST
+from workbench.report.figures.outcomes import exists_and_chosen as exists_and_chosen
+from workbench.report.figures.outcomes import outcome_pie as outcome_pie
+from workbench.report.figures.outcomes import outcomes as outcomes
+from workbench.report.figures.outcomes import regret as regret
+from workbench.report.figures.overlap import agreement as agreement
+from workbench.report.figures.overlap import overlap as overlap
+from workbench.report.figures.overlap import solved as solved
+from workbench.report.figures.overlap import unique_solves as unique_solves
+from workbench.report.figures.overlap import venn as venn
+from workbench.report.figures.pruning import accuracy_by_columns as accuracy_by_columns
+from workbench.report.figures.pruning import accuracy_by_tests as accuracy_by_tests
+from workbench.report.figures.pruning import columns_left as columns_left
+from workbench.report.figures.pruning import funnel as funnel
+from workbench.report.figures.pruning import sizes as sizes
+from workbench.report.figures.schema import pruned_schema as pruned_schema
+from workbench.report.figures.schema import survival as survival

@@ -7,9 +7,9 @@ import pandas as pd
 from workbench.errors import BadInputError
 from workbench.evaluate.stats import compare, mean_interval
 from workbench.report.drawing import lettering, palette
-from workbench.report.drawing.palette import Look
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, question_ids, runs
 from workbench.report.figures.marks import (
+    by_series,
     interval,
     legend,
     line_key,
@@ -18,7 +18,6 @@ from workbench.report.figures.marks import (
     percent,
 )
 
-_OURS = Look(palette.BLUE, "o", "", "-")
 # Columns whose values alone tell which questions a row is of.
 _SAY_WHICH = {"system", "generator", "db_id", "difficulty"}
 
@@ -68,17 +67,16 @@ def accuracy_by(
     """EX with its interval by SQL feature, difficulty or database; a mark for each value of `label`."""
     data = accuracies(questions, [by, label] if label else by)
     rows = palette.ordered(data[by])
-    names = [str(n) for n in dict.fromkeys(data[label])] if label else [""]
-    looks = palette.looks(names) if label else {"": _OURS}
+    parts = by_series(data, label)
+    looks = palette.looks(parts)
     sizes = data.groupby(by)["n"].max()
-    wide = ONE if len(names) < 3 else TWO
-    high = 0.65 + len(rows) * (0.1 + 0.1 * len(names))
+    wide = ONE if len(parts) < 3 else TWO
+    high = 0.65 + len(rows) * (0.1 + 0.1 * len(parts))
     with canvas(wide, high, data, stamp) as figure:
         axes = figure.subplots()
-        for index, name in enumerate(names):
-            part = data[data[label].astype(str) == name] if label else data
+        for index, (name, part) in enumerate(parts.items()):
             for _, row in part.iterrows():
-                at = rows.index(row[by]) + (index - (len(names) - 1) / 2) * 0.8 / len(names)
+                at = rows.index(row[by]) + (index - (len(parts) - 1) / 2) * 0.8 / len(parts)
                 interval(axes, at, row["low"], row["EX"], row["high"], looks[name])
         name_rows(axes, rows)
         labels = [lettering.text(row, 70) + f" (N = {sizes[row]:,})" for row in rows]
@@ -88,7 +86,7 @@ def accuracy_by(
         percent(axes, "x", "EX with 95% interval")
         axes.grid(axis="x")
         if label:
-            legend(figure, {name: line_key(looks[name], "-") for name in names})
+            legend(figure, {name: line_key(look, "-") for name, look in looks.items()})
     return figure
 
 
@@ -136,18 +134,15 @@ def paired_differences(
     data = differences(questions, against, label)
     names = [str(name) for name in data[label]]
     looks = palette.looks(names)
+    notes = []
     with canvas(TWO, 0.75 + 0.24 * len(names), data, stamp) as figure:
         axes = figure.subplots()
         axes.axvline(0, color=palette.GREY, linewidth=0.8)
         for row, (name, (_, found)) in enumerate(zip(names, data.iterrows(), strict=True)):
             interval(axes, row, found["low"], found["difference"], found["high"], looks[name])
+            counts = f"won {found['won']}, lost {found['lost']}, p = {found['p_value']:.2g}"
+            notes.append(f"{found['difference']:+.1f}  {counts}")
         name_rows(axes, [palette.shown(name) for name in names], 150)
-        notes = [
-            f"{d:+.1f}  won {w}, lost {lost}, p = {p:.2g}"
-            for d, w, lost, p in zip(
-                data["difference"], data["won"], data["lost"], data["p_value"], strict=True
-            )
-        ]
         notes_beside(axes, [note.replace("-", "\N{MINUS SIGN}") for note in notes])
         base = lettering.text(palette.shown(data["against"].iloc[0]), 180)
         axes.set_xlabel(f"EX minus that of {base}, percentage points")

@@ -43,10 +43,8 @@ def pareto(
         for name, (_, row) in zip(names, known.iterrows(), strict=True):
             look = looks[name]
             if "low" in known and "high" in known:
-                axes.plot(
-                    [row[cost]] * 2, [row["low"], row["high"]], color=look.colour, linewidth=1
-                )
-            axes.plot([row[cost]], [row["EX"]], color=look.colour, marker=look.marker, markersize=6)
+                axes.vlines(row[cost], row["low"], row["high"], color=look.colour, linewidth=1)
+            axes.plot(row[cost], row["EX"], color=look.colour, marker=look.marker, markersize=6)
         least, most = known[cost].min(), known[cost].max()
         if least > 0 and most >= 10 * least:
             round_ticks(axes)
@@ -56,5 +54,5 @@ def pareto(
         axes.set_xlabel(_AXES[cost] + (f" per {lettering.text(per, 120)}" if per else ""))
         axes.grid()
         percent(axes, "y", "EX")
-        legend(figure, {name: line_key(looks[name], "none") for name in names})
+        legend(figure, {name: line_key(look, "none") for name, look in looks.items()})
     return figure

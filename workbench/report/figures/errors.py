@@ -12,19 +12,20 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from workbench.report.drawing import lettering, palette
-from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
-from workbench.report.figures.marks import name_rows, percent
-
-_COLOURS = (
-    palette.BLUE,
-    palette.ORANGE,
-    palette.GREEN,
-    palette.VERMILION,
-    palette.SKY,
-    palette.PURPLE,
-    palette.GREY,
-    palette.YELLOW,
+from workbench.report.drawing.palette import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    YELLOW,
 )
+from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
+from workbench.report.figures.marks import by_series, name_rows, percent
+
+_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, GREY, YELLOW)
 Signs = Mapping[tuple[str, str], tuple[Any, str]]  # (kind, detail) -> colour, hatch
 
 
@@ -55,10 +56,9 @@ def tally(labels: pd.DataFrame, panel: str | None = None) -> pd.DataFrame:
 def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
     """A pie for each panel, with a ring of details."""
     data = tally(labels, panel)
-    of = panel or "panel"
-    parts = [(str(name), part) for name, part in data.groupby(of, sort=False)]
+    parts = by_series(data, panel)
     signs = _signs(data)
-    lines = max(len(_lines(part)) for _, part in parts)
+    lines = max(len(_lines(part)) for part in parts.values())
     across = min(2, len(parts))
     down = -(-len(parts) // across)
     heights = [1.5, 0.15 * lines]
@@ -66,7 +66,7 @@ def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: object)
         grid = figure.subplots(2 * down, across, squeeze=False, height_ratios=heights * down)
         for axes in grid.ravel():
             axes.set_axis_off()
-        for n, (name, part) in enumerate(parts):
+        for n, (name, part) in enumerate(parts.items()):
             pie, listing = grid[n // 2 * 2 : n // 2 * 2 + 2, n % 2]
             total = f"N = {int(part['count'].sum()):,}"
             named = f"{lettering.text(palette.shown(name), 150)} ({total})"
@@ -106,16 +106,15 @@ def _lines(part: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
 def _rings(axes: Axes, part: pd.DataFrame, signs: Signs) -> None:
     kinds = part.groupby("error", sort=False)["count"].sum()
     nested = bool((part["detail"] != "").any())
-    wedges, *_ = axes.pie(
+    axes.pie(
         kinds.tolist(),
         radius=0.68 if nested else 1.0,
         startangle=90,
         counterclock=False,
         colors=[signs[str(kind), ""][0] for kind in kinds.index],
+        hatch=[signs[str(kind), ""][1] for kind in kinds.index],
         wedgeprops={"edgecolor": "white", "linewidth": 0.8},
     )
-    for wedge, kind in zip(wedges, kinds.index, strict=True):
-        wedge.set_hatch(signs[str(kind), ""][1])
     if nested:
         axes.pie(
             part["count"].tolist(),
@@ -139,13 +138,13 @@ def _line(
 def error_bars(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
     """The same as bars with the details under their kind, to compare panels line by line."""
     data = tally(labels, panel)
-    parts = [(str(name), part) for name, part in data.groupby(panel or "panel", sort=False)]
+    parts = by_series(data, panel)
     lines = list(_signs(data))
-    looks = palette.looks([name for name, _ in parts]) if panel else {"": palette.look("chase_sql")}
+    looks = palette.looks(parts)
     high = 0.75 + 0.2 * len(lines)
     with canvas(ONE if len(parts) < 2 else TWO, high, data, stamp) as figure:
         grid = figure.subplots(1, len(parts), squeeze=False, sharex=True, sharey=True)[0]
-        for axes, (name, part) in zip(grid, parts, strict=True):
+        for axes, (name, part) in zip(grid, parts.items(), strict=True):
             _bars(axes, part, lines, looks[name].colour)
             axes.set_title(lettering.text(palette.shown(name), 150) if panel else "", loc="left")
             axes.tick_params(axis="y", length=0)

@@ -8,7 +8,14 @@ from workbench.db.sql.features import NAMES, features
 from workbench.errors import BadInputError
 from workbench.report.drawing import palette
 from workbench.report.drawing.style import ONE, Picture, canvas, need, runs
-from workbench.report.figures.marks import bar_key, grouped_bars, legend, percent, rows_high
+from workbench.report.figures.marks import (
+    bar_key,
+    by_series,
+    grouped_bars,
+    legend,
+    percent,
+    rows_high,
+)
 
 
 def feature_shares(queries: pd.DataFrame, by: str = "source") -> pd.DataFrame:
@@ -35,20 +42,17 @@ def feature_shares(queries: pd.DataFrame, by: str = "source") -> pd.DataFrame:
 def feature_distribution(queries: pd.DataFrame, by: str = "source", *, stamp: object) -> Picture:
     """Figure 25: how often each feature occurs in synthetic examples and in gold ("source" and "sql")."""
     data = feature_shares(queries, by)
-    names = [str(name) for name in dict.fromkeys(data[by])]
-    looks = palette.looks(names)
+    parts = by_series(data, by)
+    looks = palette.looks(parts)
     rows = list(NAMES.values())
-    series = {name: data.loc[data[by].astype(str) == name, "percent"].tolist() for name in names}
-    sizes = data.drop_duplicates(by)["n"].tolist()
-    with canvas(ONE, rows_high(len(rows), len(names)), data, stamp) as figure:
+    series = {name: part["percent"].tolist() for name, part in parts.items()}
+    with canvas(ONE, rows_high(len(rows), len(parts)), data, stamp) as figure:
         axes = figure.subplots()
         grouped_bars(axes, rows, series, looks, "{:.0f}")
         percent(axes, "x", "queries that have it", whole=True)
-        legend(
-            figure,
-            {
-                f"{palette.shown(name)} (N = {n:,})": bar_key(looks[name])
-                for name, n in zip(names, sizes, strict=True)
-            },
-        )
+        keys = {
+            f"{palette.shown(name)} (N = {part['n'].iloc[0]:,})": bar_key(looks[name])
+            for name, part in parts.items()
+        }
+        legend(figure, keys)
     return figure

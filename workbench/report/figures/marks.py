@@ -1,9 +1,11 @@
 """Parts that several figures share: bars, dots with intervals, legends, percent axes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil, floor, log10
 from typing import Any, Literal
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -15,6 +17,13 @@ from workbench.report.drawing.style import Picture
 
 ROW = 0.145
 """The height of a bar with its number beside it, in inches."""
+
+
+def by_series(rows: pd.DataFrame, label: str | None) -> dict[str, pd.DataFrame]:
+    """The rows of each value of the column `label`; without a label, one series whose name is empty."""
+    if label is None:
+        return {"": rows}
+    return {str(name): part for name, part in rows.groupby(label, sort=False)}
 
 
 def rows_high(rows: int, bars: int = 1) -> float:
@@ -40,15 +49,7 @@ def grouped_bars(
     high = 0.86 / len(series)
     for index, (name, values) in enumerate(series.items()):
         at = [row + (index - (len(series) - 1) / 2) * high for row in range(len(rows))]
-        bars = axes.barh(
-            at,
-            values,
-            high * 0.92,
-            color=looks[name].colour,
-            hatch=looks[name].hatch,
-            edgecolor="white",
-            linewidth=0,
-        )
+        bars = axes.barh(at, values, high * 0.92, **looks[name].bar)
         numbers = ["" if value != value else form.format(value) for value in values]  # noqa: PLR0124  NaN
         axes.bar_label(bars, numbers, padding=2, fontsize=lettering.SMALL)
     name_rows(axes, rows)
@@ -58,22 +59,12 @@ def grouped_bars(
 def interval(axes: Axes, row: float, low: float, value: float, high: float, look: Look) -> None:
     """A dot with its interval on a row; the dot alone if low or high is NaN."""
     axes.plot([low, high], [row, row], color=look.colour, linewidth=1.2, solid_capstyle="butt")
-    axes.plot(
-        [value],
-        [row],
-        linestyle="none",
-        marker=look.marker,
-        color=look.colour,
-        markersize=5,
-    )
+    axes.plot(value, row, look.marker, color=look.colour, markersize=5)
 
 
 def percent(axes: Axes, which: Literal["x", "y"], label: str, *, whole: bool = False) -> None:
     """An axis in percent: from 0 to 100 if `whole`, else as far as the data reach."""
     axis = axes.xaxis if which == "x" else axes.yaxis
-    together = (
-        axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
-    ).get_siblings(axes)
     axis.set_major_formatter(PercentFormatter(decimals=0))
     axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=True))
     set_limits = axes.set_xlim if which == "x" else axes.set_ylim
@@ -81,7 +72,8 @@ def percent(axes: Axes, which: Literal["x", "y"], label: str, *, whole: bool = F
         set_limits(0, 112 if which == "x" else 100)  # room for the number beside a full bar
         axis.set_ticks(range(0, 101, 25))
     else:
-        limits = [a.dataLim.intervalx if which == "x" else a.dataLim.intervaly for a in together]
+        shared = axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
+        limits = [getattr(a.dataLim, f"interval{which}") for a in shared.get_siblings(axes)]
         low, high = min(low for low, _ in limits), max(high for _, high in limits)
         margin = max(2.5, (high - low) * 0.08)
         set_limits(max(-3.0, low - margin), min(103.0, high + margin))
@@ -122,7 +114,6 @@ def short(value: float) -> str:
 
 
 def notes_beside(axes: Axes, notes: Sequence[str]) -> None:
-    """A note to the right of each row."""
     aside = axes.secondary_yaxis("right")
     aside.set_yticks(range(len(notes)), notes, fontsize=lettering.SMALL)
     aside.tick_params(length=0)
@@ -136,13 +127,8 @@ def bar_key(look: Look) -> Patch:
 
 def line_key(look: Look, line: Any = None, marker: str | None = None) -> Line2D:
     """A line's sign in the legend; a dot's if `line` is "none"."""
-    return Line2D(
-        [],
-        [],
-        color=look.colour,
-        linestyle=look.line if line is None else line,
-        marker=look.marker if marker is None else marker,
-    )
+    look = replace(look, line=line or look.line, marker=marker or look.marker)
+    return Line2D([], [], **look.curve)
 
 
 def legend(figure: Picture, keys: Mapping[str, Any]) -> None:
@@ -152,12 +138,5 @@ def legend(figure: Picture, keys: Mapping[str, Any]) -> None:
     widest = max(lettering.width(name) for name in names) + 36
     columns = max(1, min(len(names), int(inside // widest)))
     figure.set_figheight(figure.get_figheight() + 0.155 * -(-len(names) // columns))
-    figure.legend(
-        list(keys.values()),
-        names,
-        loc="outside upper left",
-        ncols=columns,
-        columnspacing=1.2,
-        borderpad=0,
-        borderaxespad=0.5,
-    )
+    tight = {"columnspacing": 1.2, "borderpad": 0, "borderaxespad": 0.5}
+    figure.legend([*keys.values()], names, loc="outside upper left", ncols=columns, **tight)

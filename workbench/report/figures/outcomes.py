@@ -62,22 +62,16 @@ def outcome_pie(
     )
     with canvas(ONE, 1.9, data, stamp) as figure:
         axes = figure.subplots()
-        wedges, *_ = axes.pie(
+        axes.pie(
             sizes,
             startangle=90,
             counterclock=False,
             colors=[_LOOKS[way].colour for way in ways],
+            hatch=[_LOOKS[way].hatch for way in ways],
             wedgeprops={"edgecolor": "white", "linewidth": 1.0},
         )
-        for wedge, way in zip(wedges, ways, strict=True):
-            wedge.set_hatch(_LOOKS[way].hatch)
-        legend(
-            figure,
-            {
-                f"{way}: {n:,} ({share:.1f}%)": bar_key(_LOOKS[way])
-                for way, n, share in zip(ways, sizes, data["percent"], strict=True)
-            },
-        )
+        shares = zip(ways, sizes, data["percent"], strict=True)
+        legend(figure, {f"{w}: {n:,} ({s:.1f}%)": bar_key(_LOOKS[w]) for w, n, s in shares})
     return figure
 
 
@@ -117,52 +111,31 @@ def regret(questions: pd.DataFrame, by: str = "system", *, stamp: object) -> Pic
     `data` has how many questions each lost, `outcomes` which ones.
     """
     need(questions, by)
-    found = outcomes(questions)
-    shares = 100 * pd.crosstab(found[by], found["outcome"], normalize="index").reindex(
-        index=list(dict.fromkeys(found[by])), columns=[RIGHT, LOST, NONE], fill_value=0.0
-    )
-    names = [str(name) for name in shares.index]
-    lost = (found["outcome"] == LOST).groupby(found[by], sort=False).sum()
-    data = pd.DataFrame(
-        {
-            by: names,
-            "right": shares[RIGHT].tolist(),
-            "lost": shares[LOST].tolist(),
-            "no right candidate": shares[NONE].tolist(),
-            "n_lost": [int(lost[name]) for name in shares.index],
-            "run": [runs(found[found[by] == name]) for name in shares.index],
-            "counted": "all",
-        }
-    )
-    with canvas(TWO, rows_high(len(names), 1) + 0.06 * len(names), data, stamp) as figure:
+    columns = {"right": RIGHT, "lost": LOST, "no right candidate": NONE}
+    rows = []
+    for name, group in outcomes(questions).groupby(by, sort=False):
+        shares = 100 * group["outcome"].value_counts(normalize=True)
+        row = {by: str(name)} | {column: shares.get(way, 0.0) for column, way in columns.items()}
+        row |= {"n_lost": int((group["outcome"] == LOST).sum())}
+        rows.append(row | {"run": runs(group), "counted": "all"})
+    data = pd.DataFrame(rows)
+    with canvas(TWO, rows_high(len(data), 1) + 0.06 * len(data), data, stamp) as figure:
         axes = figure.subplots()
-        start = [0.0] * len(names)
-        for way in (RIGHT, LOST, NONE):
-            look, values = _LOOKS[way], shares[way].tolist()
-            axes.barh(
-                range(len(names)),
-                values,
-                0.75,
-                left=start,
-                color=look.colour,
-                hatch=look.hatch,
-                edgecolor="white",
-                linewidth=0,
+        start = pd.Series(0.0, data.index)
+        for column, way in columns.items():
+            bars = axes.barh(data.index, data[column], 0.75, left=start, **_LOOKS[way].bar)
+            # A piece narrower than 5 % cannot hold its number.
+            numbers = [f"{value:.1f}" if value >= 5 else "" for value in data[column]]
+            axes.bar_label(
+                bars,
+                numbers,
+                label_type="center",
+                fontsize=lettering.SMALL,
+                bbox={"boxstyle": "square,pad=0.15", "facecolor": "white", "linewidth": 0},
             )
-            for row, (left, value) in enumerate(zip(start, values, strict=True)):
-                if value >= 5:  # a narrower piece cannot hold its number
-                    axes.text(
-                        left + value / 2,
-                        row,
-                        f"{value:.1f}",
-                        ha="center",
-                        va="center",
-                        fontsize=lettering.SMALL,
-                        bbox={"boxstyle": "square,pad=0.15", "facecolor": "white", "linewidth": 0},
-                    )
-            start = [left + value for left, value in zip(start, values, strict=True)]
-        name_rows(axes, [palette.shown(name) for name in names], 150)
+            start += data[column]
+        name_rows(axes, [palette.shown(name) for name in data[by]], 150)
         percent(axes, "x", "questions", whole=True)
         axes.set_xlim(0, 100)
-        legend(figure, {way: bar_key(_LOOKS[way]) for way in (RIGHT, LOST, NONE)})
+        legend(figure, {way: bar_key(_LOOKS[way]) for way in columns.values()})
     return figure

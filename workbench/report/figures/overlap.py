@@ -1,6 +1,7 @@
 """The questions that each generator solves: CHASE-SQL's figure 3a (Venn), 3b and 5 (alone), agreement."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, Literal
 
@@ -10,16 +11,10 @@ from matplotlib_venn import venn2, venn3
 from matplotlib_venn.layout.venn2 import DefaultLayoutAlgorithm as Layout2
 from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm as Layout3
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, one_of
 from workbench.report.drawing import lettering, palette
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
-from workbench.report.figures.marks import (
-    bar_key,
-    counts,
-    grouped_bars,
-    legend,
-    rows_high,
-)
+from workbench.report.figures.marks import bar_key, counts, grouped_bars, legend, rows_high
 
 SEVERAL = " & "
 """Joins the names of generators that solve a question together."""
@@ -66,32 +61,28 @@ def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: object) -> Pictur
         "".join("01"[has] for has in who): int((wide == list(who)).all(axis=1).sum())
         for who in product((False, True), repeat=len(names))
     }
+    looks = palette.looks(names)
+    colours = [looks[name].colour for name in names]
     with canvas(TWO, 2.6, overlap(frame, by), stamp) as figure:
         axes, aside = figure.subplots(1, 2, width_ratios=(1.0, 1.1))
-        _circles(axes, names, sizes)
-        _listing(aside, names, sizes)
-        legend(figure, {name: bar_key(look) for name, look in _plain(names).items()})
+        _circles(axes, colours, sizes)
+        _listing(aside, colours, sizes)
+        plain = {name: bar_key(replace(look, hatch="")) for name, look in looks.items()}
+        legend(figure, plain)
     return figure
 
 
-def _plain(names: Sequence[str]) -> dict[str, palette.Look]:
-    return {
-        name: palette.Look(look.colour, look.marker, "", look.line)
-        for name, look in palette.looks(names).items()
-    }
-
-
-def _circles(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None:
-    draw, layout = (venn2, Layout2) if len(names) == 2 else (venn3, Layout3)
+def _circles(axes: Axes, colours: Sequence[str], sizes: Mapping[str, int]) -> None:
+    draw, layout = (venn2, Layout2) if len(colours) == 2 else (venn3, Layout3)
     regions = {key: size for key, size in sizes.items() if "1" in key}
     sets = [
-        sum(n for key, n in regions.items() if key[index] == "1") for index in range(len(names))
+        sum(n for key, n in regions.items() if key[index] == "1") for index in range(len(colours))
     ]
     even = None if all(sets) else (1,) * len(regions)  # a circle of no area cannot be drawn
     drawn = draw(
         subsets=regions,
         set_labels=None,
-        set_colors=[look.colour for look in _plain(names).values()],
+        set_colors=colours,
         alpha=0.45,
         ax=axes,
         layout_algorithm=layout(fixed_subset_sizes=even),
@@ -106,13 +97,13 @@ def _circles(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None
             if patch is not None:  # the middle of a region that is nearly a circle, else as placed
                 low, high = patch.get_path().get_extents().get_points()
                 label.set_position((low + high) / 2)
-            if not _holds(patch, label):
+            if not _contains(patch, label):
                 label.set_position(placed)
-            if not size or not _holds(patch, label):
+            if not size or not _contains(patch, label):
                 label.set_text("")
 
 
-def _holds(patch: Any, label: Any) -> bool:
+def _contains(patch: Any, label: Any) -> bool:
     """Whether a label lies within its region, all corners included."""
     if patch is None:
         return False
@@ -122,7 +113,7 @@ def _holds(patch: Any, label: Any) -> bool:
     return bool(path.contains_points(corners).all())
 
 
-def _listing(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None:
+def _listing(axes: Axes, colours: Sequence[str], sizes: Mapping[str, int]) -> None:
     """All regions in words and numbers, since some are too small for a number."""
     axes.set_axis_off()
     total = sum(sizes.values())
@@ -130,18 +121,12 @@ def _listing(axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> None
     axes.text(0.88, 1, "share", va="center", ha="right", fontsize=lettering.SMALL)
     for line, key in enumerate(sorted(sizes, key=lambda key: (key.count("1"), key), reverse=True)):
         at = 1 - (line + 1) / (len(sizes) + 0.5)
-        for column, (has, look) in enumerate(zip(key, _plain(names).values(), strict=True)):
-            axes.plot(
-                [0.03 + 0.06 * column],
-                [at],
-                marker="o",
-                markersize=6,
-                color=look.colour,
-                markerfacecolor=look.colour if has == "1" else "white",
-                clip_on=False,
-            )
+        for column, (has, colour) in enumerate(zip(key, colours, strict=True)):
+            filling = colour if has == "1" else "white"
+            x = 0.03 + 0.06 * column
+            axes.plot(x, at, "o", markersize=6, color=colour, mfc=filling, clip_on=False)
         solvers = key.count("1")
-        who = {0: "none", len(names): "all"}.get(solvers, "one alone" if solvers == 1 else "two")
+        who = {0: "none", len(colours): "all"}.get(solvers, "one alone" if solvers == 1 else "two")
         share = 100 * sizes[key] / total
         axes.text(0.24, at, who, va="center")
         axes.text(0.62, at, f"{sizes[key]:,}", va="center", ha="right")
@@ -164,15 +149,12 @@ def unique_solves(
     rows = palette.ordered(where)
     names = [str(name) for name in solved(trials)]
     here = where.reindex(wide.index)
-    data = pd.DataFrame(
-        [
-            {by: row, "generator": name, "n": len(theirs), "run": runs(trials)}
-            | {"question_ids": " ".join(map(str, theirs)), "counted": "all"}
-            for row in rows
-            for name in names
-            for theirs in [wide.index[(here == row) & wide[name]]]
-        ]
-    )
+    counted = []
+    for row, name in product(rows, names):
+        theirs = wide.index[(here == row) & wide[name]]
+        line = {by: row, "generator": name, "n": len(theirs), "run": runs(trials)}
+        counted.append(line | {"question_ids": " ".join(map(str, theirs)), "counted": "all"})
+    data = pd.DataFrame(counted)
     looks = palette.looks(names)
     with canvas(ONE, rows_high(len(rows), len(names)), data, stamp) as figure:
         axes = figure.subplots()
@@ -184,7 +166,7 @@ def unique_solves(
 
 
 Measure = Literal["same verdict", "row alone"]
-_SAID = {"same verdict": "both right or both wrong", "row alone": "row right, column wrong"}
+_TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, column wrong"}
 
 
 def agreement(
@@ -196,18 +178,13 @@ def agreement(
     """
     wide = solved(frame, by)
     names = [str(name) for name in wide]
-    if measure not in _SAID:
-        raise BadInputError(f"the measure is {measure!r}: {' or '.join(_SAID)}")
-    data = pd.DataFrame(
-        [
-            {by: a, "other": b, "percent": 100 * share.mean(), "run": runs(frame)}
-            for a, ours in wide.items()
-            for b, theirs in wide.items()
-            for share in [
-                ours if a == b else ours == theirs if measure == "same verdict" else ours & ~theirs
-            ]
-        ]
-    )
+    one_of(tuple(_TITLES), measure=measure)
+    rows = []
+    for (a, ours), (b, theirs) in product(wide.items(), repeat=2):
+        pair = ours == theirs if measure == "same verdict" else ours & ~theirs
+        share = (ours if a == b else pair).mean()
+        rows.append({by: a, "other": b, "percent": 100 * share, "run": runs(frame)})
+    data = pd.DataFrame(rows)
     values = data["percent"].to_numpy().reshape(len(names), len(names))
     wide_enough = min(TWO, max(ONE, 2.1 + 0.42 * len(names)))
     with canvas(wide_enough, 1.5 + 0.26 * len(names), data, stamp) as figure:
@@ -215,15 +192,10 @@ def agreement(
         image = axes.imshow(values, cmap="Blues", vmin=0, vmax=100, aspect="auto")
         for row, column in product(range(len(names)), repeat=2):
             value = values[row, column]
-            axes.text(
-                column,
-                row,
-                f"{value:.0f}",
-                ha="center",
-                va="center",
-                color="white" if value > 60 else palette.INK,
-                fontweight="bold" if row == column else "normal",
-            )
+            colour = "white" if value > 60 else palette.INK
+            weight = "bold" if row == column else "normal"
+            text = axes.text(column, row, f"{value:.0f}", ha="center", va="center")
+            text.set(color=colour, fontweight=weight)
         labels = [lettering.text(palette.shown(name), 110) for name in names]
         axes.set_yticks(range(len(names)), labels)
         axes.set_xticks(range(len(names)), labels, rotation=40, ha="right", rotation_mode="anchor")
@@ -231,5 +203,5 @@ def agreement(
         axes.spines[:].set_visible(False)
         bar = figure.colorbar(image, ax=axes, label="questions, %", shrink=0.9)
         bar.outline.set_visible(False)
-        axes.set_title(f"{_SAID[measure]}\n(diagonal: solved)", loc="left")
+        axes.set_title(f"{_TITLES[measure]}\n(diagonal: solved)", loc="left")
     return figure

@@ -11,6 +11,7 @@ from workbench.report.drawing import palette, style
 from workbench.report.drawing.palette import Look
 from workbench.report.drawing.style import ONE, Picture, canvas, need
 from workbench.report.figures.marks import (
+    by_series,
     legend,
     line_key,
     name_rows,
@@ -62,20 +63,20 @@ def _lines(
     logarithmic: bool = False,
 ) -> Picture:
     need(points, x, "EX", *([label] if label else []))
-    names = [str(name) for name in dict.fromkeys(points[label])] if label else [""]
-    looks = palette.looks(names) if label else {"": palette.look("chase_sql")}
+    parts = by_series(points, label)
+    looks = palette.looks(parts)
     with canvas(ONE, 2.0, points, stamp) as figure:
         axes = figure.subplots()
-        for index, name in enumerate(names):
-            part = (points[points[label].astype(str) == name] if label else points).sort_values(x)
+        for index, (name, rows) in enumerate(parts.items()):
+            part = rows.sort_values(x)
             look, at = looks[name], part[x]
             bounded = "low" in part and "high" in part
-            if bounded and len(names) > 2:  # bands would hide each other
-                at = at * 1.06 ** (index - (len(names) - 1) / 2) if logarithmic else at
+            if bounded and len(parts) > 2:  # bands would hide each other
+                at = at * 1.06 ** (index - (len(parts) - 1) / 2) if logarithmic else at
                 axes.vlines(at, part["low"], part["high"], color=look.colour, linewidth=0.8)
             elif bounded:
                 axes.fill_between(at, part["low"], part["high"], color=look.colour, alpha=0.12)
-            axes.plot(at, part["EX"], color=look.colour, marker=look.marker, linestyle=look.line)
+            axes.plot(at, part["EX"], **look.curve)
         axes.set_xlabel(x_label)
         if logarithmic:
             axes.set_xscale("log")
@@ -87,7 +88,7 @@ def _lines(
         percent(axes, "y", "EX")
         axes.grid(axis="y")
         if label:
-            legend(figure, {name: line_key(looks[name]) for name in names})
+            legend(figure, {name: line_key(look) for name, look in looks.items()})
     return figure
 
 
@@ -116,18 +117,11 @@ def columns_left(stages: pd.DataFrame, *, stamp: object) -> Picture:
         axes = figure.subplots()
         for row, name in enumerate(rows):
             part = data[data["db_id"] == name]
-            axes.plot(
-                [part["columns"].min(), part["columns"].max()],
-                [row, row],
-                color=palette.PALE,
-                linewidth=1,
-                zorder=0,
-            )
+            least, most = part["columns"].min(), part["columns"].max()
+            axes.hlines(row, least, most, color=palette.PALE, linewidth=1, zorder=0)
             for _, stage in part.iterrows():
                 look = _step(names.index(stage["stage"]))
-                axes.plot(
-                    [stage["columns"]], [row], color=look.colour, marker=look.marker, markersize=5
-                )
+                axes.plot(stage["columns"], row, look.marker, color=look.colour, markersize=5)
         name_rows(axes, rows)
         round_ticks(axes)
         axes.set_xlabel("columns left (mean)")

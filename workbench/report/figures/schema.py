@@ -100,26 +100,16 @@ def _block(
 ) -> None:
     alive = block["place"].max() / last
     head = lettering.text(name, 0.85 * wide - 8)  # bold is wider than what is measured
-    axes.text(
-        x + 3,
-        y + 0.5,
-        head,
-        va="center",
-        fontweight="bold",
-        color=palette.INK if alive else palette.GREY,
-    )
+    colour = palette.INK if alive else palette.GREY
+    axes.text(x + 3, y + 0.5, head, va="center", fontweight="bold", color=colour)
     for line, (_, row) in enumerate(block.iterrows(), 1):
         shade = row["place"] / last
-        axes.add_patch(
-            Rectangle(
-                (x, y + line),
-                wide,
-                1,
-                facecolor=_shade(shade),
-                edgecolor=palette.PALE,
-                linewidth=0.4,
-            )
-        )
+        box: dict[str, Any] = {
+            "facecolor": _shade(shade),
+            "edgecolor": palette.PALE,
+            "linewidth": 0.4,
+        }
+        axes.add_patch(Rectangle((x, y + line), wide, 1, **box))
         star = "\N{BLACK STAR} " if row["used"] else ""
         lead = f" \N{RIGHTWARDS ARROW} {row['foreign_key']}" if row["foreign_key"] else ""
         label = axes.text(
