@@ -47,7 +47,9 @@ def test_an_empty_cache_has_an_empty_list(zoo):
     assert browser.message.value == ""
 
 
-def test_a_cut_list_says_so_and_grows_on_request(zoo, ask, monkeypatch, press):
+def test_a_list_that_is_cut_names_the_number_of_calls_and_grows_on_request(
+    zoo, ask, monkeypatch, press
+):
     monkeypatch.setattr(cache_browser, "LISTED", 2)
     ask(*"abcde")
     browser = browse(zoo)

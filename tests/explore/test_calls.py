@@ -11,7 +11,6 @@ from workbench.explore.calls import (
     count,
     open_call,
     request_of,
-    totals,
 )
 from workbench.llm.client import Client
 from workbench.types import Request
@@ -56,11 +55,6 @@ def test_an_unknown_order_is_refused(zoo):
         calls_table(zoo.lab.client.store, order="oldest")
 
 
-def test_totals_count_by_prompt_and_model(zoo):
-    ask(zoo)
-    assert totals(zoo.lab.client.store)[["prompt", "calls"]].to_numpy().tolist() == [["p", 1]]
-
-
 def test_a_call_is_opened_in_full(zoo):
     key = ask(zoo).key
     call = open_call(zoo.lab.client.store, key)
@@ -71,7 +65,7 @@ def test_a_call_is_opened_in_full(zoo):
     assert zoo.lab.client.key(request_of(call)) == key
 
 
-def test_a_key_that_is_not_there_is_an_error(zoo):
+def test_an_unknown_key_is_an_error(zoo):
     with pytest.raises(BadInputError, match="no call 'x'"):
         open_call(zoo.lab.client.store, "x")
 
@@ -86,7 +80,7 @@ def test_asking_again_replaces_the_reply_for_this_client_too(zoo):
     assert len(zoo.model.history) == 2
 
 
-def test_another_server_is_not_asked_in_its_place(zoo):
+def test_a_call_of_another_server_is_not_asked_again(zoo):
     call = open_call(zoo.lab.client.store, ask(zoo).key)
     other = Client(zoo.lab.client.store, send=zoo.model, api_base="http://elsewhere")
     with pytest.raises(BadInputError, match="another server"):
@@ -94,7 +88,7 @@ def test_another_server_is_not_asked_in_its_place(zoo):
     assert len(zoo.model.history) == 1
 
 
-def test_what_it_would_cost_is_said_before(zoo):
+def test_the_cost_of_asking_again_is_shown_before(zoo):
     call = open_call(zoo.lab.client.store, ask(zoo).key)
     assert cost_again(call) == "about an unknown price, at most an unknown price"
     known = open_call(zoo.lab.client.store, ask(zoo, model="openai/gpt-4o").key)

@@ -171,7 +171,7 @@ def stuffed(text, folder):
             "runs": compare.runs_html(*runs),
             "regrets": pool_browser.regrets_html(run_of, asked_of),
             "call": calls.call_html(call),
-            "totals": cache_browser.totals_html(calls.totals(store)),
+            "totals": cache_browser.totals_html(cache_browser.stats(store)),
         }.items()
 
 

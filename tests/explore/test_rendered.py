@@ -35,7 +35,7 @@ def test_other_calls_of_the_model_give_the_rate_before_the_first_reply(zoo):
     assert "in calls of m/x: 1." in tokens_per_character(request, zoo.lab.client)[1]
 
 
-def test_without_any_call_a_rule_of_thumb_serves_and_says_so(zoo):
+def test_without_any_call_tokens_are_estimated_by_a_rule_of_thumb(zoo):
     request = record(zoo.system, zoo.questions[0], zoo.lab).steps[0].request
     rate, page = tokens_per_character(request, zoo.lab.client)
     assert rate == 1 / 4

@@ -62,7 +62,7 @@ def test_two_calls_show_what_differs(zoo):
     assert "From this reply to the other" in page
 
 
-def test_a_wrong_answer_stands_beside_gold_with_both_plans(zoo):
+def test_a_wrong_answer_is_shown_beside_gold_with_both_plans(zoo):
     page = answer_html(
         zoo.lab, zoo.benchmark, zoo.questions[0], "SELECT count(*) FROM animal WHERE legs = 4"
     )

@@ -8,7 +8,7 @@ from workbench.explore.editor import template_source as source
 from workbench.explore.steps import Edit, record
 
 
-def test_recording_asks_nothing_and_says_what_is_missing(zoo):
+def test_recording_makes_no_calls_and_names_the_missing_one(zoo):
     found = record(zoo.system, zoo.questions[0], zoo.lab)
     assert zoo.model.history == []
     assert "offline" in found.missing
@@ -18,14 +18,14 @@ def test_recording_asks_nothing_and_says_what_is_missing(zoo):
     assert found.selection is None
 
 
-def test_what_is_missing_is_asked_for_when_one_pays(zoo):
+def test_missing_calls_are_made_with_pay(zoo):
     found = record(zoo.system, zoo.questions[0], zoo.lab, pay=True)
     assert found.missing == ""
     assert found.selection.sql == "SELECT count(*) FROM animal"
     assert len(zoo.model.history) == 1
 
 
-def test_what_is_held_is_recorded_whole_and_counted_nowhere(zoo):
+def test_recording_cached_calls_does_not_change_the_ledger(zoo):
     record(zoo.system, zoo.questions[0], zoo.lab, pay=True)
     hits = zoo.lab.client.ledger.total().hits
     found = record(zoo.system, zoo.questions[0], zoo.lab)

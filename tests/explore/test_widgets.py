@@ -46,7 +46,7 @@ def test_an_exception_in_a_callback_is_shown_and_goes_with_the_next():
     assert message.value == ""
 
 
-def test_what_an_exception_says_is_escaped():
+def test_the_message_of_an_exception_is_escaped():
     message = w.HTML()
 
     def fail():
@@ -56,7 +56,7 @@ def test_what_an_exception_says_is_escaped():
     assert "<img" not in message.value
 
 
-def test_what_a_callback_sets_off_does_not_hide_its_exception():
+def test_a_callback_that_another_triggers_does_not_hide_its_exception():
     message, text = w.HTML(), w.Text()
     watch([text], lambda: None, message)
 
@@ -68,7 +68,7 @@ def test_what_a_callback_sets_off_does_not_hide_its_exception():
     assert "it broke" in message.value
 
 
-def test_a_button_says_that_it_works():
+def test_a_button_shows_that_its_action_is_running():
     message, seen = w.HTML(), []
     made = button("Run", "wb-run", lambda: seen.append(made.description), message)
     made.click()
@@ -83,12 +83,12 @@ def test_a_question_opens_with_its_prompt_and_price(explorer):
     assert explorer.message.value == ""
 
 
-def test_another_question_opens_its_own(explorer):
+def test_picking_another_question_shows_its_calls(explorer):
     explorer.picker.list.value = "1"
     assert "zoo, question 1?" in explorer.prompt.value
 
 
-def test_another_benchmark_opens_its_own_question_under_the_same_id(zoo, explorer, press):
+def test_picking_another_benchmark_shows_its_question_of_the_same_id(zoo, explorer, press):
     press(explorer, "wb-cost-all")
     explorer.picker.name.value = "other"
     assert explorer.picker.question.id == "0"
@@ -102,9 +102,7 @@ def test_another_benchmark_opens_its_own_question_under_the_same_id(zoo, explore
     assert "EX (BIRD): wrong" in explorer.answer.value
 
 
-def test_a_question_that_cannot_be_opened_leaves_nothing_of_the_one_before(
-    zoo, other, tmp_path, press
-):
+def test_a_question_that_cannot_be_opened_empties_the_views(zoo, other, tmp_path, press):
     broken = replace(other, databases=tmp_path / "nowhere")
     study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
     explorer = PromptExplorer(study, {"one": zoo.system}, benchmarks=[zoo.benchmark, broken])
@@ -116,7 +114,7 @@ def test_a_question_that_cannot_be_opened_leaves_nothing_of_the_one_before(
     assert zoo.model.history == []
 
 
-def test_an_explorer_whose_first_question_cannot_be_opened_says_so(zoo, other, tmp_path):
+def test_an_explorer_whose_first_question_cannot_be_opened_shows_the_error(zoo, other, tmp_path):
     broken = replace(other, databases=tmp_path / "nowhere")
     study = SimpleNamespace(lab=zoo.lab, benchmark=broken)
     assert "expected zoo/zoo.sqlite in" in PromptExplorer(study, {"one": zoo.system}).message.value
@@ -128,7 +126,7 @@ def test_an_explorer_of_no_system_is_refused(zoo):
         PromptExplorer(study, {})
 
 
-def test_a_search_narrows_the_list_and_nothing_found_empties_the_views(explorer, press):
+def test_a_search_narrows_the_list_and_a_search_without_hits_empties_the_views(explorer, press):
     explorer.picker.text.value = "question 1"
     assert [value for _, value in explorer.picker.list.options] == ["1"]
     assert "zoo, question 1?" in explorer.prompt.value
@@ -139,7 +137,7 @@ def test_a_search_narrows_the_list_and_nothing_found_empties_the_views(explorer,
     assert "no call is chosen" in explorer.done.value
 
 
-def test_a_system_that_was_not_run_says_what_it_would_cost_and_asks_only_then(zoo, explorer, press):
+def test_a_system_that_was_not_run_shows_its_cost_before_it_is_asked(zoo, explorer, press):
     explorer.system.value = "warm"
     assert "1 call to make" in explorer.missing.value
     assert len(zoo.model.history) == 2
@@ -170,7 +168,7 @@ def test_a_text_of_the_context_is_edited_and_kept_while_another_is_looked_at(exp
     assert "<td>+</td><td>count them all</td>" in explorer.answer.value
 
 
-def test_a_template_that_cannot_be_read_says_where_and_has_no_price(explorer, press):
+def test_an_invalid_template_shows_the_line_of_its_error_and_no_price(explorer, press):
     press(explorer, "wb-run")
     assert "running it costs nothing" in explorer.price.value
     assert "EX (BIRD): right" in explorer.answer.value
@@ -185,7 +183,7 @@ def test_a_template_that_cannot_be_read_says_where_and_has_no_price(explorer, pr
     assert explorer.done.value == ""
 
 
-def test_what_a_button_says_stands_below_the_buttons(explorer):
+def test_messages_of_buttons_are_shown_below_the_buttons(explorer):
     places = explorer.box.children
     (buttons,) = (
         n for n, each in enumerate(places) if explorer.folder in getattr(each, "children", ())
@@ -216,7 +214,7 @@ def test_an_edited_template_is_saved_and_not_overwritten(explorer, tmp_path, pre
     assert (tmp_path / "mine/generate/direct.md").read_text().endswith("{{ question }}")
 
 
-def test_what_was_saved_is_told_by_its_whole_path_and_not_of_another_question(
+def test_the_path_of_a_saved_template_is_shown_until_another_question_is_picked(
     explorer, tmp_path, monkeypatch, press
 ):
     monkeypatch.chdir(tmp_path)

@@ -17,13 +17,13 @@ from workbench.explore.calls import (
     count,
     open_call,
     priced,
-    totals,
 )
 from workbench.explore.compare import text_diff
-from workbench.explore.widgets import Explorer, button, fill, labelled, output, row, watch
+from workbench.explore.widgets import Explorer, button, choices, fill, labelled, output, row, watch
 from workbench.html.parts import Html, details, line, table, view, views
 from workbench.llm.budget import dollars
 from workbench.llm.cache import Call
+from workbench.llm.transfer import stats
 
 if TYPE_CHECKING:
     from workbench.study.study import Study
@@ -34,7 +34,7 @@ class CacheBrowser(Explorer):
 
     def __init__(self, study: "Study") -> None:
         self._client = study.lab.client
-        self._limit, self._filling = LISTED, False
+        self._limit = LISTED
         self.message, self.call = output("wb-message"), output("wb-call-view")
         self.price, self.totals = output("wb-price-view"), output("wb-totals-view")
         self.listed = output("wb-listed-view")
@@ -74,13 +74,10 @@ class CacheBrowser(Explorer):
 
     def _refresh(self) -> None:
         """Read the cache again: other cells may have made calls since."""
-        frame = totals(self._client.store)
-        self.totals.value = totals_html(frame)
-        self._filling = True
-        for choice, name in ((self.prompt, "prompt"), (self.model, "model")):
-            values = sorted(set(frame[name])) if len(frame) else []
-            fill(choice, [("all", ""), *((value, value) for value in values)])
-        self._filling = False
+        counted = stats(self._client.store)
+        self.totals.value = totals_html(counted)
+        fill(self.prompt, choices(record["prompt"] for record in counted))
+        fill(self.model, choices(record["model"] for record in counted))
         self._fill()
 
     def _list_more(self) -> None:
@@ -88,21 +85,15 @@ class CacheBrowser(Explorer):
         self._fill()
 
     def _fill(self) -> None:
-        if self._filling:
-            return
         store, wanted = self._client.store, (self.prompt.value, self.model.value, self.text.value)
         calls = calls_table(store, *wanted, self.order.value, self._limit)
         number = count(store, *wanted)
         shown = f"The first {len(calls):,} of" if len(calls) < number else "All"
         self.listed.value = view("Which call", line(f"{shown} {number:,} matching calls."))
-        self._filling = True
         fill(self.list, [(_option(call), call.key) for call in calls.itertuples()])
-        self._filling = False
         self._open()
 
     def _open(self) -> None:
-        if self._filling:
-            return
         if self.list.value is None:
             self.call.value = self.price.value = ""
             return
@@ -123,12 +114,12 @@ class CacheBrowser(Explorer):
         self.call.value = views(changed, call_html(open_call(self._client.store, before.key)))
 
 
-def totals_html(totals: pd.DataFrame) -> Html:
+def totals_html(counted: list[dict[str, Any]]) -> Html:
     """A table of the calls, tokens and dollars of each prompt and model."""
     rows = [
         (r["prompt"], r["model"], f"{r['calls']:,}", f"{r['input_tokens']:,}",
          f"{r['output_tokens']:,}", dollars(r["cost"]))
-        for r in totals.to_dict("records")
+        for r in counted
     ]  # fmt: skip
     columns = ("prompt", "model", "calls", "tokens in", "tokens out", "paid")
     by_prompt = details("By prompt and model", table(columns, rows), shown=len(rows) < 12)

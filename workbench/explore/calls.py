@@ -30,11 +30,6 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def totals(store: Store) -> pd.DataFrame:
-    """Calls, tokens and dollars of each prompt and model."""
-    return pd.DataFrame(transfer.stats(store))
-
-
 def calls_table(
     store: Store,
     prompt: str = "",

@@ -86,21 +86,15 @@ def flips_html(
     both, flipped = _both(before, after), flips(before, after)
     was, now = int(both["correct_before"].sum()), int(both["correct_after"].sum())
     won = int((flipped["change"] == "won").sum())
-    signs = {"won": "+ won", "lost": "- lost"}
-    rows = [
-        (r.question_id, signs[str(r.change)], r.sql_before, r.sql_after)
-        for r in flipped.itertuples()
-    ]
-    marks = [_MARKS[change[0]] for _, change, *_ in rows]
-    return view(
-        title,
-        line(
-            f"Of {len(both):,} questions, {was:,} were right before and {now:,} are after: "
-            f"{won:,} won, {len(flipped) - won:,} lost."
-        ),
-        *([table(("question", "change", "before", "after"), rows, marks=marks)] if rows else []),
-        kind="wb-flips",
+    summary = (
+        f"Of {len(both):,} questions, {was:,} were right before and {now:,} are after: "
+        f"{won:,} won, {len(flipped) - won:,} lost."
     )
+    marks = ["plus" if change == "won" else "minus" for change in flipped["change"]]
+    flipped["change"] = flipped["change"].map({"won": "+ won", "lost": "- lost"})
+    rows = flipped.itertuples(index=False)
+    changes = table(("question", "change", "before", "after"), rows, marks=marks)
+    return view(title, line(summary), *([changes] if marks else []), kind="wb-flips")
 
 
 def runs_html(before: "Run", after: "Run") -> Html:

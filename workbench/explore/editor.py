@@ -8,7 +8,7 @@ import ipywidgets as w
 
 from workbench.errors import BadInputError, naming
 from workbench.explore.steps import Edit, Step
-from workbench.explore.widgets import fill, labelled, row, watch
+from workbench.explore.widgets import fill, labelled, quietly, row, watch
 from workbench.html.parts import Html, line, pre, view
 from workbench.prompts.prompt import load
 from workbench.prompts.template import parse
@@ -21,7 +21,6 @@ class Editor:
         self._prompts, self._changed = prompts, changed
         self._step: Step | None = None
         self._data: dict[str, str] = {}  # the edited texts of the context
-        self._loading = False
         self.source = labelled(w.Textarea(rows=14), "Template", "wb-template", "99%")
         self.model = labelled(w.Text(continuous_update=False), "Model", "wb-model", "300px")
         self.temperature = labelled(
@@ -32,19 +31,19 @@ class Editor:
         self.box = w.VBox(
             [self.source, row(self.model, self.temperature, self.variable), self.data]
         )
-        watch([self.source, self.model, self.temperature], self._notify, message)
+        watch([self.source, self.model, self.temperature], changed, message)
         watch([self.variable], self._show_data, message)
         watch([self.data], self._change_data, message)
 
     def load(self, step: Step) -> None:
         """Show the call as it was made, without changes."""
         request = step.request
-        self._step, self._data, self._loading = step, {}, True
-        self.source.value = template_source(request.prompt, self._prompts)
-        self.model.value = request.model
-        self.temperature.value = request.parameters.get("temperature", 0.0)
+        self._step, self._data = step, {}
+        with quietly():
+            self.source.value = template_source(request.prompt, self._prompts)
+            self.model.value = request.model
+            self.temperature.value = request.parameters.get("temperature", 0.0)
         fill(self.variable, [(k, k) for k, v in step.data.items() if isinstance(v, str)])
-        self._loading = False
         self._show_data()
 
     def edit(self) -> Edit:
@@ -60,22 +59,15 @@ class Editor:
             parameters["temperature"] = self.temperature.value
         return Edit(source, self.model.value, parameters, dict(self._data))
 
-    def _notify(self) -> None:
-        if not self._loading:
-            self._changed()
-
     def _show_data(self) -> None:
         name = self.variable.value
-        if self._loading or self._step is None or name is None:
-            return
-        self._loading = True
-        self.data.value = self._data.get(name, self._step.data[name])
-        self._loading = False
+        if self._step and name is not None:
+            with quietly():
+                self.data.value = self._data.get(name, self._step.data[name])
 
     def _change_data(self) -> None:
-        if not self._loading:
-            self._data[self.variable.value] = self.data.value
-            self._changed()
+        self._data[self.variable.value] = self.data.value
+        self._changed()
 
 
 def template_source(prompt: str, prompts: Path | None = None) -> str:

@@ -7,7 +7,7 @@ import ipywidgets as w
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.explore.widgets import fill, labelled, row, watch
+from workbench.explore.widgets import choices, fill, labelled, quietly, row, watch
 from workbench.types import Question
 
 _LOST = "wrong: chosen badly"
@@ -72,7 +72,6 @@ class Picker:
     ) -> None:
         self._benchmarks = {benchmark.name: benchmark for benchmark in benchmarks}
         self._outcomes, self._picked = outcomes, picked
-        self._filling = False
         names = list(self._benchmarks)
         self.name = labelled(w.Dropdown(options=names), "Benchmark", "wb-benchmark")
         self.text = labelled(w.Text(continuous_update=False), "Search", "wb-search", "220px")
@@ -86,7 +85,7 @@ class Picker:
         self._fill_list()
         watch([self.name], self._change_benchmark, message)
         watch(filters, self._change_filter, message)
-        watch([self.list], self._change_question, message)
+        watch([self.list], picked, message)
 
     @property
     def benchmark(self) -> Benchmark:
@@ -104,22 +103,16 @@ class Picker:
         self._picked()  # even where the other benchmark's question has the same id
 
     def _change_filter(self) -> None:
-        if not self._filling and self._fill_list():
-            self._picked()
-
-    def _change_question(self) -> None:
-        if not self._filling:
+        if self._fill_list():
             self._picked()
 
     def _fill_filters(self) -> None:
         everything = questions(self.benchmark)
-        self._filling = True
-        for choice, name in ((self.db, "db_id"), (self.difficulty, "difficulty")):
-            values = sorted(filter(None, set(everything[name])))
-            choice.options = [("all", ""), *((value, value) for value in values)]
         known = OUTCOMES if self.benchmark.name in self._outcomes else ()
-        self.outcome.options = [("all", ""), *((outcome, outcome) for outcome in known)]
-        self._filling = False
+        with quietly():
+            self.db.options = choices(everything["db_id"])
+            self.difficulty.options = choices(everything["difficulty"])
+            self.outcome.options = [("all", ""), *((outcome, outcome) for outcome in known)]
 
     def _fill_list(self) -> bool:
         """List the matching questions; return whether another one is picked now."""
@@ -132,9 +125,7 @@ class Picker:
             self._outcomes.get(self.benchmark.name),
         )
         before = self.question
-        self._filling = True
         fill(self.list, [(_option(r), r.question_id) for r in matching.itertuples()])
-        self._filling = False
         return self.question is not before
 
 

@@ -117,7 +117,6 @@ class PromptExplorer(Explorer):
 
     @property
     def chosen(self) -> Step:
-        """The chosen call."""
         if self._recording is None or self.step.value is None:
             raise BadInputError("no call is chosen: choose a question, and ask for what is missing")
         number: int = self.step.value

@@ -76,7 +76,7 @@ def _cached_only(client: Client) -> Client:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Changes to a call; what is None or not named stays as it was.
+    """Changes to a call; a field that is None changes nothing.
 
     `source` is the template's text, `data` the changed texts of the context by name.
     """

@@ -1,6 +1,9 @@
 """The widgets that the explorers share: labelled inputs, buttons that show their errors, the outer box."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -16,32 +19,7 @@ class PageBehaviour(anywidget.AnyWidget):
     Command still reach it, except Enter, which would run the cell again.
     """
 
-    _esm = """
-    export default {
-      render({ el }) {
-        let tries = 600;
-        const stop = (event) => {
-          const typed = !event.ctrlKey && !event.metaKey && event.key !== "Escape";
-          if (typed || event.key === "Enter") event.stopPropagation();
-        };
-        const begin = (box) => {
-          box.addEventListener("keydown", stop);
-          const isMessage = ({ addedNodes, target }) => addedNodes.length && target.closest(".wb-message");
-          const follow = (changes) => {
-            const change = box.querySelector("button:focus") && changes.find(isMessage);
-            if (change) change.target.scrollIntoView({ block: "nearest" });
-          };
-          new MutationObserver(follow).observe(box, { childList: true, subtree: true });
-        };
-        const wait = () => {
-          const box = el.closest(".wb-explorer");
-          if (box) begin(box);
-          else if (tries--) requestAnimationFrame(wait);
-        };
-        wait();
-      },
-    };
-    """
+    _esm = Path(__file__).with_name("page_behaviour.js")
 
 
 class Explorer:
@@ -69,7 +47,6 @@ def row(*children: Any) -> Any:
 
 
 def title(text: str) -> Any:
-    """A heading between widgets."""
     return w.HTML(view(text))
 
 
@@ -130,16 +107,36 @@ def guarded(action: Callable[[], None], message: Any) -> Callable[..., None]:
     return callback
 
 
+_QUIET = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """A block that sets inputs without running the actions that `watch` them."""
+    token = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(token)
+
+
 def watch(inputs: Iterable[Any], action: Callable[[], None], message: Any) -> None:
-    """Run the action whenever the value of an input changes."""
+    """Run the action whenever the user changes the value of an input."""
+    callback = guarded(action, message)
     for widget in inputs:
-        widget.observe(guarded(action, message), names="value")
+        widget.observe(lambda _: None if _QUIET.get() else callback(), names="value")
+
+
+def choices(values: Iterable[str]) -> list[tuple[str, str]]:
+    """The options of a filter: "all", and each value once in alphabetical order."""
+    return [("all", ""), *((value, value) for value in sorted(filter(None, set(values))))]
 
 
 def fill(chooser: Any, options: Sequence[tuple[str, Any]], wanted: Any = None) -> None:
-    """Set new options; choose `wanted`, else the option chosen before, else the first."""
+    """Set new options quietly; choose `wanted`, else the option chosen before, else the first."""
     before = chooser.value
-    chooser.options = options
     values = [value for _, value in options]
     available = [value for value in (wanted, before, *values[:1]) if value in values]
-    chooser.value = available[0] if available else None
+    with quietly():
+        chooser.options = options
+        chooser.value = available[0] if available else None
