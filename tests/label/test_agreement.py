@@ -60,7 +60,7 @@ def test_full_agreement_is_one_and_chance_is_nought():
     assert fleiss_kappa([[3, 0], [0, 3]]) == 1
 
 
-def test_where_chance_cannot_fail_there_is_no_kappa():
+def test_kappa_is_nan_if_chance_alone_makes_annotators_agree():
     assert math.isnan(cohen_kappa("aa", "aa"))
     assert math.isnan(cohen_kappa("", ""))
     assert math.isnan(fleiss_kappa([[2], [2]]))
@@ -106,7 +106,7 @@ def test_every_two_annotators_have_a_row_and_all_of_them_one(given):
     assert table.kappa[0] == pytest.approx(0.5)
 
 
-def test_of_one_annotator_there_is_no_agreement(given):
+def test_one_annotator_has_no_row_of_agreement(given):
     assert agreement(given(ann="ab")).empty
 
 
@@ -116,7 +116,7 @@ def test_neither_rules_nor_the_adjudicator_are_annotators(given):
     assert agreement(with_others).equals(agreement(people))
 
 
-def test_confusion_counts_what_the_one_says_where_the_other_says_what():
+def test_confusion_counts_pairs_of_categories():
     table = confusion(
         {("q", "1"): "a", ("q", "2"): "a", ("q", "3"): "b"}, {("q", "1"): "a", ("q", "2"): "b"}
     )
@@ -135,7 +135,7 @@ def test_what_annotators_dispute_waits_for_the_adjudicator(given):
     assert final(settled)[key].annotator == "adjudicator"
 
 
-def test_a_person_goes_before_a_rule_and_disputes_nothing_with_it(given):
+def test_an_annotators_label_counts_before_a_rules_and_is_no_dispute_with_it(given):
     labels = given(rule="ab", ann="b-")
     assert not disputes(labels)
     assert sorted(label.annotator for label in final(labels).values()) == ["ann", "rule"]

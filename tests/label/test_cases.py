@@ -39,7 +39,7 @@ def test_wrong_is_what_was_chosen_wrongly(bird, lab, selections):
     assert ids(cases(bird, selections, lab)) == ["1", "2", "4", "5", "7", "8", "10", "11"]
 
 
-def test_selection_failed_where_a_right_candidate_was_there(bird, lab, selections):
+def test_selection_failed_if_a_right_candidate_was_not_chosen(bird, lab, selections):
     assert ids(cases(bird, selections, lab, which="selection failed")) == ["1", "4", "7", "10"]
 
 
@@ -72,7 +72,7 @@ def test_cases_can_be_of_one_difficulty_or_database(bird, lab, selections):
     assert ids(cases(bird, selections, lab, difficulty=["challenging"], databases=["zoo"])) == ["2"]
 
 
-def test_a_case_holds_both_queries_their_results_and_the_candidates_that_agree(
+def test_a_case_has_both_queries_their_results_and_the_number_of_agreeing_candidates(
     bird, lab, selections
 ):
     case = cases(bird, selections, lab, which="no correct candidate")[0]
@@ -119,7 +119,7 @@ def test_of_a_pool_a_wrong_candidate_is_drawn(bird, lab):
     assert drawn <= set(queries)
 
 
-def test_which_candidate_is_drawn_has_nothing_to_do_with_which_questions_are(bird, lab):
+def test_candidates_and_questions_are_drawn_independently(bird, lab):
     queries = [f"SELECT {number}" for number in range(90, 99)]
     pool = Pool({q.id: selection(q.id, *queries).trials for q in bird.questions})
     few = [cases(bird, pool, lab, limit=1, seed=seed)[0].predicted for seed in range(25)]
@@ -137,7 +137,7 @@ def test_a_wrong_argument_is_refused(bird, lab, bad):
         cases(bird, Pool({}), lab, **bad)
 
 
-def test_a_long_result_is_cut_and_says_so(bird, lab):
+def test_a_long_result_is_cut_and_marked_as_truncated(bird, lab):
     long = (
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) SELECT i FROM n"
     )
@@ -146,7 +146,7 @@ def test_a_long_result_is_cut_and_says_so(bird, lab):
     assert (case.execution.row_count, case.execution.truncated) == (3000, True)
 
 
-def test_a_case_is_known_by_the_texts_of_question_and_query_whatever_the_layout():
+def test_a_cases_key_depends_on_question_and_query_and_not_on_layout():
     key = case_key("zoo", "How many?", "SELECT  a FROM b")
     assert key == case_key("zoo", "How many?", "select A\nfrom B")
     assert key != case_key("pond", "How many?", "SELECT a FROM b")

@@ -57,5 +57,5 @@ def test_known_flaws_of_gold_are_set_apart(make_case):
 
 
 @pytest.mark.parametrize("column", ["question_id", "error", "detail", "automatic", "note"])
-def test_without_cases_the_columns_are_still_there(column):
+def test_a_frame_without_cases_has_its_columns(column):
     assert column in errors([], KINDS)

@@ -83,6 +83,6 @@ def test_labels_go_out_and_come_in(run, two_annotators, tmp_path):
     assert LabelStore.named("pond").labels() == two_annotators.labels()
 
 
-def test_labels_that_are_not_there_are_one_clear_line(run, two_annotators):
+def test_unknown_labels_are_an_error_of_one_line(run, two_annotators):
     with pytest.raises(BadInputError, match=r"no labels 'lake' in .*; there are zoo"):
         run("show", "lake")

@@ -150,7 +150,7 @@ def test_gold_that_does_not_take_the_hints_value_is_likely_wrong(make_case):
     )
 
 
-def test_what_sqlite_says_of_a_query_that_does_not_run_goes_first(make_case, make_result):
+def test_the_cause_in_sqlites_error_is_suggested_first(make_case, make_result):
     case = make_case(
         "SELECT tonnes FROM vessel WHERE LENGTH(vname) > 1",
         execution=make_result(status="error", error="no such column: tonnes"),
@@ -186,7 +186,7 @@ def test_automatic_labels_say_that_they_are_and_why(make_case):
     assert label.note.startswith("other column: gold returns vessel.imo")
 
 
-def test_what_is_known_of_a_question_goes_before_what_is_concluded(make_case):
+def test_a_known_flaw_of_a_question_counts_before_the_rules(make_case):
     flaws = [Flaw("7", "wrong gold", "ordered as text"), Flaw("8", "vague question", "which name?")]
     labels = automatic_labels([make_case(), make_case(number="8")], open_taxonomy("CHESS"), flaws)
     assert [(one.category, one.note) for one in labels] == [
@@ -195,7 +195,7 @@ def test_what_is_known_of_a_question_goes_before_what_is_concluded(make_case):
     ]
 
 
-def test_suggestions_are_compared_with_what_people_said(make_case, labels):
+def test_suggestions_are_compared_with_annotators_labels(make_case, labels):
     kinds = open_taxonomy("MAC-SQL")
     cases = [make_case(f"SELECT vname, {number} FROM vessel") for number in range(3)]
     cases.append(make_case("SELECT imo FROM vessel LIMIT 3"))
@@ -211,12 +211,12 @@ def test_suggestions_are_compared_with_what_people_said(make_case, labels):
     assert kappa == pytest.approx(0.5556, abs=1e-4)
 
 
-def test_the_flaws_of_what_is_bundled_are_known_and_no_others(bird):
+def test_only_bundled_benchmarks_have_known_flaws(bird):
     assert len(known_flaws(load_bundled("dev"))) == 8
     assert known_flaws(bird) == ()
 
 
-def test_a_flaw_that_the_taxonomy_does_not_know_leaves_the_rules_to_speak(make_case):
+def test_rules_label_a_question_whose_flaw_is_not_in_the_taxonomy(make_case):
     flaws = [Flaw("7", "vague question", "which name?")]
     assert (
         automatic_labels([make_case()], open_taxonomy("CHASE-SQL"), flaws)[0].category

@@ -137,7 +137,7 @@ def test_a_users_taxonomy_can_be_a_list_of_names(tmp_path):
         ("!!python/object/apply:os.getcwd []", "not YAML"),
     ],
 )
-def test_an_error_in_a_file_is_one_line_with_its_place(tmp_path, text, what):
+def test_an_error_in_a_file_is_one_line_that_names_the_field(tmp_path, text, what):
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(BadInputError) as raised:
@@ -147,7 +147,7 @@ def test_an_error_in_a_file_is_one_line_with_its_place(tmp_path, text, what):
     assert "\n" not in str(raised.value)
 
 
-def test_a_name_that_is_unknown_says_which_there_are():
+def test_an_unknown_taxonomy_is_an_error_that_lists_the_known_ones():
     with pytest.raises(
         BadInputError, match="there are CHASE-SQL selection, CHASE-SQL, CHESS, MAC-SQL"
     ):
@@ -183,7 +183,7 @@ def test_a_changed_copy_of_a_papers_taxonomy_needs_a_name_of_its_own(tmp_path):
     assert open_taxonomy(str(path)).name == "ours"
 
 
-def test_a_category_that_is_not_there_is_refused():
+def test_an_unknown_category_is_refused():
     found = open_taxonomy("CHESS")
     found.check("Vague Question", "Column")
     with pytest.raises(BadInputError, match="no category 'Vague Question / Table'"):

@@ -62,7 +62,11 @@ def agreement(labels: Iterable[Label], *, subcategories: bool = False) -> pd.Dat
     do not count as annotators, nor does the adjudicator, who sees the others' labels. The labels are those
     of one taxonomy, as `LabelStore.labels` returns them.
     """
-    chosen = _categories(labels, subcategories=subcategories)
+    chosen: dict[str, dict[Key, str]] = {}  # by annotator, the category of each case
+    for label in labels:
+        if not label.automatic and label.annotator != ADJUDICATOR:
+            name = choice_name(label.category, label.subcategory if subcategories else "")
+            chosen.setdefault(label.annotator, {})[label.key] = name
     names = sorted(chosen)
     groups: list[tuple[str, ...]] = list(combinations(names, 2))
     rows = []
@@ -77,10 +81,8 @@ def agreement(labels: Iterable[Label], *, subcategories: bool = False) -> pd.Dat
             kappa = fleiss_kappa([[row.count(category) for category in every] for row in given])
             method = "Fleiss"
         agree = sum(len(set(categories)) == 1 for categories in given)
-        rows.append(
-            (", ".join(group), len(common), agree / len(common) if common else math.nan,
-             kappa, method)
-        )  # fmt: skip
+        share = agree / len(common) if common else math.nan
+        rows.append((", ".join(group), len(common), share, kappa, method))
     return pd.DataFrame(rows, columns=["annotators", "cases", "agree", "kappa", "method"])
 
 
@@ -117,13 +119,3 @@ def final(labels: Iterable[Label]) -> dict[Key, Label | None]:
     given = tuple(labels)
     by_weight = sorted(given, key=lambda one: (not one.automatic, one.annotator == ADJUDICATOR))
     return {label.key: label for label in by_weight} | dict.fromkeys(disputes(given))
-
-
-def _categories(labels: Iterable[Label], *, subcategories: bool) -> dict[str, dict[Key, str]]:
-    """The category of each case, by annotator."""
-    chosen: dict[str, dict[Key, str]] = {}
-    for label in labels:
-        if not label.automatic and label.annotator != ADJUDICATOR:
-            name = choice_name(label.category, label.subcategory if subcategories else "")
-            chosen.setdefault(label.annotator, {})[label.key] = name
-    return chosen

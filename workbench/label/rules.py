@@ -232,14 +232,10 @@ RULES: dict[str, Callable[[QueryPair], Iterator[str]]] = {
 def error_cause(case: Case) -> tuple[str, str] | None:
     """The cause that SQLite's error points to, and the error."""
     error = case.execution.error
-    return next(
-        (
-            (cause, f"the prediction does not run: {error}")
-            for cause, signs in _ERRORS.items()
-            if any(sign in error for sign in signs)
-        ),
-        None,
-    )
+    for cause, signs in _ERRORS.items():
+        if any(sign in error for sign in signs):
+            return cause, f"the prediction does not run: {error}"
+    return None
 
 
 def _list(texts: list[str]) -> str:

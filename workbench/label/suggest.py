@@ -90,4 +90,4 @@ def against_labels(
     return kappa, confusion(by_hand, by_rule)
 
 
-_FLAWS = {"wrong gold": "gold likely wrong"}
+_FLAWS = {"wrong gold": "gold likely wrong"}  # causes that a benchmark's flaws name otherwise

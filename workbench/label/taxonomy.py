@@ -43,7 +43,7 @@ Cause: TypeAlias = Literal[
     "DISTINCT or NULL handling",
     "order and limit",
     "duplicates",
-    "vague question",  # this and the next are known of a question; no rule concludes them
+    "vague question",  # this and the next are flaws of questions, which no rule suggests
     "inconsistent columns",
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
@@ -114,9 +114,7 @@ class Taxonomy:
     ]
     source: StrictStr = ""  # the figure or section of the paper
     cases: Which = "wrong"  # the cases that it is for
-    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(
-        1
-    )  # of them, those looked at
+    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label
 
     def choices(self) -> Iterator[tuple[Choice, Part]]:
         """Everything a case can be labelled: each category, followed by its sub-categories."""

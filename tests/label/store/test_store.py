@@ -119,7 +119,9 @@ def test_a_label_taken_back_after_the_import_stays_so(labels, old):
     assert LabelStore(labels.path).labels() == (made[0],)
 
 
-def test_what_an_earlier_version_added_after_the_import_is_imported_too(labels, old, make_case):
+def test_labels_that_an_earlier_version_adds_after_the_import_are_imported_too(
+    labels, old, make_case
+):
     file, made = old
     LabelStore(labels.path)
     later = label_of(make_case("SELECT 9"), "T", "a", annotator="me")
@@ -128,7 +130,7 @@ def test_what_an_earlier_version_added_after_the_import_is_imported_too(labels, 
     assert LabelStore(labels.path).labels() == (made[2], later)
 
 
-def test_an_old_file_without_its_last_newline_is_whole(labels, make_case):
+def test_an_old_file_without_its_last_newline_is_not_torn(labels, make_case):
     made = label_of(make_case(), "T", "a", annotator="me")
     labels.path.parent.mkdir()
     labels.path.with_suffix(".jsonl").write_bytes(lines(made).rstrip())

@@ -48,7 +48,7 @@ def test_labels_are_loaded_as_they_were_exported(make_case, tmp_path, ending):
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(note=st.text(st.characters(exclude_categories=["Cs"])))
-def test_any_note_comes_back(make_case, tmp_path, ending, note):
+def test_any_note_is_exported_and_imported_unchanged(make_case, tmp_path, ending, note):
     path = tmp_path / f"any.{ending}"
     label = labelled(make_case(), note)
     export([label], path)
@@ -64,7 +64,7 @@ def test_no_cell_begins_like_a_formula(make_case, tmp_path):
     assert not [cell for cell in cells if cell.startswith(signs)]
 
 
-def test_a_file_that_a_spreadsheet_saved_comes_back(make_case, tmp_path):
+def test_a_file_that_a_spreadsheet_saved_can_be_imported(make_case, tmp_path):
     labels = tuple(labelled(make_case(), note, automatic=note == "one") for note in ("one", "two"))
     path = tmp_path / "labels.csv"
     export(labels, path)

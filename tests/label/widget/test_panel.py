@@ -33,7 +33,7 @@ def press(labeller, **message):
 
 
 @pytest.mark.parametrize("name", sorted(published()))
-def test_every_choice_of_a_paper_has_a_key_of_its_own_that_does_nothing_else(name):
+def test_every_choice_of_a_papers_taxonomy_has_a_key_that_no_other_button_has(name):
     given = keys(open_taxonomy(name))
     assert set(given) == {choice for choice, _ in open_taxonomy(name).choices()}
     assert len(set(given.values())) == len(given)
@@ -56,7 +56,7 @@ def test_the_panel_marks_what_was_chosen_by_a_sign_and_counts_it(labeller):
     assert re.search(r'aria-pressed="true"[^>]*><kbd>2</kbd>✓ Vague Question \(1\)</button>', page)
 
 
-def test_every_control_says_what_it_does_to_the_widget_and_to_a_reader(labeller):
+def test_every_button_names_its_step_and_has_a_text(labeller):
     buttons = re.findall(r"<button[^>]*>", shown(labeller))
     assert len(buttons) == 26
     assert all("data-do=" in button and "data-testid=" in button for button in buttons)
@@ -84,7 +84,7 @@ def test_an_exception_in_a_step_is_shown_and_the_next_step_clears_it(labeller):
     assert labeller.error == ""
 
 
-def test_of_an_exception_with_causes_the_last_is_shown(labeller, monkeypatch):
+def test_the_last_of_chained_exceptions_is_shown(labeller, monkeypatch):
     def fail(_):
         raise StoreError("the disk is full") from OSError("no space")
 
@@ -107,7 +107,7 @@ def test_the_note_of_a_case_comes_with_it(labeller):
     assert labeller.note == "why"
 
 
-def test_there_may_be_nothing_to_label(labels):
+def test_a_widget_without_cases_shows_one_line(labels):
     empty = Labeller(Session([], open_taxonomy("CHESS"), labels, "me"))
     assert "There are no cases to label." in shown(empty)
 
@@ -135,7 +135,7 @@ def disputed(labeller, labels):
     return cases, kinds, labels
 
 
-def test_the_adjudicator_sees_the_disputed_cases_and_what_was_said_and_settles_them(disputed):
+def test_the_adjudicator_sees_the_disputed_cases_with_their_labels_and_settles_them(disputed):
     judge = adjudicate(*disputed)
     page = shown(judge)
     assert "case 1 of 1" in page
@@ -146,7 +146,7 @@ def test_the_adjudicator_sees_the_disputed_cases_and_what_was_said_and_settles_t
     assert "There are no disputes to settle." in shown(adjudicate(*disputed))
 
 
-def test_an_annotator_does_not_see_what_others_said_and_has_the_keys_at_once(disputed):
+def test_an_annotator_does_not_see_others_labels_and_has_the_keys_at_once(disputed):
     labeller, judge = label(*disputed, "me"), adjudicate(*disputed)
     assert 'data-testid="opinions"' not in shown(labeller)
     assert (labeller.eager, judge.eager) == (True, False)
@@ -166,7 +166,7 @@ def test_the_browsers_part_sets_text_as_text_and_asks_no_server():
         assert word not in source
 
 
-def test_every_tag_and_attribute_of_the_panel_is_one_that_the_browsers_part_knows(labeller):
+def test_every_tag_and_attribute_of_the_panel_is_allowed_by_the_javascript(labeller):
     source = str(Labeller._esm)
     press(labeller, do="suggestions")
     tags = set(re.findall(r"<(\w+)", shown(labeller)))

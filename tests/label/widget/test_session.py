@@ -192,7 +192,7 @@ def test_the_adjudicator_sees_the_annotators_labels_of_the_case(session):
     assert not disputes(session.store.labels())
 
 
-def test_with_no_cases_nothing_happens(session):
+def test_a_session_without_cases_ignores_every_step(session):
     empty = Session([], session.taxonomy, session.store, "me")
     empty.step("choose", VAGUE, note="x")
     assert not session.store.labels()

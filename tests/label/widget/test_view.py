@@ -98,7 +98,7 @@ def test_text_comes_out_as_it_went_in(make_case):
     assert text in Structure(case_html(filled(make_case, text))).texts
 
 
-def test_mathjax_is_kept_from_the_whole_view(make_case):
+def test_mathjax_ignores_the_view(make_case):
     assert '<section class="wb mathjax_ignore tex2jax_ignore ' in case_html(make_case())
 
 

@@ -45,7 +45,6 @@ def label_of(
     note: str = "",
     automatic: bool = False,
 ) -> Label:
-    """A new label of a case."""
     return Label(
         id=uuid.uuid4().hex,
         at=now(),

@@ -1,4 +1,4 @@
-"""Labels in an SQLite file: added at once, never changed, taken back by a row of their own.
+"""Labels in an SQLite file, whose rows are only added: undo adds a row to `retractions`.
 
 A label is about a question and a query, both by their text, so that it is found again after a rerun, in a
 benchmark with new question ids, and whatever the layout of the query. Several programs may add to one
@@ -40,9 +40,9 @@ class LabelStore:
         self.path = path
         self.torn = 0
         self._database: Database | None = None
-        self._read = (0, 0)  # the last numbers read of labels and of retractions
+        self._size = (0, 0)  # the numbers of labels and of retractions when they were last read
         self._labels: dict[int, Label] = {}  # by number, without those taken back
-        self._numbers: dict[_About, list[int]] = {}  # of the labels about the same
+        self._latest: dict[_About, int] = {}  # the number of the last label about the same
         self.refresh()
 
     @classmethod
@@ -70,11 +70,11 @@ class LabelStore:
     def undo(self, annotator: str, taxonomy: str) -> Label | None:
         """Take back the annotator's last label given by hand; the label before it counts again."""
         with self._transaction() as database:
+            by_hand = (annotator, taxonomy, False)
             mine = [
                 number
                 for number, label in self._labels.items()
-                if (label.annotator, label.taxonomy) == (annotator, taxonomy)
-                and not label.automatic
+                if (label.annotator, label.taxonomy, label.automatic) == by_hand
             ]
             if not mine:
                 return None
@@ -96,7 +96,7 @@ class LabelStore:
         With `latest`, only the last label that an annotator gave to a case.
         """
         self.refresh()
-        last = {numbers[-1] for numbers in self._numbers.values() if numbers}
+        last = set(self._latest.values())
         return tuple(
             label
             for number, label in self._labels.items()
@@ -108,14 +108,14 @@ class LabelStore:
 
     def of(self, key: tuple[str, str], taxonomy: str, annotator: str) -> Label | None:
         """The annotator's label of the case with that key, as of the last refresh."""
-        numbers = self._numbers.get((taxonomy, annotator, key))
-        return self._labels[numbers[-1]] if numbers else None
+        number = self._latest.get((taxonomy, annotator, key))
+        return None if number is None else self._labels[number]
 
     def refresh(self) -> None:
         """Read what this and other programs added."""
         if self._database or self.path.exists() or self._old_file.exists():
             with self._naming_errors():
-                self._read_new(self._open())
+                self._read(self._open())
 
     @property
     def _old_file(self) -> Path:
@@ -136,7 +136,7 @@ class LabelStore:
         with self._naming_errors():
             database = self._open()
             with _immediate(database):
-                self._read_new(database)
+                self._read(database)
                 yield database
 
     def _open(self) -> Database:
@@ -152,21 +152,22 @@ class LabelStore:
             self._database = database
         return self._database
 
-    def _read_new(self, database: Database) -> None:
-        read, retracted = self._read
-        # Retractions first: the labels read after them then include every label taken back.
-        query = "SELECT number, label FROM retractions WHERE number > ? ORDER BY number"
-        retractions = list(database.query(query, [retracted]))
-        for row in database.query("SELECT * FROM labels WHERE number > ? ORDER BY number", [read]):
-            read = row.pop("number")
-            label = Label(**row | {"automatic": bool(row["automatic"])})
-            self._labels[read] = label
-            self._numbers.setdefault(_about(label), []).append(read)
-        for row in retractions:
-            retracted = row["number"]
-            label = self._labels.pop(row["label"])
-            self._numbers[_about(label)].remove(row["label"])
-        self._read = read, retracted
+    def _read(self, database: Database) -> None:
+        """Read the labels, if rows were added since: rows are only added, so their numbers tell."""
+        size = database.table("labels").count, database.table("retractions").count
+        if size == self._size:
+            return
+        query = "SELECT * FROM labels WHERE number NOT IN (SELECT label FROM retractions)"
+        read = {row.pop("number"): row for row in database.query(f"{query} ORDER BY number")}
+        self._labels = {  # a label that was read before is not built again, which parses its SQL
+            number: self._labels.get(number) or Label(**row | {"automatic": bool(row["automatic"])})
+            for number, row in read.items()
+        }
+        self._latest = {
+            (label.taxonomy, label.annotator, label.key): number
+            for number, label in self._labels.items()
+        }
+        self._size = size
 
     def _import_old_file(self, database: Database) -> None:
         """Add the events of the JSON lines that are not in the database yet; the file stays as it is."""
@@ -233,10 +234,6 @@ def _old_events(content: bytes, source: str) -> tuple[list[Label], dict[str, str
         else:
             labels.append(read_label(record, source))
     return labels, retractions, torn
-
-
-def _about(label: Label) -> _About:
-    return label.taxonomy, label.annotator, label.key
 
 
 def _folder() -> Path:

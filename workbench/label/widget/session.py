@@ -119,7 +119,7 @@ class Session:
         self._go(self.at if at is None else at)
 
     def _advance_to_open(self) -> None:
-        """To the next case that is left to label, from here to the end and then from the start."""
+        """Show the next case that is left to label, from here to the end and then from the start."""
         others = [*range(self.at + 1, len(self.cases)), *range(self.at)]
         at = next(filter(self._open, others), None)
         if at is None:
