@@ -25,7 +25,7 @@ def test_a_dataclass_is_spelled_as_its_fields_in_their_order() -> None:
     assert canonical(Limits(1.0, 2, 3)) == b'{"seconds":1.0,"rows":2,"bytes":3}'
 
 
-def test_a_hash_says_what_it_is_of() -> None:
+def test_a_hash_begins_with_its_tag() -> None:
     assert content_hash("call", {}).startswith("call:44136fa355b3678a")
 
 

@@ -17,14 +17,14 @@ def test_every_other_error_stays_what_it_is(tmp_path):
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "2", None])
-def test_a_count_that_is_none_says_what_it_may_be(count):
+def test_an_invalid_count_is_an_error_that_names_the_least_one(count):
     with pytest.raises(
         BadInputError, match=r"^samples is .*: it must be a whole number, 1 or more$"
     ):
         at_least(1, tests=3, samples=count)
 
 
-def test_a_choice_that_is_none_names_those_there_are():
+def test_an_invalid_choice_is_an_error_that_lists_the_allowed_ones():
     one_of(("a", "b"), by="a")
     with pytest.raises(BadInputError, match=r"^by is 'c': it must be 'a' or 'b'$"):
         one_of(("a", "b"), by="c")

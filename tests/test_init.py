@@ -36,7 +36,7 @@ def test_records_show_themselves_in_a_fresh_ipython():
     assert run(IN_IPYTHON) == ["Execution True", "Schema True", "Selection True"]
 
 
-def test_a_shell_that_draws_nothing_is_left_alone():
+def test_a_shell_without_html_is_left_unchanged():
     shells = ("types.SimpleNamespace()", "types.SimpleNamespace(display_formatter=None)")
     for shell in shells:
         odd = f"import sys, types\nsys.modules['IPython'] = types.SimpleNamespace(get_ipython=lambda: {shell})"
@@ -107,13 +107,13 @@ def last_words(line):
     return {name.rpartition(".")[2] for name in line.split()}
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error():
+def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'workbench' has no attribute 'chase'"):
         _ = wb.chase
     assert not hasattr(wb, "__wrapped__")
 
 
-def test_every_step_is_there():
+def test_every_step_is_a_public_name():
     folder = Path(wb.__file__).parent
     for path in [p for package in STEPS for p in (folder / package).glob("*.py")]:
         module = importlib.import_module(f"workbench.{path.parent.name}.{path.stem}")

@@ -41,7 +41,7 @@ def test_a_request_about_a_context_shows_its_schema_question_and_hint(lab):
     assert (request.question, request.system) == ("q1", "mine")
 
 
-def test_a_labs_parameters_are_those_of_all_calls_of_a_model(lab):
+def test_a_labs_parameters_are_added_to_all_calls_of_their_model(lab):
     given = {"test/model": {"temperature": None, "seed": 3}, "test/other": {"seed": 4}}
     lab = replace(lab, parameters=given)
     first = lab.request(Asker(), "generate/direct", CONTEXT, think=False)

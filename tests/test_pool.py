@@ -38,7 +38,7 @@ def trial(name, result="", generator="g"):
     return Trial(Candidate(name, generator), Execution("ok", fingerprint=result))
 
 
-def test_executions_are_not_saved_for_the_lab_book_has_them(tmp_path):
+def test_executions_are_not_saved_since_the_cache_has_them(tmp_path):
     pool_of([("1", trial("SELECT 1", "a"))]).save(tmp_path / "p")
     assert Pool.load(tmp_path / "p") == pool_of([("1", Trial(Candidate("SELECT 1", "g")))])
 
@@ -98,6 +98,6 @@ def test_a_malformed_line_is_named_by_file_and_number(tmp_path, bad):
         Pool.load(path)
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path):
+def test_a_missing_file_is_an_error_of_one_line(tmp_path):
     with pytest.raises(BadInputError, match=r"none\.jsonl: No such file"):
         Pool.load(tmp_path / "none.jsonl")

@@ -104,7 +104,7 @@ def test_an_own_prompt_takes_three_steps(tmp_path: Path) -> None:
     assert "| zero-shot, chain of thought | 3 |" in workbench(*words, folder=tmp_path)
 
 
-def test_every_page_that_is_linked_is_there() -> None:
+def test_every_linked_page_exists() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
@@ -114,7 +114,7 @@ COMMANDS = sorted(set(re.findall(r"(?m)(?:^|`|bin/)workbench ([a-z]+(?: [a-z]+)?
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_every_command_it_names_is_there(words: str) -> None:
+def test_every_command_in_the_readme_exists(words: str) -> None:
     first, *rest = words.split()
     command = cli.get_command(click.Context(cli), first)
     assert command

@@ -25,6 +25,6 @@ def test_what_is_no_yaml_or_more_than_data_is_refused_in_one_line(tmp_path, cont
     assert "\n" not in str(raised.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(BadInputError, match=r"none\.yaml: No such file"):
         read_yaml(tmp_path / "none.yaml")

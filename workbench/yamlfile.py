@@ -16,5 +16,5 @@ def read_yaml(path: Path) -> Any:
     except (
         yaml.YAMLError,
         ValueError,
-    ) as error:  # ValueError: not UTF-8, or an impossible date such as 2020-13-45
+    ) as error:  # ValueError: not UTF-8, or a date like 2020-13-45
         raise BadInputError(f"{path}: not YAML ({' '.join(str(error).split())})") from error

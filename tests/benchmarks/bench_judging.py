@@ -113,12 +113,12 @@ def measure(folder: Path, spider: Path | None, quick: bool) -> Iterator[Row]:
     seen: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for number in range(rounds):
         for name, runs in workloads.items():
-            book = folder / f"{name[0]}-{number}.sqlite"
+            cache = folder / f"{name[0]}-{number}.sqlite"
             work = write(folder, runs, LIMIT)
             ways = {
                 "BIRD's way": peer(work),
-                "ours, cold": ours(work, book),
-                **{f"ours, warm{i}": ours(work, book) for i in range(3)},
+                "ours, cold": ours(work, cache),
+                **{f"ours, warm{i}": ours(work, cache) for i in range(3)},
             }
             for way, command in ways.items():
                 outcome = run(command, folder)
@@ -188,7 +188,7 @@ def runaways(folder: Path, items: Sequence[Item], clean: Outcome, quick: bool) -
 
 
 def command_line(folder: Path, spider: Path, rounds: int) -> Iterator[Row]:
-    """The whole of `workbench evaluate` on the Spider folder, every metric; the first run fills the book."""
+    """The whole of `workbench evaluate` on the Spider folder, every metric; the first run fills the cache."""
     command = [sys.executable, "-m", "workbench", "evaluate", "spider", "--root", str(spider)]
     command += ["--predictions", str(spider / "predictions")]
     environment = os.environ | {"WORKBENCH_HOME": str(folder / "home"), "PYTHONPATH": sys.path[1]}
@@ -282,11 +282,11 @@ def peer(work: Path) -> list[str]:
     return [str(HERE / "bird_way.py"), str(work)]
 
 
-def ours(work: Path, book: Path) -> list[str]:
-    return [__file__, "--ours", str(work), str(book)]
+def ours(work: Path, cache: Path) -> list[str]:
+    return [__file__, "--ours", str(work), str(cache)]
 
 
-def judge_ours(work: Path, book: Path, out: Path) -> None:
+def judge_ours(work: Path, cache: Path, out: Path) -> None:
     """Our side of the measurement, in a process of its own: as `bird_way.main`, on the same files."""
     task = json.loads(work.read_text())
     items = [item for run in task["runs"] for item in run]
@@ -304,7 +304,7 @@ def judge_ours(work: Path, book: Path, out: Path) -> None:
     limits = Limits(seconds=task["seconds"])
     gc.collect()
     wall, cpu = time.perf_counter(), bird_way.seconds_used()
-    with Store(book) as store, Executor(store, task["processes"]) as executor:
+    with Store(cache) as store, Executor(store, task["processes"]) as executor:
         verdicts = pool_verdicts(benchmark, pool, executor, limits, sense="bird")
     wall, cpu = time.perf_counter() - wall, bird_way.seconds_used() - cpu
     left = len(descendants(os.getpid())) + threading.active_count() - 1

@@ -365,8 +365,8 @@ from pathlib import Path
 from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Request
-with Store(Path(sys.argv[1])) as book:
-    answer = Client(book).complete(Request("p", "openai/gpt-4o-mini", [{"role": "user", "content": "hi"}]))
+with Store(Path(sys.argv[1])) as store:
+    answer = Client(store).complete(Request("p", "openai/gpt-4o-mini", [{"role": "user", "content": "hi"}]))
 assert answer.cached and "litellm" not in sys.modules
 print(time.perf_counter() - started)
 """
@@ -380,9 +380,9 @@ def first_hit() -> None:
         for i in range(N):
             ours.put(i)
         ours.close()
-        with Store(path / "lab.sqlite") as book:
+        with Store(path / "lab.sqlite") as store:
             request = Request("p", MODEL, [{"role": "user", "content": "hi"}])
-            Client(book, send=Scripted(["hello"])).complete(request)
+            Client(store, send=Scripted(["hello"])).complete(request)
         command = [sys.executable, "-c", FIRST, str(path / "lab.sqlite")]
         env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         times = []
@@ -394,7 +394,7 @@ def first_hit() -> None:
             times.append(float(done.stdout))
     print(
         f"\nfirst hit in a fresh process, imports included: {min(times):.3f} s "
-        f"(with Python's own start {min(whole):.3f} s), book of {N:,} calls"
+        f"(with Python's own start {min(whole):.3f} s), cache of {N:,} calls"
     )
 
 
@@ -405,8 +405,8 @@ from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Request
 requests = [Request("p", "openai/m", [{"role": "user", "content": f"q {i}"}]) for i in range(50)]
-with Store(Path(sys.argv[1])) as book:
-    client = Client(book, api_base=sys.argv[2])
+with Store(Path(sys.argv[1])) as store:
+    client = Client(store, api_base=sys.argv[2])
     threads = [threading.Thread(target=client.complete_many, args=(requests,)) for _ in range(8)]
     for thread in threads: thread.start()
     for thread in threads: thread.join()

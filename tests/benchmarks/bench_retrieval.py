@@ -192,8 +192,8 @@ class Bars:
         reached = measured <= bar if most else measured >= bar
         self.missed += not reached
         sign = "<=" if most else ">="
-        told = f"{form.format(measured):>12} {sign + ' ' + form.format(bar):>12}"
-        print(f"{what:66}{told}  {'pass' if reached else 'MISSED'}")
+        text = f"{form.format(measured):>12} {sign + ' ' + form.format(bar):>12}"
+        print(f"{what:66}{text}  {'pass' if reached else 'MISSED'}")
 
 
 def free_bytes() -> int:
@@ -227,8 +227,8 @@ def show(size: int, result: dict[str, Any]) -> None:
     print(f"\n{size:,} values", flush=True)
     for name in (*KINDS, "peer"):
         if f"{name} build" in result:
-            told = ", ".join(f"{v:,.2f} {unit}" for unit, v in result[f"{name} build"].items())
-            print(f"  {name:8} build: {told}")
+            text = ", ".join(f"{v:,.2f} {unit}" for unit, v in result[f"{name} build"].items())
+            print(f"  {name:8} build: {text}")
     print(f"  trigram  opened in a fresh process, imports included: {result['open']:.3f} s")
     for name, (middle, slow) in result["times"].items():
         recall = f", recall@10 {result['recall'][name]:.3f}" if name in result["recall"] else ""

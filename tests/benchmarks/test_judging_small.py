@@ -30,7 +30,7 @@ def judged_by_us(bench: Any, work: Path, folder: Path) -> dict[int, int]:
     return dict(map(json.loads, out.read_text().splitlines()[:-1]))
 
 
-def test_birds_way_and_ours_give_the_same_verdicts_cold_and_from_the_lab_book(
+def test_birds_judging_and_ours_give_the_same_verdicts_with_and_without_a_cache(
     bench: Any, items: list[Any], tmp_path: Path
 ) -> None:
     work = bench.write(tmp_path, [items], 30.0)
@@ -54,6 +54,6 @@ def test_birds_way_leaves_a_runaway_query_at_work_and_judges_it_wrong(
 def test_fingerprints_of_results_are_those_of_the_executions(items: list[Any]) -> None:
     jobs = [(Path(item[0]), item[2]) for item in items[:60]]
     with Executor(workers=1) as executor:
-        told = executor.result_fingerprints(jobs)
-        assert told == [execution.fingerprint for execution in executor.execute_many(jobs)]
-    assert "" in told
+        found = executor.result_fingerprints(jobs)
+        assert found == [execution.fingerprint for execution in executor.execute_many(jobs)]
+    assert "" in found

@@ -108,7 +108,7 @@ def test_files_may_follow_one_option_or_each_its_own(run, bird, right, wrong):
     assert len(json.loads(one[1])["files"]) == 2
 
 
-def test_a_folder_stands_for_the_prediction_files_in_it(run, right, bird, tmp_path):
+def test_a_folder_means_all_prediction_files_in_it(run, right, bird, tmp_path):
     for name in ("b.json", "a.jsonl.json", "README.md", ".hidden"):
         (tmp_path / name).write_text(right.read_text())
     out = run("evaluate", "bird-dev", "--root", bird, "--predictions", tmp_path, "--json")[1]
@@ -160,7 +160,7 @@ def test_gold_as_a_prediction_on_the_bundled_questions_with_efficiency(run, tmp_
     assert file["r_ves_opcodes"] > 0
 
 
-def test_reproduce_says_whose_numbers_these_are_and_ends_with_the_gallery(run, tmp_path):
+def test_reproduce_names_the_model_and_ends_with_the_gallery(run, tmp_path):
     notebook = {
         "cells": [
             {
@@ -213,7 +213,7 @@ def test_ask_answers_a_question_about_any_file(run, bird):
     assert "Chosen by majority: 1 of 1 candidates" in out
 
 
-def test_data_says_what_a_benchmark_is_made_of(run, bird):
+def test_data_counts_the_parts_of_a_benchmark(run, bird):
     code, out, err = run("data", "bundled-train")
     assert (code, err) == (0, "")
     assert "translation_bureau: 10 tables" in out
@@ -230,13 +230,13 @@ def test_without_a_command_the_help_is_shown(run):
     assert run("-h") == (0, out, "")
 
 
-def test_every_command_is_told_in_one_whole_line(run):
+def test_every_command_has_one_line_of_help(run):
     commands = run("--help")[1].partition("Commands:\n")[2].splitlines()
     assert len(commands) >= 2
     assert [line for line in commands if not line.endswith(".") or "..." in line] == []
 
 
-def test_the_help_of_evaluate_says_what_there_is(run):
+def test_the_help_of_evaluate_lists_its_options(run):
     code, out, _ = run("evaluate", "--help")
     assert code == 0
     for word in ("workbench data", "--root", "--json", "EX is given in two senses"):
@@ -296,9 +296,9 @@ def test_bad_arguments_are_one_line(complaint, arguments, line):
 def test_bad_prediction_files_are_one_line(complaint, bird, tmp_path, content, line):
     path = tmp_path / "system.txt"
     path.write_bytes(content)
-    said = complaint("evaluate", "bird-dev", "--root", bird, "--predictions", path)
-    assert str(path) in said
-    assert line in said
+    message = complaint("evaluate", "bird-dev", "--root", bird, "--predictions", path)
+    assert str(path) in message
+    assert line in message
 
 
 def test_a_file_given_twice_and_a_folder_without_files_are_one_line(
@@ -313,8 +313,8 @@ def test_a_file_given_twice_and_a_folder_without_files_are_one_line(
 def test_a_benchmark_whose_databases_are_gone_is_one_line(complaint, tmp_path, tiny, right):
     root = tiny.write_bird(tmp_path / "dev")
     (root / "dev_databases/pond/pond.sqlite").unlink()
-    said = complaint("evaluate", "bird-dev", "--root", root, "--predictions", right)
-    assert "no database pond: expected pond/pond.sqlite in" in said
+    message = complaint("evaluate", "bird-dev", "--root", root, "--predictions", right)
+    assert "no database pond: expected pond/pond.sqlite in" in message
 
 
 def test_a_damaged_database_shows_as_gold_that_failed(run, tmp_path, tiny, right):
@@ -328,18 +328,18 @@ def test_a_damaged_database_shows_as_gold_that_failed(run, tmp_path, tiny, right
 
 def test_a_home_that_cannot_be_used_is_one_line(complaint, monkeypatch, right):
     monkeypatch.setenv("WORKBENCH_HOME", str(right))
-    said = complaint("evaluate", "bundled", "--predictions", right)
-    assert "set WORKBENCH_HOME to another folder" in said
+    message = complaint("evaluate", "bundled", "--predictions", right)
+    assert "set WORKBENCH_HOME to another folder" in message
 
 
-def test_what_verdicts_held_survives_a_refusal(complaint, tmp_path):
+def test_a_file_of_verdicts_is_unchanged_after_an_error(complaint, tmp_path):
     path = tmp_path / "verdicts.jsonl"
     path.write_text("kept")
     complaint("evaluate", "bundled", "--predictions", "/no.json", "--verdicts", path)
     assert path.read_text() == "kept"
 
 
-def test_an_interrupt_anywhere_says_what_is_kept(run, monkeypatch, bird, right):
+def test_an_interrupted_command_says_that_finished_work_is_saved(run, monkeypatch, bird, right):
     def interrupt(*_arguments):
         raise KeyboardInterrupt
 
@@ -379,9 +379,9 @@ def test_a_signal_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bir
     endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c"
     path = tmp_path / "system.json"
     path.write_text(json.dumps({str(n): sql for n, sql in enumerate(tiny.gold)} | {"0": endless}))
-    book = tmp_path / "home/lab.sqlite"
+    cache = tmp_path / "home/lab.sqlite"
     with start(tmp_path, "evaluate", "bird-dev", "--root", bird, "--predictions", path) as process:
-        while executions(book) < 13 and process.poll() is None:
+        while executions(cache) < 13 and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(sent)
         out, err = process.communicate(timeout=20)
@@ -390,18 +390,18 @@ def test_a_signal_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bir
         "workbench: stopped; finished work is saved, run the command again to go on"
     ]
     # 12 gold queries and one without its DISTINCT; 11 of the 12 answers are the same queries.
-    assert executions(book) == 13
+    assert executions(cache) == 13
 
 
 @pytest.mark.parametrize("command", [["evaluate", "--help"], ["reproduce", "--help"]])
-def test_a_reader_that_has_seen_enough_gets_no_traceback(tmp_path, command):
+def test_a_closed_pipe_causes_no_traceback(tmp_path, command):
     with start(tmp_path, *command) as process:
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == 1
 
 
-def test_a_complaint_is_not_a_traceback(tmp_path):
+def test_an_error_of_the_caller_is_no_traceback(tmp_path):
     with start(tmp_path, "evaluate", "bundled", "--predictions", "/no.json") as process:
         out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (2, "")

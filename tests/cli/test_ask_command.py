@@ -49,7 +49,7 @@ def scripted(monkeypatch):
     return scripted
 
 
-def test_an_answer_says_who_agrees(zoo):
+def test_an_answer_names_the_generators_that_agree(zoo):
     ended = ask(zoo, COUNT)
     assert ended.exit_code == 0
     assert ended.stdout.startswith("1 row:\n")
@@ -76,7 +76,7 @@ def test_failures_are_no_agreement(zoo):
     assert "gave this answer" not in ended.stdout
 
 
-def test_the_embedded_model_that_found_nothing_says_what_it_is(zoo):
+def test_the_embedded_model_without_an_answer_explains_itself(zoo):
     written(zoo, "DROP TABLE animal; CREATE TABLE t1(c1 BLOB, c2 BLOB);")
     ended = ask(zoo, GREETING, "--system", "direct")
     assert ended.exit_code == 1
@@ -93,24 +93,24 @@ def test_a_model_without_a_query_is_quoted(zoo, scripted):
 
 
 @pytest.mark.parametrize(
-    ("system", "told"),
+    ("system", "expected"),
     [
         ("direct", "No candidate has a query. The reply was cut off by its output limit; "),
         ("mac", "No candidate has a query. The reply was cut off by its output limit; "),
         ("chess", "No candidate has a query. All 20 replies were cut off by their output limit; "),
     ],
 )
-def test_a_model_whose_replies_are_all_cut_off_is_told_apart(zoo, scripted, system, told):
+def test_a_model_whose_replies_are_all_cut_off_is_told_apart(zoo, scripted, system, expected):
     model = scripted("")
     for _ in range(99):
         choice = {"message": {"content": "Let me think about"}, "finish_reason": "length"}
         model.replies.append({"choices": [choice]})
     ended = ask(zoo, COUNT, "--system", system, "--model", "somewhere/model")
     assert ended.exit_code == 1
-    assert told + "--parameter max_tokens=N sets a larger one." in ended.stdout
+    assert expected + "--parameter max_tokens=N sets a larger one." in ended.stdout
 
 
-def test_a_database_without_tables_is_refused_before_anybody_is_asked(zoo, scripted):
+def test_a_database_without_tables_is_refused_before_a_model_is_called(zoo, scripted):
     written(zoo, "DROP TABLE animal;")
     model = scripted("SELECT 1")
     ended = ask(zoo, COUNT, "--model", "somewhere/model")
@@ -120,18 +120,20 @@ def test_a_database_without_tables_is_refused_before_anybody_is_asked(zoo, scrip
 
 
 @pytest.mark.parametrize(
-    ("system", "told"),
+    ("system", "expected"),
     [
         ("chase", "for 21 candidates and about each of 3 columns that is not a key; "),
         ("chess", "for 20 candidates; "),
         ("direct", "for 1 candidate; "),
     ],
 )
-def test_before_others_are_asked_it_says_for_how_much(zoo, scripted, system, told):
+def test_the_least_number_of_calls_is_printed_before_a_provider_is_called(
+    zoo, scripted, system, expected
+):
     scripted("SELECT count(*) FROM animal")
     ended = ask(zoo, COUNT, "--system", system, "--model", "somewhere/model")
     assert ended.exit_code == 0
-    assert ended.stderr.startswith(f"asking somewhere/model {told}")
+    assert ended.stderr.startswith(f"asking somewhere/model {expected}")
     assert "--dollars and --calls" in ended.stderr
 
 
@@ -159,7 +161,7 @@ def test_a_model_that_takes_no_temperature_answers(zoo, scripted):
     assert "somewhere/model takes no temperature 0.0: left out" in ended.stdout
 
 
-def test_a_budget_of_no_dollars_is_one_of_nothing(zoo, scripted):
+def test_a_budget_of_zero_dollars_stops_the_first_paid_call(zoo, scripted):
     model = scripted("SELECT count(*) FROM animal")
     given = ("--system", "direct", "--model", "openai/gpt-4o-mini", "--dollars")
     assert isinstance(ask(zoo, COUNT, *given, 0).exception, BudgetError)
@@ -168,7 +170,7 @@ def test_a_budget_of_no_dollars_is_one_of_nothing(zoo, scripted):
     assert len(model.history) == 1
 
 
-def test_what_costs_nothing_fits_into_no_dollars(zoo):
+def test_free_calls_fit_into_a_budget_of_zero_dollars(zoo):
     assert ask(zoo, COUNT, "--system", "direct", "--dollars", 0).exit_code == 0
 
 
@@ -180,7 +182,7 @@ def test_calls_can_be_limited(zoo, scripted):
 
 
 @pytest.mark.parametrize("option", ["--dollars", "--calls"])
-def test_a_budget_below_nothing_is_refused(zoo, option):
+def test_a_negative_budget_is_refused(zoo, option):
     ended = ask(zoo, COUNT, option, -1)
     assert ended.exit_code == 2
     assert "is not in the range x>=0" in ended.stderr

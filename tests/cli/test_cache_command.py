@@ -13,8 +13,8 @@ from workbench.store import Store
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    with Store(tmp_path / "lab.sqlite") as book:
-        client = Client(book, send=Scripted(otherwise="one two"))
+    with Store(tmp_path / "lab.sqlite") as store:
+        client = Client(store, send=Scripted(otherwise="one two"))
         client.complete_many([ask("a"), ask("b"), ask("c", prompt="fix")])
     return tmp_path / "lab.sqlite"
 
@@ -39,12 +39,12 @@ def test_export_and_import(path: Path, tmp_path: Path) -> None:
 
 
 def test_export_of_one_call_or_of_those_that_a_file_lists(path: Path, tmp_path: Path) -> None:
-    with Store(path) as book:
-        keys = [str(key) for (key,) in book.read("SELECT key FROM calls ORDER BY key")]
+    with Store(path) as store:
+        keys = [str(key) for (key,) in store.read("SELECT key FROM calls ORDER BY key")]
     assert "1 calls" in run("export", tmp_path / "x.jsonl", "--keys", keys[0], "--cache", path)
     (tmp_path / "keys").write_text("\n".join(keys[1:]))
-    told = run("export", tmp_path / "y.jsonl", "--keys", tmp_path / "keys", "--cache", path)
-    assert "2 calls" in told
+    printed = run("export", tmp_path / "y.jsonl", "--keys", tmp_path / "keys", "--cache", path)
+    assert "2 calls" in printed
     with pytest.raises(BadInputError, match="nowhere: No such file"):
         run("export", tmp_path / "z.jsonl", "--keys", tmp_path / "nowhere", "--cache", path)
 
@@ -64,20 +64,20 @@ def test_prune_deletes_only_with_yes(path: Path) -> None:
     assert "0 calls deleted" in run("prune", "--prompt", "fix", "--yes", "--cache", path)
 
 
-def test_what_was_made_of_pruned_calls_is_made_again(path: Path) -> None:
-    with Store(path) as book, book.write() as connection:
+def test_answers_from_pruned_calls_are_computed_again(path: Path) -> None:
+    with Store(path) as store, store.write() as connection:
         connection.execute("INSERT INTO attempts VALUES ('a', 'q', x'00')")
     run("prune", "--prompt", "nobody", "--yes", "--cache", path)
-    with Store(path) as book:
-        assert book.read("SELECT count(*) FROM attempts") == [(1,)]
+    with Store(path) as store:
+        assert store.read("SELECT count(*) FROM attempts") == [(1,)]
     run("prune", "--prompt", "fix", "--yes", "--cache", path)
-    with Store(path) as book:
-        assert book.read("SELECT count(*) FROM attempts") == [(0,)]
+    with Store(path) as store:
+        assert store.read("SELECT count(*) FROM attempts") == [(0,)]
 
 
 def test_verify_ends_with_1_where_something_is_wrong(path: Path) -> None:
     assert "are correct" in run("verify", "--cache", path)
-    with Store(path) as book, book.write() as connection:
+    with Store(path) as store, store.write() as connection:
         connection.execute("UPDATE calls SET sample = 7")
     done = CliRunner().invoke(cache, ["verify", "--cache", str(path)])
     assert done.exit_code == 1

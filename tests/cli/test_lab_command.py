@@ -28,7 +28,7 @@ def invoke(*arguments):
     CliRunner().invoke(command.lab, arguments, catch_exceptions=False, standalone_mode=False)
 
 
-def test_it_prints_an_address_that_answers_and_ctrl_c_leaves_nothing_behind(tmp_path):
+def test_it_prints_the_url_of_a_running_server_and_ctrl_c_removes_its_files(tmp_path):
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks/explore.ipynb").write_text("{}")
     user = tmp_path / "user"
@@ -36,7 +36,7 @@ def test_it_prints_an_address_that_answers_and_ctrl_c_leaves_nothing_behind(tmp_
     process = subprocess.Popen(
         [sys.executable, "-m", "workbench", "lab", "--no-browser"],
         cwd=tmp_path,
-        env=os.environ | {"HOME": str(user), "WORKBENCH_HOME": "book"},
+        env=os.environ | {"HOME": str(user), "WORKBENCH_HOME": "home"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -55,11 +55,11 @@ def test_it_prints_an_address_that_answers_and_ctrl_c_leaves_nothing_behind(tmp_
     assert (process.returncode, out) == (0, "")
     assert re.fullmatch(r"\[C .* ServerApp\] received signal 15, stopping\n", err)
     assert {path.name for path in user.iterdir()} <= {".ipython"}
-    left = {path.name for path in (tmp_path / "book/jupyter/runtime").iterdir()}
+    left = {path.name for path in (tmp_path / "home/jupyter/runtime").iterdir()}
     assert left == {"jupyter_cookie_secret"}
 
 
-def test_a_port_that_is_taken_is_said_in_one_line():
+def test_a_port_that_is_taken_is_an_error_of_one_line():
     with closing(socket.socket()) as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -110,7 +110,7 @@ def test_a_setting_that_the_user_changed_stays(tmp_path):
     assert file.read_text() == "{}"
 
 
-def test_a_home_that_cannot_be_written_is_said(tmp_path, monkeypatch):
+def test_a_home_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "file"))
     with pytest.raises(StoreError, match="Not a directory"):

@@ -44,7 +44,7 @@ def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
     assert again.stdout == done.stdout
 
 
-def test_prompts_of_the_users_own_are_saved_apart(workbench, tmp_path):
+def test_answers_to_the_users_own_prompts_have_their_own_file(workbench, tmp_path):
     (tmp_path / "mine").mkdir()
     done = workbench("run", "direct", "--limit", 1, "--prompts", "mine")
     assert done.returncode == 0, done.stderr

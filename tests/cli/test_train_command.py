@@ -34,39 +34,39 @@ def files(tmp_path_factory, tiny):
     return ("bird-dev", "--root", root, "--predictions", folder)
 
 
-def test_a_selector_is_learned_told_and_used(run, files, tmp_path):
+def test_a_selector_is_trained_printed_and_used(run, files, tmp_path):
     out = tmp_path / "selector.json"
-    code, told, _ = run("train", "selector", *files, "--out", out, "--cross-validate")
+    code, printed, _ = run("train", "selector", *files, "--out", out, "--cross-validate")
     assert code == 0
-    assert "learned from 12 questions by 3 generators" in told
-    assert "trained, leaving one database out" in told
+    assert "learned from 12 questions by 3 generators" in printed
+    assert "trained, leaving one database out" in printed
 
-    code, told, _ = run("evaluate", *files, "--pool", "--selector", out, "--json")
+    code, printed, _ = run("evaluate", *files, "--pool", "--selector", out, "--json")
     assert code == 0
-    report = json.loads(told)
+    report = json.loads(printed)
     found = {file["file"]: file["ex_bird"] for file in report["files"]}
     assert found["picked by selector.json"] == 100
     assert found["picked by majority"] == 0
     assert [bound["k"] for bound in report["bounds"]] == [1, 2, 3]  # of the files alone
 
 
-def test_pairs_are_written_for_whose_tuning_is_asked(run, files, tmp_path):
+def test_pairs_are_written_in_the_chosen_format(run, files, tmp_path):
     out = tmp_path / "pairs.jsonl"
-    code, told, _ = run("train", "pairs", *files, "--out", out, "--format", "gemini")
+    code, printed, _ = run("train", "pairs", *files, "--out", out, "--format", "gemini")
     assert code == 0
-    assert told.startswith(f"{out}: 12 pairs\n")
+    assert printed.startswith(f"{out}: 12 pairs\n")
     assert {"systemInstruction", "contents"} == json.loads(out.read_text().splitlines()[0]).keys()
 
 
-def test_a_generator_is_asked_where_no_candidate_is_right_and_its_calls_are_told(
+def test_a_generator_is_asked_if_no_candidate_is_right_and_its_calls_are_counted(
     run, files, tmp_path
 ):
     *given, folder = files
     command = ("train", "pairs", *given, folder / "poor.json", "--out", tmp_path / "pairs.jsonl")
     command += ("--system", "direct")  # which asks nothing for a context
-    code, told, _ = run(*command, "--generator", "embedded/parser")
+    code, printed, _ = run(*command, "--generator", "embedded/parser")
     assert code == 0
-    assert "\n12 calls paid: $0.0000\n" in told
+    assert "\n12 calls paid: $0.0000\n" in printed
     code, _, err = run(*command, "--generator", "embedded/parser", "--no-gold")
     assert (code, err.count("give one of them")) == (2, 1)
 
@@ -84,11 +84,13 @@ def test_a_selector_that_is_none_is_refused_before_any_query_runs(run, files, tm
     assert "train selector" in err
 
 
-def test_instructions_are_written_and_running_again_asks_nothing(run, tmp_path):
+def test_instructions_are_written_and_a_second_run_makes_no_calls(run, tmp_path):
     written = []
     for _ in range(2):
         out = tmp_path / "instructions.jsonl"
-        code, told, err = run("train", "instructions", "bundled-train", "--limit", 6, "--out", out)
+        code, printed, err = run(
+            "train", "instructions", "bundled-train", "--limit", 6, "--out", out
+        )
         assert (code, err) == (0, "")
         written.append(out.read_bytes())
     assert written[0] == written[1]
@@ -96,11 +98,11 @@ def test_instructions_are_written_and_running_again_asks_nothing(run, tmp_path):
     assert lines
     assert all(line.keys() == {"question_id", "db_id", "agent", "messages"} for line in lines)
     right = len({line["question_id"] for line in lines})
-    assert told.startswith(
+    assert printed.startswith(
         f"{out}: {len(lines)} calls behind {right} right answers to 6 questions\n"
     )
-    assert "generate/decomposer" in told
-    assert "\n0 calls paid: $0.0000\n" in told
+    assert "generate/decomposer" in printed
+    assert "\n0 calls paid: $0.0000\n" in printed
 
 
 def test_instructions_in_geminis_form_have_its_keys_and_no_other(run, tmp_path):
@@ -116,22 +118,20 @@ def test_instructions_in_geminis_form_have_its_keys_and_no_other(run, tmp_path):
 def test_any_system_can_be_asked_for_its_instructions(run, tmp_path, system):
     out = tmp_path / "instructions.jsonl"
     command = ("train", "instructions", "bundled-train", "--limit", 1, "--system", system)
-    code, told, _ = run(*command, "--out", out)
+    code, printed, _ = run(*command, "--out", out)
     assert code == 0
-    assert "to 1 questions" in told
+    assert "to 1 questions" in printed
 
 
-def test_a_folder_that_is_not_there_is_said_before_anything_is_asked(
-    run, files, tmp_path, monkeypatch
-):
+def test_a_missing_folder_is_an_error_before_any_call(run, files, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     benchmark = files[:3]
     out = tmp_path / "nowhere" / "instructions.jsonl"
-    code, told, err = run("train", "instructions", *benchmark, "--out", out)
-    assert (code, told, err) == (2, "", f"workbench: {out}: No such file or directory\n")
+    code, printed, err = run("train", "instructions", *benchmark, "--out", out)
+    assert (code, printed, err) == (2, "", f"workbench: {out}: No such file or directory\n")
     root, out = tmp_path / "none", tmp_path / "instructions.jsonl"
-    code, told, err = run("train", "instructions", "bird-train", "--root", root, "--out", out)
-    assert (code, told) == (2, "")
+    code, printed, err = run("train", "instructions", "bird-train", "--root", root, "--out", out)
+    assert (code, printed) == (2, "")
     assert err.startswith(f"workbench: {root}: no such folder; give the one where")
     assert list(tmp_path.iterdir()) == []
 
@@ -140,16 +140,16 @@ def test_instructions_keep_to_the_dollars(run, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     command = ("train", "instructions", "bundled-train", "--limit", 1, "--dollars", 0)
     out = tmp_path / "instructions.jsonl"
-    code, told, err = run(*command, "--model", "openai/gpt-4o-mini", "--out", out)
-    assert (code, told) == (2, "")
+    code, printed, err = run(*command, "--model", "openai/gpt-4o-mini", "--out", out)
+    assert (code, printed) == (2, "")
     assert "the budget of $0.0000 is reached" in err
 
 
 def test_gold_queries_under_partly_wrong_schemas_are_written_for_a_generator(run, files, tmp_path):
     benchmark, *root = files[:3]
     out = tmp_path / "generator.jsonl"
-    code, told, _ = run("train", "generator", benchmark, *root, "--limit", 3, "--out", out)
+    code, printed, _ = run("train", "generator", benchmark, *root, "--limit", 3, "--out", out)
     assert code == 0
-    assert told.startswith(f"{out}: 3 questions\n")
+    assert printed.startswith(f"{out}: 3 questions\n")
     talk = json.loads(out.read_text().splitlines()[0])
     assert talk["agent"] == "generate/chess_candidate"

@@ -42,7 +42,7 @@ def test_sparse_question_ids_are_kept(tmp_path, tiny):
     assert [question.id for question in benchmark.questions] == [str(key) for key in tiny.sparse]
 
 
-def test_the_train_split_has_no_ids_so_places_are_ids(tmp_path, tiny):
+def test_in_the_train_split_an_items_position_is_its_id(tmp_path, tiny):
     items = [
         {name: item[name] for name in ("db_id", "question", "evidence", "SQL")}
         for item in tiny.bird_items()
@@ -152,7 +152,7 @@ def test_a_database_is_the_file_of_its_name(benchmark):
     assert benchmark.database("zoo") == benchmark.databases / "zoo/zoo.sqlite"
 
 
-def test_a_database_that_is_not_there_is_named(benchmark):
+def test_a_missing_database_is_named(benchmark):
     with pytest.raises(BadInputError, match=r"no database farm: expected farm/farm\.sqlite in"):
         benchmark.database("farm")
 

@@ -38,7 +38,7 @@ def test_it_is_in_birds_layout():
         assert (benchmark.database(db_id).parent / "database_description").is_dir()
 
 
-def test_a_second_load_builds_nothing(home, no_building):
+def test_a_second_load_does_not_build_the_databases(home, no_building):
     first = load_bundled()
     no_building()
     assert load_bundled() == first
@@ -58,7 +58,7 @@ def test_a_changed_text_builds_anew_beside_the_old(home, tmp_path, monkeypatch):
     assert not read_schema(old.database(db_id)).table("one_more")
 
 
-def test_a_build_that_fails_leaves_nothing_that_would_be_taken_for_one(home, monkeypatch):
+def test_a_failed_build_leaves_no_folder_that_a_later_load_would_use(home, monkeypatch):
     def fail(folder):
         raise sqlite3.OperationalError("disk is full")
 
@@ -142,7 +142,7 @@ def test_it_is_sound(split):
 
 
 @both_splits
-def test_it_is_as_large_and_as_hard_as_it_says(split):
+def test_its_numbers_of_questions_and_difficulties_are_the_documented_ones(split):
     with Executor() as executor:
         report = check(load_bundled(split), executor)
     questions = sum(count for _, count in report.difficulties)

@@ -6,7 +6,7 @@ from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.errors import BadInputError
 
 
-def test_each_is_found_under_its_name_and_teaches_from_one_that_there_is():
+def test_each_benchmark_has_its_name_and_an_existing_train_split():
     for name, record in BENCHMARKS.items():
         assert record.name == name
         assert record.train in BENCHMARKS

@@ -104,18 +104,18 @@ def test_sparse_ids_pair_by_id(mini, load):
     assert load(mini, gold(mini)) == gold(mini)
 
 
-def test_sparse_ids_keyed_by_place_pair_by_place_where_the_databases_bear_it_out(mini, load, bare):
+def test_keys_that_are_positions_pair_by_position_if_the_databases_confirm_it(mini, load, bare):
     keys = sorted(str(n) for n in range(12))
     content = {key: bare[int(key)] + SEPARATOR + mini.questions[int(key)].db_id for key in keys}
     assert load(mini, content) == gold(mini)
 
 
-def test_keys_that_may_be_places_are_refused_where_nothing_bears_them_out(mini, refusal, bare):
+def test_keys_that_may_be_positions_are_refused_if_no_field_confirms_them(mini, refusal, bare):
     content = {str(n): sql for n, sql in enumerate(bare)}
     assert "entry '0': given by its position, with no db_id or question" in refusal(mini, content)
 
 
-def test_keys_that_are_some_places_but_not_all_are_refused(mini, refusal):
+def test_keys_that_are_only_some_positions_are_refused(mini, refusal):
     content = {str(n): f"SELECT {n}{SEPARATOR}zoo" for n in range(4)}
     assert "entry '0': bird-mini-dev has no question '0'" in refusal(mini, content)
 
@@ -127,8 +127,8 @@ def test_a_key_of_another_benchmark_is_named(bird, refusal, key):
 
 def test_an_answer_for_another_database_is_named(bird, refusal):
     content = {"0": f"SELECT 1{SEPARATOR}zoo", "4": f"SELECT 1{SEPARATOR}pond"}
-    said = refusal(bird, content)
-    assert "entry '4': database 'pond', but question 4 of bird-dev has 'shop'" in said
+    message = refusal(bird, content)
+    assert "entry '4': database 'pond', but question 4 of bird-dev has 'shop'" in message
 
 
 @pytest.mark.parametrize("nothing", [0, None, 1.5, True, "", "  "])
@@ -144,9 +144,9 @@ def test_what_may_hold_an_answer_is_not_taken_for_none(bird, refusal, value):
     assert "item 0: expected SQL, not" in refusal(bird, [{"question_id": 0, "sql": value}])
 
 
-def test_a_key_that_stands_twice_is_refused(bird, refusal):
-    said = refusal(bird, '{"0": "SELECT 1", "1": "SELECT 2", "0": "SELECT 3"}')
-    assert "the key '0' stands twice in one object" in said
+def test_a_repeated_key_is_refused(bird, refusal):
+    message = refusal(bird, '{"0": "SELECT 1", "1": "SELECT 2", "0": "SELECT 3"}')
+    assert "the key '0' stands twice in one object" in message
 
 
 def test_half_a_character_in_one_answer_does_not_cost_the_others(bird, load):
@@ -169,20 +169,20 @@ def test_half_a_character_in_one_answer_does_not_cost_the_others(bird, load):
     ],
     ids=["newline", "no newline", "CRLF", "BOM", "blank lines behind", "spaces behind"],
 )
-def test_lines_pair_by_place_however_they_end(spider, load, lines, bare, written):
+def test_lines_pair_by_position_with_any_line_ending(spider, load, lines, bare, written):
     assert load(spider, written(lines)) == gold(spider)
     assert load(spider, written(bare)) == gold(spider)
 
 
-@pytest.mark.parametrize("place", [0, 5, 11])
+@pytest.mark.parametrize("position", [0, 5, 11])
 @pytest.mark.parametrize("empty", ["", "\tDB"])
-def test_an_empty_line_is_an_empty_answer(spider, load, lines, place, empty):
+def test_an_empty_line_is_an_empty_answer(spider, load, lines, position, empty):
     changed = list(lines)
-    changed[place] = empty.replace("DB", spider.questions[place].db_id)
-    assert load(spider, "\n".join(changed) + "\n") == gold(spider) | {str(place): ""}
+    changed[position] = empty.replace("DB", spider.questions[position].db_id)
+    assert load(spider, "\n".join(changed) + "\n") == gold(spider) | {str(position): ""}
 
 
-def test_tabs_inside_sql_stay_there(spider, load, lines, bare):
+def test_tabs_inside_sql_are_kept(spider, load, lines, bare):
     lines, bare = list(lines), list(bare)
     bare[1] = "SELECT\tname FROM\tanimal ORDER BY name"
     lines[1] = bare[1] + "\tzoo"
@@ -194,30 +194,30 @@ def test_lines_with_and_without_db_id_can_be_mixed(spider, load, lines, bare):
     assert load(spider, "\n".join(lines[:6] + bare[6:])) == gold(spider)
 
 
-@pytest.mark.parametrize("place", range(12))
-def test_every_dropped_line_is_refused_where_it_first_shows(spider, refusal, lines, place):
-    said = refusal(spider, "\n".join(lines[:place] + lines[place + 1 :]) + "\n")
-    assert "11 lines for the 12 questions of spider-dev" in said
-    if place < 8:  # then the last line of this database is the next one's
-        first = 4 if place < 4 else 8
-        assert f"system.txt, line {first}: database" in said
+@pytest.mark.parametrize("position", range(12))
+def test_every_dropped_line_is_refused_where_it_first_shows(spider, refusal, lines, position):
+    message = refusal(spider, "\n".join(lines[:position] + lines[position + 1 :]) + "\n")
+    assert "11 lines for the 12 questions of spider-dev" in message
+    if position < 8:  # then the last line of this database is the next one's
+        first = 4 if position < 4 else 8
+        assert f"system.txt, line {first}: database" in message
 
 
-@pytest.mark.parametrize("place", [0, 1, 5])
+@pytest.mark.parametrize("position", [0, 1, 5])
 def test_a_file_shifted_by_a_line_is_refused_though_it_is_long_enough(
-    spider, refusal, lines, bare, place
+    spider, refusal, lines, bare, position
 ):
-    shifted = lines[:place] + lines[place + 1 :] + ["SELECT 1\tpond"]
-    first = 4 if place < 4 else 8
+    shifted = lines[:position] + lines[position + 1 :] + ["SELECT 1\tpond"]
+    first = 4 if position < 4 else 8
     assert f"system.txt, line {first}: database" in refusal(spider, "\n".join(shifted))
-    shifted = bare[:place] + bare[place + 1 :] + ["SELECT 1"]
+    shifted = bare[:position] + bare[position + 1 :] + ["SELECT 1"]
     assert f"system.txt, line {first}: names tables of" in refusal(spider, "\n".join(shifted))
 
 
 def test_a_line_too_many_is_refused(spider, refusal, lines, bare):
     for written in (lines, bare):
-        said = refusal(spider, "\n".join([*written, written[-1]]))
-        assert "13 lines for the 12 questions of spider-dev" in said
+        message = refusal(spider, "\n".join([*written, written[-1]]))
+        assert "13 lines for the 12 questions of spider-dev" in message
         assert "line 5: " in refusal(spider, "\n".join([written[0], *written]))
 
 
@@ -261,7 +261,7 @@ def test_ids_may_be_numbers(bird, load):
     assert load(bird, [{"id": 5, "prediction": "SELECT 1"}]) == {"5": "SELECT 1"}
 
 
-def test_one_record_alone_is_json_lines_too(bird, load):
+def test_a_single_record_is_read_as_json_lines(bird, load):
     assert load(bird, '{"question_id": 5, "sql": "SELECT 1"}') == {"5": "SELECT 1"}
 
 
@@ -272,14 +272,14 @@ def test_a_file_that_carries_gold_as_well_is_not_judged_by_its_gold(bird, load):
     assert load(bird, items) == {"0": "SELECT wrong"}
 
 
-def test_csv_may_quote_newlines_commas_and_odd_line_separators(bird, load, tmp_path):
+def test_csv_may_quote_newlines_commas_and_unicode_line_separators(bird, load, tmp_path):
     sql = "SELECT \"a,b\"\r\nFROM t\nWHERE x = '\u2028\x0b'"
     text = as_csv(tmp_path / "made.csv", [{"question_id": 3, "sql": sql}])
     assert load(bird, text, "a.csv")["3"].split() == sql.split()
     assert load(bird, "question_id,sql\n3,SELECT '\u2028'\n", "b.csv") == {"3": "SELECT '\u2028'"}
 
 
-def test_json_lines_may_hold_odd_line_separators(bird, load):
+def test_json_lines_may_contain_unicode_line_separators(bird, load):
     items = [{"question_id": n, "sql": "SELECT '\u2028\x85'"} for n in range(2)]
     assert load(bird, as_json_lines(items)) == dict.fromkeys("01", "SELECT '\u2028\x85'")
 
@@ -319,8 +319,8 @@ def test_a_generator_that_two_files_name_has_a_name_for_each(bird, saved):
 
 def test_two_answers_without_samples_are_refused(bird, refusal):
     items = [{"question_id": n % 2, "sql": f"SELECT {n}"} for n in range(3)]
-    said = refusal(bird, as_json_lines(items))
-    assert "line 3: question 0 is answered there and in line 1" in said
+    message = refusal(bird, as_json_lines(items))
+    assert "line 3: question 0 is answered there and in line 1" in message
 
 
 def test_an_index_must_be_borne_out(spider, load, refusal, bare):
@@ -332,17 +332,17 @@ def test_an_index_must_be_borne_out(spider, load, refusal, bare):
     assert load(spider, with_text[3:]) == {str(n): bare[n] for n in range(3, 12)}
 
 
-def test_an_index_that_says_another_question_is_refused(spider, refusal):
+def test_an_index_with_the_text_of_another_question_is_refused(spider, refusal):
     items = [{"index": 1, "sql": "x", "question": "zoo, question 2?"}]
-    said = refusal(spider, items)
-    assert "item 0: question 'zoo, question 2?', but question 1 of spider-dev is" in said
+    message = refusal(spider, items)
+    assert "item 0: question 'zoo, question 2?', but question 1 of spider-dev is" in message
 
 
 @pytest.mark.parametrize("index", [12, -1])
 def test_an_index_out_of_range_is_refused(spider, refusal, index):
     items = [{"index": index, "sql": "x", "db_id": "zoo"}]
-    said = refusal(spider, items)
-    assert f"item 0: index {index}, but spider-dev has the questions 0 to 11" in said
+    message = refusal(spider, items)
+    assert f"item 0: index {index}, but spider-dev has the questions 0 to 11" in message
 
 
 def test_records_of_which_some_have_an_id_are_read_one_by_one(spider, load):
@@ -435,24 +435,24 @@ def test_a_real_file_is_refused_whichever_line_is_dropped(real_spider, tmp_path)
     bounds = [n for n in range(1, 471) if has_new_database(benchmark, n)]
     path = tmp_path / "shifted.sql"
     lines = (real_spider / "predictions/codes_7b.sql").read_text().splitlines(keepends=True)
-    for place in range(471):
-        path.write_text("".join(lines[:place] + lines[place + 1 :]))
-        first = next((bound for bound in bounds if bound > place), None)
+    for position in range(471):
+        path.write_text("".join(lines[:position] + lines[position + 1 :]))
+        first = next((bound for bound in bounds if bound > position), None)
         where = f"line {first}: database" if first else "470 lines for the 471 questions"
         with pytest.raises(MisalignedError, match=where):
             load_predictions(path, benchmark)
 
 
-@pytest.mark.parametrize("place", [0, 91, 92, 250, 414])
-def test_every_real_file_is_refused_when_shifted_without_db_ids(real_spider, tmp_path, place):
+@pytest.mark.parametrize("position", [0, 91, 92, 250, 414])
+def test_every_real_file_is_refused_when_shifted_without_db_ids(real_spider, tmp_path, position):
     benchmark = load_spider(real_spider)
     path = tmp_path / "shifted.sql"
     for real in (real_spider / "predictions").glob("*.sql"):
         bare = [line.rpartition("\t")[0] for line in real.read_text().splitlines()]
-        path.write_text("\n".join(bare[:place] + bare[place + 1 :] + ["SELECT 1"]))
+        path.write_text("\n".join(bare[:position] + bare[position + 1 :] + ["SELECT 1"]))
         with pytest.raises(MisalignedError, match="names tables of"):
             load_predictions(path, benchmark)
 
 
-def has_new_database(benchmark, place):
-    return benchmark.questions[place].db_id != benchmark.questions[place - 1].db_id
+def has_new_database(benchmark, position):
+    return benchmark.questions[position].db_id != benchmark.questions[position - 1].db_id

@@ -10,7 +10,7 @@ from workbench.errors import BadInputError
 from workbench.types import Column, ForeignKey, Gold, Question
 
 
-def test_an_items_place_is_its_id(tmp_path, tiny):
+def test_an_items_position_is_its_id(tmp_path, tiny):
     benchmark = load_spider(tiny.write_spider(tmp_path / "spider"))
     assert (benchmark.name, benchmark.sense) == ("spider-dev", "spider")
     assert benchmark.questions[11] == Question("11", "pond", "pond, question 3?")

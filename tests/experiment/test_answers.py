@@ -11,7 +11,7 @@ from workbench.study.settings import Experiment
 from workbench.systems.baselines import direct
 
 
-def test_what_each_run_chose_stands_in_a_file(tmp_path):
+def test_the_answers_of_each_run_are_written_to_a_file(tmp_path):
     with open_study(Experiment("small"), limit=4, figures=tmp_path) as study:
         run = study.run(direct(), "the baseline")
         study.save("a_table", alone(pd.DataFrame([run.row()]), study.stamp, "A table"))

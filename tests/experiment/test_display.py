@@ -14,9 +14,9 @@ class Terminal(io.StringIO):
 
 def job(name, state="waiting", **progress):
     made = Job(name, Path(), {}, "", Path(f"{name}.ipynb"), state=state)
-    made.of, made.cells = 10, 4
+    made.cell_count, made.cells_done = 10, 4
     if progress:
-        made.seen = [{"id": "x", "run": "chase_sql", **progress}]
+        made.reports = [{"id": "x", "run": "chase_sql", **progress}]
     return made
 
 

@@ -21,10 +21,10 @@ run = study.run(mac_sql())"""
 
 
 def rows(home, table):
-    book = home / "lab.sqlite"
-    if not book.exists():
+    cache = home / "lab.sqlite"
+    if not cache.exists():
         return 0
-    with closing(sqlite3.connect(book)) as database:
+    with closing(sqlite3.connect(cache)) as database:
         try:
             return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         except sqlite3.OperationalError:  # the tables are not made yet
@@ -32,7 +32,7 @@ def rows(home, table):
 
 
 @pytest.mark.parametrize("after", [2, 12])
-def test_what_was_paid_before_a_kill_is_not_paid_again(checkout, tmp_path, after):
+def test_calls_paid_before_a_kill_are_not_paid_again(checkout, tmp_path, after):
     checkout("limit: 10", one=[RUNS])
     (tmp_path / "experiments" / "mine.yaml").write_text(
         (tmp_path / "experiments" / "mine.yaml").read_text() + "benchmark: bundled-dev\n"

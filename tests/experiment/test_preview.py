@@ -28,7 +28,9 @@ def settings(tmp_path, **values):
     return load_experiment(str(path))
 
 
-def test_calls_are_counted_for_every_model_and_nothing_is_kept(checkout, tmp_path, monkeypatch):
+def test_a_preview_counts_the_calls_of_every_model_and_leaves_no_files(
+    checkout, tmp_path, monkeypatch
+):
     monkeypatch.setenv("WORKBENCH_PREVIEW", "2")
     monkeypatch.delenv("BIRD", raising=False)
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
@@ -54,10 +56,10 @@ def test_an_experiment_without_model_calls_cannot_be_previewed(checkout, monkeyp
         cost(experiment, 2, store)
 
 
-def test_a_file_of_calls_is_counted_against_the_lab_book_that_is_named(tmp_path):
+def test_a_file_of_calls_is_compared_with_the_named_cache(tmp_path):
     path = tmp_path / "calls.jsonl"
     messages = [{"role": "user", "content": "hello"}]
     path.write_text(json.dumps({"prompt": "p", "model": "openai/gpt-4o", "messages": messages}))
-    done = CliRunner().invoke(preview, [str(path), "--cache", str(tmp_path / "book.sqlite")])
+    done = CliRunner().invoke(preview, [str(path), "--cache", str(tmp_path / "cache.sqlite")])
     assert "1 request: 0 cached, 1 call to make" in done.output
-    assert (tmp_path / "book.sqlite").exists()
+    assert (tmp_path / "cache.sqlite").exists()

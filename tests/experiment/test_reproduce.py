@@ -23,7 +23,7 @@ def states(jobs):
     return {job.name: job.state for job in jobs}
 
 
-def test_notebooks_run_side_by_side_and_are_left_alone_the_next_time(checkout, tmp_path):
+def test_notebooks_run_at_the_same_time_and_unchanged_ones_are_not_run_again(checkout, tmp_path):
     experiment = checkout("limit: 3", one=[SAVES], two=[SAVES])
     figures = tmp_path / "figures" / "mine"
     jobs = plan(experiment)
@@ -43,7 +43,7 @@ def test_notebooks_run_side_by_side_and_are_left_alone_the_next_time(checkout, t
     assert states(third) == {"one": "done", "two": "unchanged"}
 
 
-def test_what_a_notebook_depends_on_is_its_key(checkout, tmp_path):
+def test_a_notebooks_key_covers_what_it_depends_on(checkout, tmp_path):
     before = plan(checkout(one=[SAVES]))[0].key
     assert plan(checkout(one=[SAVES]))[0].key == before
     assert plan(checkout("limit: 4", one=[SAVES]))[0].key != before
@@ -166,7 +166,7 @@ sqlite3.connect(":memory:").execute(endless).fetchall()"""
     jobs = plan(checkout(slow=[cell]))
 
     def watch(jobs):
-        if jobs[0].cells >= 2 and pid.exists() and pid.read_text():
+        if jobs[0].cells_done >= 2 and pid.exists() and pid.read_text():
             interrupted.append(time.monotonic())
             raise KeyboardInterrupt
 
@@ -204,14 +204,14 @@ def test_a_parameter_that_does_not_fit_the_notebook_is_an_error(checkout, parame
         plan(checkout(parameters, one=[SAVES]))
 
 
-def test_parameters_that_fit_are_taken(checkout):
+def test_parameters_that_fit_are_accepted(checkout):
     given = (
         "samples: 3, sweep: null, counts: [1, 2], heat: 1, seed: 0, name: x, product: 0, none: [0]"
     )
     assert plan(checkout(given, one=[SAVES]))[0].parameters["sweep"] is None
 
 
-def test_a_notebook_that_is_not_there_is_an_error(checkout, tmp_path):
+def test_a_missing_notebook_is_an_error(checkout, tmp_path):
     experiment = checkout(one=[SAVES])
     (tmp_path / "notebooks" / "one.ipynb").unlink()
     with pytest.raises(BadInputError, match=r"names the notebook one, and there is no "):
@@ -225,7 +225,7 @@ def test_a_role_that_no_notebook_has_is_an_error(checkout):
         plan(replace(experiment, models={"judge": "m/x", "judg": "m/x"}))
 
 
-def test_only_what_the_experiment_has_can_be_asked_for(checkout):
+def test_only_accepts_notebooks_of_the_experiment(checkout):
     experiment = checkout(one=[SAVES], two=[SAVES])
     assert [job.name for job in plan(experiment, ["two"])] == ["two"]
     with pytest.raises(BadInputError, match="mine has no notebook three; it has one, two"):

@@ -24,7 +24,7 @@ def run():
     return run
 
 
-def test_a_budget_is_kept_to_by_one_notebook_at_a_time(checkout, run, tmp_path):
+def test_with_a_budget_notebooks_run_one_at_a_time(checkout, run, tmp_path):
     cell = TIMES.format(folder=str(tmp_path))
     path = checkout(one=[cell], two=[cell]).path
     path.write_text(path.read_text() + "calls: 9\n")
@@ -36,7 +36,7 @@ def test_a_budget_is_kept_to_by_one_notebook_at_a_time(checkout, run, tmp_path):
     assert first[1] < second[0], "the second began when the first had ended"
 
 
-def test_a_manifest_tells_of_every_notebook_that_stands_and_a_trial_has_its_own(
+def test_a_manifest_lists_every_notebook_and_runs_with_a_limit_have_their_own(
     checkout, run, tmp_path
 ):
     def manifest(folder):

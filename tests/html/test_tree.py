@@ -26,7 +26,7 @@ def test_a_node_cannot_be_changed():
         element("p", "x").tag = "h1"
 
 
-def test_an_element_holds_strings_and_elements_only():
+def test_children_of_an_element_are_strings_and_elements():
     written = type("Html", (str,), {})("<b>")
     for child in (3, ["x"], written):
         with pytest.raises(TypeError, match="holds strings and elements"):

@@ -51,7 +51,7 @@ def jobs(tmp_path_factory):
 def test_a_notebook_runs_and_leaves_what_it_saved(name, jobs):
     job, figures = jobs[0][name], jobs[1]
     assert (job.state, job.error) == ("done", "")
-    saved = sorted({line["saved"] for line in job.seen if "saved" in line})
+    saved = sorted({line["saved"] for line in job.reports if "saved" in line})
     assert saved
     for one in saved:
         record = json.loads((figures / f"{one}.json").read_bytes())

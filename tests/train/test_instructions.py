@@ -31,15 +31,15 @@ class Counting:
     def __init__(self):
         self.calls = 0
 
-    def __call__(self, request, *told):
+    def __call__(self, request, *more):
         self.calls += 1
         table = next(
             t for t in TABLES.values() if f"# Table: {t}" in request.messages[1]["content"]
         )
-        return self.reply(RIGHT.format(table), request, *told)
+        return self.reply(RIGHT.format(table), request, *more)
 
-    def reply(self, text, *told):
-        return Scripted([text])(*told)
+    def reply(self, text, *more):
+        return Scripted([text])(*more)
 
 
 @pytest.fixture
@@ -60,12 +60,12 @@ def lab_of(tmp_path, benchmark):
     return lab_of
 
 
-def test_right_answers_are_told_as_chats_that_end_with_the_reply(benchmark, lab_of, tmp_path):
+def test_right_answers_are_exported_as_chats_that_end_with_the_reply(benchmark, lab_of, tmp_path):
     with lab_of(Counting()) as lab:
         found = instructions(benchmark, mac_sql("m/x"), lab)
     # Of the four questions about each database the first asks for the count.
-    told = [(talk.question_id, talk.db_id, talk.agent) for talk in found]
-    assert told == [
+    found_talks = [(talk.question_id, talk.db_id, talk.agent) for talk in found]
+    assert found_talks == [
         (number, db_id, "generate/decomposer")
         for number, db_id in (("0", "zoo"), ("4", "shop"), ("8", "pond"))
     ]
@@ -75,7 +75,7 @@ def test_right_answers_are_told_as_chats_that_end_with_the_reply(benchmark, lab_
     assert first[-1]["content"] == RIGHT.format("animal")
 
 
-def test_what_a_run_has_paid_is_not_paid_again(benchmark, lab_of):
+def test_calls_that_a_run_has_paid_are_not_paid_again(benchmark, lab_of):
     model, system = Counting(), mac_sql("m/x")
     with lab_of(model) as lab:
         for question in benchmark.questions:
@@ -85,12 +85,12 @@ def test_what_a_run_has_paid_is_not_paid_again(benchmark, lab_of):
     assert model.calls == run > 0
 
 
-def test_every_agent_that_had_a_part_has_its_calls_there(benchmark, lab_of):
+def test_the_calls_of_every_agent_are_exported(benchmark, lab_of):
     class Stumbling(Counting):
-        def __call__(self, request, *told):
+        def __call__(self, request, *more):
             if request.prompt == "generate/decomposer":
-                return self.reply("SELECT count(*) FROM animals", request, *told)
-            return super().__call__(request, *told)
+                return self.reply("SELECT count(*) FROM animals", request, *more)
+            return super().__call__(request, *more)
 
     with lab_of(Stumbling()) as lab:
         found = instructions(benchmark, mac_sql("m/x"), lab)
@@ -99,10 +99,10 @@ def test_every_agent_that_had_a_part_has_its_calls_there(benchmark, lab_of):
 
 def test_a_candidate_that_answers_otherwise_than_the_right_one_is_left_out(benchmark, lab_of):
     class Wavering(Counting):
-        def __call__(self, request, *told):
+        def __call__(self, request, *more):
             if request.sample == 1:
-                return self.reply("```sql\nSELECT 0\n```", request, *told)
-            return super().__call__(request, *told)
+                return self.reply("```sql\nSELECT 0\n```", request, *more)
+            return super().__call__(request, *more)
 
     three = replace(mac_sql("m/x"), generate=(Decomposer("m/x", samples=3),))
     with lab_of(Wavering()) as lab:
@@ -113,8 +113,8 @@ def test_a_candidate_that_answers_otherwise_than_the_right_one_is_left_out(bench
 
 def test_a_reply_that_was_cut_off_is_left_out(benchmark, lab_of):
     class Limited(Counting):
-        def reply(self, text, *told):
-            reply = super().reply(text, *told)
+        def reply(self, text, *more):
+            reply = super().reply(text, *more)
             reply["choices"][0]["finish_reason"] = "length"
             return reply
 
@@ -122,7 +122,7 @@ def test_a_reply_that_was_cut_off_is_left_out(benchmark, lab_of):
         assert instructions(benchmark, mac_sql("m/x"), lab) == []
 
 
-def test_whoever_watches_the_lab_is_told_as_before(benchmark, lab_of):
+def test_a_labs_own_watch_is_still_called(benchmark, lab_of):
     seen = []
     with lab_of(Counting()) as lab:
         watched = replace(lab, watch=lambda request, data: seen.append((request.question, data)))
@@ -134,9 +134,9 @@ def test_whoever_watches_the_lab_is_told_as_before(benchmark, lab_of):
 def test_of_the_embedded_models_answers_exactly_the_right_ones_are_kept(lab_of):
     train = load_bundled("train")
     few = replace(train, questions=train.questions[4:9])
-    system, told = mac_sql(), []
+    system, calls = mac_sql(), []
     with lab_of(None, few) as lab:
-        found = instructions(few, system, lab, progress=lambda *how_far: told.append(how_far))
+        found = instructions(few, system, lab, progress=lambda *how_far: calls.append(how_far))
         answers = chosen("mac", [solve(system, question, lab) for question in few.questions])
         verdicts = judge(few, answers, lab.executor)
     right = verdicts.loc[verdicts["ex_bird"] == 1.0, "question_id"].tolist()
@@ -145,4 +145,4 @@ def test_of_the_embedded_models_answers_exactly_the_right_ones_are_kept(lab_of):
     for question_id in right:
         agents = {talk.agent for talk in found if talk.question_id == question_id}
         assert agents >= {"prune/mac_selector", "generate/decomposer"}
-    assert told[-1] == (5, 5)
+    assert calls[-1] == (5, 5)

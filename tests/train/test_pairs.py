@@ -55,14 +55,14 @@ def test_the_right_group_meets_each_wrong_one_once(small):
     assert all(pair.first.execution != pair.second.execution for pair in pairs)
 
 
-def test_which_stands_first_is_drawn_from_the_seed(small):
+def test_the_order_in_a_pair_is_drawn_by_the_seed(small):
     letters = "".join(pair.right for pair in made(small, "poor", "good"))
     assert letters == "".join(pair.right for pair in made(small, "poor", "good"))
     assert letters != "".join(pair.right for pair in made(small, "poor", "good", seed=1))
     assert min(Counter(letters)["A"], Counter(letters)["B"]) > 1
 
 
-def test_gold_stands_in_where_no_candidate_is_right(small):
+def test_gold_is_the_right_candidate_if_no_other_is(small):
     pairs = made(small, "poor")
     assert len(pairs) == 12
     assert {right_of(pair).candidate.generator for pair in pairs} == {"gold"}
@@ -79,7 +79,7 @@ def test_a_generator_with_gold_as_its_hint_writes_the_right_candidate_instead(sm
     assert all("A query that answers" not in pair.context.question.evidence for pair in pairs)
 
 
-def test_a_generator_that_fails_in_spite_of_the_hint_leaves_gold_in_its_place(small):
+def test_gold_is_used_if_the_generator_fails_with_the_hint(small):
     pairs = made(small, "poor", generate=lambda *_: ())
     assert {right_of(pair).candidate.generator for pair in pairs} == {"gold"}
 
@@ -128,7 +128,7 @@ def test_openai_and_hugging_face_read_messages(small, tmp_path, form):
     assert read_conversations(path) == [talk.messages for talk in talks]
 
 
-def test_where_it_is_from_stands_beside_messages_for_hugging_face_alone(small, tmp_path):
+def test_only_hugging_faces_form_names_the_question_and_database(small, tmp_path):
     path = tmp_path / "pairs.jsonl"
     talk = next(conversations(small.lab, made(small, "poor", "good")))
     write([talk], path, "huggingface")

@@ -35,7 +35,7 @@ def small(tmp_path_factory, tiny):
         for question_id, sql in queries.items()
     )
     with (
-        Store(tmp_path_factory.mktemp("book") / "lab.sqlite") as store,
+        Store(tmp_path_factory.mktemp("cache") / "lab.sqlite") as store,
         Executor(store, workers=1) as executor,
     ):
         lab = Lab(None, executor, benchmark.database)
@@ -44,13 +44,13 @@ def small(tmp_path_factory, tiny):
         )
 
 
-def test_a_case_tells_which_groups_are_right(small):
+def test_a_judged_question_marks_the_right_groups(small):
     case = next(case for case in small.cases if case.question_id == "1")
     by_generators = dict(zip((e.generators for e in case.evidence), case.right, strict=True))
     assert by_generators == {("good",): True, ("poor", "poorer"): False}
 
 
-def test_what_is_learned_finds_the_right_answer_against_the_majority(small):
+def test_a_trained_selector_finds_right_answers_that_the_majority_loses(small):
     weights = Learner(reliability=False)(small.cases)
     picked = picks("p", Trained(weights), small.lab, small.benchmark.questions, small.pool)
     for question in small.benchmark.questions:
@@ -86,7 +86,7 @@ def test_chances_are_calibrated_on_databases_left_out(small):
             assert (chance > 0.5) == right
 
 
-def test_weights_say_what_they_were_learned_from(small, tmp_path):
+def test_weights_record_their_training_data(small, tmp_path):
     Learner()(small.cases).save(tmp_path / "selector.json")
     facts = json.loads((tmp_path / "selector.json").read_text())["learned_from"]
     assert facts["questions"] == 12
@@ -113,7 +113,7 @@ def test_without_scikit_learn_the_error_says_what_to_install(small, monkeypatch)
         Learner()(small.cases)
 
 
-def test_cross_validation_is_by_database_and_tells_what_each_part_adds(small):
+def test_cross_validation_is_by_database_and_measures_each_part(small):
     rows = {row.name: row for row in cross_validate(small.cases, halvings=2, parts=True)}
     assert rows["oracle"].accuracy.mean == 1
     assert rows["majority"].accuracy.mean == 0
@@ -138,11 +138,11 @@ def only_mixed_on(small, database):
     ]
 
 
-def test_a_database_without_which_nothing_is_taught_is_left_out_of_calibration_alone(small):
+def test_a_database_whose_absence_leaves_no_training_data_is_skipped_in_calibration_only(small):
     assert Learner()(only_mixed_on(small, "zoo")).votes > 0
 
 
-def test_cross_validation_says_which_database_it_cannot_do_without(small):
+def test_cross_validation_names_the_database_without_which_it_cannot_train(small):
     with pytest.raises(
         BadInputError, match="leaves out zoo, and on the other databases no question"
     ):

@@ -68,15 +68,6 @@ def some(questions: Sequence[Question], limit: int | None) -> list[Question]:
     return [questions[n * len(questions) // limit] for n in range(limit)]
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file; BadInputError where it is not JSON."""
-    try:
-        with naming(path):
-            return orjson.loads(path.read_bytes())
-    except ValueError as error:
-        raise BadInputError(f"{path}: not JSON ({error})") from error
-
-
 def locate(root: Path, file: str, folder: str, what: str) -> tuple[Path, Path]:
     """A benchmark's file and, beside it, its folder of databases: in `root` or up to two folders below.
 
@@ -113,7 +104,11 @@ def _databases(folder: Path) -> Path | None:
 
 def read_items(path: Path) -> list[Any]:
     """The items of a benchmark's file, which is a JSON list."""
-    items = read_json(path)
+    try:
+        with naming(path):
+            items = orjson.loads(path.read_bytes())
+    except ValueError as error:
+        raise BadInputError(f"{path}: not JSON ({error})") from error
     if not isinstance(items, list) or not items:
         raise BadInputError(f"{path}: expected a list with an object for each item")
     return items

@@ -110,15 +110,15 @@ def _pair(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> li
         if counted
         else _stated(path, predictions, benchmark)
     )
-    lost = (
+    wrong_number = (
         f"{len(predictions)} lines for the {wanted} questions of {benchmark.name}; without ids there must"
         " be one for each"
     )
     fits = not counted or len(predictions) == wanted
     if misfit := next(_misfits(predictions, questions, benchmark), None):
-        raise MisalignedError(f"{path}, {misfit}{'' if fits else '; ' + lost}")
+        raise MisalignedError(f"{path}, {misfit}{'' if fits else '; ' + wrong_number}")
     if not fits:
-        raise MisalignedError(f"{path}: {lost}")
+        raise MisalignedError(f"{path}: {wrong_number}")
     return questions
 
 
@@ -157,7 +157,7 @@ def _misfits(
     """The lines that do not fit their question, each with the reason."""
     tables: dict[str, set[str]] = {}
 
-    def of(question: Question) -> set[str]:
+    def tables_of(question: Question) -> set[str]:
         if question.db_id not in tables:
             schema = read_schema(benchmark.database(question.db_id))
             tables[question.db_id] = {lower_name(table.name) for table in schema.tables}
@@ -172,7 +172,7 @@ def _misfits(
         elif prediction.counted and prediction.db_id is None:
             # Bare SQL is misaligned if it names no table of its question's database, and only tables of a neighbour's.
             named = {lower_name(name) for name in _TABLES.findall(prediction.sql)}
-            if named and not named & of(question):
+            if named and not named & tables_of(question):
                 for other in benchmark.questions[max(index - 1, 0) : index + 2]:
-                    if named <= of(other):
+                    if named <= tables_of(other):
                         yield f"{line}: names tables of {other.db_id}, but {here} has {question.db_id!r}"

@@ -64,23 +64,14 @@ def main() -> None:
     try:
         cli.main(prog_name="workbench", standalone_mode=False)
         sys.stdout.flush()
-    except click.ClickException as error:
-        sys.exit(_complain(error.format_message()))
-    except WorkbenchError as error:
-        sys.exit(_complain(str(error)))
-    except (
-        BrokenPipeError
-    ):  # the reader, such as `head`, has closed the pipe; click exits with 1, too
+    except (click.ClickException, WorkbenchError) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        print(f"workbench: {text}".replace("\n", " "), file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # `head` has closed the pipe, for instance; click exits with 1, too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (KeyboardInterrupt, click.Abort) as error:
-        print(
-            "workbench: stopped; finished work is saved, run the command again to go on",
-            file=sys.stderr,
-        )
+        text = "stopped; finished work is saved, run the command again to go on"
+        print(f"workbench: {text}", file=sys.stderr)
         sys.exit(exit_code(error))
-
-
-def _complain(text: str) -> int:
-    print(f"workbench: {text}".replace("\n", " "), file=sys.stderr)
-    return 2

@@ -72,15 +72,15 @@ def ask(
             raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")
         steps = make_system(system, model, judge)
         if not is_ours(model):
-            print(ahead(steps, schema, model), file=sys.stderr)
+            print(least_calls(steps, schema, model), file=sys.stderr)
         selection = solve(steps, asked, lab)
-        print(tell(selection, embedded=model.startswith("embedded/")))
+        print(answer_text(selection, embedded=model.startswith("embedded/")))
         print(f"\n{client.ledger}")
     if not _ran(selection.trial):
         sys.exit(1)
 
 
-def ahead(system: System, schema: Schema, model: str) -> str:
+def least_calls(system: System, schema: Schema, model: str) -> str:
     """The least number of calls that a system makes, printed before a wide database makes it costly."""
     count = sum(getattr(step, "samples", 1) for step in system.generate)
     steps = [*system.prune, *(getattr(step, "columns", None) for step in system.generate)]
@@ -90,19 +90,20 @@ def ahead(system: System, schema: Schema, model: str) -> str:
     return f"{text}; fixing and choosing may take more calls. --dollars and --calls set a limit"
 
 
-def tell(selection: Selection, *, embedded: bool = False) -> str:
+def answer_text(selection: Selection, *, embedded: bool = False) -> str:
     """The answer, its SQL and why it was chosen, as text."""
     trial = selection.trial
     if trial is None or not trial.candidate.sql.strip():
         why = _NOTHING_FOUND if embedded else _without_query(selection.trials)
         return f"No candidate has a query. {why}".strip()
-    agree = [t for t in selection.trials if t is trial or _agree(t, trial)]
-    lines = [
-        result_text(trial.execution) if trial.execution else "not run",
-        "",
-        trial.candidate.sql,
-        "",
+    agree = [
+        other
+        for other in selection.trials
+        if other is trial
+        or (other.execution and trial.execution and bird_equal(other.execution, trial.execution))
     ]
+    result = result_text(trial.execution) if trial.execution else "not run"
+    lines = [result, "", trial.candidate.sql, ""]
     generators = ", ".join(dict.fromkeys(t.candidate.generator for t in agree))
     of_all = f"of {len(selection.trials)} candidates"
     lines.append(
@@ -140,10 +141,6 @@ def _without_query(trials: Sequence[Trial]) -> str:
 
 def _ran(trial: Trial | None) -> bool:
     return bool(trial and trial.execution and trial.execution.status in {"ok", "empty"})
-
-
-def _agree(one: Trial, other: Trial) -> bool:
-    return bool(one.execution and other.execution and bird_equal(one.execution, other.execution))
 
 
 _NOTHING_FOUND = (

@@ -10,15 +10,18 @@ from workbench.llm import transfer
 from workbench.store import Store, home
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_book = click.option(
-    "--cache", "book", type=_FILE, help="The cache file. Default: lab.sqlite in WORKBENCH_HOME."
+_cache_file = click.option(
+    "--cache",
+    "cache_file",
+    type=_FILE,
+    help="The cache file. Default: lab.sqlite in WORKBENCH_HOME.",
 )
 _prompt = click.option("--prompt", default="", help="Only calls of this prompt.")
 _model = click.option("--model", default="", help="Only calls of this model.")
 
 
-def _open(book: Path | None) -> Store:
-    path = book or home() / "lab.sqlite"
+def _open(cache_file: Path | None) -> Store:
+    path = cache_file or home() / "lab.sqlite"
     if not path.exists():
         raise BadInputError(f"there is no cache file at {path}: name one with --cache")
     return Store(path)
@@ -30,10 +33,10 @@ def cache() -> None:
 
 
 @cache.command()
-@_book
-def stats(book: Path | None) -> None:
+@_cache_file
+def stats(cache_file: Path | None) -> None:
     """Count calls, tokens and dollars by prompt and model."""
-    with _open(book) as store:
+    with _open(cache_file) as store:
         for record in transfer.stats(store):
             print(
                 f"{record['prompt'] or '-':30} {record['model']:30} {record['calls']:>9,} calls "
@@ -58,10 +61,10 @@ def stats(book: Path | None) -> None:
     type=_FILE,
     help="One call:KEY, or a file with a key on each line: export only these.",
 )
-@_book
-def export(file: Path, prompt: str, model: str, keys: Path | None, book: Path | None) -> None:
+@_cache_file
+def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: Path | None) -> None:
     """Write calls to FILE as JSON lines, to replay them offline, or copy the whole cache to FILE.sqlite."""
-    with _open(book) as store:
+    with _open(cache_file) as store:
         if file.suffix == ".sqlite":
             if prompt or model or keys:
                 raise BadInputError(
@@ -81,22 +84,22 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, book: Path | 
 
 @cache.command("import")
 @click.argument("file", type=_FILE)
-@_book
-def load(file: Path, book: Path | None) -> None:
+@_cache_file
+def load(file: Path, cache_file: Path | None) -> None:
     """Add the calls in FILE, JSON lines that export wrote."""
     if not file.is_file():
         raise BadInputError(f"there is no file {file}")
-    with Store(book) as store:
+    with Store(cache_file) as store:
         new, known = transfer.load(store, file)
     print(f"{new:,} calls added, {known:,} were cached already")
 
 
 @cache.command()
 @click.argument("other", type=_FILE)
-@_book
-def merge(other: Path, book: Path | None) -> None:
+@_cache_file
+def merge(other: Path, cache_file: Path | None) -> None:
     """Add the calls and executions of the cache file OTHER."""
-    with Store(book) as store:
+    with Store(cache_file) as store:
         merged = transfer.merge(store, other)
     print(
         f"{merged.new:,} rows added, {merged.known:,} were cached already; {merged.different:,} calls have "
@@ -116,28 +119,28 @@ def merge(other: Path, book: Path | None) -> None:
     "--before", type=click.DateTime(["%Y-%m-%d"]), help="Only calls made before this day."
 )
 @click.option("--yes", is_flag=True, help="Delete the calls. Without it, only count them.")
-@_book
+@_cache_file
 def prune(
     prompt: str,
     model: str,
     finish_reason: str,
     before: datetime | None,
     yes: bool,
-    book: Path | None,
+    cache_file: Path | None,
 ) -> None:
     """Delete calls from the cache. Asking for one again costs money again."""
     day = before.replace(tzinfo=UTC).timestamp() if before else None
     select = transfer.Select(prompt, model, finish_reason, day)
-    with _open(book) as store:
+    with _open(cache_file) as store:
         number = transfer.prune(store, select, dry=not yes)
     print(f"{number:,} calls deleted" if yes else f"{number:,} calls would be deleted: add --yes")
 
 
 @cache.command()
-@_book
-def verify(book: Path | None) -> None:
+@_cache_file
+def verify(cache_file: Path | None) -> None:
     """Check every page, text, key and answer of the cache. The exit code is 1 where something is wrong."""
-    with _open(book) as store:
+    with _open(cache_file) as store:
         wrong = transfer.verify(store)
     print("\n".join(wrong) or "all pages, texts, keys and answers are correct")
     if wrong:

@@ -12,7 +12,7 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import prediction_files
 from workbench.cli import options
 from workbench.db.execute import Executor
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.select.majority import Majority
@@ -93,12 +93,13 @@ def evaluate(
     except ValueError as error:
         raise BadInputError(f"--seconds: {error}") from error
     if verdicts:
-        _check_writable(verdicts)
+        options.check_writable(verdicts)
     if selector and not pool:
         raise BadInputError("--selector picks from a pool of candidates: add --pool")
-    steps: dict[str, Select] = {"picked by majority": Majority()} if selector else {}
+    steps: dict[str, Select] = {}
     if selector:
-        steps[f"picked by {selector.name}"] = Trained.load(selector)
+        trained = Trained.load(selector)
+        steps = {"picked by majority": Majority(), f"picked by {selector.name}": trained}
     whole = open_benchmark(benchmark, root)
     judged = replace(whole, questions=tuple(some(whole.questions, limit)))
     with Store() as store, Executor(store) as executor, options.progress_bar("queries") as progress:
@@ -122,9 +123,3 @@ def evaluate(
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:
         report.verdicts.to_json(verdicts, orient="records", lines=True)
-
-
-def _check_writable(path: Path) -> None:
-    """Fail before the work where its result could not be written. The file's content stays."""
-    with naming(path):
-        path.open("a").close()

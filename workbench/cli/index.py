@@ -4,7 +4,8 @@ import time
 from pathlib import Path
 
 import click
-from tqdm import tqdm
+
+from workbench.cli import options
 
 
 @click.command()
@@ -32,13 +33,8 @@ def index(database: Path, kind: str, folder: Path | None) -> None:
 
     chosen = MinHash() if kind == "minhash" else Trigram()
     started = time.monotonic()
-    with tqdm(total=100, unit=" %", delay=1, disable=None, leave=False) as bar:
-        path = build_index(
-            database,
-            chosen,
-            folder,
-            lambda done, total: bar.update(100 * done // total - bar.n) and None,
-        )
+    with options.progress_bar("values") as progress:
+        path = build_index(database, chosen, folder, progress)
     seconds = time.monotonic() - started
     found = open_index(database, chosen, folder)
     print("\n".join(f"left out: {line}" for line in found.skipped))

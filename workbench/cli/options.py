@@ -12,7 +12,7 @@ import click
 from tqdm import tqdm
 
 import workbench as wb
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 
 SYSTEMS = {
     "chase": "chase_sql",
@@ -115,13 +115,23 @@ def make_system(name: str, model: str, judge: str = "") -> wb.System:
     return replace(system, select=replace(select, model=judge))
 
 
+def check_writable(path: Path) -> None:
+    """Fail before the work where its result could not be written. The file's content stays."""
+    with naming(path):
+        path.open("a").close()
+
+
 @contextmanager
-def progress_bar(unit: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error that appears after a second of work, and only in a terminal."""
+def progress_bar(unit: str, note: Callable[[], str] = str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error that appears after a second of work, and only in a terminal.
+
+    `note` gives the text behind the numbers.
+    """
     with tqdm(unit=f" {unit}", delay=1, disable=None, leave=False) as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total
+            bar.set_postfix_str(note(), refresh=False)
             bar.update(done - bar.n)
 
         yield show

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
+from workbench.cli import options
+from workbench.experiment import manifest
 from workbench.experiment.answers import runs_behind, write_answers
-from workbench.experiment.display import Display
+from workbench.experiment.display import Display, spent
 from workbench.experiment.gallery import write_gallery, write_report
-from workbench.experiment.manifest import write_manifest
 from workbench.experiment.pages import page_name, write_page
 from workbench.experiment.preview import cost
 from workbench.experiment.reproduce import plan, run
-from workbench.llm.budget import dollars
 from workbench.llm.client import Client
 from workbench.llm.preview import preview_file
 from workbench.store import Store
@@ -28,7 +28,7 @@ _SHOWN = 10  # candidates that trace shows without --all
 @click.option(
     "--only", multiple=True, metavar="NOTEBOOK", help="Only this notebook; repeat for more."
 )
-@click.option("--limit", type=click.IntRange(1), help="Only this many questions, spread evenly.")
+@options.limit
 @click.option(
     "--at-once",
     type=click.IntRange(1),
@@ -45,11 +45,7 @@ def reproduce(
     """
     settings = load_experiment(experiment)
     jobs = plan(settings, only, limit)
-    figures = (
-        settings.folder
-        / "figures"
-        / (settings.name if limit is None else f"{settings.name}-{limit}")
-    )
+    figures = settings.folder / "figures" / manifest.folder(settings, limit).name
     if settings.model.startswith("embedded/"):
         print(
             f"Every number here is that of {settings.model}, a small statistical parser that needs no network.\n"
@@ -62,10 +58,8 @@ def reproduce(
     records = run(jobs, figures, at_once=at_once, again=again, watch=display)
     display(jobs)
     failed = [job for job in jobs if job.state not in {"done", "unchanged"}]
-    manifest = write_manifest(settings, records, [job.name for job in failed], limit)
-    calls, hits = sum(job.total("calls") for job in jobs), sum(job.total("hits") for job in jobs)
-    spent = sum(job.total("dollars") for job in jobs)
-    print(f"{calls:,.0f} calls, {hits:,.0f} cached, {dollars(spent)}")
+    written = manifest.write_manifest(settings, records, [job.name for job in failed], limit)
+    print(spent(jobs))
     if figures.is_dir():
         for job in jobs:
             page = figures / page_name(job.name)
@@ -76,7 +70,7 @@ def reproduce(
         with Store() as store:
             print(f"answers:  {write_answers(figures, runs_behind(figures), store)}")
         print(f"report:   {write_report(figures)}")
-    print(f"manifest: {manifest}")
+    print(f"manifest: {written}")
     for job in jobs:
         if job.state == "done" and job.error:
             print(f"missing:  {job.name}: {job.error}")
@@ -123,11 +117,9 @@ def preview(experiment: str, questions: int, api_base: str, cache: Path | None) 
     display = Display()
     with Store() as store:
         found = cost(settings, questions, store, display)
-    where = (
-        settings.benchmark
-        if not settings.stands_for
-        else f"{settings.benchmark}'s questions as if they were {settings.stands_for:,}"
-    )
+    where = settings.benchmark
+    if settings.stands_for:
+        where += f"'s questions as if they were {settings.stands_for:,}"
     print(
         f"{settings.name}: estimated from {questions} of {where}, the embedded model answering for all"
     )

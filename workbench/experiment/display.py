@@ -44,9 +44,6 @@ class Display:
     def _sum(self, jobs: Sequence[Job]) -> str:
         states = [job.state for job in jobs]
         waiting, running = states.count("waiting"), states.count("running")
-        calls = sum(job.total("calls") for job in jobs)
-        hits = sum(job.total("hits") for job in jobs)
-        spent = sum(job.total("dollars") for job in jobs)
         took = time.monotonic() - self._began
         share = sum(_share(job) for job in jobs) / max(len(jobs), 1)
         left = (
@@ -54,8 +51,16 @@ class Display:
         )
         return (
             f"{len(jobs) - waiting - running} done, {running} running, {waiting} waiting; "
-            f"{calls:,.0f} calls, {hits:,.0f} cached, {dollars(spent)}; {_clock(took)}{left}"
+            f"{spent(jobs)}; {_clock(took)}{left}"
         )
+
+
+def spent(jobs: Sequence[Job]) -> str:
+    """The calls of all notebooks, those that were cached, and the dollars."""
+    calls, hits, paid = (
+        sum(job.total(what) for job in jobs) for what in ("calls", "hits", "dollars")
+    )
+    return f"{calls:,.0f} calls, {hits:,.0f} cached, {dollars(paid)}"
 
 
 def _ended(job: Job) -> str:
@@ -65,7 +70,7 @@ def _ended(job: Job) -> str:
 
 
 def _running(job: Job) -> str:
-    line = f"{job.name}: cell {min(job.cells + 1, job.of)} of {job.of}"
+    line = f"{job.name}: cell {min(job.cells_done + 1, job.cell_count)} of {job.cell_count}"
     newest = _newest(job)
     if newest and newest["done"] < newest["total"]:
         line += f", {newest['run']}, {newest['done']:,} of {newest['total']:,} questions"
@@ -73,7 +78,7 @@ def _running(job: Job) -> str:
 
 
 def _newest(job: Job) -> Mapping[str, Any] | None:
-    return next((line for line in reversed(job.seen) if "run" in line), None)
+    return next((line for line in reversed(job.reports) if "run" in line), None)
 
 
 def _share(job: Job) -> float:
@@ -84,7 +89,7 @@ def _share(job: Job) -> float:
         return 1.0
     newest = _newest(job)
     part = newest["done"] / max(newest["total"], 1) if newest else 0.0
-    return min(1.0, (job.cells + part * 0.99) / max(job.of, 1))
+    return min(1.0, (job.cells_done + part * 0.99) / max(job.cell_count, 1))
 
 
 def _clock(seconds: float) -> str:

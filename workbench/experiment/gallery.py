@@ -151,15 +151,10 @@ def _section(piece: Piece) -> Element:
     else:
         table = (piece.folder / f"{piece.name}.html").read_text(encoding="utf-8")
         shown = Raw(table.replace(f"<style>{STYLE}</style>", ""))  # the page has it
-    claims = [
-        element(
-            "li",
-            element("b", verdict(claim["holds"])),
-            f": {claim['text']} ",
-            element("i", claim["detail"]),
-        )
-        for claim in piece.claims
-    ]
+    claims = []
+    for claim in piece.claims:
+        word, detail = element("b", verdict(claim["holds"])), element("i", claim["detail"])
+        claims.append(element("li", word, f": {claim['text']} ", detail))
     return element(
         "article",
         element("h3", piece.heading),

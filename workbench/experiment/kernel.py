@@ -19,16 +19,12 @@ from traitlets.config import Config
 
 from workbench.experiment.signals import Stopped, exit_code, stop_on_signals
 
-_GRACE = (
-    1.9  # seconds; Jupyter ends a kernel that is still there after half of its `shutdown_wait_time`
-)
+_GRACE = 1.9  # seconds; Jupyter ends a kernel after half of its `shutdown_wait_time`
 
 
 def _stop_with_parent() -> None:
     sys.stdin.read()
-    os.kill(
-        os.getpid(), signal.SIGINT
-    )  # the interrupted client interrupts its kernel and shuts it down
+    os.kill(os.getpid(), signal.SIGINT)  # the client interrupts its kernel and shuts it down
 
 
 def main(notebook: str, output: str, parameters: str) -> None:

@@ -55,10 +55,9 @@ class Record:
             return None
 
     def save(self, path: Path) -> None:
-        """Write the record for the next run."""
         path.write_bytes(orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2))
 
-    def stands(self, figures: Path) -> bool:
+    def is_current(self, figures: Path) -> bool:
         """Whether every file that the notebook saved is unchanged."""
         return all(digest(figures / name) == saved for name, saved in self.files.items())
 
@@ -85,9 +84,8 @@ def common(experiment: Experiment) -> str:
     """
     settings = replace(experiment, notebooks={}, about="")
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
-    databases = {
-        db: file_state(benchmark.database(db))[0] for db in {q.db_id for q in benchmark.questions}
-    }
+    names = {question.db_id for question in benchmark.questions}
+    databases = {name: file_state(benchmark.database(name))[0] for name in names}
     labels = {
         p.name: digest(p) for p in sorted((home() / "labels").glob("*")) if p.suffix in _LABELS
     }
@@ -125,7 +123,6 @@ def files_at(path: Path) -> list[list[str | int]]:
 
 
 def key(shared: str, notebook: Path, parameters: Mapping[str, Any]) -> str:
-    """The key of one notebook with its parameters."""
     return content_hash("notebook", [shared, digest(notebook), dict(parameters)])
 
 

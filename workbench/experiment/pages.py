@@ -15,12 +15,9 @@ from workbench.html.parts import STYLE, page
 from workbench.html.tree import Raw
 
 _SAVED = re.compile(r"""\.save\(\s*["'](\w+)["']""")
-_COLOURED = re.compile(
-    r'<span(?: class="\w{1,3}")?>([^<]*)</span>'
-)  # of code, without its style sheet
-_IDS = re.compile(
-    r' id="cell-id=[^"]*"'
-)  # Papermill gives the cell of parameters another one each time
+# Colours of code, whose style sheet the page lacks; Papermill gives the cell of parameters another id each time.
+_COLOURED = re.compile(r'<span(?: class="\w{1,3}")?>([^<]*)</span>')
+_IDS = re.compile(r' id="cell-id=[^"]*"')
 _IMAGES = {"image/png", "image/svg+xml"}
 
 
@@ -36,7 +33,8 @@ def write_page(notebook: str, executed: Path, figures: Path) -> Path:
     content = nbformat.read(executed, as_version=4)  # type: ignore[no-untyped-call]
     for cell in content.cells:
         if cell.cell_type == "code":
-            saved = [name for name in _SAVED.findall(cell.source) if _is_figure(figures, name)]
+            names = _SAVED.findall(cell.source)
+            saved = [name for name in names if (figures / f"{name}.svg").is_file()]
             outputs = [_linked(output, saved) for output in cell.outputs]
             cell.outputs = [output for output in outputs if output.output_type != "stream"]
     exporter = HTMLExporter(  # type: ignore[no-untyped-call]
@@ -53,19 +51,13 @@ def write_page(notebook: str, executed: Path, figures: Path) -> Path:
     return path
 
 
-def _is_figure(figures: Path, name: str) -> bool:
-    return (figures / f"{name}.svg").is_file()
-
-
 def _linked(output: Any, saved: list[str]) -> Any:
     """The output with a link to the saved figure instead of its image, and without the page's style sheet."""
     data: Mapping[str, Any] = output.get("data", {})
     if _IMAGES & data.keys():
         name = saved[-1] if saved else ""
-        shown = (
-            f'<img src="{name}.svg" alt="{name}">' if name else "<p>a figure that was not saved</p>"
-        )
-        output.data = {"text/html": shown}
+        picture = f'<img src="{name}.svg" alt="{name}">'
+        output.data = {"text/html": picture if name else "<p>a figure that was not saved</p>"}
     elif "text/html" in data:
         output.data["text/html"] = data["text/html"].replace(f"<style>{STYLE}</style>", "")
     return output

@@ -5,10 +5,9 @@ few questions; the length of answers comes from cached calls of the same prompt 
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from workbench.errors import BadInputError
 from workbench.experiment.reproduce import Job, plan, run
@@ -39,16 +38,14 @@ def cost(
         for job in jobs:
             job.output = Path(folder) / "runs" / job.output.name
         environment = {"WORKBENCH_HOME": folder, "WORKBENCH_PREVIEW": str(questions)}
-        run(
-            jobs,
-            Path(folder) / "figures",
-            at_once=1,
-            again=True,
-            environment=environment,
-            watch=watch,
-        )
-        lines = [line for job in jobs for line in job.seen if "expected" in line]
-    estimates = list(_estimates(lines))
+        figures = Path(folder) / "figures"
+        run(jobs, figures, at_once=1, again=True, environment=environment, watch=watch)
+        estimates = [
+            Estimate(line["prompt"], line["model"], line["expected"], line["tokens"])
+            for job in jobs
+            for line in job.reports
+            if "expected" in line
+        ]
     if not estimates:
         raise BadInputError(
             f"{experiment.name}: no notebook made a model call: {jobs[0].error or 'the reason is unknown'}"
@@ -62,8 +59,3 @@ def cost(
     }
     failed = tuple(f"{job.name}: {job.error}" for job in jobs if job.state == "failed")
     return Cost(by_model, preview(client, [], estimates), failed)
-
-
-def _estimates(lines: Iterable[Mapping[str, Any]]) -> Iterable[Estimate]:
-    for line in lines:
-        yield Estimate(line["prompt"], line["model"], line["expected"], line["tokens"])

@@ -1,7 +1,7 @@
 """An experiment's notebooks, several at a time, each in a process of its own.
 
 A notebook that fails is reported and stops no other. A notebook that ran before with the same key and whose
-files are unchanged is not run again. What a stopped notebook had asked is cached, so running again continues.
+files are unchanged is not run again. The calls of a stopped notebook are cached, so a second run continues it.
 """
 
 import os
@@ -25,7 +25,7 @@ from workbench.study.settings import CHECKOUT, Experiment
 
 NOTEBOOKS = "notebooks"
 _LINE = 160  # characters of a cell or of an error that are shown
-_LOOK = 0.3  # seconds between looks at the processes
+_POLL = 0.3  # seconds between two polls of the processes
 _MOMENT = 2.5  # seconds that a stopped notebook has to store what it paid for
 
 
@@ -41,10 +41,10 @@ class Job:
     began: float = 0.0
     state: str = "waiting"  # then running, done, unchanged, failed or stopped
     error: str = ""
-    cells: int = 0  # that are done
-    of: int = 0  # cells of the notebook
-    seen: list[Mapping[str, Any]] = field(default_factory=list)
-    _saved: int = 0  # when the output that `look` read was written, in nanoseconds
+    cells_done: int = 0
+    cell_count: int = 0
+    reports: list[Mapping[str, Any]] = field(default_factory=list)
+    _saved: int = 0  # when the output that `update` read was written, in nanoseconds
 
     @property
     def lines(self) -> Path:
@@ -68,17 +68,17 @@ class Job:
                 start_new_session=True,  # a terminal's Ctrl-C reaches `reproduce` alone
             )
 
-    def look(self) -> None:
-        """Read what the notebook has reported since."""
+    def update(self) -> None:
+        """Read the reports of the notebook, and which of its cells are done."""
         if self.lines.is_file():
             lines = self.lines.read_bytes().splitlines()
-            self.seen = [orjson.loads(line) for line in lines if line.endswith(b"}")]
+            self.reports = [orjson.loads(line) for line in lines if line.endswith(b"}")]
         with suppress(OSError, ValueError):  # Papermill may be writing it just now
             if (saved := self.output.stat().st_mtime_ns) != self._saved:
                 cells = orjson.loads(self.output.read_bytes())["cells"]
                 states = [cell["metadata"].get("papermill", {}).get("status") for cell in cells]
-                self.of = len(cells)
-                self.cells = sum(state in {"completed", "failed"} for state in states)
+                self.cell_count = len(cells)
+                self.cells_done = sum(state in {"completed", "failed"} for state in states)
                 self._saved = saved
 
     def failure(self) -> str:
@@ -97,7 +97,7 @@ class Job:
 
     def last(self) -> dict[Any, Mapping[str, Any]]:
         """The newest line of each of its runs; a run that is asked for twice counts as two."""
-        return {(line["id"], line.get("began")): line for line in self.seen if "id" in line}
+        return {(line["id"], line.get("began")): line for line in self.reports if "id" in line}
 
     def total(self, what: str) -> float:
         """Calls, hits or dollars of all its runs."""
@@ -157,7 +157,7 @@ def run(
     environment: Mapping[str, str] = MappingProxyType({}),
     watch: Callable[[Sequence[Job]], None] | None = None,
 ) -> list[Record]:
-    """Run the jobs, as many at once as there are processors, and return the records of those that stand.
+    """Run the jobs, as many at once as there are processors, and return the records of the completed notebooks.
 
     `again` runs unchanged notebooks as well; `environment` is added to that of the kernels; `watch` is called
     with all jobs several times a second. Ctrl-C ends all kernels within about two seconds.
@@ -165,7 +165,7 @@ def run(
     records: dict[str, Record] = {}
     for job in jobs:
         known = Record.load(job.output.with_suffix(".json"))
-        if known and not again and known.key == job.key and known.stands(figures):
+        if known and not again and known.key == job.key and known.is_current(figures):
             job.state = "unchanged"
             records[job.name] = known
     shared = {
@@ -181,10 +181,10 @@ def run(
             while waiting and len(running) < (at_once or os.cpu_count() or 1):
                 job = waiting.pop(0)
                 running[job.name] = job, job.start(shared)
-            time.sleep(_LOOK)
+            time.sleep(_POLL)
             for job, process in list(running.values()):
                 code = process.poll()
-                job.look()
+                job.update()
                 if code is not None:
                     del running[job.name]
                     process.communicate()
@@ -218,7 +218,7 @@ def _end(job: Job, code: int, figures: Path) -> Record | None:
         job.state, job.error = "failed", job.failure()
         return None
     job.state = "done"
-    if failed := sum(line.get("failed", 0) for line in job.seen):
+    if failed := sum(line.get("failed", 0) for line in job.reports):
         job.error = f"{failed:,} calls got no answer, and its numbers lack them: run it again"
     record = Record(
         notebook=job.name,
@@ -238,6 +238,6 @@ def _end(job: Job, code: int, figures: Path) -> Record | None:
 
 def _files(job: Job, figures: Path) -> Iterator[tuple[str, str]]:
     """The files that the notebook saved, with their hashes."""
-    for name in sorted({line["saved"] for line in job.seen if "saved" in line}):
+    for name in sorted({line["saved"] for line in job.reports if "saved" in line}):
         for path in sorted(figures.glob(f"{name}.*")):
             yield path.name, digest(path)

@@ -1,7 +1,7 @@
 """The parts that views are made of: headings, tables, foldable details, and the whole view.
 
 Each part is a node of `tree`; `view` writes a whole view as HTML with the style sheet. Classes of the view
-keep MathJax 3 and 2 away, so that a `$` stays a dollar. Differences are told in words first and by colour
+keep MathJax 3 and 2 away, so that a `$` stays a dollar. Differences are marked by words first and by colour
 second; long lines wrap, so that a reader does not scroll sideways.
 """
 

@@ -1,7 +1,7 @@
 """HTML as a tree of frozen nodes: the only module that turns text of databases and models into markup.
 
 A node is a string or an `Element`. Every string is escaped when the tree is written, so no caller can
-forget it. `Raw` is the one door for markup that is already written.
+forget it. Only `Raw` markup is written as it is.
 """
 
 import html as stdlib_html

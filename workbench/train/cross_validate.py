@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
+import pandas as pd
+
 from workbench.errors import BadInputError
 from workbench.evaluate.stats import Interval, mean_interval, t_quantile
 from workbench.select.features import DOUBTS
 from workbench.select.trained import Weights
 from workbench.train.selector import JudgedQuestion, Learner, can_teach
 
-Split = tuple[
-    frozenset[str], ...
-]  # parts of the databases: each is judged by weights from the others
+# Parts of the databases: each is judged by weights from the others.
+Split = tuple[frozenset[str], ...]
 Verdicts = Sequence[float]  # one for each question
 
 
@@ -120,8 +121,9 @@ def _row(
 ) -> Row:
     gain = _gain(verdicts, answers["majority"], databases)
     gap = _gain(answers["oracle"], answers["majority"], databases)
-    closed = _ratio(gain, gap, "")
-    without = [_ratio(gain, gap, left_out) for left_out in gap]  # the jackknife of `evaluate.stats`
+    closed = _ratio(gain, gap)
+    # The jackknife of `evaluate.stats`: the share without each database.
+    without = [_ratio(gain.drop(name), gap.drop(name)) for name in gap.index]
     n = len(without)
     variance = (n - 1) / n * sum((share - closed) ** 2 for share in without)
     half = t_quantile(0.95, n - 1) * sqrt(variance)
@@ -129,14 +131,10 @@ def _row(
     return Row(name, interval, closed, closed - half, closed + half)
 
 
-def _gain(verdicts: Verdicts, base: Verdicts, databases: Sequence[str]) -> dict[str, float]:
-    """How many more questions of each database are right than in the base."""
-    sums: dict[str, float] = {}
-    for database, right, before in zip(databases, verdicts, base, strict=True):
-        sums[database] = sums.get(database, 0.0) + right - before
-    return sums
+def _gain(verdicts: Verdicts, base: Verdicts, databases: Sequence[str]) -> "pd.Series[float]":
+    """The number of right answers on each database, minus that of the base."""
+    return (pd.Series(verdicts) - pd.Series(base)).groupby(list(databases)).sum()
 
 
-def _ratio(gain: Mapping[str, float], gap: Mapping[str, float], left_out: str) -> float:
-    whole = sum(n for name, n in gap.items() if name != left_out)
-    return sum(n for name, n in gain.items() if name != left_out) / whole if whole else 0.0
+def _ratio(gain: "pd.Series[float]", gap: "pd.Series[float]") -> float:
+    return float(gain.sum() / gap.sum()) if gap.sum() else 0.0

@@ -43,22 +43,17 @@ def conversations(lab: Lab, pairs: Iterable[JudgePair]) -> Iterator[Conversation
 
 def write(conversations_: Iterable[Conversation], path: Path, form: Format) -> int:
     """Write the conversations as JSON lines, in order; return how many there are."""
-    shape = {"gemini": _gemini, "openai": _openai, "huggingface": _huggingface}[form]
-    lines = [orjson.dumps(shape(talk)) + b"\n" for talk in conversations_]
+    lines = [orjson.dumps(_shaped(talk, form)) + b"\n" for talk in conversations_]
     with naming(path):
         path.write_bytes(b"".join(lines))
     return len(lines)
 
 
-def _huggingface(talk: Conversation) -> Any:
-    return talk
-
-
-def _openai(talk: Conversation) -> Any:
-    return {"messages": talk.messages}
-
-
-def _gemini(talk: Conversation) -> Any:
+def _shaped(talk: Conversation, form: Format) -> Any:
+    if form == "huggingface":
+        return talk
+    if form == "openai":
+        return {"messages": talk.messages}
     system, *others = talk.messages
     names = {"user": "user", "assistant": "model"}
     return {

@@ -32,7 +32,7 @@ def instructions(
     continues when it is called again. `progress` is called with how many questions are done, of how many.
     """
     found = each(
-        lambda question: list(_behind(benchmark, system, lab, question)),
+        lambda question: list(_conversations(benchmark, system, lab, question)),
         benchmark.questions,
         at_once=at_once,
         progress=progress,
@@ -41,7 +41,7 @@ def instructions(
     return [talk for talks in found for talk in talks]
 
 
-def _behind(
+def _conversations(
     benchmark: Benchmark, system: System, lab: Lab, question: Question
 ) -> Iterator[Conversation]:
     """The calls for one question, each once, if its answer is right."""
@@ -53,7 +53,8 @@ def _behind(
             lab.watch(request, data)
 
     selection = solve(system, question, replace(lab, watch=watch))
-    if not _right(benchmark, question, selection, lab):
+    pair = (question.id, selection.sql)
+    if not selection.trial or ex_verdicts(benchmark, [pair], lab.executor) != [True]:
         return
     other_answers = _calls_of_other_answers(selection)
     for key, request in asked.items():
@@ -62,13 +63,6 @@ def _behind(
         if answer and whole and key not in other_answers:
             talk = (*request.messages, {"role": "assistant", "content": answer.text})
             yield Conversation(question.id, question.db_id, request.prompt, talk)
-
-
-def _right(benchmark: Benchmark, question: Question, selection: Selection, lab: Lab) -> bool:
-    if not selection.trial:
-        return False
-    pair = (question.id, selection.trial.candidate.sql)
-    return ex_verdicts(benchmark, [pair], lab.executor) == [True]
 
 
 def _calls_of_other_answers(selection: Selection) -> set[str]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
-from tqdm import tqdm
 
 from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.named import open_benchmark
@@ -18,7 +17,7 @@ from workbench.cli.options import SYSTEMS, make_system
 from workbench.cli.train.generator import generator
 from workbench.cli.train.lora import lora
 from workbench.db.execute import Executor
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError
 from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
@@ -27,20 +26,12 @@ from workbench.pool import Pool
 from workbench.store import Store
 
 _benchmark = click.argument("benchmark")
-_OPTIONS = (
-    _benchmark,
-    options.root,
-    options.predictions,
-    options.more_predictions,
-    options.out,
-)
 
 
 def _on_a_pool(command: Any) -> Any:
     """Add the arguments for a benchmark, its candidates and the output file."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    command = options.predictions(options.more_predictions(options.out(command)))
+    return _benchmark(options.root(command))
 
 
 @contextmanager
@@ -195,23 +186,17 @@ def instructions(
     opened = open_benchmark(benchmark, root)
     asked = replace(opened, questions=tuple(some(opened.questions, limit)))
     made = make_system(system, model)
-    with naming(out):  # before anything is paid
-        out.open("a").close()
-    with (
-        Store() as store,
-        Executor(store) as executor,
-        tqdm(unit=" questions", delay=1, disable=None, leave=False) as bar,
-    ):
+    options.check_writable(out)
+    with Store() as store, Executor(store) as executor:
         client = Client(store, budget=Budget(dollars))
 
-        def show(done: int, total: int) -> None:
+        def spent() -> str:
             tally = client.ledger.total()
-            bar.total = total
-            bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)
-            bar.update(done - bar.n)
+            return f"{tally.calls:,} calls, ${tally.cost:.2f}"
 
         lab = Lab(client, executor, asked.database, system=made.name)
-        found = agents.instructions(asked, made, lab, progress=show)
+        with options.progress_bar("questions", spent) as progress:
+            found = agents.instructions(asked, made, lab, progress=progress)
     count = export.write(found, out, form)
     right = len({talk.question_id for talk in found})
     print(

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from tqdm import tqdm
 
+from workbench.cli import options
 from workbench.train.tuning.local import adapter_folder
 from workbench.train.tuning.lora import Lora
 
@@ -47,14 +47,8 @@ def lora(pairs: Path, model: str, name: str, download: bool, **settings: Any) ->
     out = adapter_folder(name)
     if not download:
         os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported
-    with tqdm(unit=" steps", disable=None, leave=False) as bar:
-
-        def show(done: int, total: int) -> None:
-            bar.total = total
-            bar.n = done
-            bar.refresh()
-
-        tuning = Lora(**settings)(pairs, model, out, download=download, progress=show)
+    with options.progress_bar("steps") as progress:
+        tuning = Lora(**settings)(pairs, model, out, download=download, progress=progress)
     left_out = f", {tuning.left_out} too long and left out" if tuning.left_out else ""
     print(f"{tuning.examples:,} conversations{left_out}")
     print("loss by epoch: " + " ".join(f"{loss:.4f}" for loss in tuning.losses))
