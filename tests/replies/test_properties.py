@@ -24,6 +24,16 @@ WRAPPINGS = [
     "<|channel|>analysis<|message|>A thought.<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>",
     "<|im_start|>assistant\n{}<|im_end|>",
     "{}</s>",
+    "<Thinking>Not sure.</Thinking>\n{}",
+    "<reasoning>\nOn the one hand...\n</reasoning>\n\n{}",
+    "<scratchpad>Some notes.</scratchpad>{}",
+    "<seed:think>A thought.</seed:think>{}",
+    "\u25c1think\u25b7A thought.\u25c1/think\u25b7{}",
+    "<think>\n\n</think>\n\n{}",
+    "<|begin_of_thought|>A thought.<|end_of_thought|>\n\n{}",
+    "<|start_header_id|>assistant<|end_header_id|>\n\n{}<|eot_id|>",
+    "<answer>\n{}\n</answer>",
+    "\ufeff{}\n\n",
     "{}<|im_end|>\n<|im_start|>user\nThank you!<|im_end|>",
 ]
 wrappings = st.sampled_from(WRAPPINGS)

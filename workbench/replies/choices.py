@@ -17,12 +17,12 @@ _MARKS = str.maketrans(
     | dict.fromkeys("\u274c\u2717\u2718\u2716\u2715", " failed ")
     | {"\ufe0f": ""}  # which only says that a mark is a picture
 )
-_PASSED = (
-    r"pass(?:e[sd]|ing)?|satisf(?:y|ies|ied)|correct|succeed(?:s|ed)?|meets?|fulfil(?:ls?|led)?"
-)
-_FAILED = r"fail(?:s|ed|ing|ure)?|violat(?:es?|ed)|incorrect|wrong"
+_TICKED = re.compile(r"^(\s*[-*]\s*)\[[xX]\]", re.MULTILINE)
+_UNTICKED = re.compile(r"^(\s*[-*]\s*)\[ \]", re.MULTILINE)
+_PASSED = r"bestanden|r\u00e9ussie?|aprobad[oa]|pass(?:e[sd]|ing)?|satisf(?:y|ies|ied)|correct|succeed(?:s|ed)?|meets?|fulfil(?:ls?|led)?"
+_FAILED = r"durchgefallen|\u00e9chou\u00e9e?|suspendid[oa]|fail(?:s|ed|ing|ure)?|violat(?:es?|ed)|incorrect|wrong"
 _WORD = re.compile(
-    r"(?P<no>(?:\b(?:can)?not|n['\u2019]t|\bnever|\bno longer)\W(?:\w+ly\W)?(?:be\s)?|\b(?:fail\w*|unable)\sto\W)?"
+    r"(?P<no>(?:\b(?:can)?not|\bnicht|n['\u2019]t|\bnever|\bno longer)\W(?:\w+ly\W)?(?:be\s)?|\b(?:fail\w*|unable)\sto\W)?"
     rf"\b(?:(?P<pass>{_PASSED})|(?P<fail>{_FAILED}))\b"
     r"(?P<none>[\"'`*]{0,3}\s?[:=?]\s?[\"'`*]{0,3}(?:no|false|0)\b)?",
     re.IGNORECASE,
@@ -51,7 +51,8 @@ _JUDGING = ("verdict", "passed", "pass", "passes", "result", "status", "judgemen
 
 def read_choices(reply: str, label: str, count: int) -> list[Judgement]:
     """For each of `count` things that the reply calls by `label` and number: 1, 0 or None."""
-    text = answer_text(reply).translate(_MARKS)
+    text = _TICKED.sub(r"\1 passed ", answer_text(reply).translate(_MARKS))
+    text = _UNTICKED.sub(r"\1 failed ", text)
     judged = _of_json(text, label, count) or _of_text(text, label, count) or _of_words(text, count)
     return judged or [None] * count
 
@@ -167,7 +168,7 @@ def _span(text: str, count: int) -> list[int]:
 def _of_text(text: str, label: str, count: int) -> list[Judgement]:
     """The judgements of lines and sentences, in order: of all, of some, of one."""
     judged: list[Judgement] = [None] * count
-    noun = rf"(?:unit\s+)?(?:{label}s?|response|query|queries)"
+    noun = rf"(?:unit\s+)?(?:{label}s?|kandidat|candidat[eo]?|response|query|queries)"
     thing = re.compile(
         rf"\b{noun}[\W_]{{0,6}}(?:(?:response|query)[\W_]{{1,6}})?(?P<n>{_NUMBERS})(?!\s*%)\b",
         re.IGNORECASE,

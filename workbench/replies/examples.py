@@ -8,9 +8,10 @@ from workbench.replies.json_values import json_values
 from workbench.replies.text import answer_text
 
 _LABELLED = re.compile(
-    r"^(?:[^\w\n]|\d)*+(?:question|input)\W*:\s*(?P<question>.+?)\s*$"
-    r"(?:\s*^\W*(?:hint|evidence)\W*:[ \t]*(?P<hint>.*?)\s*$)?"
-    r"\s*^\W*(?:sql|query|output)\W*:\s*(?P<sql>(?:```\w*\s*)?[^\n]+(?:\n(?!\s*\n|\W*(?:question|input)\W*:)[^\n]+)*)",
+    r"^(?:[^\w\n]|\d)*+(?:question|input)\W*:[*_]*\s*(?P<question>.+?)\s*$"
+    r"(?:\s*^\W*(?:hint|evidence)\W*:[*_]*[ \t]*(?P<hint>.*?)\s*$)?"
+    r"\s*^\W*(?:sql|query|output)\W*:[*_]*\s*"
+    r"(?P<sql>(?:```\w*\s*)?[^\n]+(?:\n(?!\s*\n|\W*(?:question|input)\W*:)[^\n]+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -37,7 +38,8 @@ def _rows(value: Any) -> Iterator[dict[str, str]]:
         texts = {str(k).strip().lower(): v for k, v in value.items() if isinstance(v, str)}
         question = texts.get("question") or texts.get("input")
         sql = texts.get("sql") or texts.get("query") or texts.get("output")
-        if question and sql and len(sql.split()) > 1:
+        is_form = not re.search(r"\w", question or "")  # {"question": "...", "sql": "SELECT ..."}
+        if question and sql and len(sql.split()) > 1 and not is_form:
             yield _tidy(question, texts.get("hint") or texts.get("evidence") or "", sql)
             return
         for item in value.values():

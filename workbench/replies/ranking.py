@@ -20,6 +20,10 @@ _RANKED_LINE = re.compile(
     r"^\W*(?:rank\s*)?(\d{1,3})(?:st|nd|rd|th)?\s*(?:place)?\s*[.):-]+\W*#?(\d{1,4})\b",
     re.IGNORECASE,
 )
+_PLACED = re.compile(
+    r"^\W*(best|middle|worst|first|second|third|fourth|fifth|last)\W+(?:candidate\W*)?(\d{1,4})\W*$",
+    re.IGNORECASE,
+)
 _ROW = re.compile(
     r"^\s*\|\s*(\d{1,3})\s*\|\s*(?:candidate\s*)?#?(\d{1,4})\s*\|", re.IGNORECASE | re.MULTILINE
 )
@@ -63,8 +67,7 @@ def _of_json(text: str) -> list[int]:
         labelled = bool(_LABELLED.search(text[position:start].rpartition("\n")[2]))
         position = end
         if isinstance(value, dict) and all(str(key).strip().isdigit() for key in value):
-            ranks = sorted(value, key=lambda key: int(str(key)))
-            found.append((1, _numbers([value[key] for key in ranks])))
+            found.append((1, _of_numbered_members(value)))
         elif isinstance(value, dict):
             for key, member in value.items():
                 name = re.sub(r"[\W_]+", " ", str(key)).strip().lower()
@@ -84,6 +87,16 @@ def _of_json(text: str) -> list[int]:
         return []
     strongest = max((weight, len(set(numbers))) for weight, numbers in ranked)
     return [numbers for weight, numbers in ranked if (weight, len(set(numbers))) == strongest][-1]
+
+
+def _of_numbered_members(value: dict[str, Any]) -> list[int]:
+    """The ranking of {"1": 3, "2": 1}, candidates by rank, or of {"1": 0.2, "2": 0.9}, scores by candidate."""
+    keys = sorted(value, key=int)
+    scores = [value[key] for key in keys]
+    if any(isinstance(score, float) and not score.is_integer() for score in scores):
+        ordered = sorted(zip(scores, keys, strict=True), key=lambda pair: -float(pair[0] or 0))
+        return [int(key) for _, key in ordered]
+    return _numbers(scores)
 
 
 def _numbers(items: list[Any]) -> list[int]:
@@ -143,6 +156,10 @@ def _of_lines(text: str) -> list[int]:
     named = [(line, found) for line in lines if (found := _NUMBERED.match(line))]
     if len(named) > 1:
         return [int(found[1]) for _, found in named]
+    placed = [found for line in lines if (found := _PLACED.match(line))]
+    if len(placed) > 1:
+        order = [int(found[2]) for found in placed]
+        return order[::-1] if _WORST.match(placed[0][1]) else order
     ranked = [found for line in lines if (found := _RANKED_LINE.match(line))]
     if len(ranked) > 1 and {int(r[1]) for r in ranked} == set(range(1, len(ranked) + 1)):
         return [int(r[2]) for r in sorted(ranked, key=lambda r: int(r[1]))]

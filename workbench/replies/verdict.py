@@ -20,8 +20,8 @@ _LONGEST_LINE = 120  # of a line that is the letter alone
 _NAME = r"(?:candidate|option|response|query|answer|choice|sql|number)"
 # A candidate as models name it: "A" but not the article, "candidate b", "the second query", "candidate 1".
 _ONE = (
-    rf"(?:(?:the\s+)?{_NAME}s?\s*[\"'`(*_]*(?P<named>[ABab12])\b"
-    rf"|[\"'`(*_]*\b(?P<letter>B\b|A\b(?![ ]+(?!is\b|was\b|are\b|has\b|over\b|rather\b|and\b|or\b|as\b|because\b|since\b|wins\b|it\b|but\b|then\b|ist\b|est\b|es\b|only\b|alone\b|instead\b|for\b|in\b|on\b|does\b|gets\b|returns\b|lacks\b|omits\b|misses\b|wins\b)[a-z]))"
+    rf"(?:(?:(?:the\s+)?{_NAME}s?\s*[\"'`(*_]*|#)(?P<named>[ABab12])\b"
+    rf"|[\"'`(*_]*\b(?P<letter>B\b|(?-i:(?<=[a-z,;:] )A\b)|A\b(?![ ]+(?!is\b|was\b|are\b|has\b|over\b|rather\b|and\b|or\b|as\b|because\b|since\b|wins\b|it\b|but\b|then\b|ist\b|est\b|es\b|only\b|alone\b|instead\b|for\b|in\b|on\b|does\b|gets\b|returns\b|lacks\b|omits\b|misses\b|wins\b)[a-z]))"
     rf"|\b(?:the\s+)?(?P<ordinal>first|second|former|latter|erste|zweite)(?:\s+(?:one|{_NAME}|abfrage|anfrage))?\b)"
 )
 _CANDIDATE = re.compile(_ONE, re.IGNORECASE)
@@ -35,7 +35,8 @@ _LABEL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ROW = re.compile(
-    rf"^[ \t|*_-]*(?:{_NAME}[ \t]*)?(?P<x>[AB])[*_\s]*[|:](?P<said>[^\n]{{0,40}})$",
+    rf"^[ \t|*_-]*(?P<mark>[\u2705\u2714\u2713\u274c\u2717\u2718]?)[\ufe0f \t*_]*"
+    rf"(?:{_NAME}[ \t]*)?(?P<x>[AB])[*_\s]*(?:[|:(\u2013\u2014-](?P<said>[^\n]{{0,40}}))?$",
     re.MULTILINE | re.IGNORECASE,
 )
 _TICK = re.compile(
@@ -43,6 +44,15 @@ _TICK = re.compile(
 )
 _CROSS = re.compile(
     r"\u274c|\u2717|\u2718|\bno\b|\bfalse\b|\A[\s|*_]*(?:incorrect|wrong|not)\b", re.IGNORECASE
+)
+_SCORE = re.compile(
+    rf"^\W*(?:(?:score|rating|points|confidence)\W*(?:of|for)?\W*)?(?:{_NAME}\W*)?(?P<x>[AB])\b"
+    r"(?:\W*(?:score|rating|points|confidence))?\W{1,6}(?P<score>\d+(?:\.\d+)?)"
+    r"(?:\s*(?:/\s*\d+|%|points))?\W*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SPEAKS_OF_SCORES = re.compile(
+    r"\b(?:scores?|ratings?|points|confidence)\b|\d\s*/\s*\d|\d%", re.IGNORECASE
 )
 _LETTER_LINE = re.compile(
     r"^[\W_]*(?:candidate|option|query|answer|response)?[\s*_:\"'`(\[]*(?P<x>[ABab])[\W_]*$",
@@ -54,6 +64,7 @@ _LETTER_FIRST = re.compile(
 )
 # The prompt's own words: "Answer with only the letter of the correct candidate, A or B."
 _ECHO = re.compile(r"\bletter of the\b", re.IGNORECASE)
+_MARKS = re.compile(r"[\W_]{65,}")  # marks and spaces in a row, each of which patterns would try
 _BOTH = re.compile(r"\bA or B\b", re.IGNORECASE)
 _NEITHER = re.compile(
     r"\b(?:neither|none|cannot (?:tell|decide)|can't (?:tell|decide)|do(?:es)?n['\u2019]t know|do not know|unclear|not sure|undecided)\b",
@@ -69,12 +80,15 @@ _CHOSEN_MEMBERS = {
 def read_verdict(reply: str) -> Letter:
     """The letter of the candidate that the reply prefers."""
     lines = answer_text(reply)[-_LONGEST:].splitlines()
-    text = _BOTH.sub("", "\n".join(line for line in lines if not _ECHO.search(line))).strip()
+    text = "\n".join(line for line in lines if not _ECHO.search(line))
+    text = _MARKS.sub(lambda run: run[0][:32] + run[0][-32:], text)
+    text = _BOTH.sub("", text).strip()
     if not text:
         return ""
     return (
         _of_json(text)
         or _of_table(text)
+        or _of_scores(text)
         or _of_tags(text)
         or _of_label(text)
         or _of_lines(text)
@@ -101,20 +115,32 @@ def _of_json(text: str) -> Letter:
             if name in _CHOSEN_MEMBERS and said:
                 letter = _letter(said[1])
         members = {str(key).strip().upper(): value for key, value in row.items()}
-        true = [key for key in ("A", "B") if members.get(key) is True]
-        if not letter and len(true) == 1:
-            letter = _letter(true[0])
+        numbers = {x: v for x in "AB" if isinstance(v := members.get(x), int | float)}
+        if not letter and len(set(numbers.values())) == 2:  # true and false, or scores
+            letter = _letter(max(numbers, key=lambda x: numbers[x]))
     return letter
 
 
 def _of_table(text: str) -> Letter:
     """The only candidate that a table or list of both calls correct, or marks with a tick."""
-    rows = {row["x"].upper(): row["said"] for row in _ROW.finditer(text)}
+    rows = {
+        row["x"].upper(): f"{row['mark']}{row['said'] or ''}"
+        for row in _ROW.finditer(text)
+        if row["mark"] or row["said"]
+    }
     good = [
         letter for letter, said in rows.items() if _TICK.search(said) and not _CROSS.search(said)
     ]
     bad = [letter for letter, said in rows.items() if _CROSS.search(said)]
     return _letter(good[0]) if set(rows) == {"A", "B"} and len(good) == len(bad) == 1 else ""
+
+
+def _of_scores(text: str) -> Letter:
+    """The candidate with the higher score, where both have one."""
+    scores = {row["x"].upper(): float(row["score"]) for row in _SCORE.finditer(text)}
+    if len(scores) < 2 or scores["A"] == scores["B"] or not _SPEAKS_OF_SCORES.search(text):
+        return ""
+    return "A" if scores["A"] > scores["B"] else "B"
 
 
 def _of_tags(text: str) -> Letter:
@@ -154,8 +180,12 @@ def _of_lines(text: str) -> Letter:
         chosen = last if last.string is lines[-1] or first.string is not lines[0] else first
         if not _is_heading(chosen, lines):
             return _letter(chosen["x"])
-    opening = _LETTER_FIRST.match(lines[0][:_LONGEST_LINE]) if lines else None
-    if opening and not re.match(rf"[\W_]*[AB]\W+(?:is\s+)?{_BAD}", lines[0], re.IGNORECASE):
+    opened = [line for line in (_LETTER_FIRST.match(one[:_LONGEST_LINE]) for one in lines) if line]
+    if not opened or opened[0].string != lines[0][:_LONGEST_LINE] or lines[0].startswith("{"):
+        return ""
+    opening = opened[0]
+    lists_both = len({line["x"] for line in opened}) == 2  # "A: 3 rows" and "B: 5 rows"
+    if not lists_both and not re.match(rf"[\W_]*[AB]\W+(?:is\s+)?{_BAD}", lines[0], re.IGNORECASE):
         return _letter(opening["x"])
     return ""
 
@@ -187,11 +217,13 @@ _CHOICES = [
         rf"\b(?:so|therefore|thus|hence|then)\b[\s,:*_]*(?:it(?:['\u2019]s|\s+is|\s+must\s+be)\s+|the\s+answer\s+is\s+|I\s+say\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))",
         rf"\b(?:so|therefore|thus|hence)\b[\s,:*_]*(?P<won>{_C})\s+(?:is|answers|wins|gets)\b",
         rf"(?P<won>{_C})\s*(?:>|\u227b)\s*{_D}",
+        rf"\b(?:must|had\s+to|have\s+to)\s+(?:pick|choose|decide|select|name\s+one)\b[\s,:;]+(?P<won>{_C})",
         rf"(?P<won>{_C})\s+it\s+is\b",
         rf"\b(?:it(?:['\u2019]s|\s+is|\s+must\s+be|\s+has\s+to\s+be)|that(?:['\u2019]s|\s+is))\s+(?P<won>{_C})(?=[\W_]*(?:$|[.!,\n]))",
         rf"\b(?:equivalent|alike|equal|same)\b[^.\n]*[,;:]\s*(?:so\s+|then\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))",
     )
 ]
+_ALSO = re.compile(r"[^.\n]*\b(?:also|too|as\s+well|likewise|equally)\b", re.IGNORECASE)
 _NEGATION = re.compile(
     r"(?:\bnot|n['\u2019]t|\bneither|\bnor|\bboth)\s+(?:\w+\s+)?$", re.IGNORECASE
 )
@@ -205,6 +237,7 @@ _RULED_OUT = re.compile(
 def _of_prose(text: str) -> Letter:
     """The candidate that the last statement of choice names; else the one that is not ruled out."""
     found: list[tuple[int, Letter]] = []
+    lost: set[Letter] = set()
     for pattern in _CHOICES:
         alike = pattern is _CHOICES[-1]  # "both are equivalent, so A"
         for said in pattern.finditer(text):
@@ -214,12 +247,17 @@ def _of_prose(text: str) -> Letter:
             letter = _name_of(said["won"])
             if letter and not negated and not within:
                 found.append((said.start(), letter))
+            elif pattern is _CHOICES[0]:  # "I would not choose B"
+                lost.add(letter)
     letters = {letter for _, letter in found}
+    if len(letters) == 2 and _ALSO.match(text, max(found)[0]):
+        return ""
     if found and (len(letters) == 1 or not _NEITHER.search(text)):
         return max(found)[1]
     if _NEITHER.search(text):
         return ""
-    lost = {_name_of(said["lost"] or said["faulty"]) for said in _RULED_OUT.finditer(text)} - {""}
+    lost |= {_name_of(said["lost"] or said["faulty"]) for said in _RULED_OUT.finditer(text)}
+    lost -= {""}
     if len(lost) == 1:
         return "A" if lost == {"B"} else "B"
     if only := re.fullmatch(rf"\W*not\s+(?P<lost>{_C})\W*", text, re.IGNORECASE):

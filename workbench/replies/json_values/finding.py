@@ -6,6 +6,7 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from workbench.replies.json_values.quotes import requoted
@@ -28,7 +29,13 @@ def json_values(text: str, *, whole: bool = False) -> list[tuple[int, int, Any]]
 
     With `whole`, one that has no end is left out, and those in it count in its place.
     """
-    return list(_values(text, whole=whole))
+    return list(_found(text, whole=whole))
+
+
+@lru_cache(maxsize=4)
+def _found(text: str, *, whole: bool) -> tuple[tuple[int, int, Any], ...]:
+    """The values of a text, which a reader asks for several times; none of them is ever changed."""
+    return tuple(_values(text, whole=whole))
 
 
 def objects(text: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from workbench.replies.sql.fences import fences, has_fence, query_in_fence
 from workbench.replies.sql.members import members
-from workbench.replies.sql.standing import Standing, standing_of
+from workbench.replies.sql.standing import Standing, is_withdrawn, standing_of
 from workbench.replies.sql.statement import (
     MOST,
     START,
@@ -65,7 +65,8 @@ def pieces(text: str, read: Callable[[str], str]) -> list[Piece]:
         add(start, end, query_in_fence(language, body, read), "fence")
     for start, end, sql in [*members(text, read)][-MOST:]:
         add(start, end, sql, "answer")
-    for start, sql in in_prose(text, labelled=bool(found)):
+    stays = any(not is_withdrawn(text[piece.end :]) for piece in found)
+    for start, sql in in_prose(text, labelled=stays):
         add(start, start + len(sql), sql, "prose")
     return _with_standing(sorted(found, key=lambda piece: piece.start), text)
 

@@ -24,7 +24,9 @@ _ASIDE = re.compile(
     r"|\balso (?:possible|works?|be (?:written|expressed|done|used))\b|\bequivalent|\bequally\b|\bsame (?:result|as)\b|\b(?:shorter|longer|simpler|older) (?:form|version|query)\b"
     r"|\bto (?:check|verify|see|test|look|inspect|explore|find out|confirm|debug|understand)\b"
     r"|\blook(?:s|ing)? at\b|\bcheck (?:the|with|that|whether|how|which)\b|\b(?:output|example|explain)\b\W*\Z"
-    r"|\b(?:create|add) an? (?:\w+ )?index\b",
+    r"|\b(?:create|add) an? (?:\w+ )?index\b"
+    r"|\b(?:postgres\w*|mysql|mariadb|sql server|oracle|bigquery|snowflake)\b"
+    r"|\A\W*(?:if|in case|should)\b(?![^.\n]*\bbecomes\b)[^.\n]*[:,]\s*\Z",
     re.IGNORECASE,
 )
 # A line that introduces a query which is not the answer: "The failed query was:", "Original:".
@@ -46,14 +48,16 @@ _DRAFT = re.compile(
     re.IGNORECASE,
 )
 _WITHDRAWN = re.compile(
-    r"\W*(?:hmm|wait|oops|no[,.:!]|but (?:wait|that|this)|actually|on second thought|however,? (?:this|that)|"
-    r"(?:this|that|it) (?:is|would be|seems) (?:wrong|not)|is (?:not|wrong|incomplete)|correction)\b",
+    r"\W*(?:hmm|wait|oops|hold on|scratch that|my mistake|sorry|on (?:second thought|reflection)|actually|"
+    r"no[,.:!]|but (?:wait|that|this)|however,? (?:this|that)|is (?:not|wrong|incomplete)|correction|"
+    r"let me (?:correct|fix|revise)|"
+    r"(?:this|that|it) (?:(?:is|would be|seems) (?:wrong|not)|fail(?:s|ed)|raise[sd]|gives an error))\b",
     re.IGNORECASE,
 )
 # A sentence after one query and before the next that speaks of the one above.
 _ABOUT_THE_LAST = re.compile(
     r"\A\s*(?:(?:hmm|wait|oops|but|however)\W+)?(?:this|that|it|(?:the )?(?:first|above)(?: query| one)?)\b"
-    r"(?!\s+(?:can|could|may|might)\b)[^.:\n]*(?:[.!](?=\s)|\n)",
+    r"(?!\s+(?:can|could|may|might)\b)(?:[^.:\n]|:(?!\s*\n))*(?:[.!](?=\s)|\n)",
     re.IGNORECASE,
 )
 
@@ -72,9 +76,14 @@ def standing_of(before: str, after: str) -> Standing:
         return "old"
     if _ASIDE.search(sentence):
         return "aside"
-    if _DRAFT.search(paragraph) or _WITHDRAWN.match(after.lstrip("`~*\n \t")):
+    if _DRAFT.search(paragraph) or is_withdrawn(after):
         return "draft"
     return "plain"
+
+
+def is_withdrawn(after: str) -> bool:
+    """Whether the words after a query take it back."""
+    return bool(_WITHDRAWN.match(after.lstrip("`~*\n \t")))
 
 
 def is_called_final(before: str) -> bool:

@@ -23,7 +23,7 @@ _QUOTED_OR_END = re.compile(
     re.DOTALL,
 )
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
-_BREAK = re.compile(r"\n|[.!?:](?=\s|\Z)|`")
+_BREAK = re.compile(r"\n|[.!?:](?=\s|\Z)|`|[ \t]\|[ \t]*(?=\n|\Z)")
 _GOES_ON = re.compile(
     r"(?:FROM|WHERE|GROUP|HAVING|ORDER|LIMIT|OFFSET|UNION|INTERSECT|EXCEPT|AND|OR|ON|AS|WINDOW|SELECT"
     r"|(?:NATURAL|LEFT|RIGHT|FULL|INNER|OUTER|CROSS|JOIN))\b|[-+*/=<>|,()]",

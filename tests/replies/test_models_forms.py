@@ -1,0 +1,122 @@
+"""Forms in which models answer that a reader once read wrongly, and what a careful person takes each to say."""
+
+import pytest
+
+from tests.exam.replies_adapter import read
+
+LOANS = {
+    "Book Copy": ["Copy ID", "Title"],
+    "loan": ["loan_id", "due", "fine"],
+    "member": ["member_id", "name"],
+}
+SQL = [
+    # The answer and its marks
+    ("<sql><![CDATA[SELECT a FROM t WHERE b < 3]]></sql>", "SELECT a FROM t WHERE b < 3"),
+    ("SELECT a\\nFROM t", "SELECT a\nFROM t"),
+    ("**SELECT a FROM t**", "SELECT a FROM t"),
+    ("| Question | SQL |\n|---|---|\n| Who? | SELECT a FROM t |", "SELECT a FROM t"),
+    # The same query again and again, the last time cut off
+    ("```sql\nSELECT name FROM t\n```\n\n```sql\nSELECT na", "SELECT name FROM t"),
+    ("```sql\nSELECT name FROM t\n```\n\n```sql\nSELECT name FROM", "SELECT name FROM t"),
+    # A shorter query is an answer of its own
+    (
+        "```sql\nSELECT a FROM t WHERE b\n```\nSimplified:\n```sql\nSELECT a FROM t\n```",
+        "SELECT a FROM t",
+    ),
+    # Withdrawn
+    ("SELECT a FROM t\n\nHold on. It asks for b:\n\nSELECT b FROM t", "SELECT b FROM t"),
+    ("> SELECT a FROM t\n\nThis fails: no column a.\n\nSELECT b FROM t", "SELECT b FROM t"),
+    # Offered for another case
+    (
+        "```sql\nSELECT a FROM t\n```\nIf ties matter, use:\n```sql\nSELECT b FROM t\n```",
+        "SELECT a FROM t",
+    ),
+    (
+        "```sql\nSELECT a FROM t\n```\nIn PostgreSQL:\n```sql\nSELECT b FROM t\n```",
+        "SELECT a FROM t",
+    ),
+    # Named below both
+    (
+        "1:\n```sql\nSELECT a FROM t\n```\n2:\n```sql\nSELECT b FROM t\n```\nI'll go with option 1.",
+        "SELECT a FROM t",
+    ),
+]
+VERDICTS = [
+    ("I'd go with A here, since B double-counts.", "A"),
+    ("The better one is #2.", "B"),
+    ("\u2705 B\n\u274c A", "B"),
+    ("Candidate A (correct)\nCandidate B (incorrect)", "A"),
+    ("Score A: 3/5\nScore B: 5/5", "B"),
+    ("A: 3\nB: 5", ""),
+    ('{"A": 0.2, "B": 0.8}', "B"),
+    ('{"A": 0.5, "B": 0.5}', ""),
+    ("I would not choose B.", "A"),
+    ("Both are flawed, but if I must pick, B.", "B"),
+    ("A is correct. B is also correct.", ""),
+]
+RANKINGS = [
+    ("Best: 2\nMiddle: 3\nWorst: 1", [2, 3, 1]),
+    ("Worst: 2\nMiddle: 3\nBest: 1", [1, 3, 2]),
+    ('{"1": 0.2, "2": 0.9, "3": 0.5}', [2, 3, 1]),
+    ('{"1": 3, "2": 1, "3": 2}', [3, 1, 2]),
+]
+CHOICES = [
+    ("- [x] Candidate 1\n- [ ] Candidate 2", [1, 0]),
+    ("Kandidat 1: bestanden\nKandidat 2: nicht bestanden", [1, 0]),
+]
+TABLES = [
+    ('We need loan and member. The table "Book Copy" is not needed.', ["loan", "member"]),
+    ("The tables book copy and loan are needed.", ["Book Copy", "loan"]),
+    ("| Table | Why |\n|---|---|\n| loan | the fine |", ["loan"]),
+]
+COLUMNS = [
+    (
+        "### loan\n- fine\n- due\n\n### member\n- name",
+        {"loan": ["fine", "due"], "member": ["name"]},
+    ),
+    (
+        "| Table | Column |\n|---|---|\n| loan | fine |\n| member | name |",
+        {"loan": ["fine"], "member": ["name"]},
+    ),
+]
+EXAMPLE = {"question": "How many?", "hint": "", "sql": "SELECT COUNT(*) FROM loan"}
+EXAMPLES = [
+    "**Question:** How many?\n**Hint:** \n**SQL:**\n```sql\nSELECT COUNT(*) FROM loan\n```",
+    (
+        '{"question": "...", "hint": "...", "sql": "SELECT ..."}\n'
+        '{"question": "How many?", "sql": "SELECT COUNT(*) FROM loan"}'
+    ),
+]
+
+
+@pytest.mark.parametrize(("reply", "said"), SQL)
+def test_a_query(reply, said):
+    assert read("sql", reply, None) == said
+
+
+@pytest.mark.parametrize(("reply", "said"), VERDICTS)
+def test_a_verdict(reply, said):
+    assert read("verdict", reply, None) == said
+
+
+@pytest.mark.parametrize(("reply", "said"), RANKINGS)
+def test_a_ranking(reply, said):
+    assert read("ranking", reply, 3) == said
+
+
+@pytest.mark.parametrize(("reply", "said"), CHOICES)
+def test_choices(reply, said):
+    assert read("choice", reply, {"label": "candidate", "count": 2}) == said
+
+
+@pytest.mark.parametrize(
+    ("want", "reply", "said"),
+    [("tables", *case) for case in TABLES] + [("columns", *case) for case in COLUMNS],
+)
+def test_names(want, reply, said):
+    assert read("names", reply, {"want": want, "schema": LOANS}) == said
+
+
+@pytest.mark.parametrize("reply", EXAMPLES)
+def test_examples(reply):
+    assert read("examples", reply, None) == [EXAMPLE]
