@@ -8,14 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester"]
 
-# Hypothesis measures its deadline in wall-clock time, which a busy machine exceeds. Every run draws new examples:
-# few by default, many in continuous integration.
-settings.register_profile("few", deadline=None, max_examples=25)
-settings.register_profile("many", deadline=None, max_examples=200, print_blob=True)
+# Hypothesis measures its deadline, and how long drawing an example takes, in wall-clock time, which a busy machine
+# exceeds. Every run draws new examples: few by default, many in continuous integration.
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", untimed, max_examples=25)
+settings.register_profile("many", untimed, max_examples=200, print_blob=True)
 settings.load_profile("many" if os.environ.get("CI") == "true" else "few")
 
 

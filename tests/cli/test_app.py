@@ -384,7 +384,7 @@ def test_a_signal_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bir
         while executions(cache) < 13 and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(sent)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (128 + sent, "")
     assert err.strip().splitlines() == [
         "workbench: stopped; finished work is saved, run the command again to go on"
@@ -403,6 +403,6 @@ def test_a_closed_pipe_causes_no_traceback(tmp_path, command):
 
 def test_an_error_of_the_caller_is_no_traceback(tmp_path):
     with start(tmp_path, "evaluate", "bundled", "--predictions", "/no.json") as process:
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (2, "")
     assert err == "workbench: /no.json: No such file or directory\n"

@@ -20,7 +20,7 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+/)(.*)\?token=(\w+)")
 
 
 def ask(url):
-    with urllib.request.urlopen(url, timeout=60) as reply:  # noqa: S310  of our own server
+    with urllib.request.urlopen(url, timeout=300) as reply:  # noqa: S310  of our own server
         return json.load(reply)
 
 
@@ -46,7 +46,7 @@ def test_it_prints_the_url_of_a_running_server_and_ctrl_c_removes_its_files(tmp_
         server, page, token = ADDRESS.fullmatch(url).groups()
         root = ask(f"{server}api/contents/?token={token}")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     finally:
         process.kill()
         process.communicate()

@@ -86,5 +86,5 @@ def test_threads_and_processes_write_at_once_and_lose_nothing(tmp_path: Path) ->
             thread.start()
         for thread in threads:
             thread.join()
-        assert [process.wait(60) for process in processes] == [0, 0]
+        assert [process.wait(600) for process in processes] == [0, 0]
         assert store.read("SELECT count(*) FROM databases") == [(300,)]

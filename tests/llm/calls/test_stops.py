@@ -21,6 +21,7 @@ from tests.llm.server import Server
 from tests.llm.wire import ask, python, send
 from workbench.errors import StoreError
 from workbench.llm.budget import Budget
+from workbench.llm.calls import runner
 from workbench.llm.client import Client
 from workbench.store import Store
 
@@ -78,17 +79,22 @@ def test_ctrl_c_does_not_wait_for_slow_replies_and_keeps_what_was_paid(
         assert store.read("SELECT count(*) FROM calls") == [(3,)]
 
 
-def interrupted_after(seconds: float) -> None:
-    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
+def interrupted_once_asked(server: Server) -> None:
+    def interrupt() -> None:
+        while not server.calls:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
 
 
 def test_a_reply_that_comes_back_after_ctrl_c_is_kept_and_not_paid_again(
-    store: Store, server: Server
+    store: Store, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.seconds = 2.5
+    monkeypatch.setattr(runner, "STOP_WAIT", 0.0)
+    server.seconds = 1.0
     client = Client(store, send=send, api_base=server.url)
-    interrupted_after(0.2)
+    interrupted_once_asked(server)
     with pytest.raises(KeyboardInterrupt):
         client.complete(ask())
     assert client.complete(ask()).text == "answer to: hello"  # waits for the call still under way
@@ -96,11 +102,12 @@ def test_a_reply_that_comes_back_after_ctrl_c_is_kept_and_not_paid_again(
 
 
 def test_a_reply_that_comes_back_within_the_moment_is_kept_before_ctrl_c_returns(
-    store: Store, server: Server
+    store: Store, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(runner, "STOP_WAIT", 60.0)
     server.seconds = 0.6
     client = Client(store, send=send, api_base=server.url)
-    interrupted_after(0.2)
+    interrupted_once_asked(server)
     with pytest.raises(KeyboardInterrupt):
         client.complete(ask())
     assert client.cached(ask()) is not None
