@@ -3,9 +3,10 @@
 Finished work is in the cache, so a stopped run goes on where it was.
 """
 
+import queue
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -28,14 +29,18 @@ def each(
     """
     threads = ThreadPoolExecutor(at_once)
     futures = [threads.submit(do, item) for item in items]
+    # A queue costs nothing while it is empty; `wait` would lock every future each time it looks.
+    ended: queue.SimpleQueue[Future[R]] = queue.SimpleQueue()
+    for future in futures:
+        future.add_done_callback(ended.put)
+    done = 0
     try:
-        open_ = set(futures)
-        while open_:
-            done, open_ = wait(open_, timeout=0.2, return_when=FIRST_EXCEPTION)
-            for future in done:
-                future.result()
+        while done < len(futures):
+            with suppress(queue.Empty):
+                ended.get(timeout=0.2).result()
+                done += 1
             if progress:
-                progress(len(items) - len(open_), len(items))
+                progress(done, len(items))
         return [future.result() for future in futures]
     except BaseException:
         with ending():

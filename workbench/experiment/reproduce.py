@@ -44,6 +44,7 @@ class Job:
     cells_done: int = 0
     cell_count: int = 0
     reports: list[Mapping[str, Any]] = field(default_factory=list)
+    _read: int = 0  # bytes of `lines` that are in `reports`
     _saved: int = 0  # when the output that `update` read was written, in nanoseconds
 
     @property
@@ -70,9 +71,12 @@ class Job:
 
     def update(self) -> None:
         """Read the reports of the notebook, and which of its cells are done."""
-        if self.lines.is_file():
-            lines = self.lines.read_bytes().splitlines()
-            self.reports = [orjson.loads(line) for line in lines if line.endswith(b"}")]
+        with suppress(FileNotFoundError), self.lines.open("rb") as lines:
+            lines.seek(self._read)
+            for line in lines:
+                if line.endswith(b"\n"):  # else it is being written
+                    self.reports.append(orjson.loads(line))
+                    self._read += len(line)
         with suppress(OSError, ValueError):  # Papermill may be writing it just now
             if (saved := self.output.stat().st_mtime_ns) != self._saved:
                 cells = orjson.loads(self.output.read_bytes())["cells"]

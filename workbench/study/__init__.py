@@ -1,6 +1,20 @@
-"""What notebooks work with: `open_study` opens an experiment, its `run` takes a system through the questions."""
+"""What notebooks work with: `open_study` opens an experiment, its `run` takes a system through the questions.
 
-from workbench.study.runs import Run, accuracy, across, by_difficulty, cells
-from workbench.study.study import Study, open_study
+Each name is imported when it is first used: a module here that draws nothing starts without pandas and Matplotlib.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.study.runs import Run, accuracy, across, by_difficulty, cells
+    from workbench.study.study import Study, open_study
 
 __all__ = ["Run", "Study", "accuracy", "across", "by_difficulty", "cells", "open_study"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = "study" if name in {"Study", "open_study"} else "runs"
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -7,9 +7,6 @@ from typing import Any, Literal
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib_venn import venn2, venn3
-from matplotlib_venn.layout.venn2 import DefaultLayoutAlgorithm as Layout2
-from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm as Layout3
 
 from workbench.errors import BadInputError, one_of
 from workbench.report.drawing import lettering, palette
@@ -73,7 +70,10 @@ def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: object) -> Pictur
 
 
 def _circles(axes: Axes, colours: Sequence[str], sizes: Mapping[str, int]) -> None:
-    draw, layout = (venn2, Layout2) if len(colours) == 2 else (venn3, Layout3)
+    # Its import brings a part of SciPy, half a second that a notebook without this figure saves.
+    from matplotlib_venn import layout, venn2, venn3  # noqa: PLC0415
+
+    draw, by = (venn2, layout.venn2) if len(colours) == 2 else (venn3, layout.venn3)
     regions = {key: size for key, size in sizes.items() if "1" in key}
     sets = [
         sum(n for key, n in regions.items() if key[index] == "1") for index in range(len(colours))
@@ -85,7 +85,7 @@ def _circles(axes: Axes, colours: Sequence[str], sizes: Mapping[str, int]) -> No
         set_colors=colours,
         alpha=0.45,
         ax=axes,
-        layout_algorithm=layout(fixed_subset_sizes=even),
+        layout_algorithm=by.DefaultLayoutAlgorithm(fixed_subset_sizes=even),
     )
     if even:
         axes.set_title("areas not in proportion: one solves none", fontsize=lettering.SMALL)
