@@ -87,7 +87,7 @@ def find_matches(
     matching: Matching = Matching(),
 ) -> tuple[ValueMatch, ...]:
     """The kept values, in the order of the schema's columns, the closest of each column first."""
-    kept, _ = _judged(lab, index, keywords, similarity, matching)
+    kept, _ = _judged(lab, index, keywords, similarity, matching, explain=False)
     return tuple(
         ValueMatch(c.table, c.column, c.value, c.keyword, c.edit, c.semantic or 0.0)
         for c in _in_order(kept, schema)
@@ -126,10 +126,17 @@ def _judged(
     keywords: Sequence[str],
     similarity: Similarity,
     matching: Matching,
+    *,
+    explain: bool = True,
 ) -> tuple[list[ValueCandidate], list[ValueCandidate]]:
-    """The candidates that are kept, and those that are dropped at one of the stages."""
+    """The candidates that are kept, and those that are dropped at one of the stages.
+
+    Most are dropped at the first stage, by their spelling; without `explain`, these are left out.
+    """
     kept = [
-        c for search in _searches(keywords, matching) for c in _spelled(index, *search, matching)
+        c
+        for search in _searches(keywords, matching)
+        for c in _spelled(index, *search, matching, explain=explain)
     ]
     dropped: list[ValueCandidate] = []
     stages: tuple[Callable[[list[ValueCandidate]], list[ValueCandidate]], ...] = (
@@ -158,19 +165,22 @@ def _searches(keywords: Sequence[str], matching: Matching) -> Iterator[tuple[str
 
 
 def _spelled(
-    index: ValueIndex, text: str, least: float, matching: Matching
+    index: ValueIndex, text: str, least: float, matching: Matching, *, explain: bool
 ) -> Iterator[ValueCandidate]:
-    """The index's candidates for a text, with their similarity by spelling."""
+    """The index's candidates for a text, with their similarity by spelling.
+
+    That is the ratio of letters shared in order, of the texts or of their sorted words, whichever is higher.
+    """
+    form, in_order = search_form(text), _sorted(text)
     for hit in index.search(text, matching.candidates):
-        edit = _edit(text, hit.value)
-        outcome = KEPT if edit >= least else f"edit {edit:.2f} < {least:g}"
-        yield ValueCandidate(text, hit.table, hit.column, hit.value, hit.score, edit, None, outcome)
-
-
-def _edit(text: str, value: str) -> float:
-    """The ratio of letters shared in order, of the texts or of their sorted words, whichever is higher."""
-    whole = fuzz.ratio(search_form(text), search_form(value))
-    return max(whole, fuzz.ratio(_sorted(text), _sorted(value))) / 100
+        value = hit.value
+        whole = fuzz.ratio(form, search_form(value))
+        edit = max(whole, fuzz.ratio(in_order, _sorted(value))) / 100
+        if edit >= least:
+            yield ValueCandidate(text, hit.table, hit.column, value, hit.score, edit)
+        elif explain:
+            why = f"edit {edit:.2f} < {least:g}"
+            yield ValueCandidate(text, hit.table, hit.column, value, hit.score, edit, None, why)
 
 
 @lru_cache(maxsize=50_000)
