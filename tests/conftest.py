@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -150,6 +151,18 @@ def tiny():
         write_spider=write_spider,
         write_databases=write_databases,
     )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c():
+    """Ctrl-C reaches the programs that tests start, also where pytest runs in the background or under nohup.
+
+    There SIGINT is ignored, and a process that is started inherits that.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True, scope="session")

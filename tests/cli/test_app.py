@@ -393,9 +393,8 @@ def test_a_signal_ends_a_running_query_and_keeps_what_was_finished(tmp_path, bir
     assert executions(cache) == 13
 
 
-@pytest.mark.parametrize("command", [["evaluate", "--help"], ["reproduce", "--help"]])
-def test_a_closed_pipe_causes_no_traceback(tmp_path, command):
-    with start(tmp_path, *command) as process:
+def test_a_closed_pipe_causes_no_traceback(tmp_path):
+    with start(tmp_path, "evaluate", "--help") as process:
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == 1

@@ -1,27 +1,29 @@
 """`workbench run`: one system over a benchmark; its table and its answers can be judged and traced."""
 
-import os
 import re
-import subprocess
 import sys
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from workbench.cli import main
+
 
 @pytest.fixture
-def workbench(tmp_path):
-    """Runs a command in a process of its own, in an empty folder, and gives what it printed."""
-    environment = os.environ | {
-        "WORKBENCH_HOME": str(tmp_path / "home"),
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-    }
+def workbench(tmp_path, monkeypatch, capsys):
+    """Runs a command in an empty folder, and gives its exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
 
     def workbench(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "workbench", *map(str, words)],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        monkeypatch.setattr(sys, "argv", ["workbench", *map(str, words)])
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        out, err = capsys.readouterr()
+        return SimpleNamespace(returncode=code, stdout=out, stderr=err)
 
     return workbench
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import time
 from dataclasses import replace
 
@@ -129,7 +130,15 @@ for began, calls in ((1.0, 5), (1.0, 7), (2.0, 0)):
     assert (record.calls, record.dollars) == (7, 1.0)
 
 
-def test_a_stopped_kernel_has_a_moment_to_keep_what_it_has(checkout, tmp_path):
+@pytest.fixture
+def nohup():
+    """SIGINT is ignored, as it is for a program that a shell starts under nohup or in the background."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_notebook_stopped_under_nohup_has_a_moment_to_keep_what_it_has(checkout, tmp_path, nohup):
     begun, kept = tmp_path / "begun", tmp_path / "kept"
     cell = f"""import pathlib, time
 try:
