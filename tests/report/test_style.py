@@ -86,6 +86,7 @@ def test_a_saved_figure_has_the_same_bytes_each_time_and_whatever_the_settings(t
 def test_saving_twice_writes_equal_files(tmp_path):
     figure = drawn("again")
     style.save(figure, tmp_path / "one.v2")
+    figure.files.clear()  # so that it is rendered again
     style.save(figure, tmp_path / "two.v2")
     assert (tmp_path / "one.v2.svg").read_bytes() == (tmp_path / "two.v2.svg").read_bytes()
     assert (tmp_path / "one.v2.png").read_bytes() == (tmp_path / "two.v2.png").read_bytes()
@@ -109,6 +110,18 @@ def test_a_notebook_shows_the_bytes_of_the_file(tmp_path):
     style.save(figure, tmp_path / "figure")
     bundle, _ = DisplayFormatter().format(figure)
     assert b64decode(bundle["image/png"]) == (tmp_path / "figure.png").read_bytes()
+
+
+def test_a_figure_is_rendered_again_only_once_it_has_changed(tmp_path, monkeypatch):
+    figure, render, rendered = drawn("shown"), style._render, []
+    monkeypatch.setattr(style, "_render", lambda *of: rendered.append(of[1]) or render(*of))
+    style.save(figure, tmp_path / "figure")
+    DisplayFormatter().format(figure)
+    assert rendered == ["svg", "png"]
+    figure.axes[0].set_title("another")
+    bundle, _ = DisplayFormatter().format(figure)
+    assert rendered == ["svg", "png", "png"]
+    assert b64decode(bundle["image/png"]) != (tmp_path / "figure.png").read_bytes()
 
 
 def test_a_long_stamp_is_wrapped_to_fit_the_figure(faults, shown_text):

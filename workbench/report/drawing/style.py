@@ -64,6 +64,8 @@ class Picture(Figure):
 
     data: pd.DataFrame
     """The rows that the figure shows, for the CSV beside it."""
+    files: dict[str, bytes]
+    """The images that were rendered since the figure last changed, by kind."""
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
         """The image of the file, at the size of print."""
@@ -91,7 +93,7 @@ def canvas(wide: float, high: float, data: pd.DataFrame, stamp: object) -> Itera
         figure = Picture(
             figsize=(wide, max(1.0, high) + 0.1 * (1 + footer.count("\n"))), layout="constrained"
         )
-        figure.data = data
+        figure.data, figure.files = data, {}
         figure.supxlabel(footer, x=0.01, ha="left", fontsize=SMALL, color="#555555")
         yield figure
         figure.draw_without_rendering()
@@ -105,6 +107,17 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def _rendered(figure: Figure, kind: str) -> bytes:
+    """The image. What a notebook saves and then shows is rendered once, unless it changed between."""
+    files = figure.files if isinstance(figure, Picture) else {}
+    if figure.stale:
+        files.clear()
+    if kind not in files:
+        files[kind] = _render(figure, kind)
+        figure.stale = False  # rendering sets the background and restores it, which marks a change
+    return files[kind]
+
+
+def _render(figure: Figure, kind: str) -> bytes:
     file = BytesIO()
     nameless = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with _settings():
