@@ -15,6 +15,7 @@ from workbench.llm.budget import Budget, Ledger
 from workbench.llm.cache import FILTERED, Cache, Call
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
+from workbench.llm.calls.threads import Threads
 from workbench.llm.parameters import Parameters
 from workbench.llm.provider import Refusal, Reply, Send
 from workbench.llm.remote.prices import bill
@@ -67,6 +68,7 @@ class CallState:
     stopped: threading.Event = field(default_factory=threading.Event)
     in_flight: dict[str, list[Callable[[Completion | None], None]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    threads: Threads = field(default_factory=Threads)
 
     def cached(self, key: str) -> Completion | None:
         """The stored answer; None while it is still to be refreshed."""

@@ -1,6 +1,6 @@
 """Make the calls of one run: start, repeat, give up and stop them.
 
-Each attempt has a thread of its own. The thread that called `complete_many` keeps the time and waits for
+Each attempt has a thread. The thread that called `complete_many` keeps the time and waits for
 whichever attempt ends first; it needs no event loop, so it works in a notebook cell as it is.
 
 A call goes through these steps. It waits in the schedule until its model's limiter has room. Then it is
@@ -13,7 +13,6 @@ provider may have charged for it. The attempt goes on, and stores its reply if i
 """
 
 import queue
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -171,9 +170,8 @@ class CallRunner:
         if is_ours(call.request.model):
             work()  # it computes and never waits, so a thread would only cost time
         else:
-            thread = threading.Thread(target=work, name=f"call {call.key[5:13]}", daemon=True)
             try:
-                thread.start()
+                state.threads.start(work)
             except RuntimeError:  # the system has no thread left
                 call.running = False
                 state.budget.settle(reserved, None, paid=False)
@@ -181,7 +179,7 @@ class CallRunner:
         return True
 
     def _work(self, call: PendingCall, reserved: float | None) -> None:
-        """One attempt, in a thread of its own unless the model is ours."""
+        """One attempt, in a thread unless the model is ours."""
         result: Completion | BaseException
         try:
             result = self.state.attempt(call, reserved)

@@ -100,7 +100,7 @@ def _rate(entry: Mapping[str, Any], name: str, tokens: int) -> float | None:
     """The rate of that name in the highest tier that the input reaches."""
     found, reached = entry.get(name), 0
     for key, value in entry.items():
-        tier = re.fullmatch(rf"{name}_above_(\d+)k_tokens", key)
+        tier = key.startswith(name) and re.fullmatch(rf"{name}_above_(\d+)k_tokens", key)
         if tier and value is not None and reached < int(tier[1]) * 1000 < tokens:
             found, reached = value, int(tier[1]) * 1000
     return None if found is None else float(found)
