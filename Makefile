@@ -6,7 +6,7 @@ comma := ,
 # Without byte code every kernel and every test process would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce test test-slow test-extras test-model browser lint benchmark clean
+.PHONY: reproduce test test-slow test-extras test-model browser lint benchmark soak clean
 
 reproduce: .venv/installed
 	$(BIN)/workbench reproduce
@@ -45,6 +45,11 @@ lint: .venv/installed
 
 benchmark: .venv/installed
 	@for script in tests/benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Eight processes, faults and kills on one cache file; not part of any other target.
+SECONDS := 600
+soak: .venv/installed
+	$(BIN)/python tests/llm/calls/soak.py $(SECONDS)
 
 # The stamp is older than a changed list of packages, and missing after an installation that failed.
 .venv/installed: pyproject.toml constraints.txt
