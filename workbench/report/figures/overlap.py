@@ -176,6 +176,8 @@ def agreement(
 
     "same verdict": both right or both wrong. "row alone": the row's is right and the column's is wrong.
     """
+    from seaborn import heatmap  # noqa: PLC0415  it takes half a second
+
     wide = solved(frame, by)
     names = [str(name) for name in wide]
     one_of(tuple(_TITLES), measure=measure)
@@ -189,19 +191,15 @@ def agreement(
     wide_enough = min(TWO, max(ONE, 2.1 + 0.42 * len(names)))
     with canvas(wide_enough, 1.5 + 0.26 * len(names), data, stamp) as figure:
         axes = figure.subplots()
-        image = axes.imshow(values, cmap="Blues", vmin=0, vmax=100, aspect="auto")
-        for row, column in product(range(len(names)), repeat=2):
-            value = values[row, column]
-            colour = "white" if value > 60 else palette.INK
-            weight = "bold" if row == column else "normal"
-            text = axes.text(column, row, f"{value:.0f}", ha="center", va="center")
-            text.set(color=colour, fontweight=weight)
         labels = [lettering.text(palette.shown(name), 110) for name in names]
-        axes.set_yticks(range(len(names)), labels)
-        axes.set_xticks(range(len(names)), labels, rotation=40, ha="right", rotation_mode="anchor")
+        heatmap(
+            values, vmin=0, vmax=100, cmap="Blues", annot=True, fmt=".0f", ax=axes,
+            cbar_kws={"label": "questions, %", "shrink": 0.9},
+        )  # fmt: skip
+        for text in axes.texts[:: len(names) + 1]:
+            text.set_fontweight("bold")
         axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        bar = figure.colorbar(image, ax=axes, label="questions, %", shrink=0.9)
-        bar.outline.set_visible(False)
+        axes.set_yticklabels(labels, rotation=0)
+        axes.set_xticklabels(labels, rotation=40, ha="right", rotation_mode="anchor")
         axes.set_title(f"{_TITLES[measure]}\n(diagonal: solved)", loc="left")
     return figure
