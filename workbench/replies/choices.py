@@ -19,10 +19,17 @@ _MARKS = str.maketrans(
 )
 _TICKED = re.compile(r"^(\s*[-*]\s*)\[[xX]\]", re.MULTILINE)
 _UNTICKED = re.compile(r"^(\s*[-*]\s*)\[ \]", re.MULTILINE)
-_PASSED = r"bestanden|r\u00e9ussie?|aprobad[oa]|pass(?:e[sd]|ing)?|satisf(?:y|ies|ied)|correct|succeed(?:s|ed)?|meets?|fulfil(?:ls?|led)?"
-_FAILED = r"durchgefallen|\u00e9chou\u00e9e?|suspendid[oa]|fail(?:s|ed|ing|ure)?|violat(?:es?|ed)|incorrect|wrong"
+_PASSED = (
+    r"bestanden|r\u00e9ussie?|aprobad[oa]|pass(?:e[sd]|ing)?|satisf(?:y|ies|ied)|correct|succeed(?:s|ed)?"
+    r"|meets?|fulfil(?:ls?|led)?"
+)
+_FAILED = (
+    r"durchgefallen|\u00e9chou\u00e9e?|suspendid[oa]|fail(?:s|ed|ing|ure)?|violat(?:es?|ed)"
+    r"|incorrect|wrong"
+)
 _WORD = re.compile(
-    r"(?P<no>(?:\b(?:can)?not|\bnicht|n['\u2019]t|\bnever|\bno longer)\W(?:\w+ly\W)?(?:be\s)?|\b(?:fail\w*|unable)\sto\W)?"
+    r"(?P<no>(?:\b(?:can)?not|\bnicht|n['\u2019]t|\bnever|\bno longer)\W(?:\w+ly\W)?(?:be\s)?"
+    r"|\b(?:fail\w*|unable)\sto\W)?"
     rf"\b(?:(?P<pass>{_PASSED})|(?P<fail>{_FAILED}))\b"
     r"(?P<none>[\"'`*]{0,3}\s?[:=?]\s?[\"'`*]{0,3}(?:no|false|0)\b)?",
     re.IGNORECASE,
@@ -36,7 +43,8 @@ _NUMBERS = r"\d{1,4}(?:\s*(?:,|;|&|and|or|to|-|\u2013|through)+\s*(?:and\s+)?\d{
 # A number and what begins or ends its line with a verdict: "1. Passed", "2) joins both tables - failed".
 _NUMBERED = re.compile(
     rf"(?:^\W{{0,6}}(?:no\.?\s*)?|\s(?=\d{{1,4}}[).:]))(?P<n>\d{{1,4}})\W{{1,8}}"
-    rf"(?P<said>(?:(?:does|do|did)(?:\s+not|n['\u2019]t)\s+)?(?:{_PASSED}|{_FAILED}|(?:yes|no|true|false|1|0)(?!\s+\w))\b(?<!ing)"
+    rf"(?P<said>(?:(?:does|do|did)(?:\s+not|n['\u2019]t)\s+)?(?:{_PASSED}|{_FAILED}|(?:yes|no|true"
+    rf"|false|1|0)(?!\s+\w))\b(?<!ing)"
     r"|[^\n]{1,400}(?:[:\u2013\u2014-]|->)[ *]{0,4}(?:passe[sd]|fail(?:s|ed)|yes|no|true|false)[^\w\n]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -46,7 +54,10 @@ _LABELLED = re.compile(
 _EXCEPT = (
     r"\b(?:except(?:\s+for)?|but(?!\s+(?:also|the|it|this))|apart\s+from|other\s+than|save\s+for)\b"
 )
-_JUDGING = ("verdict", "passed", "pass", "passes", "result", "status", "judgement", "judgment", "answer", "evaluation", "outcome")  # fmt: skip
+_JUDGING = (
+    "verdict", "passed", "pass", "passes", "result", "status", "judgement", "judgment", "answer",
+    "evaluation", "outcome",
+)  # fmt: skip
 
 
 def read_choices(reply: str, label: str, count: int) -> list[Judgement]:
@@ -93,7 +104,7 @@ def _of_json(text: str, label: str, count: int) -> list[Judgement]:
 
 
 def _collect(value: Any, label: str, judged: list[Judgement]) -> None:
-    """Write the judgements of a JSON value into the list: rows of number and verdict, or members by number."""
+    """Write a JSON value's judgements into the list: rows of number and verdict, or members by number."""
     if isinstance(value, list):
         rows = [row for row in value if isinstance(row, dict)]
         numbered = any(_number_of(row, label) for row in rows)
@@ -174,12 +185,15 @@ def _of_text(text: str, label: str, count: int) -> list[Judgement]:
         re.IGNORECASE,
     )
     every = re.compile(
-        rf"\b(?P<all>all|every|each|both|none|no|neither)\b(?:\s+of)?(?:\s+the(?:m|se)?)?(?:\s+{count})?(?:\s+(?!pass|fail|satisf|meet|correct|except|but)\w+)?(?:\s+{noun})?(?P<rest>.*)",
+        rf"\b(?P<all>all|every|each|both|none|no|neither)\b(?:\s+of)?(?:\s+the(?:m"
+        rf"|se)?)?(?:\s+{count})?(?:\s+(?!pass|fail|satisf|meet|correct|except"
+        rf"|but)\w+)?(?:\s+{noun})?(?P<rest>.*)",
         re.IGNORECASE,
     )
     only = re.compile(rf"\bonly\s+(?:{noun}\s*)?#?(?P<n>{_NUMBERS})\s+(?P<rest>.*)", re.IGNORECASE)
     those = re.compile(
-        rf"(?:^|\b)(?:{noun}\s+)?(?:that\s+|which\s+)?(?P<word>{_PASSED}|{_FAILED})\w*(?:\s+{noun})?[\s*_]*[:=][\s*_\[]*(?P<n>{_NUMBERS}|none|all)\b",
+        rf"(?:^|\b)(?:{noun}\s+)?(?:that\s+|which\s+)?(?P<word>{_PASSED}"
+        rf"|{_FAILED})\w*(?:\s+{noun})?[\s*_]*[:=][\s*_\[]*(?P<n>{_NUMBERS}|none|all)\b",
         re.IGNORECASE,
     )
 

@@ -1,4 +1,7 @@
-"""The keywords that a reply lists. From lines and prose only words of the question count, so that a refusal gives none."""
+"""The keywords that a reply lists.
+
+From lines and prose only words of the question count, so that a refusal gives none.
+"""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +36,7 @@ def read_keywords(reply: str, question: str) -> list[str]:
 
 
 def _own_part(text: str, question: str) -> str:
-    """The part that answers: after the last heading under which the question itself stands, if it is echoed."""
+    """The part that answers: after the last heading under which the question is echoed, if it is."""
     parts = sections(text)
     asked = _plain(question)
     for index in range(len(parts) - 1, -1, -1):

@@ -7,12 +7,20 @@ from typing import Any
 from workbench.replies.json_values import json_values
 from workbench.replies.text import answer_text, boxed
 
-_MEMBERS = {"ranking", "rank", "ranks", "order", "ranked", "ranked candidates", "candidates", "answer", "result", "final ranking", "best to worst"}  # fmt: skip
+_MEMBERS = {
+    "ranking", "rank", "ranks", "order", "ranked", "ranked candidates", "candidates", "answer", "result",
+    "final ranking", "best to worst",
+}  # fmt: skip
 _REVERSED = re.compile(r"\bworst\b[^.\n]{0,20}\b(?:to|first)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"\b(?:final|ranking|ranked|order|answer|result)\b[^\[\n]*$", re.IGNORECASE)
-_CHAIN = re.compile(r"(?:\W|^)((?:(?:candidates?\s*)?#?\d{1,4}\s*(?:>|\u2265|\u227b|,|->|\u2192|then|=)\s*){1,}(?:candidate\s*)?#?\d{1,4})", re.IGNORECASE)  # fmt: skip
+_CHAIN = re.compile(
+    r"(?:\W|^)((?:(?:candidates?\s*)?#?\d{1,4}\s*(?:>|\u2265|\u227b|,|->|\u2192|then|=)\s*){1,}"
+    r"(?:candidate\s*)?#?\d{1,4})",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(
-    r"^\W*(?:(?:rank\s*)?\d{1,3}(?:st|nd|rd|th)?\s*(?:place)?[.):]|[-*\u2022]|best|worst|first|second|third|last)\W*\s*.*?"
+    r"^\W*(?:(?:rank\s*)?\d{1,3}(?:st|nd|rd|th)?\s*(?:place)?[.):]|[-*\u2022]|best|worst|first|second"
+    r"|third|last)\W*\s*.*?"
     r"(?:candidate|query|option)\W{0,4}(\d{1,4})\b",
     re.IGNORECASE,
 )
@@ -31,7 +39,8 @@ _NAMED = re.compile(
     r"\b(?:candidate|query|option|number)s?\W{0,4}(\d{1,4})\b|(?<![\w.])#(\d{1,4})\b", re.IGNORECASE
 )
 _ORDER_WORDS = re.compile(
-    r"\b(?:best|first|second|third|fourth|last|worst|followed|then|next|better|rank(?:s|ed)?|after that|finally|top)\b",
+    r"\b(?:best|first|second|third|fourth|last|worst|followed|then|next|better|rank(?:s|ed)?"
+    r"|after that|finally|top)\b",
     re.IGNORECASE,
 )
 _WORST = re.compile(r"\b(?:worst|last|least)\b", re.IGNORECASE)
@@ -90,7 +99,7 @@ def _of_json(text: str) -> list[int]:
 
 
 def _of_numbered_members(value: dict[str, Any]) -> list[int]:
-    """The ranking of {"1": 3, "2": 1}, candidates by rank, or of {"1": 0.2, "2": 0.9}, scores by candidate."""
+    """The ranking of {"1": 3, "2": 1}, candidates by rank, or {"1": 0.2, "2": 0.9}, scores by candidate."""
     keys = sorted(value, key=int)
     scores = [value[key] for key in keys]
     if any(isinstance(score, float) and not score.is_integer() for score in scores):

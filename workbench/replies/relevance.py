@@ -39,12 +39,14 @@ _MEMBER = re.compile(
     r"(?:relevant|relevance|answer|verdict)[\"'`]\s{0,9}[:=][\s\"'`*]{0,9}(\w+)", re.IGNORECASE
 )
 _JUDGED = re.compile(
-    r"((?:\bnot|n[\u2019']t)\s(?:(?!only)\w+\s){0,2}|\bhardly\s)?\b(ir)?relevant\b(?!\s*(?:column|table|information|if|to know))",
+    r"((?:\bnot|n[\u2019']t)\s(?:(?!only)\w+\s){0,2}|\bhardly\s)?\b(ir)?relevant\b(?!\s*(?:column"
+    r"|table|information|if|to know))",
     re.IGNORECASE,
 )
 
 _NEEDED = re.compile(
-    r"\b(?:is|are)?\s*(not |n['\u2019]t )(?:needed|required|necessary|used|useful)\b|\b(?:is|are) (?:needed|required|necessary)\b",
+    r"\b(?:is|are)?\s*(not |n['\u2019]t )(?:needed|required|necessary|used|useful)\b|\b(?:is"
+    r"|are) (?:needed|required|necessary)\b",
     re.IGNORECASE,
 )
 
@@ -79,7 +81,7 @@ def _word(value: object) -> bool | None:
 
 
 def _of_prose(text: str) -> bool | None:
-    """The verdict of running text: a label, its last word, its first word, or the last that is called relevant."""
+    """The verdict of running text: of a label, its last word, its first word, or what it calls relevant."""
     labelled = [said for word in _LABEL.findall(text) if (said := _word(word)) is not None]
     if labelled:
         return labelled[-1]

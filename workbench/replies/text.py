@@ -1,4 +1,4 @@
-"""The part of a reply that answers: without the model's reasoning, marks of chat templates, and an echo of the prompt.
+"""The part of a reply that answers: without the reasoning, marks of chat templates, and an echoed prompt.
 
 Models wrap their reasoning in tags of many names. The opening or the closing tag may be missing, since a
 server may cut the first and a limit on the output the second.

@@ -21,16 +21,29 @@ _NAME = r"(?:candidate|option|response|query|answer|choice|sql|number)"
 # A candidate as models name it: "A" but not the article, "candidate b", "the second query", "candidate 1".
 _ONE = (
     rf"(?:(?:(?:the\s+)?{_NAME}s?\s*[\"'`(*_]*|#)(?P<named>[ABab12])\b"
-    rf"|[\"'`(*_]*\b(?P<letter>B\b|(?-i:(?<=[a-z,;:] )A\b)|A\b(?![ ]+(?!is\b|was\b|are\b|has\b|over\b|rather\b|and\b|or\b|as\b|because\b|since\b|wins\b|it\b|but\b|then\b|ist\b|est\b|es\b|only\b|alone\b|instead\b|for\b|in\b|on\b|does\b|gets\b|returns\b|lacks\b|omits\b|misses\b|wins\b)[a-z]))"
-    rf"|\b(?:the\s+)?(?P<ordinal>first|second|former|latter|erste|zweite)(?:\s+(?:one|{_NAME}|abfrage|anfrage))?\b)"
+    rf"|[\"'`(*_]*\b(?P<letter>B\b|(?-i:(?<=[a-z,;:] )A\b)|A\b(?![ ]+(?!is\b|was\b|are\b|has\b|over\b"
+    rf"|rather\b|and\b|or\b|as\b|because\b|since\b|wins\b|it\b|but\b|then\b|ist\b|est\b|es\b|only\b"
+    rf"|alone\b|instead\b|for\b|in\b|on\b|does\b|gets\b|returns\b|lacks\b|omits\b|misses\b"
+    rf"|wins\b)[a-z]))"
+    rf"|\b(?:the\s+)?(?P<ordinal>first|second|former|latter|erste|zweite)(?:\s+(?:one|{_NAME}|abfrage"
+    rf"|anfrage))?\b)"
 )
 _CANDIDATE = re.compile(_ONE, re.IGNORECASE)
-_GOOD = r"(?:correct|right|better|best|closer|closest|preferable|preferred|superior|accurate|valid|winner|richtig|besser|korrekt|correcta?|mejor|meilleure?|juste)"
-_BAD = r"(?:wrong|incorrect|not\s+(?:\w+\s+)?(?:correct|right|valid)|invalid|flawed|worse|fails?|falsch|mistaken|ruled\s+out|rejected|faulty|isn['\u2019]t\s+(?:\w+\s+)?(?:correct|right))"
+_GOOD = (
+    r"(?:correct|right|better|best|closer|closest|preferable|preferred|superior|accurate|valid|winner"
+    r"|richtig|besser|korrekt|correcta?|mejor|meilleure?|juste)"
+)
+_BAD = (
+    r"(?:wrong|incorrect|not\s+(?:\w+\s+)?(?:correct|right|valid)|invalid|flawed|worse|fails?|falsch"
+    r"|mistaken|ruled\s+out|rejected|faulty|isn['\u2019]t\s+(?:\w+\s+)?(?:correct|right))"
+)
 _LABEL = re.compile(
-    r"\b(?:(?:final|my|the)\s+){0,3}(?:answer|verdict|choice|decision|winner|conclusion|selection|result|antwort|respuesta|r\u00e9ponse)"
-    r"(?:\s+letter)?[\s*_\"'`]*(?:is|:|=|\uff1a|\u2192|->|ist|es|est)[\s*_\"'`(]*(?:candidate\s+|option\s+|query\s+)?(?P<x>[ABab])\b(?!['\u2019])"
-    r"|(?:\u7b54\u6848|\u9009\u62e9|\u6b63\u786e\u7684?)\s*(?:\u662f|\u4e3a)?\s*[:\uff1a]?\s*(?P<y>[AB])(?![a-z])"
+    r"\b(?:(?:final|my|the)\s+){0,3}(?:answer|verdict|choice|decision|winner|conclusion|selection"
+    r"|result|antwort|respuesta|r\u00e9ponse)"
+    r"(?:\s+letter)?[\s*_\"'`]*(?:is|:|=|\uff1a|\u2192|->|ist|es|est)[\s*_\"'`(]*(?:candidate\s+"
+    r"|option\s+|query\s+)?(?P<x>[ABab])\b(?!['\u2019])"
+    r"|(?:\u7b54\u6848|\u9009\u62e9|\u6b63\u786e\u7684?)\s*(?:\u662f"
+    r"|\u4e3a)?\s*[:\uff1a]?\s*(?P<y>[AB])(?![a-z])"
     r"|^\W*(?:correct|better|best)(?:\s+candidate)?\s*[:=]\W*(?P<z>[ABab])\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -60,20 +73,23 @@ _LETTER_LINE = re.compile(
 )
 # A letter that opens a line as an answer does: "B. A join is needed", "A - because", "B, because".
 _LETTER_FIRST = re.compile(
-    r"^[\W_]*(?P<x>[AB])(?:[*_`\"')\]]*\s*(?:[.,;:)\u2014\u2013-])\s|[*_`]{1,2}\s*$|\s+(?:because|since|as)\b)"
+    r"^[\W_]*(?P<x>[AB])(?:[*_`\"')\]]*\s*(?:[.,;:)\u2014\u2013-])\s|[*_`]{1,2}\s*$|\s+(?:because"
+    r"|since|as)\b)"
 )
 # The prompt's own words: "Answer with only the letter of the correct candidate, A or B."
 _ECHO = re.compile(r"\bletter of the\b", re.IGNORECASE)
 _MARKS = re.compile(r"[\W_]{65,}")  # marks and spaces in a row, each of which patterns would try
 _BOTH = re.compile(r"\bA or B\b", re.IGNORECASE)
 _NEITHER = re.compile(
-    r"\b(?:neither|none|cannot (?:tell|decide)|can't (?:tell|decide)|do(?:es)?n['\u2019]t know|do not know|unclear|not sure|undecided)\b",
+    r"\b(?:neither|none|cannot (?:tell|decide)|can't (?:tell|decide)|do(?:es)?n['\u2019]t know"
+    r"|do not know|unclear|not sure|undecided)\b",
     re.IGNORECASE,
 )
 _CHOSEN_MEMBERS = {
     "answer", "final answer", "verdict", "choice", "winner", "correct", "correct candidate", "better",
     "better candidate", "best", "best candidate", "preferred", "preferred candidate", "selected", "selection",
-    "chosen", "decision", "candidate", "correct query", "letter", "result", "final", "correct answer", "selected candidate",
+    "chosen", "decision", "candidate", "correct query", "letter", "result", "final", "correct answer",
+    "selected candidate",
 }  # fmt: skip
 
 
@@ -191,7 +207,7 @@ def _of_lines(text: str) -> Letter:
 
 
 def _is_heading(line: re.Match[str], lines: list[str]) -> bool:
-    """Whether a line such as "Candidate A" is a heading: the other letter heads a line in the same words, too."""
+    """Whether a line such as "Candidate A" is a heading: the other letter heads a line in the same words."""
     text = line.string
     other = "B" if _letter(line["x"]) == "A" else "A"
     twin = (text[: line.start("x")] + other + text[line.end("x") :]).casefold()
@@ -208,19 +224,37 @@ _D = _ONE.replace("?P<named>", "?:").replace("?P<letter>", "?:").replace("?P<ord
 _CHOICES = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\b(?:choose|chose|pick|picked|prefer|select|selected|go\s+(?:with|for)|opt\s+for|vote\s+for|favou?r)\s+(?P<won>{_C})",
-        rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:is|was|seems|looks|appears(?:\s+to\s+be)?|ist|est|es)\s+(?:\w+\s+){{0,2}}?(?:the\s+)?{_GOOD}\b",
+        (
+            rf"\b(?:choose|chose|pick|picked|prefer|select|selected|go\s+(?:with|for)|opt\s+for|vote\s+for"
+            rf"|favou?r)\s+(?P<won>{_C})"
+        ),
+        (
+            rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:is|was|seems|looks|appears(?:\s+to\s+be)?|ist|est"
+            rf"|es)\s+(?:\w+\s+){{0,2}}?(?:the\s+)?{_GOOD}\b"
+        ),
         rf"\b{_GOOD}(?:\s+\w+){{0,2}}\s+(?:is|ist|est|es|would\s+be)\s*[:*_\"'`]*\s*(?P<won>{_C})",
         rf"\b(?:richtig|korrekt|correcta?)\s+(?:ist|es|est)\s+(?P<won>{_C})",
         rf"\bnot\s+{_D},?\s+but\s+(?P<won>{_C})",
-        rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:over|beats|rather\s+than|wins|instead\s+of|satisfies|answers\s+the\s+question|correctly)\b",
-        rf"\b(?:so|therefore|thus|hence|then)\b[\s,:*_]*(?:it(?:['\u2019]s|\s+is|\s+must\s+be)\s+|the\s+answer\s+is\s+|I\s+say\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))",
+        (
+            rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:over|beats|rather\s+than|wins|instead\s+of|satisfies"
+            rf"|answers\s+the\s+question|correctly)\b"
+        ),
+        (
+            rf"\b(?:so|therefore|thus|hence|then)\b[\s,:*_]*(?:it(?:['\u2019]s|\s+is|\s+must\s+be)\s+"
+            rf"|the\s+answer\s+is\s+|I\s+say\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))"
+        ),
         rf"\b(?:so|therefore|thus|hence)\b[\s,:*_]*(?P<won>{_C})\s+(?:is|answers|wins|gets)\b",
         rf"(?P<won>{_C})\s*(?:>|\u227b)\s*{_D}",
         rf"\b(?:must|had\s+to|have\s+to)\s+(?:pick|choose|decide|select|name\s+one)\b[\s,:;]+(?P<won>{_C})",
         rf"(?P<won>{_C})\s+it\s+is\b",
-        rf"\b(?:it(?:['\u2019]s|\s+is|\s+must\s+be|\s+has\s+to\s+be)|that(?:['\u2019]s|\s+is))\s+(?P<won>{_C})(?=[\W_]*(?:$|[.!,\n]))",
-        rf"\b(?:equivalent|alike|equal|same)\b[^.\n]*[,;:]\s*(?:so\s+|then\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))",
+        (
+            rf"\b(?:it(?:['\u2019]s|\s+is|\s+must\s+be|\s+has\s+to\s+be)|that(?:['\u2019]s"
+            rf"|\s+is))\s+(?P<won>{_C})(?=[\W_]*(?:$|[.!,\n]))"
+        ),
+        (
+            rf"\b(?:equivalent|alike|equal|same)\b[^.\n]*[,;:]\s*(?:so\s+"
+            rf"|then\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))"
+        ),
     )
 ]
 _ALSO = re.compile(r"[^.\n]*\b(?:also|too|as\s+well|likewise|equally)\b", re.IGNORECASE)
@@ -228,7 +262,8 @@ _NEGATION = re.compile(
     r"(?:\bnot|n['\u2019]t|\bneither|\bnor|\bboth)\s+(?:\w+\s+)?$", re.IGNORECASE
 )
 _RULED_OUT = re.compile(
-    rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks)?\s*(?:\w+ly\s+)?{_BAD}|lacks|omits|misses|ignores|drops|forgets)\b"
+    rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks)?\s*(?:\w+ly\s+)?{_BAD}|lacks|omits"
+    rf"|misses|ignores|drops|forgets)\b"
     rf"|\b(?:missing|wrong|lacking|error|mistake|flaw|problem)\s+(?:\w+\s+)?(?:in|with)\s+(?P<faulty>{_D})",
     re.IGNORECASE,
 )

@@ -1,6 +1,7 @@
 """Where JSON begins and ends in a text, and its value.
 
-`json-repair` reads broken JSON once its beginning is known; most of it is read without, once its quotes are right.
+`json-repair` reads broken JSON once its beginning is known; most of it is read without, once its quotes are
+right.
 """
 
 import json
@@ -103,7 +104,7 @@ def _depth(text: str) -> int:
 
 
 def _end(text: str, start: int) -> int:
-    """Where the bracket at `start` is closed, brackets in double quotes aside; else the end of its fence or text."""
+    """Where the bracket at `start` is closed, brackets in quotes aside; else the end of its fence or text."""
     closing = _CLOSING[text[start]]
     depth, quoted, last, stop = 0, False, 0, min(len(text), start + _LONGEST)
     brackets: list[tuple[int, int]] = []

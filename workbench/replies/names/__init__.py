@@ -1,8 +1,8 @@
-"""The tables and columns of a schema that a reply names, in the schema's spelling; invented ones are left out.
+"""The tables and columns of a schema that a reply names, in the schema's spelling, without invented ones.
 
-`spelling.py` finds a name of the schema by what a reply calls it. `tables.py`, `columns.py` and `decisions.py`
-read the three forms of answer, first from JSON and then from lines and prose, with the help of `values.py`.
-A list that is cut off is no answer: the part that is missing may be what the question needs.
+`spelling.py` finds a name of the schema by what a reply calls it. `tables.py`, `columns.py` and
+`decisions.py` read the three forms of answer, first from JSON and then from lines and prose, with the help of
+`values.py`. A list that is cut off is no answer: the part that is missing may be what the question needs.
 """
 
 from workbench.replies.names.columns import read_columns, read_named_columns

@@ -28,8 +28,9 @@ def read_columns(reply: str, tables: Tables) -> dict[str, list[str]]:
 
 
 def read_named_columns(reply: str, tables: Tables) -> dict[str, list[str] | None]:
-    """The columns that the reply names, by table: [] where it lists none, None where it lists unknown ones alone.
+    """The columns that the reply names, by table.
 
+    A table has [] where the reply lists none of its columns, and None where all that it lists are unknown.
     Of several JSON values the last one counts, together with those before it that speak of other tables.
     """
     text, names = answer_text(reply), Names(tables)
@@ -81,7 +82,7 @@ def _of_object(value: Mapping[str, Any], names: Names, table: str) -> list[tuple
 
 
 def _of_row(row: Mapping[str, Any], names: Names, table: str) -> list[tuple[str, str]]:
-    """The columns of `{"table": "ferry", "column": "name"}`: of members called columns, else of the others."""
+    """The columns of `{"table": "ferry", "column": "name"}`: of members called so, else of the others."""
     others = {plain(key): item for key, item in row.items() if plain(key) not in _TABLE}
     called = [item for key, item in others.items() if "column" in key]
     listed = called or [item for key, item in others.items() if key not in REASONS]

@@ -74,7 +74,7 @@ def _decision_of_row(row: dict[str, Any], names: Names) -> dict[str, Decision]:
 
 
 def _decision(table: str, value: Any, names: Names) -> Decision | None:
-    """What is decided on a table by a word, a list of columns, or an object of these; None where it is unclear."""
+    """What a word, a list of columns, or an object of these decides on a table; None where it is unclear."""
     if not value:
         return [] if isinstance(value, list | None) else None
     if isinstance(value, dict):

@@ -15,7 +15,7 @@ _LEFT_OUT = re.compile(
 
 
 def read_tables(reply: str, tables: Tables) -> list[str]:
-    """The tables that the reply names: of the last JSON value that names any, else of its lines, else of its prose."""
+    """The tables that the reply names: of the last JSON value that names any, else of its lines or prose."""
     text, names = answer_text(reply), Names(tables)
     rows = [value for _, _, value in json_values(text)]
     cut_off = is_cut_off(text)

@@ -1,4 +1,4 @@
-"""What the three readers of names share: the JSON values of a reply that may name something, and its lines."""
+"""What the three readers of names share: the JSON values that may name something, and the items of lines."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 
 
 def named_values(text: str, names: Names, *members: str) -> list[Any]:
-    """The JSON values that may name something, the last first: of an object its member of that name, or itself.
+    """The JSON values that may name something, the last first: an object's member of that name, or itself.
 
     Where the last value is cut off, its member counts if it is complete; else nothing does.
     """
@@ -39,7 +39,7 @@ def is_cut_off(text: str) -> bool:
 
 
 def _complete_member(text: str, name: str) -> Any:
-    """The value of the last member of that name, where it is complete in an object that is cut off; else None."""
+    """The value of the last member of that name, if it is complete in a cut-off object; else None."""
     member = rf"""["'](?:selected[ _])?{name}["']\s{{0,9}}:\s{{0,9}}(?=[{{\[])"""
     found = [*re.finditer(member, text, re.IGNORECASE)]
     whole = json_values(text[found[-1].end() :], whole=True) if found else []
@@ -53,7 +53,7 @@ def _without_reasons(value: Any, names: Names) -> Any:
 
 
 def items(line: str, *, bulleted_only: bool) -> list[str]:
-    """The names that a line may give: the head of an item of a list, what stands in backticks, or all its parts."""
+    """The names that a line may give: the head of a list's item, what is in backticks, or all its parts."""
     if bulleted := _BULLET.match(line):
         head = re.split(r":|\(|\s[-\u2013\u2014]\s", bulleted[1])[0]
         return [head, *_QUOTED.findall(head)]

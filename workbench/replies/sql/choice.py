@@ -4,8 +4,8 @@
 2. else a query that nothing speaks against, in the form that answers have: an answer tag, a box or a JSON
    member before a fence, a fence before prose, the last one of these. A reply that begins with a query
    answers with it, because models that begin so go on with remarks, or with another question;
-3. else the last draft, else the last alternative. A query that is called old or wrong is never the answer, and
-   of two that the reply leaves open ("this or that") neither is.
+3. else the last draft, else the last alternative. A query that is called old or wrong is never the answer,
+   and of two that the reply leaves open ("this or that") neither is.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The fences of a reply, and the query in each: in SQL, in JSON, in a program that runs it, in a difference."""
+"""The fences of a reply, and the query in each: as SQL, in JSON, in a program, or in a difference."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,7 +12,9 @@ _NAME = re.compile(
     r"[ \t]*(?:(?!SELECT|WITH|VALUES)(?P<name>[\w+#-]+)[ \t]*(?:\r?\n|\Z)|(?:sqlite3?|sql|json)\b)?",
     re.IGNORECASE,
 )
-_PROGRAMS = {"python", "py", "python3", "javascript", "js", "ts", "java", "bash", "sh", "shell", "r"}  # fmt: skip
+_PROGRAMS = {
+    "python", "py", "python3", "javascript", "js", "ts", "java", "bash", "sh", "shell", "r",
+}  # fmt: skip
 _PROGRAM_TEXT = re.compile(
     r'"""(?P<a>.*?)"""|\'\'\'(?P<b>.*?)\'\'\''
     r'|"(?P<c>(?:[^"\\\n]|\\.)*)"|\'(?P<d>(?:[^\'\\\n]|\\.)*)\'',

@@ -1,4 +1,4 @@
-"""The queries in the JSON of a reply: of each object, its member `sql` or the one that is named most like it."""
+"""The queries in a reply's JSON: of each object its member `sql`, or the one that is named most like it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\n": "\n"}
 
 
 def members(text: str, read: Callable[[str], str]) -> Iterator[tuple[int, int, str]]:
-    """The query of each object that has one, and where the object begins and ends; `read` finds it in a text."""
+    """Where each object with a query begins and ends, and the query; `read` finds it in a member's text."""
     for start, end, value in json_values(text):
         for row in value if isinstance(value, list) else [value]:
             if isinstance(row, dict) and (sql := _query(row, read)):

@@ -1,4 +1,4 @@
-"""The standing of a query in a reply, from the words around it: is it the answer, a draft, an aside, or the old query?"""
+"""What the words around a query say of it: that it is the answer, a draft, an aside or the old query."""
 
 import re
 from typing import Literal
@@ -18,12 +18,16 @@ _FINAL = re.compile(
 _ASIDE = re.compile(
     r"\b(?:not|never|n['\u2019]t)\s+(?:\w+\s+){0,2}(?:right|correct|work|valid|use|enough|write|be used)\b"
     r"|\b(?:wrong|incorrect|avoid|mistaken|invalid|fails|failed|failing|faulty|broken|rejected)\b"
-    r"|\b(?:old|original|previous|earlier|existing|given|initial|first)\s+(?:\w+\s+){0,2}(?:query|one|sql|version|form|statement)\b"
+    r"|\b(?:old|original|previous|earlier|existing|given|initial|first)\s+(?:\w+\s+){0,2}(?:query|one"
+    r"|sql|version|form|statement)\b"
     r"|\b(?:old|original|previous|before)\s*:|\bcompar(?:ison|ed? (?:to|with))\b|\binstead of\b"
-    r"|\balternativ|\boptional|\bif you\b|\byou (?:can|could|may|might) also\b|\banother (?:way|form|version)\b"
-    r"|\balso (?:possible|works?|be (?:written|expressed|done|used))\b|\bequivalent|\bequally\b|\bsame (?:result|as)\b|\b(?:shorter|longer|simpler|older) (?:form|version|query)\b"
+    r"|\balternativ|\boptional|\bif you\b|\byou (?:can|could|may|might) also\b|\banother (?:way|form"
+    r"|version)\b"
+    r"|\balso (?:possible|works?|be (?:written|expressed|done|used))\b|\bequivalent|\bequally\b"
+    r"|\bsame (?:result|as)\b|\b(?:shorter|longer|simpler|older) (?:form|version|query)\b"
     r"|\bto (?:check|verify|see|test|look|inspect|explore|find out|confirm|debug|understand)\b"
-    r"|\blook(?:s|ing)? at\b|\bcheck (?:the|with|that|whether|how|which)\b|\b(?:output|example|explain)\b\W*\Z"
+    r"|\blook(?:s|ing)? at\b|\bcheck (?:the|with|that|whether|how|which)\b|\b(?:output|example"
+    r"|explain)\b\W*\Z"
     r"|\b(?:create|add) an? (?:\w+ )?index\b"
     r"|\b(?:postgres\w*|mysql|mariadb|sql server|oracle|bigquery|snowflake)\b"
     r"|\A\W*(?:if|in case|should)\b(?![^.\n]*\bbecomes\b)[^.\n]*[:,]\s*\Z",
@@ -31,8 +35,10 @@ _ASIDE = re.compile(
 )
 # A line that introduces a query which is not the answer: "The failed query was:", "Original:".
 _OLD = re.compile(
-    r"(?:^|\.\s)[^.\n]{0,60}\b(?:old|original|failed|failing|previous|earlier|broken|wrong|incorrect|faulty|before)\b[^.\n]{0,40}[:\uff1a]\s*\Z"
-    r"|\b(?:(?:do|is|are|does|was)\s+not|never|n['\u2019]t)\s+(?:use|write|right|correct|valid|work)\b[^.\n]*\Z",
+    r"(?:^|\.\s)[^.\n]{0,60}\b(?:old|original|failed|failing|previous|earlier|broken|wrong|incorrect"
+    r"|faulty|before)\b[^.\n]{0,40}[:\uff1a]\s*\Z"
+    r"|\b(?:(?:do|is|are|does|was)\s+not|never|n['\u2019]t)\s+(?:use|write|right|correct|valid"
+    r"|work)\b[^.\n]*\Z",
     re.IGNORECASE,
 )
 _RIVAL = re.compile(
@@ -43,7 +49,8 @@ _QUESTION = re.compile(
 )  # says nothing of a query
 _DRAFT = re.compile(
     r"\bdraft\b|\b(?:first|initial|second|my) (?:attempt|try|idea|thought|guess|version)\b|\battempt \d|"
-    r"\bstep \d|\bsub-?\s?(?:question|query)\b|\bpart \d|\blet me (?:start|begin|try)\b|\bstart(?:ing)? with\b|"
+    r"\bstep \d|\bsub-?\s?(?:question|query)\b|\bpart \d|\blet me (?:start|begin|try)\b"
+    r"|\bstart(?:ing)? with\b|"
     r"\bfirst(?:ly)?\b[^.\n]{0,80}\Z",
     re.IGNORECASE,
 )
