@@ -181,7 +181,7 @@ sqlite3.connect(":memory:").execute(endless).fetchall()"""
 
     with pytest.raises(KeyboardInterrupt):
         run(jobs, tmp_path / "figures" / "mine", watch=watch)
-    assert time.monotonic() - interrupted[0] < 30  # the query never ends
+    assert time.monotonic() - interrupted[0] < 300  # the query never ends
     assert states(jobs) == {"slow": "stopped"}
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
