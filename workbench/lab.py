@@ -17,7 +17,13 @@ from workbench.db.schema import read_schema, with_examples
 from workbench.db.text.context_text import context_data
 from workbench.db.text.schema_text import create_table_text
 from workbench.llm.client import Client
-from workbench.llm.parameters import call_parameters, limits_output, with_more_room
+from workbench.llm.parameters import (
+    call_parameters,
+    check_given,
+    given_for,
+    limits_output,
+    with_more_room,
+)
 from workbench.prompts.prompt import load
 from workbench.replies.text import answer_text
 from workbench.types import Completion, Context, Execution, Question, Request, Schema
@@ -42,7 +48,8 @@ class Lab:
     database: the path of a database file, by db_id.
     prompts: a folder of prompts that replace the packaged ones of the same names.
     system: the name under which the cache counts the calls.
-    parameters: for a model, parameters of all its calls, such as {"reasoning_effort": "low"}; None removes one.
+    parameters: for a model or a role, parameters of all its calls, such as {"reasoning_effort": "low"}; None
+        removes one, and a role's win over a model's. The roles are generation, filtering, judge and rest.
     watch: called with each request before it is sent, and with the data that its prompt shows.
     """
 
@@ -53,6 +60,9 @@ class Lab:
     system: str = ""
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
+
+    def __post_init__(self) -> None:
+        check_given(self.parameters)
 
     def ask(
         self,
@@ -87,7 +97,7 @@ class Lab:
 
     def _limits(self, request: Request) -> bool:
         """Whether the request's output limit is this lab's and not a user's."""
-        given = self.parameters.get(request.model, {})
+        given = given_for(request.model, request.prompt, self.parameters)
         return "max_tokens" in request.parameters and not limits_output(given)
 
     def request(
@@ -103,7 +113,7 @@ class Lab:
     ) -> Request:
         """A call to the step's model: the prompt, rendered, with the step's temperature and the prompt's output limit.
 
-        The lab's `parameters` of the model win over both.
+        The lab's `parameters` of the model and of the prompt's role win over both.
 
         About a context, the prompt is given the context's five variables (question, hint, schema, values,
         descriptions) and `data`; about a question, `data` alone. `sample` numbers repeated calls of the
@@ -118,7 +128,7 @@ class Lab:
             step.model,
             step.temperature,
             template.output_limit,
-            self.parameters.get(step.model, {}),
+            given_for(step.model, prompt, self.parameters),
         )
         request = Request(
             prompt, step.model, messages, parameters, sample, question.id, self.system

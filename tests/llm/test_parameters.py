@@ -10,11 +10,11 @@ import pytest
 
 from tests.llm.server import Server
 from tests.llm.wire import ROOT, ask
-from workbench.errors import ProviderError
+from workbench.errors import BadInputError, ProviderError
 from workbench.llm import provider
 from workbench.llm.cache import request_key
 from workbench.llm.client import Client
-from workbench.llm.parameters import left_out, refused_name
+from workbench.llm.parameters import check_given, given_for, left_out, refused_name
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
 from workbench.llm.transfer import merge, verify
@@ -207,3 +207,56 @@ def test_rejected_calls_of_a_prompt_that_has_answers_end_no_run(store: Store) ->
     client = Client(store, send=Scripted(["x", *refusals, "y"]), at_once=1)
     answers = client.complete_many([ask(f"question {n}") for n in range(11)])
     assert [answer.fault for answer in answers] == ["", *["rejected"] * 9, ""]
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"temprature": 0.2}, "no parameter 'temprature'; perhaps temperature: .*extra_body"),
+        ({"zzz": 1}, r"no parameter 'zzz': what only one server knows goes into extra_body"),
+        ({"temperature": "hot"}, "temperature is 'hot', and should be a number"),
+        ({"seed": True}, "seed is True, and should be a number"),
+        ({"api_key": "x"}, "keys come from the environment"),
+        ({"extra_body": {"my_token": "x"}}, "keys come from the environment"),
+    ],
+)
+def test_a_parameter_that_is_none_is_one_clear_error_before_anything_is_asked(
+    store: Store, given: dict[str, object], complaint: str
+) -> None:
+    model = Scripted()
+    with pytest.raises(BadInputError, match=complaint):
+        Client(store, send=model).complete(to("openai/gpt-4o", **given))
+    with pytest.raises(BadInputError, match=complaint):
+        check_given({"openai/gpt-4o": given})
+    assert model.history == []
+
+
+def test_parameters_of_nobody_are_an_error_that_names_the_roles() -> None:
+    with pytest.raises(
+        BadInputError, match=r"'judging'.* role: generation, filtering, judge, rest"
+    ):
+        check_given({"judging": {"temperature": 0}})
+
+
+def test_a_roles_parameters_win_over_its_models() -> None:
+    given = {"openai/a": {"seed": 1, "top_p": 0.5}, "judge": {"seed": 2}, "rest": {"seed": 3}}
+    assert given_for("openai/a", "select/pairwise", given) == {"seed": 2, "top_p": 0.5}
+    assert given_for("openai/a", "generate/direct", given) == {"seed": 1, "top_p": 0.5}
+    assert given_for("openai/b", "fix/fixer", given) == {"seed": 3}
+
+
+@pytest.mark.usefixtures("litellm")
+def test_every_parameter_reaches_the_server(store: Store, server: Server) -> None:
+    given = {
+        "temperature": 1,
+        "max_tokens": 50,
+        "reasoning_effort": "low",
+        "seed": 7,
+        "extra_body": {"cache_salt": "a"},
+    }
+    Client(store, api_base=server.url).complete(to("openai/gpt-5", **given))
+    Client(store, api_base=server.url).complete(to("hosted_vllm/a", top_p=0.5, **given))
+    one, other = server.bodies
+    assert (one["reasoning_effort"], one["max_completion_tokens"], one["seed"]) == ("low", 50, 7)
+    assert (other["top_p"], other["max_tokens"], other["reasoning_effort"]) == (0.5, 50, "low")
+    assert one["cache_salt"] == other["cache_salt"] == "a"

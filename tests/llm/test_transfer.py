@@ -8,9 +8,11 @@ from workbench.errors import BadInputError
 from workbench.llm import transfer
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
 from workbench.llm.transfer import Select
 from workbench.store import Store
+from workbench.types import Request
 
 SCHEMA = "CREATE TABLE t (a, b)\n\n" * 200
 REQUESTS = [ask(f"{SCHEMA}Question {i}\n— ü 😀 '\"", temperature=0.5) for i in range(30)]
@@ -182,3 +184,28 @@ def test_calls_are_read_by_the_thousand(store: Store) -> None:
 
 def astuple(call: object) -> tuple[object, ...]:
     return tuple(getattr(call, name) for name in call.__slots__)
+
+
+def test_an_export_has_the_parameters_that_its_models_refuse(store: Store, tmp_path: Path) -> None:
+    told = "Unsupported value: 'temperature' does not support 0.2 with this model."
+    request = Request("p", "openai/thinker", ask().messages, {"temperature": 0.2})
+    Client(store, send=Scripted([Refusal("rejected", told), "x"])).complete(request)
+    path = tmp_path / "calls.jsonl"
+    assert transfer.export(store, path) == 1
+    assert b'"refused":' in path.read_bytes()
+    with Store(tmp_path / "theirs.sqlite") as theirs:
+        assert transfer.load(theirs, path) == (1, 0)
+        replayed = Client(theirs, offline=True).complete(request)
+        transfer.export(theirs, tmp_path / "again.jsonl")
+    assert replayed.text == "x"
+    assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
+
+
+def test_an_export_of_other_calls_has_none(store: Store, tmp_path: Path) -> None:
+    told = "Unsupported value: 'temperature' does not support 0.2 with this model."
+    request = Request("p", "openai/thinker", ask().messages, {"temperature": 0.2})
+    Client(store, send=Scripted([Refusal("rejected", told), "x", "y"])).complete_many([request])
+    Client(store, send=Scripted(["y"])).complete(ask())
+    path = tmp_path / "calls.jsonl"
+    transfer.export(store, path, transfer.Select(model=ask().model))
+    assert b'"refused":' not in path.read_bytes()

@@ -3,13 +3,12 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from workbench.benchmarks.bundled import bundled_databases
 from workbench.cli import options
-from workbench.cli.options import SYSTEMS, make_system
+from workbench.cli.options import SYSTEMS, given_to, make_system
 from workbench.db.compare import bird_equal
 from workbench.db.execute import Executor
 from workbench.db.text.context_text import result_text
@@ -42,7 +41,7 @@ def ask(
     system: str,
     model: str,
     judge: str,
-    parameters: dict[str, Any],
+    parameters: options.Parameters,
     dollars: float | None,
     calls: int | None,
 ) -> None:
@@ -66,7 +65,9 @@ def ask(
     asked = Question("ask", path.stem, question, hint)
     with Store() as store, Executor(store) as executor:
         client = Client(store, budget=Budget(dollars, calls=calls))
-        lab = Lab(client, executor, lambda _: path, system=system, parameters={model: parameters})
+        lab = Lab(
+            client, executor, lambda _: path, system=system, parameters=given_to(model, parameters)
+        )
         schema = lab.schema(asked.db_id)
         if not schema.tables:
             raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 import workbench as wb
 from workbench.errors import BadInputError, naming
+from workbench.llm.parameters import check_given
 
 SYSTEMS = {
     "chase": "chase_sql",
@@ -67,30 +68,42 @@ form = partial(
 )
 
 
+Parameters = dict[str, dict[str, Any]]
+
+
 def _parameters(
     context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, Any]:
-    """The values by name: as JSON where they are, else as text."""
+) -> Parameters:
+    """The values by role and name, those of the model under "": as JSON where they are, else as text."""
     del context, option
-    read: dict[str, Any] = {}
+    read: Parameters = {"": {}}
     for item in given:
-        name, equals, value = item.partition("=")
+        named, equals, value = item.partition("=")
+        role, _, name = named.rpartition(":")
         if not name or not equals:
-            raise click.BadParameter(f"{item!r} is not NAME=VALUE")
+            raise click.BadParameter(f"{item!r} is not NAME=VALUE or ROLE:NAME=VALUE")
+        owned = read.setdefault(role, {})
         try:
-            read[name] = json.loads(value)
+            owned[name] = json.loads(value)
         except ValueError:
-            read[name] = value
+            owned[name] = value
+    check_given({role or "any/model": owned for role, owned in read.items()})
     return read
+
+
+def given_to(model: str, parameters: Parameters) -> Parameters:
+    """The parameters by model and role, as a lab and an experiment have them."""
+    return {role or model: owned for role, owned in parameters.items()}
 
 
 parameters = click.option(
     "--parameter",
     "parameters",
     multiple=True,
-    metavar="NAME=VALUE",
+    metavar="[ROLE:]NAME=VALUE",
     callback=_parameters,
-    help="A parameter of all the model's calls, such as reasoning_effort=low; null leaves one out.",
+    help="A parameter of all calls, such as reasoning_effort=low, or of a role's (generation, filtering, judge,"
+    " rest), such as judge:temperature=0; null leaves one out.",
 )
 calls = click.option("--calls", type=click.IntRange(min=0), help="Stop before more calls are made.")
 predictions = click.option(

@@ -2,13 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import click
 
 from workbench.benchmarks.named import BENCHMARKS
 from workbench.cli import options
-from workbench.cli.options import SYSTEMS, make_system
+from workbench.cli.options import SYSTEMS, given_to, make_system
 
 
 @click.command()
@@ -30,7 +29,7 @@ def run(
     limit: int | None,
     model: str,
     judge: str,
-    parameters: dict[str, Any],
+    parameters: options.Parameters,
     prompts: Path | None,
     dollars: float | None,
 ) -> None:
@@ -44,7 +43,8 @@ def run(
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
 
     parts = [system, model, *([judge] if judge else []), *([prompts.name] if prompts else [])]
-    parts += [f"{key}_{value}" for key, value in parameters.items()]
+    given = [(role, item) for role, owned in parameters.items() for item in owned.items()]
+    parts += [f"{role}_{name}_{value}".lstrip("_") for role, (name, value) in given]
     name = re.sub(r"\W+", "_", "_".join(parts))
     with open_study(
         benchmark,
@@ -53,7 +53,7 @@ def run(
         root=root,
         prompts=prompts,
         dollars=dollars,
-        parameters={model: parameters},
+        parameters=given_to(model, parameters),
     ) as study:
         done = study.run(make_system(system, model, judge))
         table = study.save(name, study.table(done))

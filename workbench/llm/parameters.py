@@ -10,13 +10,15 @@ all parameters of the refused request, so that a request is fitted without LiteL
 """
 
 import re
+import sqlite3
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from workbench.canonical import canonical
+from workbench.errors import BadInputError
 from workbench.llm import provider
 from workbench.llm.budget import Ledger
 from workbench.llm.remote.prices import listed
@@ -34,6 +36,7 @@ _EFFORTS = {
     "xhigh": 65_536,
 }
 
+ROLES = ("generation", "filtering", "judge", "rest")
 _UNSUPPORTED = re.compile(
     r"(?i)unsupported|(?:not|n't) support|unknown|unrecognized|unexpected|deprecated"
     r"|not permitted|not allowed|cannot both|may only be"
@@ -86,9 +89,7 @@ class Parameters:
         if not self._store.read_only:
             row = (endpoint, request.model, packed.decode(), name, reason, time.time())
             with self._store.write() as connection:
-                connection.execute(
-                    "INSERT OR IGNORE INTO refused_parameters VALUES (?, ?, ?, ?, ?, ?)", row
-                )
+                connection.execute(_INSERT, row)
         return True
 
 
@@ -107,10 +108,53 @@ def left_out(store: Store, model: str) -> list[str]:
     return [name for (name,) in store.read(select, (model,))]
 
 
+_COLUMNS = ("endpoint", "model", "parameters", "parameter", "reason", "created")
+_INSERT = (
+    f"INSERT OR IGNORE INTO refused_parameters({', '.join(_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?)"
+)
+
+
+def refusals(store: Store, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """The parameters that the models of the chosen calls refuse: without them, requests have other keys."""
+    rows = store.read(
+        f"SELECT {', '.join(_COLUMNS)} FROM refused_parameters WHERE (endpoint, model) IN "
+        f"(SELECT endpoint, model FROM calls WHERE {where}) ORDER BY endpoint, model, parameters",
+        values,
+    )
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+
+
+def insert_refusal(connection: sqlite3.Connection, fields: Mapping[str, Any]) -> None:
+    """Write one of `refusals` into an open transaction."""
+    connection.execute(_INSERT, [fields[name] for name in _COLUMNS])
+
+
 def without(request: Request, name: str) -> Request:
     """The request without a parameter."""
     kept = {key: value for key, value in request.parameters.items() if key != name}
     return replace(request, parameters=kept)
+
+
+def role(prompt: str) -> str:
+    """The role of a prompt's calls, by the names that an experiment gives to the models of roles."""
+    if prompt == "prune/filter_column":
+        return "filtering"
+    return {"generate": "generation", "select": "judge"}.get(prompt.partition("/")[0], "rest")
+
+
+def given_for(model: str, prompt: str, given: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """A user's parameters of a call: those of its model, and over them those of its role."""
+    return {**given.get(model, {}), **given.get(role(prompt), {})}
+
+
+def check_given(given: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise `BadInputError` for parameters of neither a model nor a role, or with a name that is no parameter."""
+    for owner, parameters in given.items():
+        if "/" not in owner and owner not in ROLES:
+            raise BadInputError(
+                f"parameters of {owner!r}: name a model, like openai/gpt-4o, or a role: {', '.join(ROLES)}"
+            )
+        provider.check_parameters(parameters)
 
 
 def call_parameters(

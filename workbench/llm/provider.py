@@ -7,8 +7,10 @@ A model is one that LiteLLM reaches, or one of ours, which runs in this process.
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib import metadata
+from types import NoneType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -27,7 +29,19 @@ RESERVED = {
     "fallbacks", "headers", "max_retries", "messages", "mock_response", "model", "model_list", "n",
     "num_retries", "request_timeout", "stream", "timeout",
 }  # fmt: skip
+# Parameters that a request may have. What only one server knows goes into `extra_body`.
+_NUMBERS = {
+    "temperature", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens", "seed",
+    "frequency_penalty", "presence_penalty", "repetition_penalty", "top_logprobs", "dimensions", "num_ctx",
+}  # fmt: skip
+_KNOWN = _NUMBERS | {
+    "embedding", "encoding_format", "extra_body", "keep_alive", "logit_bias", "logprobs", "modalities",
+    "prediction", "prompt_cache_key", "reasoning_effort", "response_format", "safety_settings",
+    "service_tier", "stop", "store", "thinking", "tool_choice", "tools", "user", "verbosity",
+}  # fmt: skip
 _SECRET = ("_key", "_token", "secret", "password", "credentials")
+
+_NUMBER = (int, float, NoneType)  # None leaves a parameter out
 
 EMBEDDING = "embedding"  # a request with this parameter asks for the vector of a text
 
@@ -40,12 +54,26 @@ def check(request: Request) -> None:
         raise BadInputError(
             f"model {request.model!r} names no provider: write PROVIDER/MODEL, like openai/gpt-4o"
         )
-    for name in _names(request.parameters):
-        if name in RESERVED or name.endswith(_SECRET):
+    check_parameters(request.parameters)
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Raise `BadInputError` for a parameter that is unknown, that the client sets, or that would store a secret."""
+    for name in _names(parameters):
+        if name in RESERVED or (name.endswith(_SECRET) and name not in _KNOWN):
             raise BadInputError(
                 f"parameter {name!r} is not a generation parameter: keys come from the environment, "
                 "samples from Request.sample, addresses and time-outs from the client"
             )
+    for name, value in parameters.items():
+        if name not in _KNOWN:
+            near = get_close_matches(name, _KNOWN, 1)
+            raise BadInputError(
+                f"there is no parameter {name!r}{f'; perhaps {near[0]}' if near else ''}: what only one "
+                f'server knows goes into extra_body, as extra_body={{"{name}": ...}}'
+            )
+        if name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, _NUMBER)):
+            raise BadInputError(f"parameter {name} is {value!r}, and should be a number")
 
 
 def _names(parameters: Mapping[str, Any]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Work on all cached calls: count, export, import, merge, prune and check them.
 
-An export is JSON lines, one call each with its full request, in the order of keys: equal caches give equal
-files. With it, others can replay a run offline. A key is a hash of the request, so merges cannot conflict:
+An export is JSON lines, one call each with its full request, in the order of keys, and then the parameters
+that their models refuse: equal caches give equal files. With it, others can replay a run offline. A key is a hash of the request, so merges cannot conflict:
 if both caches have a reply to the same request, ours stays.
 """
 
@@ -19,6 +19,7 @@ import orjson
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError
 from workbench.llm.cache import COLUMNS, Call, insert, request_key, text_id, unpack
+from workbench.llm.parameters import insert_refusal, refusals
 from workbench.store import Store
 from workbench.store.checksum import checksum
 from workbench.types import Request, Usage
@@ -102,6 +103,8 @@ def export(store: Store, path: Path, select: Select = ALL) -> int:
         with unfinished.open("wb") as file:
             for number, call in enumerate(calls(store, select), 1):  # noqa: B007  returned below
                 file.write(canonical(call) + b"\n")
+            for refused in refusals(store, *select.where()):
+                file.write(canonical({"refused": refused}) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
@@ -115,12 +118,25 @@ def load(store: Store, path: Path) -> tuple[int, int]:
     new = known = 0
     with path.open("rb") as file, store.write() as connection:
         for number, line in enumerate(file, 1):
-            call = _parse(line, f"{path}, line {number}")
+            position = f"{path}, line {number}"
+            if line.startswith(b'{"refused":'):
+                _insert_refusal(connection, line, position)
+                continue
+            call = _parse(line, position)
             if insert(connection, call):
                 new += 1
             else:
                 known += 1
     return new, known
+
+
+def _insert_refusal(connection: sqlite3.Connection, line: bytes, position: str) -> None:
+    try:
+        insert_refusal(connection, orjson.loads(line)["refused"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadInputError(
+            f"{position}: not an exported refusal ({error}); nothing was imported"
+        ) from error
 
 
 def _parse(line: bytes, position: str) -> Call:

@@ -19,6 +19,7 @@ import orjson
 
 from workbench.canonical import canonical, content_hash
 from workbench.lab import Lab
+from workbench.llm.parameters import ROLES
 from workbench.store import Store
 from workbench.systems.identity import identify
 from workbench.systems.system import System
@@ -80,13 +81,14 @@ def keys(system: System, lab: Lab) -> ResultKeys:
 
 
 def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
-    """The address or version of each model, with its parameters where the experiment sets some."""
-    return {
-        model: [lab.client.endpoint(model), lab.parameters[model]]
-        if lab.parameters.get(model)
-        else lab.client.endpoint(model)
-        for model in sorted(models(steps))
-    }
+    """The address or version of each model, with its and all roles' parameters where the experiment sets some."""
+    found: dict[str, Any] = {}
+    roles = {name: lab.parameters[name] for name in ROLES if lab.parameters.get(name)}
+    for model in sorted(models(steps)):
+        given = [part for part in (lab.parameters.get(model), roles) if part]
+        endpoint = lab.client.endpoint(model)
+        found[model] = [endpoint, *given] if given else endpoint
+    return found
 
 
 @cache

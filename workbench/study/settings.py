@@ -13,6 +13,7 @@ from typing import Any
 
 from workbench.benchmarks.named import BENCHMARKS
 from workbench.errors import BadInputError
+from workbench.llm.parameters import ROLES, check_given
 from workbench.yamlfile import read_yaml
 
 
@@ -20,7 +21,7 @@ from workbench.yamlfile import read_yaml
 class Experiment:
     """The settings of an experiment. `models` names the models of single roles, such as `judge` or `filtering`.
 
-    `parameters` has, for a model, those of all its calls, over the steps' own; None leaves one out.
+    `parameters` has, for a model or a role, those of all its calls, over the steps' own; None leaves one out.
     `limit` takes this number of questions, spread evenly. `dollars` and `calls` bound what may be spent.
     Notebooks read `options`; `notebooks` has the parameters of each notebook. `folder` is the parent of the
     folders `experiments` and `figures`. In a preview without the benchmark's data, bundled questions stand
@@ -108,8 +109,15 @@ def load_experiment(name: str) -> Experiment:
             raise BadInputError(
                 f"{path}: parameters: {model}: parameters by name, not {parameters!r:.60}"
             )
-        if str(model) not in used:
-            raise BadInputError(f"{path}: parameters: no other setting names the model {model}")
+        if str(model) not in used and model not in ROLES:
+            raise BadInputError(
+                f"{path}: parameters: no other setting names the model {model}, and the roles are"
+                f" {', '.join(ROLES)}"
+            )
+    try:
+        check_given(given.get("parameters", {}))
+    except BadInputError as error:
+        raise BadInputError(f"{path}: parameters: {error}") from error
     for key, least in {"limit": 1, "calls": 1, "dollars": 0}.items():
         if given.get(key, least) < least:
             raise BadInputError(f"{path}: {key} is {given[key]}, and should be {least} or more")

@@ -1,0 +1,82 @@
+"""`--parameter` sets parameters of a model and of roles; what the model refuses is said and stands in the stamp."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.llm.providers.protocols import KEYS, answer
+from tests.llm.server import Server
+
+
+@pytest.fixture
+def server():
+    with Server() as running:
+        running.respond = answer
+        yield running
+
+
+@pytest.fixture
+def workbench(tmp_path, server):
+    """Runs a command in a process of its own that finds OpenAI at the server."""
+    environment = os.environ | KEYS | {
+        "WORKBENCH_HOME": str(tmp_path / "home"),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "OPENAI_API_BASE": server.url,
+    }  # fmt: skip
+
+    def workbench(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "workbench", *map(str, words)],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    return workbench
+
+
+LOW = ("--parameter", "reasoning_effort=low")
+
+
+def test_run_sends_what_the_model_takes_and_the_table_says_what_it_refuses(workbench, server):
+    room = ("--parameter", "generation:max_tokens=700")
+    command = ("run", "direct", "--limit", 2, "--model", "openai/gpt-5", *LOW, *room)
+    done = workbench(*command)
+    assert done.returncode == 0, done.stderr
+    sent = {(b["reasoning_effort"], b["max_completion_tokens"]) for b in server.bodies}
+    assert sent == {("low", 700)}
+    assert not any("temperature" in body for body in server.bodies)
+    assert done.stderr.count("openai/gpt-5 takes no temperature 0.0: left out") == 1
+    assert "openai/gpt-5 (takes no temperature) on bundled-dev, N = 2" in done.stdout
+    asked = server.asked.total()
+    assert workbench(*command).returncode == 0
+    assert server.asked.total() == asked
+
+
+def test_ask_sets_parameters_of_a_role(workbench, server):
+    rest = ("--parameter", "rest:seed=5")
+    system = ("--system", "mac", "--model", "openai/gpt-5")
+    done = workbench("ask", "harbour", "How many tugs are there?", *system, *LOW, *rest)
+    assert done.stdout.startswith("1 row:"), done.stderr
+    seeded = ["seed" in body for body in server.bodies]
+    assert 0 < sum(seeded) < len(seeded)
+    assert {body["reasoning_effort"] for body in server.bodies} == {"low"}
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("temprature=0", "there is no parameter 'temprature'; perhaps temperature"),
+        ("judging:seed=1", "name a model, like openai/gpt-4o, or a role"),
+        ("seed", "'seed' is not NAME=VALUE or ROLE:NAME=VALUE"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line_before_anything_is_asked(
+    workbench, server, given, complaint
+):
+    done = workbench("ask", "harbour", "How many?", "--parameter", given)
+    assert done.returncode
+    assert complaint in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert server.asked.total() == 0

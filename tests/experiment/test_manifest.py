@@ -1,0 +1,44 @@
+"""The manifest of an experiment has its parameters and what its models refuse; so has the stamp of its figures."""
+
+import json
+
+import pytest
+
+from workbench.experiment.manifest import write_manifest
+from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
+from workbench.llm.scripted import Scripted
+from workbench.store import Store
+from workbench.study import open_study
+from workbench.study.settings import Experiment
+from workbench.types import Request
+
+TOLD = "Unsupported value: 'temperature' does not support 0.2 with this model."
+
+
+@pytest.fixture
+def experiment(tmp_path, monkeypatch):
+    """An experiment whose judge has refused a temperature."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    message = {"role": "user", "content": "hello"}
+    with Store() as store:
+        model = Scripted([Refusal("rejected", TOLD), "x"])
+        request = Request("p", "openai/thinker", (message,), {"temperature": 0.2})
+        Client(store, send=model).complete(request)
+    return Experiment(
+        "mine",
+        models={"judge": "openai/thinker"},
+        parameters={"judge": {"reasoning_effort": "low"}},
+        folder=tmp_path,
+    )
+
+
+def test_the_manifest_has_what_is_set_and_what_is_refused(experiment):
+    written = json.loads(write_manifest(experiment, [], [], None).read_bytes())
+    assert written["parameters"] == {"judge": {"reasoning_effort": "low"}}
+    assert written["left_out"] == {"openai/thinker": ["temperature"]}
+
+
+def test_the_stamp_of_a_study_says_what_its_models_refuse(experiment):
+    with open_study(experiment, model="openai/thinker", limit=2) as study:
+        assert "openai/thinker (takes no temperature) on bundled-dev" in str(study.stamp)
