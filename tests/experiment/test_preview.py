@@ -8,7 +8,11 @@ from click.testing import CliRunner
 from workbench.cli.reproduce import preview
 from workbench.errors import BadInputError
 from workbench.experiment.preview import cost
+from workbench.llm import provider
+from workbench.prompts.prompt import load
 from workbench.store import Store
+from workbench.study.progress import stand_in
+from workbench.types import Request
 
 RUNS = """from workbench.select.ranker import Ranker
 from workbench.study import open_study
@@ -47,6 +51,18 @@ def test_a_preview_counts_the_calls_of_every_model_and_leaves_no_files(
     assert found.failed == ()
     low, high = found.total.dollars
     assert 1 < low < high
+
+
+def test_a_model_that_runs_in_this_process_is_not_asked():
+    def answer(request, seed):
+        raise AssertionError("the model was asked")
+
+    provider.register("inside", answer, lambda model: f"{model}@1")
+    messages = load("retrieve/keywords").messages(question="How many tugs are there?", hint="")
+    reply = stand_in(Request("retrieve/keywords", "inside/model", messages), "", "", 1.0)
+    assert "tugs" in reply["choices"][0]["message"]["content"]
+    keys = {provider.endpoint("inside/model", url) for url in ("", "http://stand-in.invalid")}
+    assert len(keys) == 2  # so that the parser's replies are not taken for the model's
 
 
 def test_an_experiment_without_model_calls_cannot_be_previewed(checkout, monkeypatch):

@@ -136,7 +136,9 @@ def endpoint(model: str, url: str) -> str:
     if not is_ours(model):
         return public(url)
     _, version = _ours[model.split("/", maxsplit=1)[0]]
-    return version if isinstance(version, str) else version(model)
+    if isinstance(version, str):
+        return version
+    return f"{version(model)} {public(url)}".strip()  # a preview's stand-in has an address
 
 
 def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa: ARG001  tests replace `send` and use the key

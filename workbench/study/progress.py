@@ -16,7 +16,7 @@ import orjson
 from tqdm import tqdm
 
 from workbench.llm.budget import Ledger, Tally
-from workbench.llm.provider import Reply, is_ours, send
+from workbench.llm.provider import Reply, send
 from workbench.types import Request
 
 EVERY = 0.5  # seconds between two lines
@@ -93,7 +93,7 @@ def previewed() -> int:
 
 def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
     """The embedded parser's reply instead of the requested model's."""
-    if is_ours(request.model):
+    if request.model == STAND_IN:
         return send(request, key, url, seconds)
     temperature = request.parameters.get("temperature", 1.0)
     asked = replace(request, model=STAND_IN, parameters={"temperature": temperature})
