@@ -94,3 +94,20 @@ def test_a_line_that_is_neither_is_named(store: Store, tmp_path: Path, line: str
     path.write_bytes(orjson.dumps(ask("a")) + b"\n" + line.encode())
     with pytest.raises(BadInputError, match=r"line 2: .*expected a call .* or an estimate"):
         preview_file(Client(store), path)
+
+
+def test_the_upper_end_counts_the_tokens_of_thinking(store: Store) -> None:
+    def most(model: str, **parameters: object) -> float:
+        return preview(Client(store), [Request("p", model, ask().messages, parameters)]).dollars[1]
+
+    limited = {"max_tokens": 9000}
+    budget = {"thinking": {"type": "enabled", "budget_tokens": 4000}}
+    assert most("openai/gpt-5", **limited) == pytest.approx(9000 * 1e-5, rel=0.01)
+    assert most("openai/gpt-4o", **limited) == pytest.approx(1000 * 1e-5, rel=0.01)
+    assert most("gemini/gemini-2.5-pro", **budget) == pytest.approx(5000 * 1e-5, rel=0.01)
+
+
+def test_an_estimate_may_say_how_long_its_replies_are(store: Store) -> None:
+    short, long = (Estimate("fix", "openai/gpt-5", 1, 100, limit) for limit in (50, 9000))
+    ends = [preview(Client(store), [], [estimate]).dollars[1] for estimate in (short, long)]
+    assert ends == pytest.approx([50 * 1e-5, 9000 * 1e-5], rel=0.1)

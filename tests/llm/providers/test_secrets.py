@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.llm.conftest import CANARY
+from tests.llm.providers.protocols import chat
 from tests.llm.server import Server
 from tests.llm.wire import ask
 from workbench.errors import ProviderError, redact
@@ -68,3 +69,27 @@ def test_keys_are_recognised_in_any_text(text: str) -> None:
 def test_other_text_stays_as_it_is() -> None:
     text = "no such column: task_key-value; SELECT sk FROM t WHERE a = 'sk-1'"
     assert redact(text) == text
+
+
+@pytest.mark.usefixtures("litellm")
+def test_a_key_that_a_server_repeats_in_its_answer_is_not_kept(
+    store: Store, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_API_KEY", "0123456789abcdef0123456789abcdef")
+    url = server.url.replace("//", "//me:pa55word@")
+    basic = "bWU6cGE1NXdvcmQ="  # me:pa55word
+    told = f"{CANARY} 0123456789abcdef0123456789abcdef {basic} pa55word"
+    server.respond = lambda _path, _body: (200, chat({"content": told}), {})
+    answer = Client(store, api_base=url).complete(ask())
+    transfer.export(store, tmp_path / "bundle.jsonl")
+    assert answer.text == "*** *** *** ***"
+    kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert not any(secret.encode() in kept for secret in told.split())
+
+
+def test_secrets_of_the_environment_and_keys_of_any_provider_are_put_out_of_sight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WATSONX_APIKEY", "an-odd/secret+form")
+    hidden = redact("an-odd/secret+form, 0123456789abcdef0123456789abcdef, Basic bWU6cGE1NXdvcmQ=")
+    assert hidden == "***, ***, Basic ***"
