@@ -47,6 +47,7 @@ def _bundled() -> dict[str, dict[str, Any]]:
     return entries
 
 
+@functools.lru_cache(maxsize=1000)
 def listed(model: str) -> Mapping[str, Any]:
     """What LiteLLM lists of the model: its prices, limits and abilities; empty if it is not there.
 
@@ -80,6 +81,11 @@ def price(model: str, tokens: int = 0) -> Price | None:
     """The model's price for a call with this many tokens of input; None if LiteLLM lists none."""
     if is_ours(model):
         return Price(0.0, 0.0, 0.0, 0.0, 0.0)
+    return _price(model, -(-tokens // 1000) * 1000)  # tiers begin above whole thousands
+
+
+@functools.lru_cache(maxsize=1000)
+def _price(model: str, tokens: int) -> Price | None:
     entry = listed(model)
     read, output = (_rate(entry, f"{kind}_cost_per_token", tokens) for kind in ("input", "output"))
     if read is None or output is None:
