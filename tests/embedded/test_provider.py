@@ -9,6 +9,7 @@ import pytest
 
 from workbench.embedded import provider
 from workbench.errors import BadInputError
+from workbench.llm import provider as providers
 from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Request
@@ -78,8 +79,6 @@ def test_it_is_reached_through_the_client_and_costs_nothing(book):
 
 def test_another_version_of_it_does_not_answer_from_what_this_one_said(book, monkeypatch):
     key = Client(book).key(ask())
-    from workbench.llm import provider as providers
-
     reply, version = providers._ours["embedded"]
     monkeypatch.setitem(providers._ours, "embedded", (reply, version + "changed"))
     assert Client(book).key(ask()) != key
@@ -93,3 +92,21 @@ def test_a_model_that_does_not_exist_is_one_clear_error(book):
     request = Request("p", "embedded/oracle", [{"role": "user", "content": "hello"}])
     with pytest.raises(BadInputError, match="no model embedded/oracle; there is embedded/parser"):
         Client(book).complete(request)
+
+
+@pytest.mark.parametrize(("limit", "reason"), [(3, "length"), (10_000, "stop")])
+def test_an_output_limit_cuts_the_answer_and_says_so(limit, reason):
+    whole = provider.reply(ask(temperature=0.0), "seed")
+    reply = provider.reply(ask(temperature=0.0, max_tokens=limit), "seed")
+    (choice,) = reply["choices"]
+    assert whole["choices"][0]["message"]["content"].startswith(choice["message"]["content"])
+    assert choice["finish_reason"] == reason
+    assert reply["usage"]["completion_tokens"] <= limit
+
+
+def test_an_output_limit_that_suffices_changes_no_sample():
+    def seeds(**parameters):
+        return providers._seed(ask(**parameters))
+
+    assert seeds(temperature=0.5) == seeds(temperature=0.5, max_tokens=1000)
+    assert seeds(temperature=0.5) != seeds(temperature=0.7)

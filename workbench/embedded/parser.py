@@ -5,7 +5,7 @@ the model gives a query. Samples of one prompt differ in the draw only, so the l
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,24 +14,12 @@ from workbench.embedded.grammar.heads import heads
 from workbench.embedded.grammar.joint import Draft, Joint, Style, gains
 from workbench.embedded.grammar.render import render
 from workbench.embedded.grammar.tests import sets, tests
-from workbench.embedded.linking.reading import Features, Reading, read_question
+from workbench.embedded.linking.reading import Reading, added, read_question
 from workbench.types import Context
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")  # written by training.learn
 WEIGHTS: dict[str, float] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
 _RECENT = 64  # prompts whose hypotheses are cached
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """Words of the question and the part of the schema that they are taken to speak of."""
-
-    words: str
-    kind: str  # table, column, value or hint
-    table: str
-    column: str
-    value: str
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +59,7 @@ def propose(
 
 def _hypothesis(reading: Reading, draft: Draft) -> Hypothesis:
     made, head, parts = reading.made, draft.head, draft.tests.parts
-    features: Features = {}
-    for some in (head.features, *draft.joint, *(part.features for part in parts)):
-        for name, value in some.items():
-            if value:
-                features[name] = features.get(name, 0.0) + value
+    features = added((head.features, *draft.joint, *(part.features for part in parts)))
     fields = head.fields.union(draft.tests.fields, *(p for e in draft.tree.edges for p in e.pairs))
     return Hypothesis(
         render(made, head, parts, draft.tree, distinct="distinct" in reading.cues),
@@ -87,25 +71,18 @@ def _hypothesis(reading: Reading, draft: Draft) -> Hypothesis:
 
 
 @lru_cache(maxsize=_RECENT)
-def links(context: Context) -> tuple[Link, ...]:
-    """The tables, columns and values that question and hint speak of, the surest first."""
+def spoken(context: Context) -> Mapping[tuple[str, str], float]:
+    """How surely question and hint speak of each column, by name or by a value; of a table under ""."""
     reading = read_question(context, WEIGHTS)
-    found = sorted(_links(reading), key=lambda k: (-k.score, k.kind, k.table, k.column, k.value))
-    return tuple(found)
-
-
-def _links(reading: Reading) -> Iterator[Link]:
-    made = reading.made
-    for table, mentions in reading.linked.tables.items():
-        words = reading.words(mentions[0].mask)
-        yield Link(words, "table", made.sheets[table].name, "", "", mentions[0].strength)
-    for i, mentions in reading.linked.fields.items():
-        strength = mentions[0].strength + reading.hinted.get(i, 0.0)
-        yield Link(reading.words(mentions[0].mask), "column", *made.where(i), "", strength)
-    for i, sure in reading.hinted.items():
-        if i not in reading.linked.fields:
-            yield Link("", "hint", *made.where(i), "", sure)
+    made, linked = reading.made, reading.linked
+    found = {
+        (made.sheets[t].name, ""): mentions[0].strength for t, mentions in linked.tables.items()
+    }
+    for i in linked.fields.keys() | reading.hinted.keys():
+        named = linked.fields[i][0].strength if i in linked.fields else 0.0
+        found[made.where(i)] = named + reading.hinted.get(i, 0.0)
     for part in tests(reading):
         if part.value and part.column >= 0 and part.score > 0:
             where = made.where(part.column)
-            yield Link(reading.words(part.mask), "value", *where, part.value, part.score)
+            found[where] = max(found.get(where, 0.0), part.score)
+    return found

@@ -38,12 +38,25 @@ def reply(request: Request, seed: str) -> provider.Reply:
     answer = importlib.import_module("workbench.embedded.answer").answer
     temperature = float(request.parameters.get("temperature", 1.0))
     text = answer(request.messages, temperature=temperature, seed=seed)
+    limit = request.parameters.get("max_tokens")
+    cut = text if limit is None else _first(text, int(limit))
     asked = sum(len(_TOKEN.findall(str(message["content"]))) for message in request.messages)
     return {
         "model": MODEL,
-        "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": asked, "completion_tokens": len(_TOKEN.findall(text))},
+        "choices": [
+            {
+                "message": {"role": "assistant", "content": cut},
+                "finish_reason": "stop" if cut == text else "length",
+            }
+        ],
+        "usage": {"prompt_tokens": asked, "completion_tokens": len(_TOKEN.findall(cut))},
     }
+
+
+def _first(text: str, tokens: int) -> str:
+    """The text up to the end of so many tokens, as a model's reply that reached its limit."""
+    ends = [0, *(match.end() for match in _TOKEN.finditer(text))]
+    return text if tokens >= len(ends) - 1 else text[: ends[max(0, tokens)]]
 
 
 provider.register("embedded", reply, version())

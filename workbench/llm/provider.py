@@ -206,6 +206,6 @@ def unsupported(request: Request, url: str) -> str:
 
 
 def _seed(request: Request) -> str:
-    """A hash of the request alone, its output limit aside: a change of either does not change its sample."""
-    parameters = {name: value for name, value in request.parameters.items() if name != "max_tokens"}
-    return content_hash("seed", [request.messages, parameters, request.sample])
+    """A hash of what a sample depends on: neither our code nor a limit on the output changes it."""
+    temperature = request.parameters.get("temperature")
+    return content_hash("seed", [request.messages, temperature, request.sample])

@@ -5,7 +5,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 from workbench.db.sql.outline import outlines
@@ -82,9 +82,3 @@ def closeness(sql: str, other: str) -> float:
     """How much two queries do alike, from 0 to 1."""
     one, two = elements(sql), elements(other)
     return len(one & two) / len(one | two) if one or two else 0.0
-
-
-def listed(items: Sequence[str]) -> str:
-    """Some things, as a sentence lists them: "a, b and c"."""
-    *most, last = items or ["nothing"]
-    return f"{', '.join(most)} and {last}" if most else last

@@ -7,9 +7,8 @@ does: `style` lets "divide and conquer" favour nested queries and a query plan f
 import json
 import re
 
-from workbench.db.sql.outline import Outline, outlines
 from workbench.embedded.calls.chance import draw
-from workbench.embedded.calls.elements import listed
+from workbench.embedded.calls.elements import elements
 from workbench.embedded.grammar.joint import Style
 from workbench.embedded.parser import hypotheses
 from workbench.embedded.prompt.messages import Asked
@@ -50,23 +49,8 @@ def reply(asked: Asked, sql: str, reasoning: str) -> str:
 
 
 def _reasoning(sql: str) -> str:
-    return " ".join(map(_sentence, outlines(sql))) or "This is the likeliest reading."
-
-
-def _sentence(select: Outline) -> str:
-    tables = listed([table for _, table in select.sources if table])
-    parts = [f"From {tables} it returns {listed(select.results)}"]
-    if kept := [c.words for c in select.conditions if not c.of_join]:
-        parts.append(f"for the rows where {listed(kept)}")
-    if select.group_by:
-        parts.append(f"for each {listed(select.group_by)}")
-    if select.having:
-        parts.append(f"if {select.having}")
-    if select.order_by:
-        parts.append(f"sorted by {listed(select.order_by)}")
-    if select.limit:
-        parts.append(f"and stops after {select.limit}")
-    return ", ".join(parts) + "."
+    *most, last = sorted(elements(sql)) or ["is the likeliest"]
+    return f"The query {', '.join(most)} and {last}." if most else f"The query {last}."
 
 
 def _inner(sql: str) -> list[str]:

@@ -14,9 +14,8 @@ _WORD = re.compile(r"[^\W_][\w.&'/-]*")
 _LONGEST = 4  # words of a phrase
 
 
-def keywords(asked: Asked, temperature: float, seed: str) -> str:
+def keywords(asked: Asked, _temperature: float, _seed: str) -> str:
     """A JSON list: quotations, names with capitals, and phrases with their words."""
-    del temperature, seed  # nothing is drawn
     question = asked.context.question
     found: dict[str, None] = {}
     for text in (question.text, question.evidence):

@@ -1,7 +1,6 @@
 """Which tables and columns a question needs: those of likely hypotheses, and those it speaks of.
 
-A single column is judged by what the question and the hint say of it alone. Nothing is drawn, so the
-answers are the same at any temperature.
+Nothing is drawn, so the answers are the same at any temperature.
 """
 
 import json
@@ -10,46 +9,45 @@ from dataclasses import replace
 
 from workbench.embedded.calls.chance import shares
 from workbench.embedded.linking.index import index, names_people
-from workbench.embedded.parser import hypotheses, links
+from workbench.embedded.parser import hypotheses, spoken
 from workbench.embedded.prompt.messages import Asked
 from workbench.embedded.prompt.schema_reading import read_create_tables
 from workbench.english.words import tokens
 from workbench.types import Context, Schema
 
-_SPOKEN = 0.5  # the score of a link from which a column alone is relevant
+_SPOKEN = 0.5  # from which a column alone is relevant
 _WHO = frozenset({"who", "whose", "whom", "name", "names", "surname", "surnames"})
 _LIKELY = 0.04  # the share of probability from which a column or table is needed
-_LINKED = 0.15  # the share that the strongest link counts as
+_LINKED = 0.15  # the share that the column counts as that is most surely spoken of
 _TOP = 6  # columns of a large table that MAC-SQL's selector keeps
 _WHOLE = 10  # columns up to which it keeps a table whole
 _LEAST = 3  # tables that it keeps
 
 
-def filter_column(asked: Asked, temperature: float, seed: str) -> str:
-    """Whether question or hint speak of this one column."""
-    del temperature, seed
-    reasoning = _spoken(replace(asked.context, schema=_one_column(asked.column)))
-    relevant = "yes" if reasoning else "no"
-    return json.dumps(
-        {"reasoning": reasoning or "nothing speaks of it", "relevant": relevant}, ensure_ascii=False
+def filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
+    """Whether question or hint speak of this one column.
+
+    The hint is searched for the column's name only: to parse its formulas against one column says no more.
+    """
+    question = asked.context.question
+    alone = replace(
+        asked.context, question=replace(question, evidence=""), schema=_one_column(asked.column)
     )
-
-
-def _spoken(context: Context) -> str:
-    """What speaks of the only column of a schema, or ""."""
-    best = next(iter(links(context)), None)
-    if best and best.score >= _SPOKEN:
-        return f"'{best.words}' speaks of it"
-    column = index(context.schema).fields[0]
-    hint = re.sub(r"'[^']*'", "''", context.question.evidence)
-    if re.search(rf"(?<!\w){re.escape(column.name)}(?!\w)", hint, re.IGNORECASE):
-        return "the hint names it"
-    words = tokens(context.question.text)
-    if column.kind == "text" and names_people(column) and any(t.low in _WHO for t in words):
-        return "the question asks who"
+    column = index(alone.schema).fields[0]
+    words = tokens(question.text)
     said = {token.stem for token in words if token.content}
-    meant = (value for value, told in column.codes if len(told & said) >= len(told) / 2)
-    return next((f"the question says what '{value}' means" for value in meant), "")
+    hint = re.sub(r"'[^']*'", "''", question.evidence)
+    if max(spoken(alone).values(), default=0.0) >= _SPOKEN:
+        reason = "the question speaks of it"
+    elif re.search(rf"(?<!\w){re.escape(column.name)}(?!\w)", hint, re.IGNORECASE):
+        reason = "the hint names it"
+    elif column.kind == "text" and names_people(column) and any(t.low in _WHO for t in words):
+        reason = "the question asks who"
+    elif any(len(told & said) >= len(told) / 2 for _, told in column.codes):
+        reason = "the question says what one of its values means"
+    else:
+        return json.dumps({"reasoning": "nothing speaks of it", "relevant": "no"})
+    return json.dumps({"reasoning": reason, "relevant": "yes"})
 
 
 def _one_column(section: str) -> Schema:
@@ -65,9 +63,8 @@ def _one_column(section: str) -> Schema:
     )
 
 
-def select_tables(asked: Asked, temperature: float, seed: str) -> str:
+def select_tables(asked: Asked, _temperature: float, _seed: str) -> str:
     """The tables that likely hypotheses read."""
-    del temperature, seed
     worth, _ = _worth(asked.context)
     kept = [table for table, share in worth.items() if share >= _LIKELY]
     kept = kept or sorted(worth, key=lambda table: -worth[table])[:1]
@@ -76,9 +73,8 @@ def select_tables(asked: Asked, temperature: float, seed: str) -> str:
     )
 
 
-def select_columns(asked: Asked, temperature: float, seed: str) -> str:
+def select_columns(asked: Asked, _temperature: float, _seed: str) -> str:
     """The columns that likely hypotheses use or the question speaks of."""
-    del temperature, seed
     columns: dict[str, list[str]] = {}
     for (table, column), share in _worth(asked.context)[1].items():
         if share >= _LIKELY:
@@ -87,9 +83,8 @@ def select_columns(asked: Asked, temperature: float, seed: str) -> str:
     return json.dumps({"reasoning": reasoning, "columns": columns}, ensure_ascii=False)
 
 
-def mac_selector(asked: Asked, temperature: float, seed: str) -> str:
+def mac_selector(asked: Asked, _temperature: float, _seed: str) -> str:
     """For each table keep_all, drop_all, or its most useful columns."""
-    del temperature, seed
     tables, columns = _worth(asked.context)
     order = sorted(tables, key=lambda table: -tables[table])
     decisions: dict[str, str | list[str]] = {}
@@ -107,7 +102,7 @@ def mac_selector(asked: Asked, temperature: float, seed: str) -> str:
 
 
 def _worth(context: Context) -> tuple[dict[str, float], dict[tuple[str, str], float]]:
-    """The part of the probability that reads each table and uses each column; links count, too."""
+    """The part of the probability that reads each table and uses each column, spoken of or not."""
     tables = {table.name: 0.0 for table in context.schema.tables}
     columns = dict.fromkeys(context.schema.columns(), 0.0)
     found = hypotheses(context)
@@ -116,9 +111,8 @@ def _worth(context: Context) -> tuple[dict[str, float], dict[tuple[str, str], fl
             tables[table] += share
         for pair in hypothesis.columns:
             columns[pair] += share
-    linked = [link for link in links(context) if link.column]
-    best = max((link.score for link in linked), default=1.0)
-    for link in linked:
-        pair = (link.table, link.column)
-        columns[pair] = max(columns[pair], _LINKED * link.score / best)
+    said = {pair: sure for pair, sure in spoken(context).items() if pair in columns}
+    best = max(said.values(), default=1.0)
+    for pair, sure in said.items():
+        columns[pair] = max(columns[pair], _LINKED * sure / best)
     return tables, columns

@@ -36,18 +36,16 @@ def write_tests(asked: Asked, temperature: float, seed: str) -> str:
     return json.dumps(tests, ensure_ascii=False)
 
 
-def evaluate_candidates(asked: Asked, temperature: float, seed: str) -> str:
+def evaluate_candidates(asked: Asked, _temperature: float, _seed: str) -> str:
     """One test against all candidates."""
-    del temperature, seed  # a verdict is a fact about the query
     return "\n".join(
         f"Candidate {number}: {_verdict(asked.tests[0], sql)}"
         for number, (sql, _) in enumerate(asked.candidates, 1)
     )
 
 
-def evaluate_tests(asked: Asked, temperature: float, seed: str) -> str:
+def evaluate_tests(asked: Asked, _temperature: float, _seed: str) -> str:
     """All tests against one candidate."""
-    del temperature, seed
     sql = asked.candidates[0][0] if asked.candidates else ""
     return "\n".join(
         f"Unit test {number}: {_verdict(test, sql)}" for number, test in enumerate(asked.tests, 1)

@@ -1,9 +1,8 @@
-"""Tests that compare a column with a number, a time or an average."""
+"""Tests that compare a column with a number or a time."""
 
 from collections.abc import Iterator
 
-from workbench.db.text.quoting import quote
-from workbench.embedded.linking.dates import When, conditions
+from workbench.embedded.linking.dates import When, condition
 from workbench.embedded.linking.index import Field
 from workbench.embedded.linking.reading import Features, Part, Reading, span
 from workbench.english.lexicon import Cue
@@ -34,10 +33,9 @@ def numbers(reading: Reading) -> Iterator[Part]:
             mask = 1 << i | (cue.mask if cue else 0)
         equal = test.startswith(" = ")
         for field in reading.made.fields:
-            seen = number in field.examples
             mention, gap = reading.nearest(field.id, i, i + 1)
             numeric = field.kind in {"number", "flag"}
-            if not (seen or (numeric and mention and gap <= 8)):
+            if number not in field.examples and not (numeric and mention and gap <= 8):
                 continue
             strength = mention.strength if mention else 0.0
             features: Features = {
@@ -47,7 +45,6 @@ def numbers(reading: Reading) -> Iterator[Part]:
                 "number.cued": not equal,
                 "number.dated": any(w.first <= i < w.end for w in reading.times),
                 "number.key": bool(field.key) and not equal,
-                "number.hinted": reading.hinted.get(field.id, 0.0),
                 "number.table": reading.said.get(field.table, 0.0),
             }
             pieces = (field.id, test if numeric else test.replace(number, f"'{number}'"))
@@ -73,29 +70,26 @@ def times(reading: Reading) -> Iterator[Part]:
         if not cue and later and later.word in _ADVERBS and later.end - later.first <= 2:
             cue = later
         between = reading.cue_before(when.first, ("between",), 1)
-        following = reading.times[n + 1 : n + 2] if between else []
-        until = next((w for w in following if w.first - when.end <= 2), None)
+        until = next(iter(reading.times[n + 1 : n + 2]), None) if between else None
         mask = span(when.first, when.end)
-        if until and between:
+        if until and between and until.first - when.end <= 2:
             mask |= span(until.first, until.end) | between.mask
-        elif cue:
-            mask |= cue.mask
+        else:
+            until = None
+            mask |= cue.mask if cue else 0
         for field in reading.made.fields:
-            if not _dated(field, when):
-                continue
-            features: Features = {
-                "time": 1.0,
-                "time.near": reading.near(field.id, when.first, when.end, 10),
-                "time.hinted": reading.hinted.get(field.id, 0.0),
-                "time.beside": reading.beside(field.table, when.first),
-            }
-            dates = field.dates or "year"
-            for form, pieces in conditions(field.id, dates, when, _sign(cue, reading), until):
-                yield reading.part(pieces, mask, {**features, f"time.{form}": 1.0})
+            pieces = condition(field.id, field.dates or "year", when, _sign(cue, reading), until)
+            if pieces and _dated(field, when):
+                features: Features = {
+                    "time": 1.0,
+                    "time.beside": reading.beside(field.table, when.first),
+                    "time.near": reading.near(field.id, when.first, when.end, 10),
+                }
+                yield reading.part(pieces, mask, features)
 
 
 def _dated(field: Field, when: When) -> bool:
-    yearly = field.kind == "number" and when.year and not when.month
+    yearly = field.kind == "number" and len(when.iso) == len("2021")
     return bool(field.dates or (yearly and not {"year", "yr"}.isdisjoint(field.words)))
 
 
@@ -106,25 +100,3 @@ def _sign(cue: Cue | None, reading: Reading) -> str:
     if cue.kind in {"after", "atleast", "more"}:
         return ">=" if word in {"since", "from", "at", "or", "and"} else ">"
     return "<=" if cue.word in {"until", "till", "by"} or word in {"or", "and"} else "<"
-
-
-def averages(reading: Reading) -> Iterator[Part]:
-    """Comparisons of a column with its average."""
-    for cue in reading.all_cues("more", "less"):
-        than = any(t.low == "than" for t in reading.text[cue.end : cue.end + 4])
-        average = reading.cue_after(cue.end, ("avg",), 5 if than else 2)
-        if not average or any(t.number is not None for t in reading.text[cue.end : average.first]):
-            continue
-        for column in reading.linked.fields:
-            field = reading.made.fields[column]
-            mention, gap = reading.nearest(column, cue.first, average.end)
-            if mention is None or gap > 5 or not field.measure:
-                continue
-            table, name = map(quote, reading.made.where(column))
-            features: Features = {
-                "than_avg": 1.0,
-                "than_avg.near": mention.strength * (1 - gap / 6),
-            }
-            test = f" {_SIGNS[cue.kind]} (SELECT AVG({name}) FROM {table})"
-            mask = mention.mask | span(cue.first, average.end)
-            yield reading.part((column, test), mask, features)

@@ -1,13 +1,14 @@
 """What a query may return, in every shape that the grammar knows; the weights say which shape fits."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from workbench.embedded.grammar.groups import both, groups, havings
-from workbench.embedded.grammar.head import Head, union
-from workbench.embedded.grammar.orders import Extreme, extremes, ordered
+from workbench.embedded.grammar.groups import groups, havings
+from workbench.embedded.grammar.head import Head
+from workbench.embedded.grammar.orders import extremes, ordered
 from workbench.embedded.grammar.outputs import lists
-from workbench.embedded.linking.formula import Pieces
-from workbench.embedded.linking.reading import Features, Reading
+from workbench.embedded.linking.dates import Pieces
+from workbench.embedded.linking.reading import Features, Reading, closest
 
 _KEPT = 72
 _FUNCTIONS = {"avg": "AVG", "sum": "SUM", "max": "MAX", "min": "MIN"}
@@ -21,8 +22,8 @@ def heads(reading: Reading) -> list[Head]:
     found = listed[:24]
     found += ordered(reading, listed[:10], best)
     found += _counts(reading)
-    found += _totals(reading, best)
-    found += _formulas(reading, listed[:4])
+    found += sorted(_totals(reading), key=lambda h: -reading.score(h.features))[:12]
+    found += _hinted(reading, best)
     found += list(groups(reading, listed, found))
     found += havings(reading, listed[:8])
     for head in found:
@@ -37,26 +38,19 @@ def _counts(reading: Reading) -> Iterator[Head]:
     rows, values = frozenset({"count"}), frozenset({"count", "distinct"})
     yield Head("count", (_ROWS,), base, 0, {"count": 1.0}, rows)
     for table, mentions in reading.linked.tables.items():
-        mention = min(mentions, key=lambda m: abs(m.first - start))
-        features = _counting(abs(mention.first - start))
-        features["count.table"] = mention.strength
-        mask = base | mention.mask
-        yield Head("count", (_ROWS,), mask, 0, features, rows, (table,))
-        key = reading.made.sheets[table].key
-        if len(key) == 1:  # joins may repeat its rows
-            select: Pieces = ("COUNT(DISTINCT ", key[0], ")")
-            features = {**features, "count.distinct_key": 1.0}
-            yield Head("count", (select,), mask, 0, features, values, (table,))
+        mention = closest(mentions, start)
+        features = _counting(abs(mention.first - start)) | {"count.table": mention.strength}
+        yield Head("count", (_ROWS,), base | mention.mask, 0, features, rows, (table,))
     distinct = reading.cue_after(start, ("distinct",), 1)
     base |= distinct.mask if distinct else 0
     for column, mentions in reading.linked.fields.items():
-        mention = min(mentions, key=lambda m: abs(m.first - start))
+        mention = closest(mentions, start)
         gap = abs(mention.first - start)
         if gap <= 4 and not mention.measured:
             field = reading.made.fields[column]
             features = _counting(gap) | {
-                "count.number": field.measure,
                 "count.key": field.key == "primary",
+                "count.number": field.measure,
             }
             select = ("COUNT(DISTINCT ", column, ")")
             yield Head("count", (select,), base | mention.mask, 0, features, values)
@@ -66,19 +60,8 @@ def _counting(gap: int) -> Features:
     return {"count": 1.0, "count.gap": min(8, gap) / 8, "count.next": gap <= 1}
 
 
-def _totals(reading: Reading, best: Sequence[Extreme]) -> list[Head]:
-    """SUM, AVG, MAX and MIN of a column, or as the hint says."""
-    found = sorted(_of_columns(reading), key=lambda h: -reading.score(h.features))[:12]
-    for extreme in best:
-        if extreme.hints and not extreme.total:
-            features = {**extreme.features, "total": 1.0, "total.best": 1.0}
-            select: Pieces = ("MAX(" if extreme.descending else "MIN(", *extreme.order, ")")
-            kind = frozenset({"extreme"})
-            found.append(Head("total", (select,), extreme.mask, extreme.hints, features, kind))
-    return found
-
-
-def _of_columns(reading: Reading) -> Iterator[Head]:
+def _totals(reading: Reading) -> Iterator[Head]:
+    """SUM, AVG, MAX and MIN of a column."""
     for column, mentions in reading.linked.fields.items():
         field = reading.made.fields[column]
         if field.key:
@@ -98,7 +81,6 @@ def _of_columns(reading: Reading) -> Iterator[Head]:
                 "total.strength": mention.strength,
                 "total.gap": min(8, gap) / 8,
                 "total.after": mention.first >= cue.end,
-                "total.measured": mention.measured,
             }
             select: Pieces = (f"{_FUNCTIONS[cue.kind]}(", column, ")")
             kind = frozenset({"extreme" if cue.kind in {"max", "min"} else cue.kind})
@@ -113,9 +95,13 @@ def _of_columns(reading: Reading) -> Iterator[Head]:
                 yield Head("total", (("SUM(", column, ")"),), mask, 0, features, kind)
 
 
-def _formulas(reading: Reading, listed: Sequence[Head]) -> Iterator[Head]:
-    """The totals that the hint spells out, alone or for each of something."""
-    grouped = "each" in reading.cues or "most" in reading.cues or len(reading.openings) > 1
+def _hinted(reading: Reading, best: Sequence[Head]) -> Iterator[Head]:
+    """The totals that the hint spells out, and the MAX or MIN that it defines."""
+    for extreme in best:
+        if extreme.hints and "extreme" in extreme.operations:
+            features = {**extreme.features, "total": 1.0, "total.best": 1.0}
+            select: Pieces = ("MAX(" if extreme.descending else "MIN(", *extreme.order, ")")
+            yield replace(extreme, shape="total", select=(select,), order=(), features=features)
     for clause in reading.definitions:
         for rank, formula in enumerate(clause.formulas):
             pieces = formula.pieces
@@ -124,24 +110,9 @@ def _formulas(reading: Reading, listed: Sequence[Head]) -> Iterator[Head]:
             elif formula.kind != "total":
                 continue
             features = {"formula": 1.0, "formula.fit": clause.fit, "formula.rank": min(3, rank)}
-            inner = [
-                d
-                for d in reading.definitions
-                if any(_spells(f.pieces, test) for f in d.formulas for test in formula.tests)
-            ]
-            head = Head(
-                "formula",
-                (pieces,),
-                union([clause.mask, *(d.mask for d in inner)]),
-                1 << clause.number,
-                features,
-                _operations(pieces),
-                inner=union(1 << d.number for d in inner),
-                inner_tests=formula.tests,
-            )
-            yield head
-            if grouped:
-                yield from (both(reading, listing, head) for listing in listed)
+            kind = _operations(pieces)
+            hints, tests = 1 << clause.number, formula.tests
+            yield Head("formula", (pieces,), clause.mask, hints, features, kind, inner_tests=tests)
 
 
 def _operations(pieces: Pieces) -> frozenset[str]:
@@ -150,9 +121,3 @@ def _operations(pieces: Pieces) -> frozenset[str]:
     found = {name for name in ("count", "sum", "avg") if text.startswith(f"{name.upper()}(")}
     signs = (("percent", "* 100"), ("differ", " - "))
     return frozenset(found.union(name for name, sign in signs if sign in text))
-
-
-def _spells(pieces: Pieces, test: Pieces) -> bool:
-    """Is this the same test, but for the table that an ambiguous column is taken from?"""
-    one, two = ([p for p in some if isinstance(p, str)] for some in (pieces, test))
-    return one == two and pieces[:1] == test[:1]

@@ -80,7 +80,7 @@ class Joint:
 
     def _joined(self, head: Head, tests: Tests) -> Iterator[Draft]:
         """The head with these tests, once for each way to join the tables that they need."""
-        if tests.hints & head.inner or any(p.pieces in head.inner_tests for p in tests.parts):
+        if any(p.pieces in head.inner_tests for p in tests.parts):
             return  # a total of the hint already holds this test
         used = head.tables | tests.tables
         if not used:
@@ -115,15 +115,15 @@ class Joint:
         for name, answers, mask in self.asked:
             if mask & ~tests.mask and answers.isdisjoint(head.operations):
                 features[name] = 1.0
-        hints = head.hints | tests.hints | head.inner
+        hints = head.hints | tests.hints
         for clause in reading.definitions:
             if not clause.formulas or hints >> clause.number & 1:
                 continue
+            if any(f.pieces in head.inner_tests for f in clause.formulas):
+                continue
             kind = clause.formulas[0].kind
-            if kind in {"row", "columns"}:
-                if any(i in head.fields or i in tests.fields for i in clause.fields):
-                    continue  # its columns are used, if not through the hint
-                kind = "row"
+            if kind == "row" and any(i in head.fields or i in tests.fields for i in clause.fields):
+                continue  # its columns are used, if not through the hint
             name = "unused.row" if kind == "literal" else f"unused.{kind}"
             # A total is the whole of what is asked; a test may be about words that mean something else.
             sure = 1.0 if kind in {"total", "best", "group_test"} else 0.3 + 0.7 * clause.fit
@@ -144,7 +144,6 @@ class Joint:
     def _way(self, tree: Tree, used: int) -> _Way:
         reading = self.reading
         parents = [edge.parent for edge in tree.edges]
-        roles = [s.role for t in tree.tables if (s := reading.made.sheets[t]).role >= 0]
         features: Features = {
             "tree.used": used - 1.0,
             "tree.between": len(tree.tables) - used,
@@ -152,8 +151,6 @@ class Joint:
             # Tables that several others refer to: each multiplies the rows of the others.
             "tree.fan": len(parents) - len(set(parents)),
             "tree.key_said": sum(self._said(a) for e in tree.edges for a, _ in e.pairs),
-            "tree.self": bool(roles),
-            "tree.self_said": max(map(self._said, roles), default=0.0),
             "style.plan": self.style.plan * tree.cost,
         }
         mask = 0
@@ -164,7 +161,7 @@ class Joint:
 
     def _said(self, column: int) -> float:
         """How surely the question speaks of a foreign key, and so of the join along it."""
-        mentions = self.reading.mentions(column)
+        mentions = self.reading.linked.fields.get(column)
         return min(1.0, mentions[0].strength) if mentions else 0.0
 
     def _left(self, mask: int) -> tuple[Features, float]:

@@ -1,33 +1,20 @@
 """Heads that want the first of an order: the oldest, the three with the most."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from workbench.embedded.grammar.head import Head, group_of
-from workbench.embedded.linking.dates import sortable
-from workbench.embedded.linking.formula import Pieces
-from workbench.embedded.linking.reading import Features, Reading
+from workbench.embedded.grammar.head import Head, group_of, listing
+from workbench.embedded.linking.dates import Pieces
+from workbench.embedded.linking.reading import Features, Reading, closest
 from workbench.english.lexicon import OLD, Cue, small_number
 
 _KEPT = 7
 _ROWS: Pieces = ("COUNT(*)",)
+_TOTAL = frozenset({"most"})  # a total is taken for each group and compared
 
 
-@dataclass(slots=True)
-class Extreme:
-    """Something to order by; a `total` is taken for each group."""
-
-    order: Pieces
-    descending: bool
-    mask: int
-    features: Features
-    hints: int = 0
-    total: bool = False
-    needs: tuple[int, ...] = ()
-
-
-def extremes(reading: Reading) -> list[Extreme]:
-    """What the superlatives of the question and the hint may order by, the best first."""
+def extremes(reading: Reading) -> list[Head]:
+    """What the superlatives of the question and the hint may order by, the best first, without a list."""
     found = list(_defined(reading))
     for cue in reading.all_cues("max", "min"):
         found += _near(reading, cue)
@@ -36,30 +23,35 @@ def extremes(reading: Reading) -> list[Extreme]:
     return sorted(found, key=lambda e: (-reading.score(e.features), str(e.order)))[:_KEPT]
 
 
-def _defined(reading: Reading) -> Iterator[Extreme]:
+def _extreme(
+    order: Pieces, features: Features, mask: int, *, hints: int = 0, top: bool, total: bool
+) -> Head:
+    operations = _TOTAL if total else frozenset({"extreme"})
+    return Head("ordered", (), mask, hints, features, operations, order=order, descending=top)
+
+
+def _defined(reading: Reading) -> Iterator[Head]:
     """What the hint says is the best, as in "longest refers to MAX(len_m)"."""
     cues = reading.all_cues("most", "max", "fewest", "min")
     for clause in reading.definitions:
-        hints = 1 << clause.number
-        features: Features = {"best": 1.0, "best.fit": clause.fit}
+        hints, mask = 1 << clause.number, clause.mask
+        told: Features = {"best": 1.0, "best.fit": clause.fit}
         for formula in clause.formulas:
             if formula.kind == "best":
-                told = {**features, "best.said": reading.spoken(formula.fields)}
-                told["best.total"] = formula.of_total
                 order, top, total = formula.inner, formula.top, formula.of_total
-                yield Extreme(order, top, clause.mask, told, hints, total)
+                yield _extreme(order, told, mask, hints=hints, top=top, total=total)
             elif formula.kind == "total" and cues:
                 top = cues[0].kind in {"most", "max"}
-                mask = clause.mask | cues[0].mask
-                told = {**features, "best.by_total": 1.0}
-                yield Extreme(formula.pieces, top, mask, told, hints, total=True)
+                total_told = {**told, "best.by_total": 1.0}
+                both = mask | cues[0].mask
+                yield _extreme(formula.pieces, total_told, both, hints=hints, top=top, total=True)
 
 
-def _near(reading: Reading, cue: Cue) -> Iterator[Extreme]:
+def _near(reading: Reading, cue: Cue) -> Iterator[Head]:
     """Columns near a superlative."""
     for column, mentions in reading.linked.fields.items():
         field = reading.made.fields[column]
-        mention = min(mentions, key=lambda m: abs(m.first - cue.end))
+        mention = closest(mentions, cue.end)
         gap = 0 if mention.measured and mention.first == cue.first else mention.first - cue.end
         if field.key or not -3 <= gap <= 5:
             continue
@@ -67,36 +59,29 @@ def _near(reading: Reading, cue: Cue) -> Iterator[Extreme]:
             "ord.near": 1.0,
             "ord.strength": mention.strength,
             "ord.gap": abs(gap) / 5,
-            "ord.measured": mention.measured,
-            "ord.hinted": reading.hinted.get(column, 0.0),
             "ord.table": reading.said.get(field.table, 0.0),
+            "ord.measured": mention.measured,
             f"ord.{field.kind}": 1.0,
         }
         # The oldest has the largest age, but the smallest date of birth.
         turned = cue.word in OLD and not field.dates and "ag" in field.words
-        descending = (cue.kind == "max") != turned
-        yield Extreme(sortable(column, field.dates), descending, mention.mask | cue.mask, features)
+        top = (cue.kind == "max") != turned
+        yield _extreme((column,), features, mention.mask | cue.mask, top=top, total=False)
 
 
-def _counted(reading: Reading, cue: Cue) -> Iterator[Extreme]:
-    """The most of something: of a table's rows, or of what a column sums up to."""
+def _counted(reading: Reading, cue: Cue) -> Iterator[Head]:
+    """The most rows, of any table or of one that is spoken of."""
+    features: Features = {"ord.count": 1.0}
     top = cue.kind == "most"
-    yield Extreme(_ROWS, top, cue.mask, {"ord.count": 1.0}, total=True)
+    yield _extreme(_ROWS, features, cue.mask, top=top, total=True)
     for table, mentions in reading.linked.tables.items():
-        mention = min(mentions, key=lambda m: abs(m.first - cue.end))
+        mention = closest(mentions, cue.end)
         gap = mention.first - cue.end
         if mention.strength > 0.4:
-            features: Features = {"ord.count": 1.0, "ord.count.strength": mention.strength}
-            features["ord.gap"] = 1.2 if gap < 0 else min(6, gap) / 5
-            mask = cue.mask | mention.mask
-            yield Extreme(_ROWS, top, mask, features, total=True, needs=(table,))
-    for column, mentions in reading.linked.fields.items():
-        mention = min(mentions, key=lambda m: abs(m.first - cue.end))
-        gap = mention.first - cue.end
-        if reading.made.fields[column].measure and 0 <= gap <= 3:
-            features = {"ord.sum": 1.0, "ord.sum.strength": mention.strength, "ord.gap": gap / 5}
-            order: Pieces = ("SUM(", column, ")")
-            yield Extreme(order, top, cue.mask | mention.mask, features, total=True)
+            near = 1.2 if gap < 0 else min(6, gap) / 5
+            told = {**features, "ord.count.strength": mention.strength, "ord.gap": near}
+            extreme = _extreme(_ROWS, told, cue.mask | mention.mask, top=top, total=True)
+            yield replace(extreme, needs=(table,))
 
 
 def _limit(reading: Reading, *masks: int) -> tuple[int, int]:
@@ -110,28 +95,17 @@ def _limit(reading: Reading, *masks: int) -> tuple[int, int]:
     return 1, 0
 
 
-def ordered(reading: Reading, lists: Sequence[Head], extremes: Sequence[Extreme]) -> Iterator[Head]:
+def ordered(reading: Reading, lists: Sequence[Head], extremes: Sequence[Head]) -> Iterator[Head]:
     """Lists cut to the first of an order; with a total, to the first of the groups."""
     for extreme in extremes:
+        total = extreme.operations == _TOTAL
         for head in lists:
-            if not extreme.total and len(head.select) == 1 and head.fields & {*extreme.order}:
+            if not total and len(head.select) == 1 and head.fields & extreme.fields:
                 continue  # "the largest size" is MAX(size)
             limit, said = _limit(reading, extreme.mask, head.mask & -head.mask)
-            features = {**head.features, **extreme.features}
-            features["ord.overlap"] = bool(head.mask & extreme.mask)
-            first = replace(
-                head,
-                shape="ordered",
-                mask=head.mask | extreme.mask | said,
-                hints=head.hints | extreme.hints,
-                features=features,
-                operations=frozenset({"most" if extreme.total else "extreme"}),
-                order=extreme.order,
-                descending=extreme.descending,
-                limit=limit,
-                group=group_of(reading, head) if extreme.total else (),
-                needs=(*head.needs, *extreme.needs),
-            )
+            group = group_of(reading, head) if total else ()
+            mask = head.mask | extreme.mask | said
+            first = listing(extreme, head, mask=mask, limit=limit, group=group)
             yield first
-            if not extreme.total and limit == 1 and len(extreme.order) == 1:
-                yield replace(first, nested=True, features={**features, "nested": 1.0})
+            if not total and limit == 1 and len(extreme.order) == 1:
+                yield replace(first, nested=True, features={**first.features, "nested": 1.0})

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from workbench.embedded.grammar.head import Head, union
 from workbench.embedded.linking.mentions import Mention
-from workbench.embedded.linking.reading import Features, Part, Reading
+from workbench.embedded.linking.reading import Features, Part, Reading, added
 
 _BREAKS = frozenset(
     re.findall(
@@ -27,7 +27,7 @@ _KEPT = 14
 def lists(reading: Reading) -> list[Head]:
     """Heads that list the columns asked for, the best first."""
     best: dict[tuple[object, int], Part] = {}
-    for part in (*_mentioned(reading), *_labels(reading), *_referred(reading), *_defined(reading)):
+    for part in (*_mentioned(reading), *_labels(reading)):
         key = (part.pieces, part.first)
         if key not in best or best[key].score < part.score:
             best[key] = part
@@ -37,10 +37,7 @@ def lists(reading: Reading) -> list[Head]:
 
 
 def _list(reading: Reading, parts: tuple[Part, ...]) -> Head:
-    _, features = _together(reading, parts)
-    for part in parts:
-        for name, value in part.features.items():
-            features[name] = features.get(name, 0.0) + value
+    features = added((_together(reading, parts), *(part.features for part in parts)))
     return Head(
         "list",
         tuple(p.pieces for p in parts),
@@ -72,22 +69,19 @@ def _position(reading: Reading, mention: Mention, name: str) -> Features:
 def _mentioned(reading: Reading) -> Iterator[Part]:
     """Columns that the question names."""
     labels = {i for sheet in reading.made.sheets for i in sheet.label}
-    how_many = {c.end for c in reading.all_cues("count") if reading.text[c.first].low == "how"}
     for column, mentions in reading.linked.fields.items():
         field = reading.made.fields[column]
         of_table = union(
             m.mask for m in reading.linked.tables.get(field.table, ()) if m.strength > 0.6
         )
         for mention in mentions:
-            asks = _asks_measure(reading, mention)
-            if mention.measured and mention.strength < 0.4 and not asks:
+            if mention.measured and mention.strength < 0.4 and not _asks_measure(reading, mention):
                 continue
             features = _position(reading, mention, "out") | {
                 "out": 1.0,
                 "out.name": mention.name,
                 "out.whole": mention.whole,
                 "out.measured": mention.measured,
-                "out.asked_measure": mention.measured and asks,
                 "out.hinted": reading.hinted.get(column, 0.0) * (mention.hint < 0),
                 "out.key": field.key == "primary",
                 "out.foreign": field.key == "foreign",
@@ -96,7 +90,6 @@ def _mentioned(reading: Reading) -> Iterator[Part]:
                 "out.label": column in labels,
                 "out.beside": reading.beside(field.table, mention.first),
                 "out.table": reading.said.get(field.table, 0.0),
-                "out.counted": mention.first in how_many and field.kind == "number",
             }
             yield reading.part((column,), mention.mask, features, hints=mention.hints)
 
@@ -108,20 +101,29 @@ def _asks_measure(reading: Reading, mention: Mention) -> bool:
 
 
 def _labels(reading: Reading) -> Iterator[Part]:
-    """What names the rows of a table that is spoken of, or of one that holds persons."""
-    for sheet in reading.made.sheets:
+    """What names the rows of a table that is spoken of, or of one that holds persons.
+
+    A foreign key speaks of the table that it points at, too: "which engineer" by a column `eng`.
+    """
+    made, spoken = reading.made, reading.linked
+    for sheet in made.sheets:
         pieces = tuple(p for i in sheet.label for p in (", ", i))[1:]
-        person = len(sheet.label) > 1
-        for mention in reading.linked.tables.get(sheet.id, ())[:2]:
+        named = [(m, (sheet.id,)) for m in spoken.tables.get(sheet.id, ())[:2]]
+        for column, mentions in spoken.fields.items():
+            if made.points_at.get(column) == sheet.id:
+                named.append((mentions[0], (sheet.id, made.fields[column].table)))
+        for mention, needs in named:
             before = reading.text[mention.first - 1].low if mention.first else ""
             features = _position(reading, mention, "label") | {
                 "label": 1.0,
                 "label.strength": mention.strength,
                 "label.which": before in {"which", "what"},
+                "label.referred": len(needs) > 1,
             }
-            yield reading.part(pieces, mention.mask, features, needs=(sheet.id,))
-        if person or any(reading.made.fields[i].named for i in sheet.label):
-            if person or len(reading.made.sheets) < 8:
+            yield reading.part(pieces, mention.mask, features, needs=needs)
+        person = len(sheet.label) > 1
+        if person or any(made.fields[i].named for i in sheet.label):
+            if person or len(made.sheets) < 8:
                 yield reading.part(pieces, 0, {"label.unsaid": 1.0}, needs=(sheet.id,))
             for cue in reading.all_cues("who"):
                 features = {
@@ -133,38 +135,12 @@ def _labels(reading: Reading) -> Iterator[Part]:
                 yield reading.part(pieces, cue.mask, features, needs=(sheet.id,))
 
 
-def _referred(reading: Reading) -> Iterator[Part]:
-    """What names the rows that a foreign key which is spoken of points at: "which engineer" by `eng`."""
-    for column, mentions in reading.linked.fields.items():
-        if (target := reading.made.points_at.get(column)) is None:
-            continue
-        sheet = reading.made.sheets[target]
-        pieces = tuple(p for i in sheet.label for p in (", ", i))[1:]
-        features = _position(reading, mentions[0], "label") | {
-            "label": 1.0,
-            "referred": 1.0,
-            "label.strength": mentions[0].strength,
-        }
-        needs = (target, reading.made.fields[column].table)
-        yield reading.part(pieces, mentions[0].mask, features, needs=needs)
-
-
-def _defined(reading: Reading) -> Iterator[Part]:
-    """Columns, and sums of them, that the hint gives for a phrase."""
-    for clause in reading.definitions:
-        for formula in clause.formulas:
-            if formula.kind == "columns":
-                said = reading.spoken(formula.fields)
-                features = {"listed": 1.0, "listed.fit": clause.fit, "listed.said": said}
-            elif formula.kind == "row" and len(formula.pieces) > 1:
-                features = {"worked": 1.0, "worked.fit": clause.fit}
-            else:
-                continue
-            yield reading.part(formula.pieces, clause.mask, features, hints=1 << clause.number)
-
-
 def _combinations(reading: Reading, singles: Sequence[Part]) -> list[tuple[Part, ...]]:
     """Single outputs, and two or three that the question names one after the other."""
+
+    def worth(group: tuple[Part, ...]) -> float:
+        return sum(part.score for part in group) + reading.score(_together(reading, group))
+
     ordered = sorted(singles, key=lambda p: (p.first, -p.score))
     groups: list[tuple[Part, ...]] = [(single,) for single in singles]
     found = list(groups)
@@ -176,25 +152,22 @@ def _combinations(reading: Reading, singles: Sequence[Part]) -> list[tuple[Part,
             if part.first > group[-1].first
             and not any(part.mask & p.mask or set(part.fields) & set(p.fields) for p in group)
         ]
-        groups = sorted(longer, key=lambda group: -_together(reading, group)[0])[:kept]
+        groups = sorted(longer, key=worth, reverse=True)[:kept]
         found += groups
     return found
 
 
-def _together(reading: Reading, parts: tuple[Part, ...]) -> tuple[float, Features]:
-    """How well these outputs go together, with the features that say so."""
-    features: Features = {}
-    for one, two in pairwise(parts):
-        between = [t.low for t in reading.text[one.mask.bit_length() : two.first]]
-        joined = bool(between) and all(word in _JOINING for word in between)
-        opened = any(one.first < start <= two.first for start in reading.openings)
-        for name, holds in (
-            ("pair", True),
-            ("pair.joined", joined),
-            ("pair.head", opened),
-            ("pair.loose", not joined and not opened),
-            ("pair.table", len(one.tables | two.tables) == 1),
-            ("pair.and", "and" in between or "," in between),
-        ):
-            features[name] = features.get(name, 0.0) + holds
-    return sum(p.score for p in parts) + reading.score(features), features
+def _together(reading: Reading, parts: tuple[Part, ...]) -> Features:
+    """How well these outputs go together: each with the one that the question names next."""
+    return added(_pair(reading, one, two) for one, two in pairwise(parts))
+
+
+def _pair(reading: Reading, one: Part, two: Part) -> Features:
+    between = [t.low for t in reading.text[one.mask.bit_length() : two.first]]
+    return {
+        "pair": 1.0,
+        "pair.joined": bool(between) and all(word in _JOINING for word in between),
+        "pair.head": any(one.first < start <= two.first for start in reading.openings),
+        "pair.table": len(one.tables | two.tables) == 1,
+        "pair.and": "and" in between or "," in between,
+    }

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.db.text.quoting import quote
-from workbench.embedded.grammar.comparisons import averages, numbers, times
+from workbench.embedded.grammar.comparisons import numbers, times
 from workbench.embedded.grammar.values import code_tests, value_tests
 from workbench.embedded.linking.reading import Part, Reading
-from workbench.types import lower_name
 
 _KEPT = 48  # tests looked at
 _SETS = 14  # sets of tests
@@ -48,7 +47,7 @@ class Tests:
 def tests(reading: Reading) -> list[Part]:
     """The tests worth trying, the best first."""
     found = [*_hinted(reading), *value_tests(reading), *code_tests(reading)]
-    found += [*numbers(reading), *times(reading), *averages(reading), *_without(reading)]
+    found += [*numbers(reading), *times(reading), *_without(reading)]
     found += list(_negated(reading, found))
     best: dict[tuple[object, ...], Part] = {}
     for part in found:
@@ -85,8 +84,6 @@ def _hinted(reading: Reading) -> Iterator[Part]:
     """Tests that the hint spells out."""
     for clause in reading.definitions:
         for rank, formula in enumerate(clause.formulas):
-            if formula.kind == "literal":
-                yield from _literal(reading, clause.number, clause.mask, str(formula.pieces[0]))
             if formula.kind != "test" or not formula.fields:
                 continue
             fields = [reading.made.fields[i] for i in formula.fields]
@@ -94,7 +91,6 @@ def _hinted(reading: Reading) -> Iterator[Part]:
             known = any(f"'{v}'" in text for f in fields for v in (*f.examples, *dict(f.codes)))
             features = {
                 "hint": 1.0,
-                "hint.unsaid": clause.mask == 0,
                 "hint.known": known and len(clause.formulas) > 1,
                 "hint.rank": min(rank, 3),
                 "hint.table": max(reading.said.get(f.table, 0.0) for f in fields),
@@ -105,37 +101,26 @@ def _hinted(reading: Reading) -> Iterator[Part]:
             yield part
 
 
-def _literal(reading: Reading, number: int, mask: int, literal: str) -> Iterator[Part]:
-    """Tests for a value that the hint gives without a column."""
-    value = literal.strip("'")
-    for field in reading.made.fields:
-        if value in field.examples or value in dict(field.codes):
-            features = {"hint.literal": 1.0, "hint.table": reading.said.get(field.table, 0.0)}
-            test = (field.id, f" = {literal}")
-            yield reading.part(test, mask, features, 1 << number, column=field.id, value=value)
-
-
 def _without(reading: Reading) -> Iterator[Part]:
     """Tests that no row of a table that is spoken of refers to this one: "pilots without a licence"."""
     made = reading.made
-    for sheet, table in zip(made.sheets, made.schema.tables, strict=False):
-        for key in table.foreign_keys:
-            target = made.by_name.get((lower_name(key.ref_table), lower_name(key.ref_columns[0])))
-            if target is None or len(key.columns) != 1 or made.fields[target].table == sheet.id:
+    for child, parent, pairs in made.keys:
+        if len(pairs) > 1:
+            continue
+        for mention in reading.linked.tables.get(child, ())[:2]:
+            cue = reading.cue_before(mention.first, ("not",), 5)
+            if cue is None or mention.strength < 0.4:
                 continue
-            for mention in reading.linked.tables.get(sheet.id, ())[:2]:
-                cue = reading.cue_before(mention.first, ("not",), 5)
-                if cue is None or mention.strength < 0.4:
-                    continue
-                features = {
-                    "without": 1.0,
-                    "without.strength": mention.strength,
-                    "without.gap": (mention.first - cue.end) / 5,
-                    "without.parent": reading.said.get(made.fields[target].table, 0.0),
-                }
-                inner = f"SELECT {quote(key.columns[0])} FROM {quote(sheet.name)}"
-                test = (target, f" NOT IN ({inner})")
-                yield reading.part(test, mention.mask | cue.mask, features)
+            features = {
+                "without": 1.0,
+                "without.strength": mention.strength,
+                "without.gap": (mention.first - cue.end) / 5,
+                "without.parent": reading.said.get(parent, 0.0),
+            }
+            ((source, target),) = pairs
+            table, column = map(quote, made.where(source))
+            test = (target, f" NOT IN (SELECT {column} FROM {table})")
+            yield reading.part(test, mention.mask | cue.mask, features)
 
 
 def _negated(reading: Reading, found: list[Part]) -> Iterator[Part]:
@@ -147,8 +132,6 @@ def _negated(reading: Reading, found: list[Part]) -> Iterator[Part]:
             continue
         features = part.features | {
             "negated": 1.0,
-            "negated.near": 1 - (part.first - cue.end) / 5,
-            "negated.hint": part.hints > 0,
         }
         test = (*part.pieces[:-1], f" <> {end[3:]}")
         yield reading.part(test, part.mask | cue.mask, features, part.hints)

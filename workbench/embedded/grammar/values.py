@@ -6,32 +6,18 @@ it that the question says, letter by letter if need be.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rapidfuzz.fuzz import ratio
-
-from workbench.embedded.linking.reading import Part, Reading
-from workbench.english.words import STOPWORDS, Token, tokens
+from workbench.embedded.linking.reading import Features, Part, Reading
+from workbench.english.words import STOPWORDS, Token, alike, tokens
 from workbench.types import lower_name
 
 _SHORTEST = 0.3  # the part of a value that must be said
+_ALIKE = 0.7  # from which a word of the question may be a word of a value
 _BEFORE_NUMBERS = ("more", "less", "atleast", "atmost", "after", "before", "between")
 _Places = Mapping[str, list[int]]  # where each word of the question stands
 
 
 def value_tests(reading: Reading) -> list[Part]:
     """Tests for the values that the prompt shows, where the question seems to say them."""
-    made = reading.made
-    shown: dict[tuple[int, str], bool] = {}  # whether retrieval found it
-    for match in reading.context.values:
-        column = made.by_name.get((lower_name(match.table), lower_name(match.column)))
-        if column is not None:
-            shown[column, match.value] = True
-            if column in made.copies:
-                shown[made.copies[column], match.value] = True
-    for field in made.fields:
-        if field.kind in {"text", "flag"}:
-            for value in field.examples:
-                if not _is_number(value):
-                    shown.setdefault((field.id, value), False)
     places: dict[str, list[int]] = {}
     for i, token in enumerate(reading.text):
         places.setdefault(token.low, []).append(i)
@@ -40,8 +26,9 @@ def value_tests(reading: Reading) -> list[Part]:
         for i, token in enumerate(reading.text)
         if token.number is not None and reading.cue_before(i, _BEFORE_NUMBERS, 1)
     }
-    found = []
+    shown = _shown(reading)
     aligned = {value: _align(value, reading.text, places) for value in {v for _, v in shown}}
+    found = []
     for (column, value), given in shown.items():
         if (fit := aligned[value]) and not (_is_number(value) and value in compared):
             found.append(_value_test(reading, column, value, given, *fit))
@@ -52,44 +39,60 @@ def value_tests(reading: Reading) -> list[Part]:
         part.features["value.inside"] = any(
             other.mask & part.mask == part.mask != other.mask for other in rivals
         )
-    for part in found:
         part.score = reading.score(part.features)
     return found
+
+
+def _shown(reading: Reading) -> dict[tuple[int, str], bool]:
+    """The columns and values that the prompt shows, and whether retrieval found them."""
+    made = reading.made
+    shown = {
+        (field.id, value): False
+        for field in made.fields
+        if field.kind in {"text", "flag"}
+        for value in field.examples
+        if not _is_number(value)
+    }
+    for match in reading.context.values:
+        column = made.by_name.get((lower_name(match.table), lower_name(match.column)))
+        if column is not None:
+            shown[column, match.value] = True
+    return shown
 
 
 def _value_test(
     reading: Reading, column: int, value: str, given: bool, mask: int, fit: float, exact: float
 ) -> Part:
-    field = reading.made.fields[column]
+    table = reading.made.fields[column].table
     words = [t for i, t in enumerate(reading.text) if mask >> i & 1]
     first, end = (mask & -mask).bit_length() - 1, mask.bit_length()
+    same = all(t.text in value for t in words)
+    named = [m for m in reading.linked.fields.get(column, ()) if m.whole]
     features = {
         "value": 1.0,
         "value.given": given,
         "value.fit": fit,
         "value.whole": fit > 0.99,
         "value.exact": exact,
-        "value.case": all(t.text in value for t in words)
-        and any(t.text[0].isupper() for t in words),
+        "value.case": same and any(t.text[0].isupper() for t in words),
         "value.plain": not any(t.capital or t.quoted or t.number is not None for t in words),
         "value.quoted": all(t.quoted for t in words),
         "value.stop": all(t.low in STOPWORDS for t in words),
-        "value.near": reading.near(column, first, end, 4),
-        "value.table": reading.said.get(field.table, 0.0),
-        "value.hinted": reading.hinted.get(column, 0.0),
         "value.number": _is_number(value),
-        "value.beside": reading.beside(field.table, first),
         "value.is_table": bool(reading.whole_tables & mask),
-        "value.is_column": any(m.mask & mask and m.whole for m in reading.mentions(column)),
+        "value.near": reading.near(column, first, end, 4),
+        "value.table": reading.said.get(table, 0.0),
+        "value.hinted": reading.hinted.get(column, 0.0),
+        "value.beside": reading.beside(table, first),
+        "value.is_column": any(mention.mask & mask for mention in named),
     }
-    return _equals(reading, column, value, mask, features, text=True)
+    return _equals(reading, column, value, mask, features)
 
 
-def _equals(
-    reading: Reading, column: int, value: str, mask: int, features: dict[str, float], *, text: bool
-) -> Part:
-    """The test that a column equals a value, which is written in quotes if it is a `text`."""
-    written = "'" + value.replace("'", "''") + "'" if text or not _is_number(value) else value
+def _equals(reading: Reading, column: int, value: str, mask: int, features: Features) -> Part:
+    """The test that a column equals a value, which is in quotes but for a number in a column of numbers."""
+    plain = reading.made.fields[column].kind == "number" and _is_number(value)
+    written = value if plain else "'" + value.replace("'", "''") + "'"
     return reading.part((column, f" = {written}"), mask, features, value=value, column=column)
 
 
@@ -123,27 +126,13 @@ def _align(value: str, text: Sequence[Token], places: _Places) -> tuple[int, flo
 
 def _hits(token: Token, text: Sequence[Token], places: _Places) -> list[tuple[int, float]]:
     """Where the question says a word of a value, and how alike it is written."""
-    low = token.low
-    if low in places:
-        return [(i, 1.0) for i in places[low]]
-    if token.number is not None or low in STOPWORDS:
+    if token.low in places:
+        return [(i, 1.0) for i in places[token.low]]
+    if token.number is not None or token.low in STOPWORDS:
         return []
-    found: list[tuple[int, float]] = []
-    for other, at in places.items():
-        if other[0] != low[0] or not other[0].isalpha() or other in STOPWORDS:
-            continue
-        short, long = sorted((low, other), key=len)
-        how = 0.0
-        if text[at[0]].stem == token.stem:
-            how = 0.9
-        elif len(short) >= 4 and (how := ratio(low, other) / 100) < 0.78:
-            how = 0.75 if long.startswith(short) else 0.0
-        elif len(short) in {2, 3} and len(long) > 3:
-            street = low in {"st", "gt", "lt", "mt"} and low[-1] == other[-1]
-            how = 0.7 * (long.startswith(short) or street)
-        if how:
-            found += [(i, how) for i in at]
-    return found
+    likeness = {low: alike(text[at[0]].stem, token.stem) for low, at in places.items()}
+    near = {low: how for low, how in likeness.items() if how >= _ALIKE and low not in STOPWORDS}
+    return [(i, 0.9 * how) for low, how in near.items() for i in places[low]]
 
 
 def _is_number(value: str) -> bool:
@@ -159,21 +148,14 @@ def code_tests(reading: Reading) -> Iterator[Part]:
             if not shared:
                 continue
             mask = sum(1 << i for i in {places[stem] for stem in shared})
-            first, end = (mask & -mask).bit_length() - 1, mask.bit_length()
             weights = {s: reading.made.words.get(s, 1.0) for s in meaning}
             features = {
                 "code": 1.0,
                 "code.fit": sum(weights[s] for s in shared) / sum(weights.values()),
                 "code.whole": shared == meaning,
                 "code.rare": max(weights[s] for s in shared),
-                "code.spread": max(0, end - first - 2 * len(shared)) / 4,
-                "code.null": not value,
                 "code.yes": value.lower() in {"y", "n", "1", "0"},
-                "code.table": reading.said.get(field.table, 0.0),
                 "code.hinted": reading.hinted.get(field.id, 0.0),
+                "code.table": reading.said.get(field.table, 0.0),
             }
-            if value:
-                text = field.kind != "number"
-                yield _equals(reading, field.id, value, mask, features, text=text)
-            else:
-                yield reading.part((field.id, " IS NULL"), mask, features)
+            yield _equals(reading, field.id, value, mask, features)

@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from workbench.embedded.linking.dates import Pieces
 from workbench.embedded.linking.index import Index
 from workbench.types import lower_name
 
-Pieces = tuple[str | int, ...]  # SQL with the ids of columns in it
-Kind = Literal["literal", "row", "columns", "test", "total", "group_test", "best"]
+Kind = Literal["literal", "row", "test", "total", "group_test", "best"]
 
 _LEX = re.compile(
     r"""'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\d+(?:,\d{3})*(?:\.\d+)?%?|[^\W\d]\w*|<=|>=|<>|!=|==|\|\||[^\s]"""
 )
+_LONGEST_NAME = 8  # words of a column's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +33,24 @@ class Formula:
         return tuple(dict.fromkeys(p for p in self.pieces if isinstance(p, int)))
 
 
-@dataclass(frozen=True, slots=True)
-class Lexeme:
-    text: str
-    start: int
-    end: int
-
-
 class NoFormulaError(Exception):
     """No expression stands in this text."""
 
 
-def lexemes(text: str) -> list[Lexeme]:
+def lexemes(text: str) -> list[re.Match[str]]:
     """The words and signs of an expression."""
-    return [Lexeme(m[0], m.start(), m.end()) for m in _LEX.finditer(text)]
+    return list(_LEX.finditer(text))
 
 
-def column_at(text: str, words: Sequence[Lexeme], place: int, made: Index) -> tuple[list[int], int]:
+def column_at(words: Sequence[re.Match[str]], place: int, made: Index) -> tuple[list[int], int]:
     """The columns that may be named at this place, and where their name ends."""
-    for end in range(min(len(words), place + 8), place, -1):
-        name = text[words[place].start : words[end - 1].end]
+    start, text = words[place].start(), words[place].string
+    for end in range(min(len(words), place + _LONGEST_NAME), place, -1):
+        name = text[start : words[end - 1].end()]
         if name[0] in '`"' and name[-1] == name[0] and len(name) > 2:
             name = name[1:-1]
         found = made.named.get(lower_name(name))
-        if found and (end - place > 1 or not words[place].text.isdigit()):
+        if found and (end - place > 1 or not name.isdigit()):
             return found, end
         table, _, rest = name.partition(".")
         key = (lower_name(table.strip('`" ')), lower_name(rest.strip('`" ')))
@@ -131,9 +126,3 @@ def totalled(name: str, first: Formula, test: Formula | None, *, distinct: bool)
     end = " ELSE 0 END)" if start == "SUM(" else " END)"
     pieces = (start, "CASE WHEN ", *where, " THEN ", *thing, end)
     return Formula(pieces, "total", tests=(where,))
-
-
-def quoted(word: str) -> Formula:
-    """A text in either kind of quotes."""
-    text = word if word[0] == "'" else "'" + word[1:-1].replace("'", "''") + "'"
-    return Formula((text,), "literal")

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from workbench.embedded.linking.expressions import Reader
 from workbench.embedded.linking.formula import (
     Formula,
-    Lexeme,
     NoFormulaError,
-    column_at,
     lexemes,
     merged,
 )
@@ -40,15 +38,17 @@ _AND = {",", "and", "&"}
 class Definition:
     """A clause of a hint: the question's tokens that it is about, and what they stand for.
 
-    There is one formula for each table that an ambiguous column may be meant in, and none where the clause
-    only names columns.
+    There is one formula for each table that an ambiguous column may be meant in, or none.
     """
 
     number: int
     mask: int
     fit: float  # the part of the defined phrase that the question says
     formulas: tuple[Formula, ...]
-    fields: tuple[int, ...]
+
+    @property
+    def fields(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(i for formula in self.formulas for i in formula.fields))
 
 
 def definitions(hint: str, question: Sequence[Token], made: Index) -> list[Definition]:
@@ -59,22 +59,13 @@ def definitions(hint: str, question: Sequence[Token], made: Index) -> list[Defin
     found = []
     for number, clause in enumerate(filter(None, clauses)):
         phrase, formulas = _split(clause, made)
-        mask, fit = _aligned(tokens(phrase), question)
-        named = [f for formula in formulas for f in formula.fields] or _named(clause, made)
-        fields = tuple(dict.fromkeys(named))
-        found.append(Definition(number, mask, fit, tuple(formulas), fields))
+        found.append(Definition(number, *_aligned(tokens(phrase), question), tuple(formulas)))
     return found
 
 
 def _split(clause: str, made: Index) -> tuple[str, list[Formula]]:
     """The phrase that a clause defines, and what it stands for; a bare formula is both."""
     whole = _formulas(clause, made, whole=True)
-    if whole and whole[0].kind == "test" and not _LINKS[0].search(clause):
-        # "x = SUM(y)" would compare the column x with a total, but it defines the word x.
-        left, _, right = clause.partition("=")
-        totals = _formulas(right.strip(), made, whole=True)
-        if totals and totals[0].kind in {"total", "best"}:
-            return left, totals
     phrase = clause
     for link in _LINKS if not whole else ():
         if at := link.search(clause):
@@ -91,11 +82,11 @@ def _formulas(text: str, made: Index, *, whole: bool = False) -> list[Formula]:
     """The expression in a text, once for each table that it may be about; `whole`: and nothing else."""
     words = lexemes(text)
     for start in range(min(1, len(words)) if whole else len(words)):
-        first = _read(text, made, words, start, ())
-        if first is None:
+        reader = Reader(made, words, start)
+        formula = _read(reader)
+        if formula is None:
             continue
-        formula, reader = first
-        rest = words[reader.place].text if reader.place < len(words) else ""
+        rest = reader.peek()
         plain = formula.kind in {"row", "literal"}
         if whole and rest:
             return []
@@ -103,64 +94,23 @@ def _formulas(text: str, made: Index, *, whole: bool = False) -> list[Formula]:
             continue
         if plain and rest not in _AND | {"", "(", ".", ";"}:
             return []
-        if formula.kind == "row" and rest in _AND:
-            return _columns(text, made, words, start) or [formula]
-        if not reader.ambiguous:
-            return [formula]
-        ids = {i for w in words for i in made.named.get(w.text.strip('`"').lower(), ())}
-        found = [formula]
-        for table in sorted({made.fields[i].table for i in ids.union(formula.fields)}):
-            again = _read(text, made, words, start, (table,))
-            if again and again[0] not in found:
-                found.append(again[0])
-        return found[:6]
+        found = {formula: None}
+        if reader.ambiguous:
+            ids = {i for w in words for i in made.named.get(w[0].strip('`"').lower(), ())}
+            for table in sorted({made.fields[i].table for i in ids.union(formula.fields)}):
+                if again := _read(Reader(made, words, start, (table,))):
+                    found[again] = None
+        return [*found][:6]
     return []
 
 
-def _read(
-    text: str, made: Index, words: list[Lexeme], start: int, tables: tuple[int, ...]
-) -> tuple[Formula, Reader] | None:
-    reader = Reader(text, made, words, start, tables)
+def _read(reader: Reader) -> Formula | None:
     try:
         formula = reader.formula()
     except (NoFormulaError, IndexError, RecursionError):
         return None
-    pieces, inner = merged(formula.pieces), merged(formula.inner)
     tests = tuple(map(merged, formula.tests))
-    return replace(formula, pieces=pieces, inner=inner, tests=tests), reader
-
-
-def _columns(text: str, made: Index, words: list[Lexeme], start: int) -> list[Formula]:
-    """A list of columns, as in "full name refers to forename, surname"; once for each table."""
-    lists: list[list[int]] = []
-    place = start
-    while place < len(words):
-        ids, place = column_at(text, words, place, made)
-        if not ids:
-            break
-        lists.append(ids)
-        while place < len(words) and words[place].text in _AND:
-            place += 1
-    found = []
-    for table in dict.fromkeys(made.fields[i].table for ids in lists for i in ids):
-        own = [i for ids in lists for i in ids if made.fields[i].table == table]
-        if len(own) == len(lists) > 1:
-            found.append(Formula(tuple(p for i in own for p in (", ", i))[1:], "columns"))
-    return found
-
-
-def _named(clause: str, made: Index) -> list[int]:
-    """Columns that a clause names in passing: by names that are no common words, or in backticks."""
-    words = lexemes(clause)
-    found: list[int] = []
-    place = 0
-    while place < len(words):
-        ids, end = column_at(clause, words, place, made)
-        name = words[place].text
-        odd = end - place > 1 or name[0] in '`"' or re.search(r"[_\d]", name)
-        found += ids if odd else ()
-        place = max(end, place + 1)
-    return found
+    return replace(formula, pieces=merged(formula.pieces), inner=merged(formula.inner), tests=tests)
 
 
 def _aligned(phrase: Sequence[Token], question: Sequence[Token]) -> tuple[int, float]:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from workbench.embedded.linking.dates import FORMATS
@@ -22,10 +22,9 @@ _CODE = re.compile(  # "K = cancelled; 'L': loaded"
     r"""(?:=|:|\u2192|\u2013|\u2014|- |means?|stands? for|is |for |refers? to|indicates?|denotes?|if )\s*"""
     r"""['"]?([^;,.\n'"=:]{2,60})"""
 )
-_EMPTY = re.compile(  # "empty while it is under way"
-    r"\b(?:NULL|empty|blank)\b\s*(?:[:=\u2013-]|means?|if|when|while|for|until|as long as)\s*([^;,.\n:=]{2,60})",
-    re.IGNORECASE,
-)
+
+
+Pairs = tuple[tuple[int, int], ...]  # the columns of a foreign key, and those that it points at
 
 
 @dataclass(slots=True)
@@ -42,7 +41,7 @@ class Field:
     dates: str  # the format of its dates, or ""
     key: str  # primary, foreign or ""
     named: bool  # holds what a thing is called
-    codes: tuple[tuple[str, frozenset[str]], ...]  # values ("": NULL), and stems of their meaning
+    codes: tuple[tuple[str, frozenset[str]], ...]  # values, and the stems of their meaning
     examples: tuple[str, ...]
 
     @property
@@ -57,7 +56,7 @@ class Field:
 
 @dataclass(slots=True)
 class Sheet:
-    """A table, or the second appearance of one that refers to itself."""
+    """A table with what is known of it; `id` numbers the tables of a schema from 0."""
 
     id: int
     name: str
@@ -66,7 +65,6 @@ class Sheet:
     fields: tuple[int, ...]
     key: tuple[int, ...]
     label: tuple[int, ...]  # the columns that name its rows
-    role: int = -1  # of a second appearance: the foreign key of the first that points there
 
 
 @dataclass(slots=True)
@@ -76,12 +74,11 @@ class Index:
     schema: Schema
     fields: list[Field] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
-    by_name: dict[tuple[str, str], int] = field(
-        default_factory=dict
-    )  # by names of table and column
-    named: dict[str, list[int]] = field(default_factory=dict)  # columns by name
+    # columns by the names of table and column, and by their own names
+    by_name: dict[tuple[str, str], int] = field(default_factory=dict)
+    named: dict[str, list[int]] = field(default_factory=dict)
+    keys: list[tuple[int, int, Pairs]] = field(default_factory=list)  # from a table to another
     points_at: dict[int, int] = field(default_factory=dict)  # tables by foreign keys to them
-    copies: dict[int, int] = field(default_factory=dict)  # columns of second appearances
     words: dict[str, float] = field(default_factory=dict)  # how much each stem tells, from 0 to 1
     joins: object = None  # kept here by `joins.graph`
 
@@ -112,29 +109,18 @@ def index(schema: Schema) -> Index:
     # As in retrieval, a stem tells the more, the fewer columns have it (inverse document frequency).
     total = math.log(1 + len(made.fields)) or 1.0
     made.words = {w: math.log(1 + len(made.fields) / n) / total for w, n in seen.items()}
-    tables = {lower_name(sheet.name): sheet for sheet in made.sheets}
-    for sheet, table in zip(tuple(made.sheets), schema.tables, strict=True):
+    for sheet, table in zip(made.sheets, schema.tables, strict=True):
         for link in table.foreign_keys:
-            source = made.by_name.get((lower_name(table.name), lower_name(link.columns[0])))
-            target = tables.get(lower_name(link.ref_table))
-            if source is not None and target and len(link.columns) == 1:
-                made.points_at[source] = target.id
-                if target is sheet and sheet.fields[0] not in made.copies:
-                    _copy(made, sheet, source)
+            ends = ((table.name, link.columns), (link.ref_table, link.ref_columns))
+            own, others = (
+                [made.by_name.get((lower_name(name), lower_name(c)), -1) for c in columns]
+                for name, columns in ends
+            )
+            if min(*own, *others) >= 0 and made.fields[others[0]].table != sheet.id:
+                pairs = tuple(zip(own, others, strict=False))
+                made.keys.append((sheet.id, made.fields[others[0]].table, pairs))
+    made.points_at = {pairs[0][0]: parent for _, parent, pairs in made.keys if len(pairs) == 1}
     return made
-
-
-def _copy(made: Index, sheet: Sheet, role: int) -> None:
-    """The table once more, as what its foreign key to itself points at: a mentor, a parent, a boss."""
-    number = len(made.sheets)
-    for old in sheet.fields:
-        made.copies[old] = len(made.fields)
-        made.fields.append(replace(made.fields[old], id=len(made.fields), table=number))
-    fields, key, label = (
-        tuple(made.copies[i] for i in ids) for ids in (sheet.fields, sheet.key, sheet.label)
-    )
-    made.sheets.append(replace(sheet, id=number, role=role, fields=fields, key=key, label=label))
-    made.points_at[role] = number
 
 
 def _field(number: int, table: int, column: Column, key: str) -> Field:
@@ -145,7 +131,7 @@ def _field(number: int, table: int, column: Column, key: str) -> Field:
     about = told.union(words)
     examples = tuple(str(value) for value in column.examples if value is not None)
     patterns = FORMATS.items() if examples else ()
-    dates = next((n for n, (p, _) in patterns if all(re.fullmatch(p, v) for v in examples)), "")
+    dates = next((n for n, p in patterns if all(re.fullmatch(p, v) for v in examples)), "")
     if dates == "year" and not about & _DATED:
         dates = ""
     declared = column.type.upper()
@@ -180,7 +166,6 @@ def _heading(description: str) -> tuple[str, ...]:
 def _codes(text: str) -> list[tuple[str, frozenset[str]]]:
     """The values that a description explains."""
     found = [(m[2] or m[3], _stems(m[4])) for m in _CODE.finditer(text)]
-    found += [("", _stems(m[1])) for m in _EMPTY.finditer(text)]
     return [(value, meaning) for value, meaning in found if meaning and value not in {"-", "+"}]
 
 

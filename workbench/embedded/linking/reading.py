@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from workbench.embedded.linking.dates import When, times
-from workbench.embedded.linking.formula import Pieces
+from workbench.embedded.linking.dates import Pieces, When, times
 from workbench.embedded.linking.hints import Definition, definitions
 from workbench.embedded.linking.index import Field, Index, index
 from workbench.embedded.linking.mentions import Linked, Mention, link
@@ -46,7 +46,7 @@ class Reading:
     weights: Mapping[str, float]
     text: tuple[Token, ...]
     cues: dict[str, list[Cue]]  # by kind
-    times: list[When]
+    times: tuple[When, ...]
     definitions: list[Definition]
     linked: Linked
     hinted: dict[int, float]  # columns that the hint or a found description names, and how surely
@@ -78,11 +78,7 @@ class Reading:
     def score(self, features: Features) -> float:
         """The features' values times their weights, added up."""
         get = self.weights.get
-        total = 0.0
-        for name, value in features.items():
-            if value:
-                total += get(name, 0.0) * value
-        return total
+        return sum(get(name, 0.0) * value for name, value in features.items() if value)
 
     def all_cues(self, *kinds: str) -> list[Cue]:
         """The cues of these kinds."""
@@ -98,10 +94,6 @@ class Reading:
         near = [c for k in kinds for c in self.cues.get(k, ()) if 0 <= c.first - place <= reach]
         return min(near, key=lambda c: (c.first, c.first - c.end), default=None)
 
-    def spoken(self, columns: Iterable[int]) -> float:
-        """How surely a table of these columns is spoken of."""
-        return max((self.said.get(self.made.fields[i].table, 0.0) for i in columns), default=0.0)
-
     def beside(self, table: int, place: int) -> float:
         """Whether the table spoken of nearest to this place is this one: 1 if so, -1 if it is another."""
         if place not in self.nearest_tables:
@@ -116,13 +108,10 @@ class Reading:
         tables = self.nearest_tables[place]
         return 0.0 if not tables else 1.0 if table in tables else -1.0
 
-    def mentions(self, column: int) -> list[Mention]:
-        return self.linked.fields.get(column, [])
-
     def nearest(self, column: int, first: int, end: int) -> tuple[Mention | None, int]:
         """The mention of a column that stands nearest to these tokens, and how far away."""
         best: tuple[Mention | None, int] = (None, 99)
-        for mention in self.mentions(column):
+        for mention in self.linked.fields.get(column, ()):
             gap = max(0, first - mention.end, mention.first - end)
             if gap < best[1]:
                 best = (mention, gap)
@@ -145,19 +134,41 @@ def span(first: int, end: int) -> int:
     return (1 << end) - (1 << first)
 
 
+def added(several: Iterable[Features]) -> Features:
+    """The features of several things together: each the sum of theirs."""
+    total: Features = {}
+    for features in several:
+        for name, value in features.items():
+            if value:
+                total[name] = total.get(name, 0.0) + value
+    return total
+
+
+def closest(mentions: Iterable[Mention], place: int) -> Mention:
+    """The mention that begins nearest to a place of the question."""
+    return min(mentions, key=lambda m: abs(m.first - place))
+
+
+@lru_cache(maxsize=256)  # a question is asked about one column after the other
+def _words(text: str) -> tuple[tuple[Token, ...], tuple[Cue, ...], tuple[When, ...]]:
+    """What a text says whatever the schema is."""
+    words = tokens(text)
+    return words, tuple(cues(words)), tuple(times(words))
+
+
 def read_question(context: Context, weights: Mapping[str, float]) -> Reading:
     """The question of a context with its cues, links and definitions."""
     made = index(context.schema)
-    text = tokens(context.question.text)
+    text, found, dates = _words(context.question.text)
     linked = link(text, made)
-    by_kind = _cues(text, linked)
+    by_kind = _by_kind(found, linked)
     defined = definitions(context.question.evidence, text, made)
     hinted = _hinted(context, made, defined)
     for definition in defined:
         _as_mentions(definition, linked)
     openings = _openings(text, by_kind)
     reading = Reading(
-        context, made, weights, text, by_kind, times(text), defined, linked, hinted, openings
+        context, made, weights, text, by_kind, dates, defined, linked, hinted, openings
     )
     _implied(reading)
     for table, mentions in linked.tables.items():
@@ -169,12 +180,12 @@ def read_question(context: Context, weights: Mapping[str, float]) -> Reading:
     return reading
 
 
-def _cues(text: tuple[Token, ...], linked: Linked) -> dict[str, list[Cue]]:
+def _by_kind(cues: Iterable[Cue], linked: Linked) -> dict[str, list[Cue]]:
     """The cues by kind, without those that are but a part of a column's name: "first" of "first name"."""
     mentions = [m for found in linked.fields.values() for m in found if m.whole]
     names = {m.mask for m in mentions if m.mask.bit_count() > 1}
     found: dict[str, list[Cue]] = {}
-    for cue in cues(text):
+    for cue in cues:
         within = any(mask >> cue.first & 1 and 1 << cue.end <= mask << 1 for mask in names)
         if not (within and cue.kind in {"max", "min", "count", "most", "sum"}):
             found.setdefault(cue.kind, []).append(cue)
@@ -201,7 +212,7 @@ def _as_mentions(definition: Definition, linked: Linked) -> None:
     first, end = (mask & -mask).bit_length() - 1, mask.bit_length()
     for formula in definition.formulas if mask else ():
         plain = len(formula.pieces) == 1 or (formula.kind == "best" and len(formula.inner) == 1)
-        if formula.kind in {"row", "columns"} or plain:
+        if formula.kind == "row" or plain:
             for column in formula.fields:
                 mention = Mention(first, end, mask, definition.fit, 0.5, True, definition.number)
                 linked.fields.setdefault(column, []).insert(0, mention)
@@ -222,10 +233,9 @@ def _openings(text: tuple[Token, ...], by_kind: dict[str, list[Cue]]) -> list[in
 
 
 def _implied(reading: Reading) -> None:
-    """Some words speak of a column without naming it.
+    """Some words speak of a column without naming it: "oldest" of a year of birth, "cheapest" of a price.
 
-    "Oldest" speaks of a year of birth, "cheapest" of a price; "from" and "into" of foreign keys that are
-    called source and target.
+    "From" and "into" speak of foreign keys that are called source and target.
     """
     fields = reading.made.fields
     plain = [field for field in fields if not field.key]

@@ -5,7 +5,7 @@ quoted in any of SQLite's ways. Unreadable parts are skipped; text without a tab
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,10 +15,10 @@ _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]\n]*\]|[\w$.+-]+|\n|[^\s]""",
     re.DOTALL,
 )
-_LITERAL = re.compile(
-    r"\s*(x?'(?:[^']|'')*'|NULL|[-+]?(?:inf|nan|[\d.]+(?:e[-+]?\d+)?))\s*(?:,|$)", re.IGNORECASE
+_LITERAL = r"(?i:x?'(?:[^']|'')*'|NULL|[-+]?(?:inf|nan|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))"
+_EXAMPLES = re.compile(
+    rf"(?:^|; |\. ?|(?<=\s))(?i:value )?(?i:examples?):? \[?({_LITERAL}(?:,\s*{_LITERAL})*)\]?[. ]*$"
 )
-_EXAMPLES = re.compile(r"(?:^|; |\. ?|(?<=\s))(?:value )?examples?:? ?", re.IGNORECASE)
 _CONSTRAINTS = {"PRIMARY", "FOREIGN", "UNIQUE", "CHECK", "CONSTRAINT", "KEY", "INDEX"}
 _AFTER_TYPE = _CONSTRAINTS | {"NOT", "NULL", "DEFAULT", "REFERENCES", "COLLATE", "GENERATED", "AS"}
 _AFTER_TYPE |= {"AUTOINCREMENT", "AUTO_INCREMENT", "COMMENT"}
@@ -34,11 +34,9 @@ def read_create_tables(text: str) -> Schema:
     place = 0
     while opening := _OPENING.search(text, place):
         parts, place = _parts(text, opening.end())
-        names = re.findall(_TOKEN, opening[1])
-        table = _table(_unquoted(names[-1]) if names else "", parts)
-        if table.name and table.columns:
-            tables.append(table)
-    return Schema("", _resolved(tables))
+        if names := _TOKEN.findall(opening[1]):
+            tables.append(_table(_unquoted(names[-1]), parts))
+    return _schema(tables)
 
 
 def _parts(text: str, start: int) -> tuple[list[tuple[list[str], str]], int]:
@@ -77,70 +75,51 @@ def _table(name: str, parts: Iterable[tuple[list[str], str]]) -> Table:
         if not constraint:
             end = next((i for i, t in enumerate(upper) if i and t in _AFTER_TYPE), len(words))
             declared = re.sub(r" ?([(),]) ?", r"\1", " ".join(map(_unquoted, words[1:end])))
-            column = Column(_unquoted(words[0]), declared.replace(",", ", "))
-            columns.append(_described(column, note))
+            columns.append(_column(_unquoted(words[0]), declared.replace(",", ", "), note))
+        own = () if constraint else (columns[-1].name,)
         if "PRIMARY" in upper:
-            primary = (
-                _listed(words[upper.index("PRIMARY") :]) if constraint else (columns[-1].name,)
-            )
+            primary = own or _listed(words)
         if "REFERENCES" in upper[:-1]:
             at = upper.index("REFERENCES") + 1
-            own = _listed(words[: at - 1]) if constraint else (columns[-1].name,)
-            keys.append(ForeignKey(own, _unquoted(words[at]), _listed(words[at:])))
+            keys.append(
+                ForeignKey(own or _listed(words[:at]), _unquoted(words[at]), _listed(words[at:]))
+            )
     return Table(name, tuple(columns), primary, tuple(keys))
 
 
 def _listed(words: Sequence[str]) -> tuple[str, ...]:
     """The names in the first parentheses."""
-    if "(" not in words:
-        return ()
-    inside = words[words.index("(") + 1 :]
-    end = inside.index(")") if ")" in inside else len(inside)
-    return tuple(_unquoted(word) for word in inside[:end] if word != ",")
+    inside = [*words[words.index("(") + 1 :], ")"] if "(" in words else [")"]
+    return tuple(_unquoted(word) for word in inside[: inside.index(")")] if word != ",")
 
 
 @lru_cache(maxsize=32)
 def read_mac_schema(text: str) -> Schema:
     """The tables of MAC-SQL's bracketed lists, which show no types and no primary keys."""
-    columns: dict[str, list[Column]] = {}
-    keys: dict[str, list[ForeignKey]] = {}
+    tables: dict[str, tuple[list[Column], list[ForeignKey]]] = {}
     name = ""
     for line in text.splitlines():
         if line.lower().startswith("# table:"):
             name = _unquoted(line.partition(":")[2].strip())
-            columns[name] = []
+            tables[name] = ([], [])
         elif name and (shown := re.fullmatch(r"\s*\((.*?)\),?\s*", line)):
             column, _, note = shown[1].partition(", ")
-            columns[name].append(_described(Column(_unquoted(column.strip())), note))
+            tables[name][0].append(_column(_unquoted(column.strip()), "", note))
         elif pair := re.fullmatch(r"(.+) = (.+)", line.strip()):
             (table, column), (ref_table, ref_column) = _dotted(pair[1]), _dotted(pair[2])
-            key = ForeignKey((column,), ref_table, (ref_column,))
-            keys.setdefault(lower_name(table), []).append(key)
-    return Schema(
-        "",
-        _resolved(
-            Table(name, tuple(found), (), tuple(keys.get(lower_name(name), ())))
-            for name, found in columns.items()
-            if found
-        ),
+            if table in tables:
+                tables[table][1].append(ForeignKey((column,), ref_table, (ref_column,)))
+    return _schema(
+        Table(name, tuple(columns), (), tuple(keys)) for name, (columns, keys) in tables.items()
     )
 
 
-def _described(column: Column, note: str) -> Column:
+def _column(name: str, declared: str, note: str) -> Column:
     """The column with its comment, from which the list of example values is taken."""
-    note = note.strip()
-    for match in _EXAMPLES.finditer(note):
-        listed = note[match.end() :].rstrip(". ")
-        listed = listed.strip("[]") if listed.startswith("[") else listed
-        values: list[Value] = []
-        place = 0
-        while literal := _LITERAL.match(listed, place):
-            values.append(_value(literal[1]))
-            place = literal.end()
-        if values and place == len(listed):
-            description = note[: match.start()].strip()
-            return replace(column, description=description, examples=tuple(values))
-    return replace(column, description=note)
+    listed = _EXAMPLES.search(note.strip())
+    values = tuple(map(_value, re.findall(_LITERAL, listed[1]))) if listed else ()
+    description = note.strip()[: listed.start() if listed else None].strip()
+    return Column(name, declared, description, examples=values)
 
 
 def _value(literal: str) -> Value:
@@ -148,12 +127,7 @@ def _value(literal: str) -> Value:
         return literal[1:-1].replace("''", "'")
     if literal[0] in "xX" or literal.upper() == "NULL":
         return None
-    for number in (int, float):
-        try:
-            return number(literal)
-        except ValueError:
-            continue
-    return literal
+    return int(literal) if re.fullmatch(r"[-+]?\d+", literal) else float(literal)
 
 
 def _unquoted(name: str) -> str:
@@ -167,16 +141,15 @@ def _dotted(name: str) -> tuple[str, str]:
     return _unquoted(found[0].strip()), _unquoted(found[-1].strip())
 
 
-def _resolved(tables: Iterable[Table]) -> tuple[Table, ...]:
-    """The tables; foreign keys name their target's columns, and those without a target are left out."""
-    tables = list(tables)
-    known = {lower_name(table.name): table for table in tables}
+def _schema(tables: Iterable[Table]) -> Schema:
+    """The tables with columns; foreign keys name their target's columns, and some table of the text."""
+    known = {lower_name(table.name): table for table in tables if table.columns}
 
-    def resolved(keys: Iterable[ForeignKey]) -> Iterable[ForeignKey]:
-        for key in keys:
-            if target := known.get(lower_name(key.ref_table)):
-                columns = key.ref_columns or target.primary_key
-                if len(columns) == len(key.columns):
-                    yield ForeignKey(key.columns, target.name, columns)
+    def resolved(table: Table) -> Iterator[ForeignKey]:
+        for key in table.foreign_keys:
+            target = known.get(lower_name(key.ref_table))
+            columns = key.ref_columns or (target.primary_key if target else ())
+            if target and len(columns) == len(key.columns):
+                yield ForeignKey(key.columns, target.name, columns)
 
-    return tuple(replace(t, foreign_keys=tuple(resolved(t.foreign_keys))) for t in tables)
+    return Schema("", tuple(replace(t, foreign_keys=tuple(resolved(t))) for t in known.values()))

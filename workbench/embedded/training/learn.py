@@ -3,13 +3,10 @@
 A question is learned from when some hypothesis gives the gold query's result. Which of these is meant is
 unknown, so the likelihood of all of them together is maximised (maximum marginal likelihood), with a penalty
 for leaving the hand-set `prior.json`. Hypotheses are proposed anew with the weights so far, a few rounds.
-Every question is learned from twice, the second time under names that mean nothing (`renaming`).
-With --check each database is judged by weights learned from the others.
 """
 
-import argparse
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +22,6 @@ from workbench.db.text.schema_text import create_table_text
 from workbench.embedded.grammar.joint import Style
 from workbench.embedded.parser import WEIGHTS_FILE, Hypothesis, propose
 from workbench.embedded.prompt.schema_reading import read_create_tables
-from workbench.embedded.training.renaming import renamed
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.retrieve.retrieval import Retrieval
@@ -50,77 +46,63 @@ class Settings:
     sharpness: float = 2.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Item:
-    """A context to learn from, with what turns queries about it into ones about the true database."""
-
-    question_id: str
-    db_id: str
-    context: Context
-    restored: Callable[[str], str]
-
-
-class Teacher:
-    """Says which hypotheses are right, by executing them; each query runs once."""
-
-    def __init__(self, benchmark: Benchmark, executor: Executor) -> None:
-        self.benchmark = benchmark
-        self.executor = executor
-        self.known: dict[tuple[Path, str], str] = {}
-
-    def judged(self, items: Sequence[Item], weights: Weights, kept: int) -> dict[Item, Judged]:
-        """What the model proposes for each item with these weights, judged."""
-        proposed = {item: propose(item.context, Style(), weights, kept) for item in items}
-        gold = {item: self._job(item, self.benchmark.golds[item.question_id].sql) for item in items}
-        mine = {
-            item: [self._job(item, item.restored(h.sql)) for h in found]
-            for item, found in proposed.items()
-        }
-        jobs = dict.fromkeys([*gold.values(), *(job for some in mine.values() for job in some)])
-        todo = [job for job in jobs if job not in self.known]
-        fingerprints = self.executor.result_fingerprints(todo, _LIMITS)
-        self.known |= dict(zip(todo, fingerprints, strict=True))
-        return {
-            item: [
-                (h, bool(right) and self.known[job] == right)
-                for h, job in zip(found, mine[item], strict=True)
-            ]
-            for item, found in proposed.items()
-            for right in (self.known[gold[item]],)
-        }
-
-    def _job(self, item: Item, sql: str) -> tuple[Path, str]:
-        return self.benchmark.database(item.db_id), sql
-
-
-def train_items(benchmark: Benchmark, lab: Lab) -> list[Item]:
-    """The split's questions as a prompt shows them, each also under other names; flawed ones left out."""
+def train_contexts(benchmark: Benchmark, lab: Lab) -> dict[str, Context]:
+    """The split's questions as a prompt shows them, by their ids; flawed ones are left out."""
     flawed = {flaw.question_id for flaw in load_flaws("train")}
     retrieval = Retrieval(None)
     schemas = {}
-    items = []
-    for question in benchmark.questions:
-        if question.id in flawed:
-            continue
-        if question.db_id not in schemas:
-            path = benchmark.database(question.db_id)
-            schema = describe(
-                with_examples(read_schema(path), path), path.with_name("database_description")
-            )
-            schemas[question.db_id] = read_create_tables(create_table_text(schema))
-        context = retrieval(lab, question, schemas[question.db_id])
-        items.append(Item(question.id, question.db_id, context, str))
-        items.append(Item(question.id, question.db_id, *renamed(context)))
-    return items
+    for db_id in {question.db_id for question in benchmark.questions}:
+        path = benchmark.database(db_id)
+        schema = with_examples(read_schema(path), path)
+        schema = describe(schema, path.with_name("database_description"))
+        schemas[db_id] = read_create_tables(create_table_text(schema))
+    return {
+        question.id: retrieval(lab, question, schemas[question.db_id])
+        for question in benchmark.questions
+        if question.id not in flawed
+    }
 
 
-def learn(items: Sequence[Item], teacher: Teacher, prior: Weights, settings: Settings) -> Weights:
+def judged(
+    benchmark: Benchmark,
+    executor: Executor,
+    contexts: Mapping[str, Context],
+    weights: Weights,
+    kept: int,
+) -> dict[str, Judged]:
+    """What the model proposes for each context with these weights, judged by execution."""
+    proposed = {i: propose(context, Style(), weights, kept) for i, context in contexts.items()}
+    jobs = {
+        i: [
+            (benchmark.database(contexts[i].question.db_id), sql)
+            for sql in (benchmark.golds[i].sql, *(h.sql for h in found))
+        ]
+        for i, found in proposed.items()
+    }
+    every = [job for some in jobs.values() for job in some]
+    results = dict(zip(every, executor.result_fingerprints(every, _LIMITS), strict=True))
+    return {
+        i: [(h, bool(right) and results[job] == right) for h, job in zip(found, mine, strict=True)]
+        for i, found in proposed.items()
+        for gold, *mine in (jobs[i],)
+        for right in (results[gold],)
+    }
+
+
+def learn(
+    benchmark: Benchmark,
+    executor: Executor,
+    contexts: Mapping[str, Context],
+    prior: Weights,
+    settings: Settings,
+) -> Weights:
     """Weights under which right hypotheses are likely."""
     weights = dict(prior)
-    pools: dict[Item, dict[str, tuple[Hypothesis, bool]]] = {item: {} for item in items}
+    pools: dict[str, dict[str, tuple[Hypothesis, bool]]] = {i: {} for i in contexts}
     for _ in range(settings.rounds):
-        for item, judged in teacher.judged(items, weights, settings.kept).items():
-            pools[item] |= {h.sql: (h, right) for h, right in judged}
+        found = judged(benchmark, executor, contexts, weights, settings.kept)
+        for i, pool in found.items():
+            pools[i] |= {h.sql: (h, right) for h, right in pool}
         weights = fit([list(pool.values()) for pool in pools.values()], prior, weights, settings)
     return weights
 
@@ -161,35 +143,6 @@ def _shares(scores: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np
     return np.asarray(powers / np.repeat(np.add.reduceat(powers, starts), sizes))
 
 
-def summary(results: Iterable[Judged], sharpness: float) -> dict[str, float]:
-    """How often the best hypothesis is right, one drawn, any of ten drawn, and any at all."""
-    found: list[tuple[float, float, float, float]] = []
-    for judged in results:
-        rights = np.array([right for _, right in judged], dtype=float)
-        scores = np.array([h.score for h, _ in judged])
-        shares = _shares(sharpness * scores, np.array([len(scores)])) if len(scores) else scores
-        drawn = float(shares @ rights)
-        found.append((float(rights[:1].sum()), drawn, 1 - (1 - drawn) ** 10, float(rights.any())))
-    means = np.mean(found, axis=0).tolist()
-    return dict(zip(("best", "one sample", "any of ten", "any"), means, strict=True))
-
-
-def check(items: Sequence[Item], teacher: Teacher, prior: Weights, settings: Settings) -> None:
-    """Print how weights learned from the other databases do on each, plain and renamed."""
-    judged: dict[Item, Judged] = {}
-    for db_id in sorted({item.db_id for item in items}):
-        weights = learn([i for i in items if i.db_id != db_id], teacher, prior, settings)
-        judged |= teacher.judged([i for i in items if i.db_id == db_id], weights, 40)
-    for name, plain in (("plain", True), ("renamed", False)):
-        chosen = [v for i, v in judged.items() if (i.restored is str) == plain]
-        _print(name, chosen, settings.sharpness)
-
-
-def _print(name: str, results: Sequence[Judged], sharpness: float) -> None:
-    shares = ", ".join(f"{k} {v:.1%}" for k, v in summary(results, sharpness).items())
-    print(f"{name}: {len(results)} questions, {shares}", flush=True)
-
-
 def write(weights: Mapping[str, float], settings: Settings, path: Path = WEIGHTS_FILE) -> None:
     """The weights as package data, multiplied by the sharpness and rounded."""
     scaled = {n: round(settings.sharpness * w, 3) for n, w in sorted(weights.items())}
@@ -198,22 +151,17 @@ def write(weights: Mapping[str, float], settings: Settings, path: Path = WEIGHTS
 
 
 def main() -> None:
-    """Learn and write the weights, or only check."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--check", action="store_true", help="judge each database by the others")
-    given = arguments.parse_args()
+    """Learn and write the weights; print how often the best hypothesis is right."""
     settings = Settings()
     prior: Weights = json.loads(PRIOR.read_text(encoding="utf-8"))
     benchmark = load_bundled("train")
     with Store() as store, Executor(store) as executor:
-        items = train_items(benchmark, Lab(Client(store), executor, benchmark.database))
-        teacher = Teacher(benchmark, executor)
-        if given.check:
-            check(items, teacher, prior, settings)
-        else:
-            weights = learn(items, teacher, prior, settings)
-            _print("learned from", list(teacher.judged(items, weights, 40).values()), 1.0)
-            write(weights, settings)
+        contexts = train_contexts(benchmark, Lab(Client(store), executor, benchmark.database))
+        weights = learn(benchmark, executor, contexts, prior, settings)
+        best = judged(benchmark, executor, contexts, weights, 1).values()
+    right = sum(correct for found in best for _, correct in found)
+    print(f"learned from {len(contexts)} questions; the best hypothesis is right for {right}")
+    write(weights, settings)
 
 
 if __name__ == "__main__":
