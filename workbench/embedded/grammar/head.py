@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from workbench.embedded.linking.dates import Pieces
+from workbench.embedded.linking.index import Pieces
 from workbench.embedded.linking.reading import Features, Reading
 
 # Operations of a query, the cues that ask for each, and the operations that answer such a cue. Without any

@@ -7,7 +7,7 @@ from workbench.embedded.grammar.groups import groups, havings
 from workbench.embedded.grammar.head import Head
 from workbench.embedded.grammar.orders import extremes, ordered
 from workbench.embedded.grammar.outputs import lists
-from workbench.embedded.linking.dates import Pieces
+from workbench.embedded.linking.index import Pieces
 from workbench.embedded.linking.reading import Features, Reading, closest
 
 _KEPT = 72

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from workbench.embedded.grammar.head import Head, group_of, listing
-from workbench.embedded.linking.dates import Pieces
+from workbench.embedded.linking.index import Pieces
 from workbench.embedded.linking.reading import Features, Reading, closest
 from workbench.english.lexicon import OLD, Cue, small_number
 

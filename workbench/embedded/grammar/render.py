@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from workbench.db.text.quoting import quote
 from workbench.embedded.grammar.head import Head
 from workbench.embedded.grammar.joins import Tree
-from workbench.embedded.linking.dates import Pieces
-from workbench.embedded.linking.index import Index
+from workbench.embedded.linking.index import Index, Pieces
 from workbench.embedded.linking.reading import Part
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.db.text.quoting import quote
-from workbench.embedded.grammar.comparisons import numbers, times
+from workbench.embedded.grammar.comparisons import numbers
 from workbench.embedded.grammar.values import code_tests, value_tests
 from workbench.embedded.linking.reading import Part, Reading
 
@@ -47,7 +47,7 @@ class Tests:
 def tests(reading: Reading) -> list[Part]:
     """The tests worth trying, the best first."""
     found = [*_hinted(reading), *value_tests(reading), *code_tests(reading)]
-    found += [*numbers(reading), *times(reading), *_without(reading)]
+    found += [*numbers(reading), *_without(reading)]
     found += list(_negated(reading, found))
     best: dict[tuple[object, ...], Part] = {}
     for part in found:

@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass, replace
 
 from workbench.db.text.quoting import quote
-from workbench.embedded.linking.dates import Pieces, part_of_date
 from workbench.embedded.linking.formula import (
     Formula,
     Kind,
@@ -19,7 +18,7 @@ from workbench.embedded.linking.formula import (
     totalled,
     worked,
 )
-from workbench.embedded.linking.index import Index
+from workbench.embedded.linking.index import Index, Pieces, part_of_date
 
 # The signs that join operands, by how tightly they bind; comparisons stand between the second and the third.
 _LEVELS = ({"OR"}, {"AND"}, {"+", "-", "||"}, {"*", "/", "%"})
@@ -181,8 +180,8 @@ class Reader:
         if name in _WORKS and len(arguments) == 2:
             return worked(first, _WORKS[name], arguments[1])
         if name in _PARTS and isinstance(first.pieces[0], int):
-            dates = self.made.fields[first.pieces[0]].dates
-            return Formula(part_of_date(first.pieces[0], dates, _PARTS[name]), "row")
+            column = self.made.fields[first.pieces[0]]
+            return Formula(part_of_date(column, _PARTS[name]), "row")
         if name not in _PLAIN:
             raise NoFormulaError
         parts = [p for a in arguments for p in (", ", *a.pieces)][1:]

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.embedded.linking.dates import Pieces
-from workbench.embedded.linking.index import Index
+from workbench.embedded.linking.index import Index, Pieces
 from workbench.types import lower_name
 
 Kind = Literal["literal", "row", "test", "total", "group_test", "best"]

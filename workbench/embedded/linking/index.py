@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from workbench.embedded.linking.dates import FORMATS
 from workbench.english.words import STOPWORDS, name_words, stem
 from workbench.types import Column, Schema, Table, lower_name
 
@@ -16,6 +15,7 @@ _KEYS = frozenset(map(stem, ("id", "code", "number", "key", "identifier", "uid",
 _FIRST = frozenset(map(stem, ("fname", "forename", "first", "given", "firstname")))
 _LAST = frozenset(map(stem, ("sname", "surname", "lname", "last", "family", "lastname")))
 _DATED = frozenset(map(stem, ("date", "time", "day", "birth", "year", "month")))
+_FORMATS = {"iso": r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?", "year": r"(1[6-9]|20)\d\d"}
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _CODE = re.compile(  # "K = cancelled; 'L': loaded"
     r"""(?:^|[\s;,.(:])(?:(['"\u2018\u2019])([^'"\u2018\u2019]{1,30})['"\u2018\u2019]|([A-Z0-9+-]{1,4}))\s*"""
@@ -24,6 +24,7 @@ _CODE = re.compile(  # "K = cancelled; 'L': loaded"
 )
 
 
+Pieces = tuple[str | int, ...]  # SQL with the ids of columns in it
 Pairs = tuple[tuple[int, int], ...]  # the columns of a foreign key, and those that it points at
 
 
@@ -130,7 +131,7 @@ def _field(number: int, table: int, column: Column, key: str) -> Field:
     told = _stems(text).union(heading)
     about = told.union(words)
     examples = tuple(str(value) for value in column.examples if value is not None)
-    patterns = FORMATS.items() if examples else ()
+    patterns = _FORMATS.items() if examples else ()
     dates = next((n for n, p in patterns if all(re.fullmatch(p, v) for v in examples)), "")
     if dates == "year" and not about & _DATED:
         dates = ""
@@ -195,3 +196,10 @@ def _label(columns: list[Field]) -> tuple[int, ...]:
 def names_people(column: Field) -> bool:
     """Does its name say that it holds names?"""
     return bool((_NAMES | _FIRST | _LAST).intersection(column.words))
+
+
+def part_of_date(column: Field, part: str) -> Pieces:
+    """The year (%Y), month (%m) or day (%d) of a column's dates, as text; a year stays a number."""
+    if (column.dates, part) == ("year", "%Y") or column.kind == "number":
+        return (column.id,)
+    return (f"STRFTIME('{part}', ", column.id, ")")

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from workbench.embedded.linking.dates import Pieces, When, times
 from workbench.embedded.linking.hints import Definition, definitions
-from workbench.embedded.linking.index import Field, Index, index
+from workbench.embedded.linking.index import Field, Index, Pieces, index
 from workbench.embedded.linking.mentions import Linked, Mention, link
 from workbench.english.lexicon import Cue, attributes, cues
 from workbench.english.words import Token, tokens
@@ -46,7 +45,6 @@ class Reading:
     weights: Mapping[str, float]
     text: tuple[Token, ...]
     cues: dict[str, list[Cue]]  # by kind
-    times: tuple[When, ...]
     definitions: list[Definition]
     linked: Linked
     hinted: dict[int, float]  # columns that the hint or a found description names, and how surely
@@ -150,16 +148,16 @@ def closest(mentions: Iterable[Mention], place: int) -> Mention:
 
 
 @lru_cache(maxsize=256)  # a question is asked about one column after the other
-def _words(text: str) -> tuple[tuple[Token, ...], tuple[Cue, ...], tuple[When, ...]]:
+def _words(text: str) -> tuple[tuple[Token, ...], tuple[Cue, ...]]:
     """What a text says whatever the schema is."""
     words = tokens(text)
-    return words, tuple(cues(words)), tuple(times(words))
+    return words, tuple(cues(words))
 
 
 def read_question(context: Context, weights: Mapping[str, float]) -> Reading:
     """The question of a context with its cues, links and definitions."""
     made = index(context.schema)
-    text, found, dates = _words(context.question.text)
+    text, found = _words(context.question.text)
     linked = link(text, made)
     by_kind = _by_kind(found, linked)
     defined = definitions(context.question.evidence, text, made)
@@ -167,9 +165,7 @@ def read_question(context: Context, weights: Mapping[str, float]) -> Reading:
     for definition in defined:
         _as_mentions(definition, linked)
     openings = _openings(text, by_kind)
-    reading = Reading(
-        context, made, weights, text, by_kind, dates, defined, linked, hinted, openings
-    )
+    reading = Reading(context, made, weights, text, by_kind, defined, linked, hinted, openings)
     _implied(reading)
     for table, mentions in linked.tables.items():
         reading.said[table] = min(1.0, mentions[0].strength)
