@@ -10,9 +10,8 @@ In reading order:
 
     prompt/     messages          a prompt -> the kind of call, and a Context
                 schema_reading    CREATE TABLE statements or bracketed lists -> Schema
-    linking/    index             a schema prepared for linking: words, kinds of columns, codes, dates
+    linking/    index             a schema prepared for linking: words, kinds of columns, codes, keys
                 mentions          which words speak of which columns and tables
-                dates             times in questions, and SQL for them in each format of dates
                 formula, expressions, hints   what each clause of a hint defines
                 experience        the forms of SQL that the prompt's examples suggest
                 reading           all of that together: a question as it is understood
@@ -21,7 +20,7 @@ In reading order:
                 joins             ways to join tables along foreign keys
                 joint             heads, tests and joins put together and scored
                 render            a hypothesis as SQL
-    parser      `hypotheses` and `links` of a context; weights.json, learned by `training.learn`
+    parser      `hypotheses` of a context, and what is `spoken` of; weights.json, learned by `training.learn`
     calls/      the reply to each kind of call; `answer` picks the module
     training/   `python -m workbench.embedded.training.learn`
 

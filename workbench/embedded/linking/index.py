@@ -15,7 +15,13 @@ _KEYS = frozenset(map(stem, ("id", "code", "number", "key", "identifier", "uid",
 _FIRST = frozenset(map(stem, ("fname", "forename", "first", "given", "firstname")))
 _LAST = frozenset(map(stem, ("sname", "surname", "lname", "last", "family", "lastname")))
 _DATED = frozenset(map(stem, ("date", "time", "day", "birth", "year", "month")))
-_FORMATS = {"iso": r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?", "year": r"(1[6-9]|20)\d\d"}
+_FORMATS = {
+    "iso": r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?",
+    "dmy": r"\d\d[/.]\d\d[/.]\d{4}.*",
+    "ymd": r"(1[6-9]|20)\d\d(0[1-9]|1[0-2])[0-3]\d|\d{4}/\d\d/\d\d.*|\d{4}-\d\d",
+    "year": r"(1[6-9]|20)\d\d",
+}
+_YEAR_AT = {"dmy": 7, "ymd": 1}  # the character where the year begins, where STRFTIME cannot tell
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _CODE = re.compile(  # "K = cancelled; 'L': loaded"
     r"""(?:^|[\s;,.(:])(?:(['"\u2018\u2019])([^'"\u2018\u2019]{1,30})['"\u2018\u2019]|([A-Z0-9+-]{1,4}))\s*"""
@@ -202,4 +208,6 @@ def part_of_date(column: Field, part: str) -> Pieces:
     """The year (%Y), month (%m) or day (%d) of a column's dates, as text; a year stays a number."""
     if (column.dates, part) == ("year", "%Y") or column.kind == "number":
         return (column.id,)
+    if part == "%Y" and column.dates in _YEAR_AT:
+        return ("SUBSTR(", column.id, f", {_YEAR_AT[column.dates]}, 4)")
     return (f"STRFTIME('{part}', ", column.id, ")")

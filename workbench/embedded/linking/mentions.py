@@ -117,16 +117,14 @@ class _Linker:
         """The mentions that these hits make up: hits with few tokens between them are one."""
         groups: list[list[_Hit]] = []
         for hit in sorted(hits):
-            if groups and self._together(groups[-1][-1][0], hit[0]):
+            last = groups[-1][-1][0] if groups else -_GAP
+            between = self.text[last + 1 : hit[0]] if groups else ()
+            if hit[0] - last <= _GAP and groups and _BREAKS.isdisjoint(t.low for t in between):
                 groups[-1].append(hit)
             else:
                 groups.append([hit])
         mentions = (self._mention(group, words, told) for group in groups)
         return [mention for mention in mentions if mention.strength >= _WEAKEST]
-
-    def _together(self, first: int, second: int) -> bool:
-        between = self.text[first + 1 : second]
-        return second - first <= _GAP and not any(token.low in _BREAKS for token in between)
 
     def _mention(self, group: list[_Hit], words: Sequence[str], told: int) -> Mention:
         best: dict[int, float] = {}  # how well each word of the name is said

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from workbench.embedded.linking.hints import Definition, definitions
-from workbench.embedded.linking.index import Field, Index, Pieces, index
+from workbench.embedded.linking.index import Index, Pieces, index
 from workbench.embedded.linking.mentions import Linked, Mention, link
 from workbench.english.lexicon import Cue, attributes, cues
 from workbench.english.words import Token, tokens
@@ -122,15 +122,6 @@ class Reading:
             return 0.0
         return max(0.0, 1 - gap / reach) * min(1.0, mention.strength)
 
-    def words(self, mask: int) -> str:
-        """These tokens, as the question writes them."""
-        return " ".join(t.text for i, t in enumerate(self.text) if mask >> i & 1)
-
-
-def span(first: int, end: int) -> int:
-    """The mask of tokens from first up to end."""
-    return (1 << end) - (1 << first)
-
 
 def added(several: Iterable[Features]) -> Features:
     """The features of several things together: each the sum of theirs."""
@@ -236,19 +227,15 @@ def _implied(reading: Reading) -> None:
     fields = reading.made.fields
     plain = [field for field in fields if not field.key]
     keys = [fields[i] for i in reading.made.points_at]
-    spans: list[tuple[int, int, list[Field]]] = [
-        (cue.first, cue.end, plain)
-        for cue in reading.all_cues("max", "min", "more", "less", "who", "when", "where")
-    ]
-    for i, token in enumerate(reading.text):
-        if token.low in {"from", "into", "to"}:
-            spans.append((i, i + 1, keys))
-    for first, end, columns in spans:
-        words = reading.text[first:end]
+    asking = reading.all_cues("max", "min", "more", "less", "who", "when", "where")
+    spans = [(cue.first, cue.end, plain) for cue in asking]
+    ways = [i for i, token in enumerate(reading.text) if token.low in {"from", "into", "to"}]
+    for first, end, columns in spans + [(i, i + 1, keys) for i in ways]:
+        words, mask = reading.text[first:end], (1 << end) - (1 << first)
         wanted = set(attributes([t.low for t in words])).difference(t.stem for t in words)
         for column in columns if wanted else ():
             by_name = not wanted.isdisjoint(column.words)
             if by_name or wanted & column.told:
                 sure = 0.3 + 0.2 * by_name
-                mention = Mention(first, end, span(first, end), 0.0, sure, False, measured=True)
+                mention = Mention(first, end, mask, 0.0, sure, False, measured=True)
                 reading.linked.fields.setdefault(column.id, []).append(mention)
