@@ -108,7 +108,8 @@ def _labels(reading: Reading) -> Iterator[Part]:
     made, spoken = reading.made, reading.linked
     for sheet in made.sheets:
         pieces = tuple(p for i in sheet.label for p in (", ", i))[1:]
-        named = [(m, (sheet.id,)) for m in spoken.tables.get(sheet.id, ())[:2]]
+        mentions_of = spoken.tables.get(sheet.id, ())[:2]
+        named: list[tuple[Mention, tuple[int, ...]]] = [(m, (sheet.id,)) for m in mentions_of]
         for column, mentions in spoken.fields.items():
             if made.points_at.get(column) == sheet.id:
                 named.append((mentions[0], (sheet.id, made.fields[column].table)))
