@@ -111,3 +111,11 @@ def test_an_estimate_may_say_how_long_its_replies_are(store: Store) -> None:
     short, long = (Estimate("fix", "openai/gpt-5", 1, 100, limit) for limit in (50, 9000))
     ends = [preview(Client(store), [], [estimate]).dollars[1] for estimate in (short, long)]
     assert ends[1] - ends[0] == pytest.approx((9000 - 50) * 1e-5)
+
+
+def test_an_estimate_without_a_limit_has_the_room_that_steps_give(store: Store) -> None:
+    def most(model: str) -> float:
+        return preview(Client(store), [], [Estimate("fix", model, 1, 0)]).dollars[1]
+
+    assert most("openai/gpt-5") == pytest.approx((1000 + 8192) * 1e-5)
+    assert most("openai/gpt-4o") == pytest.approx(1000 * 1e-5)

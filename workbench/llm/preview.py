@@ -14,6 +14,7 @@ import orjson
 from workbench.errors import BadInputError, naming
 from workbench.llm.budget import dollars
 from workbench.llm.client import Client
+from workbench.llm.parameters import output_limit
 from workbench.llm.remote.prices import cost, listed, longest
 from workbench.llm.transfer import Select, calls
 from workbench.store import Store
@@ -30,7 +31,8 @@ SECONDS = (1.0, 20.0)  # per call
 class Estimate:
     """Calls whose prompts depend on earlier replies: their number, and the tokens of input of each.
 
-    `limit` is the most tokens that a reply may have, None if only the model limits it.
+    `limit` is the most tokens that a reply may have; by default the room that steps give to an answer of
+    a thousand tokens, with more for a model that thinks.
     """
 
     prompt: str
@@ -176,8 +178,8 @@ class _Group:
 
 
 def _expected(estimate: Estimate) -> _Group:
-    limit = {} if estimate.limit is None else {"max_tokens": estimate.limit}
-    request = Request(estimate.prompt, estimate.model, (), limit)
+    limit = estimate.limit or output_limit(estimate.model, OUTPUT[1], {})
+    request = Request(estimate.prompt, estimate.model, (), {"max_tokens": limit})
     most = longest(request)
     return _Group(
         estimate.prompt,
