@@ -1,0 +1,98 @@
+"""Which of two candidates running text prefers."""
+
+import re
+
+from workbench.replies.verdict.naming import BAD, CANDIDATE, GOOD, ONE, Letter, letter_in
+
+_NEITHER = re.compile(
+    r"\b(?:neither|none|cannot (?:tell|decide)|can't (?:tell|decide)|do(?:es)?n['\u2019]t know"
+    r"|do not know|unclear|not sure|undecided)\b",
+    re.IGNORECASE,
+)
+_C = (
+    ONE.replace("?P<named>", "?P<named1>")
+    .replace("?P<letter>", "?P<letter1>")
+    .replace("?P<ordinal>", "?P<ordinal1>")
+)
+_D = ONE.replace("?P<named>", "?:").replace("?P<letter>", "?:").replace("?P<ordinal>", "?:")
+_CHOICES = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        (
+            rf"\b(?:choose|chose|pick|picked|prefer|select|selected|go\s+(?:with|for)|opt\s+for|vote\s+for"
+            rf"|favou?r)\s+(?P<won>{_C})"
+        ),
+        (
+            rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:is|was|seems|looks|appears(?:\s+to\s+be)?|ist|est"
+            rf"|es)\s+(?:\w+\s+){{0,2}}?(?:the\s+)?{GOOD}\b"
+        ),
+        rf"\b{GOOD}(?:\s+\w+){{0,2}}\s+(?:is|ist|est|es|would\s+be)\s*[:*_\"'`]*\s*(?P<won>{_C})",
+        rf"\b(?:richtig|korrekt|correcta?)\s+(?:ist|es|est)\s+(?P<won>{_C})",
+        rf"\bnot\s+{_D},?\s+but\s+(?P<won>{_C})",
+        (
+            rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:over|beats|rather\s+than|wins|instead\s+of|satisfies"
+            rf"|answers\s+the\s+question|correctly)\b"
+        ),
+        (
+            rf"\b(?:so|therefore|thus|hence|then)\b[\s,:*_]*(?:it(?:['\u2019]s|\s+is|\s+must\s+be)\s+"
+            rf"|the\s+answer\s+is\s+|I\s+say\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))"
+        ),
+        rf"\b(?:so|therefore|thus|hence)\b[\s,:*_]*(?P<won>{_C})\s+(?:is|answers|wins|gets)\b",
+        rf"(?P<won>{_C})\s*(?:>|\u227b)\s*{_D}",
+        rf"\b(?:must|had\s+to|have\s+to)\s+(?:pick|choose|decide|select|name\s+one)\b[\s,:;]+(?P<won>{_C})",
+        rf"(?P<won>{_C})\s+it\s+is\b",
+        (
+            rf"\b(?:it(?:['\u2019]s|\s+is|\s+must\s+be|\s+has\s+to\s+be)|that(?:['\u2019]s"
+            rf"|\s+is))\s+(?P<won>{_C})(?=[\W_]*(?:$|[.!,\n]))"
+        ),
+        (
+            rf"\b(?:equivalent|alike|equal|same)\b[^.\n]*[,;:]\s*(?:so\s+"
+            rf"|then\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))"
+        ),
+    )
+]
+_ALSO = re.compile(r"[^.\n]*\b(?:also|too|as\s+well|likewise|equally)\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"(?:\bnot|n['\u2019]t|\bneither|\bnor|\bboth)\s+(?:\w+\s+)?$", re.IGNORECASE
+)
+_RULED_OUT = re.compile(
+    rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks)?\s*(?:\w+ly\s+)?{BAD}|lacks|omits"
+    rf"|misses|ignores|drops|forgets)\b"
+    rf"|\b(?:missing|wrong|lacking|error|mistake|flaw|problem)\s+(?:\w+\s+)?(?:in|with)\s+(?P<faulty>{_D})",
+    re.IGNORECASE,
+)
+
+
+def verdict_of_prose(text: str) -> Letter:
+    """The candidate that the last statement of choice names; else the one that is not ruled out."""
+    found: list[tuple[int, Letter]] = []
+    lost: set[Letter] = set()
+    for pattern in _CHOICES:
+        alike = pattern is _CHOICES[-1]  # "both are equivalent, so A"
+        for said in pattern.finditer(text):
+            negated = not alike and _NEGATION.search(text[max(0, said.start() - 60) : said.start()])
+            own_words = re.sub(r"(?i)\Anot\b.*\bbut\b", "", said[0])  # "not A but B"
+            within = re.search(r"\b(?:not|neither|both|n['\u2019]t)\b", own_words, re.IGNORECASE)
+            letter = letter_in(said["won"])
+            if letter and not negated and not within:
+                found.append((said.start(), letter))
+            elif pattern is _CHOICES[0]:  # "I would not choose B"
+                lost.add(letter)
+    letters = {letter for _, letter in found}
+    if len(letters) == 2 and _ALSO.match(text, max(found)[0]):
+        return ""
+    if found and (len(letters) == 1 or not _NEITHER.search(text)):
+        return max(found)[1]
+    if _NEITHER.search(text):
+        return ""
+    lost |= {letter_in(said["lost"] or said["faulty"]) for said in _RULED_OUT.finditer(text)}
+    lost -= {""}
+    if len(lost) == 1:
+        return "A" if lost == {"B"} else "B"
+    if only := re.fullmatch(rf"\W*not\s+(?P<lost>{_C})\W*", text, re.IGNORECASE):
+        return "A" if letter_in(only["lost"]) == "B" else "B"
+    named = {
+        letter_in(one[0]) for one in CANDIDATE.finditer(text) if one["letter"] not in {"a", "b"}
+    } - {""}
+    hedged = re.search(r"\b(?:could|might|may|either|both)\b", text, re.IGNORECASE)
+    return named.pop() if len(named) == 1 and not lost and not hedged else ""
