@@ -15,7 +15,7 @@ import pytest
 
 from workbench.db import fingerprint
 from workbench.db.execute import Executor
-from workbench.db.sandbox import supervisor
+from workbench.db.sandbox.process import WorkerProcess
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 from workbench.types import Execution, Limits
@@ -347,11 +347,11 @@ class TestCache:
         jobs = [(database, f"SELECT {i}, name, x'ff' FROM t WHERE id < {i}") for i in range(20)]
         with Executor(store) as executor:
             first = executor.execute_many(jobs)
-        monkeypatch.setattr(supervisor._Worker, "__init__", _refuse)
+        monkeypatch.setattr(WorkerProcess, "__init__", _refuse)
         with Executor(store) as executor:
             assert executor.execute_many(jobs) == first
 
-    def test_a_book_that_cannot_be_written_still_answers_and_stops_nothing(
+    def test_a_cache_that_cannot_be_written_still_answers_and_stops_nothing(
         self, store: Store, database: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with Executor(store) as executor:
@@ -359,29 +359,29 @@ class TestCache:
             monkeypatch.setattr(store, "read_only", True)
             monkeypatch.setattr(store, "write", _refuse)
             assert executor.execute(database, "SELECT 2").rows == ((2,),)
-            monkeypatch.setattr(supervisor._Worker, "send", _refuse)
+            monkeypatch.setattr(WorkerProcess, "send", _refuse)
             assert executor.execute(database, "SELECT 1").rows == ((1,),)
 
     def test_equal_jobs_run_once(self, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         sent: list[object] = []
-        send = supervisor._Worker.send
+        send = WorkerProcess.send
 
-        def record(worker: supervisor._Worker, index: int, request: bytes, seconds: float) -> None:
+        def record(worker: WorkerProcess, index: int, request: bytes, seconds: float) -> None:
             sent.append(json.loads(request)["sql"])
             send(worker, index, request, seconds)
 
-        monkeypatch.setattr(supervisor._Worker, "send", record)
+        monkeypatch.setattr(WorkerProcess, "send", record)
         with Executor() as executor:
             executions = executor.execute_many([(database, "SELECT 1")] * 50)
         assert sent == ["SELECT 1"]
         assert len(executions) == 50
 
-    def test_a_time_out_is_remembered_with_its_limit(
+    def test_a_time_out_is_cached_with_its_limit(
         self, store: Store, database: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with Executor(store) as executor:
             assert executor.execute(database, ENDLESS, BRIEF).status == "timeout"
-            monkeypatch.setattr(supervisor._Worker, "send", _refuse)
+            monkeypatch.setattr(WorkerProcess, "send", _refuse)
             assert executor.execute(database, ENDLESS, BRIEF).status == "timeout"
             with pytest.raises(AssertionError, match="not from the cache"):
                 executor.execute(database, ENDLESS, Limits(seconds=0.6))

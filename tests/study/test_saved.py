@@ -10,7 +10,7 @@ from workbench.errors import BadInputError
 from workbench.report.figures.overlap import unique_solves
 from workbench.report.tables import alone
 from workbench.study import open_study
-from workbench.study.pools import answers
+from workbench.study.analysis.pools import answers
 from workbench.study.trace import trace
 from workbench.systems.baselines import direct
 from workbench.systems.chess import ChessModels, chess_ir_ss_cg

@@ -60,7 +60,9 @@ def down(experiment, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress"))
     send = Scripted([ANSWER, Refusal("rejected", "no such thing today")], otherwise=ANSWER)
-    monkeypatch.setattr("workbench.study.study._client", lambda store, _: Client(store, send=send))
+    for module in ("study", "opening"):
+        client = f"workbench.study.{module}.client_of"
+        monkeypatch.setattr(client, lambda store, _: Client(store, send=send))
     with open_study(replace(experiment, model="some/model"), limit=2) as opened:
         opened.fewer(1).run(direct(opened.model))
         yield opened

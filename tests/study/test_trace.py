@@ -20,9 +20,9 @@ from workbench.report.papers import published
 from workbench.report.tables import alone, beside
 from workbench.select.majority import Majority
 from workbench.study import accuracy, open_study
-from workbench.study.duels import judged
-from workbench.study.pools import lost
-from workbench.study.schema_size import pass_at
+from workbench.study.analysis.duels import judged
+from workbench.study.analysis.pools import lost
+from workbench.study.analysis.schema_size import pass_at
 from workbench.study.trace import trace
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.replay import replayed

@@ -17,7 +17,8 @@ from workbench.errors import BadInputError
 from workbench.generate.query_plan import QueryPlan
 from workbench.select.majority import Majority
 from workbench.systems.chase_sql import chase_sql
-from workbench.systems.identity import _is_installed, identify
+from workbench.systems.identity import identify
+from workbench.systems.source import is_installed
 
 STEP = """
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ def written(tmp_path, monkeypatch):
         for name in ("helpers", f"{package}.steps", package):
             monkeypatch.delitem(sys.modules, name, raising=False)
         importlib.invalidate_caches()
-        _is_installed.cache_clear()
+        is_installed.cache_clear()
         linecache.clearcache()
         return importlib.import_module(f"{package}.steps").Step("m")
 

@@ -12,6 +12,7 @@ from workbench.canonical import canonical
 from workbench.store import Store
 from workbench.types import Execution, Limits, Row
 
+_FIELDS = ("status", "fingerprint", "row_count", "truncated", "seconds", "error")
 _COMPRESS = 100_000  # bytes of JSON: larger rows are stored compressed
 Answer = dict[str, Any]  # of a worker, with `rows` as JSON text
 
@@ -31,22 +32,17 @@ class ExecutionKeys:
 def recall(store: Store, keys: Collection[str]) -> dict[str, Execution]:
     """The cached executions by key."""
     cached = store.read_keys(
-        "SELECT key, status, fingerprint, row_count, truncated, seconds, error, columns, rows"
-        " FROM executions WHERE key IN",
-        list(keys),
+        f"SELECT key, {', '.join(_FIELDS)}, columns, rows FROM executions WHERE key IN", list(keys)
     )
     return {
-        key: Execution(
-            status=status,
-            columns=tuple(orjson.loads(columns)),
-            rows=_rows(zlib.decompress(rows) if isinstance(rows, bytes) else rows.encode()),
-            row_count=row_count,
-            fingerprint=fingerprint,
-            error=error,
-            seconds=seconds,
-            truncated=bool(truncated),
+        key: execution(
+            dict(zip(_FIELDS, fields, strict=True))
+            | {
+                "columns": orjson.loads(columns),
+                "rows": zlib.decompress(rows) if isinstance(rows, bytes) else rows.encode(),
+            }
         )
-        for key, status, fingerprint, row_count, truncated, seconds, error, columns, rows in cached
+        for key, *fields, columns, rows in cached
     }
 
 
@@ -92,7 +88,7 @@ def execution(answer: Answer) -> Execution:
         fingerprint=answer.get("fingerprint", ""),
         error=answer.get("error", ""),
         seconds=answer["seconds"],
-        truncated=answer.get("truncated", False),
+        truncated=bool(answer.get("truncated", False)),
     )
 
 

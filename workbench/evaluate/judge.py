@@ -19,9 +19,7 @@ from workbench.types import Candidate, Execution, Limits, Schema, Trial
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")
 _COMPLETE = {"ok", "empty"}
-_Answer = tuple[
-    str, int, str | None
-]  # generator, sample, SQL; None if the generator gave no answer
+_Answer = tuple[str, int, str | None]  # generator, sample, SQL or None without an answer
 
 
 def judge(

@@ -4,7 +4,7 @@ from workbench.explore.picker import Picker
 from workbench.explore.widgets import Explorer, output, title
 from workbench.html.parts import Html, line, table, view
 from workbench.report.display.selections import pool_html
-from workbench.study.pools import lost
+from workbench.study.analysis.pools import lost
 from workbench.study.runs import Run
 from workbench.study.study import Study
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from workbench.db.normalise import normalise_text
 from workbench.db.sql.facts import Output, QueryFacts, query_facts
-from workbench.db.sql.scope import Place
+from workbench.db.sql.sources import Place
 from workbench.english.lexicon import cues
 from workbench.english.words import Token, alike, name_words, stem, tokens
 from workbench.select.grounding import ColumnValue

@@ -37,9 +37,7 @@ def tournament(
     players = range(len(points))
     now = list(points)
     unplayed = dict.fromkeys((i, j) for i in players for j in players if i != j and gain[i][j])
-    reach = [
-        p + 2 * sum(gain[i]) for i, p in enumerate(now)
-    ]  # points if a player wins all the rest
+    reach = [p + 2 * sum(gain[i]) for i, p in enumerate(now)]  # points after only wins
     asked: list[tuple[Meeting, int | None]] = []
 
     def play(meetings: Sequence[Meeting]) -> None:

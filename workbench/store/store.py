@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from workbench.canonical import canonical
 from workbench.errors import StoreError
-from workbench.store.checksum import checksum
+from workbench.store.connection import connected, primary_code
 from workbench.store.migrations import MIGRATIONS, statements
 from workbench.store.read_only import connect_read_only
 from workbench.store.salvage import Salvaged, salvage, set_aside
@@ -29,18 +29,12 @@ from workbench.store.salvage import Salvaged, salvage, set_aside
 if TYPE_CHECKING:
     import sqlite_utils
 
-WAIT = 60.0  # seconds that a write waits for another program's write
 CHECKED = 32_000_000  # bytes: files up to this size are checked at each opening, in 20 ms at most
 
 _MAKING = 0.1  # seconds in which a process that makes a new file has written its first page
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
-
-
-def _code(error: sqlite3.Error) -> int:
-    """SQLite's primary result code: the low byte of the extended code that Python reports."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _damage(reason: str) -> sqlite3.DatabaseError:
@@ -51,20 +45,6 @@ def _damage(reason: str) -> sqlite3.DatabaseError:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
-
-
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Turn on write-ahead logging. SQLite's busy timeout does not cover this statement, so retry it."""
-    until = time.monotonic() + WAIT
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        else:
-            return
 
 
 def home() -> Path:
@@ -106,9 +86,9 @@ class Store:
             if self._marker.exists() or (inode and self.path.stat().st_size <= CHECKED):
                 self._check()
         except sqlite3.Error as error:
-            if _code(error) in _UNWRITABLE and inode:
+            if primary_code(error) in _UNWRITABLE and inode:
                 self._open_read_only(error)
-            elif _code(error) in _DAMAGED:
+            elif primary_code(error) in _DAMAGED:
                 self._replace(error, inode)
             else:
                 raise
@@ -128,26 +108,9 @@ class Store:
 
     def _connect(self) -> None:
         """Open one connection for reads and one for writes, and bring the tables up to date."""
-        self._reader = self._connection()
-        self._writer = self._connection()
+        self._reader = connected(self.path)
+        self._writer = connected(self.path)
         self._migrate()
-
-    def _connection(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, timeout=WAIT, isolation_level=None, check_same_thread=False
-        )
-        try:
-            connection.execute(
-                "PRAGMA page_size=16384"
-            )  # rows of 2 KB waste space in pages of 4 KB
-            _use_wal(connection)
-            connection.execute("PRAGMA wal_autocheckpoint=250")
-            connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
-            connection.create_function("checksum", -1, checksum, deterministic=True)
-        except sqlite3.Error:
-            connection.close()
-            raise
-        return connection
 
     @property
     def _marker(self) -> Path:
@@ -263,23 +226,18 @@ class Store:
 
     def _explained(self, error: sqlite3.Error) -> Exception:
         """A disk failure as a `StoreError` that says what to do; other errors are the caller's SQL."""
-        code = _code(error)
+        code, file = primary_code(error), f"cache file {self.path}"
         if code in _DAMAGED:
             self._marker.touch()
-            return StoreError(
-                f"cache file {self.path} is damaged ({error}): open it again, and its readable rows are "
-                "copied into a new file"
-            )
+            remedy = "open it again, and its readable rows are copied into a new file"
+            return StoreError(f"{file} is damaged ({error}): {remedy}")
         if code == sqlite3.SQLITE_FULL:
-            return StoreError(
-                f"disk full: {self.path}: what was stored before is safe; make space and run this again"
-            )
+            remedy = "what was stored before is safe; make space and run this again"
+            return StoreError(f"disk full: {self.path}: {remedy}")
         if code in _UNWRITABLE or code == sqlite3.SQLITE_IOERR:
-            return StoreError(f"cache file {self.path} cannot be written: {error}")
+            return StoreError(f"{file} cannot be written: {error}")
         if code == sqlite3.SQLITE_BUSY:
-            return StoreError(
-                f"cache file {self.path} is locked by another program: close it there"
-            )
+            return StoreError(f"{file} is locked by another program: close it there")
         return error
 
     def backup(self, target: Path) -> None:
@@ -296,9 +254,8 @@ class Store:
         return sqlite_utils.Database(self._reader)
 
     def close(self) -> None:
-        for connection in (self.__dict__.get("_reader"), self.__dict__.get("_writer")):
-            if connection:
-                connection.close()
+        for name in {"_reader", "_writer"} & vars(self).keys():
+            vars(self)[name].close()
 
     def __enter__(self) -> Self:
         return self

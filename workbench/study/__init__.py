@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.study.opening import open_study
     from workbench.study.runs import Run, accuracy, across, by_difficulty, cells
-    from workbench.study.study import Study, open_study
+    from workbench.study.study import Study
 
 __all__ = ["Run", "Study", "accuracy", "across", "by_difficulty", "cells", "open_study"]
 

@@ -30,9 +30,7 @@ class Progress:
         self._name = name
         self._run = run
         self._file = os.environ.get("WORKBENCH_PROGRESS")
-        self._began = (
-            time.time()
-        )  # tells two runs of one id apart: the second is answered from the cache
+        self._began = time.time()  # tells apart two runs of one id
         self._reported = 0.0
         self._at = (0, 0)
         self._bar: tqdm[None] | None = None

@@ -37,11 +37,8 @@ class Claim:
 
     def _repr_html_(self) -> str:
         detail = element("i", self.detail)
-        return html(
-            element(
-                "p", element("b", verdict(self.holds)), f": {self.text} ", detail, class_=NO_MATH
-            )
-        )
+        words = element("b", verdict(self.holds))
+        return html(element("p", words, f": {self.text} ", detail, class_=NO_MATH))
 
 
 def verdict(holds: bool | None) -> str:
@@ -58,9 +55,7 @@ class Saved:
         self._store = store
         self._last = ""
         self.asked: dict[str, tuple[str, ...]] = {}  # the models of this study's runs, by id
-        self._runs: dict[
-            str, str
-        ] = {}  # the selections of each run that is stored already, by the run's id
+        self._runs: dict[str, str] = {}  # by the id of a stored run: its selections
 
     def keep_run(
         self,

@@ -7,7 +7,7 @@ environment variable, `$BIRD` or `$SPIDER`, since it differs between machines.
 import os
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -81,16 +81,9 @@ def load_experiment(name: str) -> Experiment:
     settings = read_yaml(path)
     if not isinstance(settings, dict):
         raise BadInputError(f"{path}: expected settings by name, and found {settings!r:.60}")
-    known = {f.name for f in fields(Experiment)} - {
-        "name",
-        "path",
-        "folder",
-        "output",
-        "stands_for",
-    }
-    if odd := sorted(set(map(str, settings)) - known):
+    if odd := sorted(set(map(str, settings)) - _KINDS.keys()):
         raise BadInputError(
-            f"{path}: no setting {', '.join(odd)}; there are {', '.join(sorted(known))}"
+            f"{path}: no setting {', '.join(odd)}; there are {', '.join(sorted(_KINDS))}"
         )
     for key, kinds in _KINDS.items():
         if settings.get(key) is not None and (
@@ -132,12 +125,9 @@ def load_experiment(name: str) -> Experiment:
         if given.get(key):
             given[key] = path.absolute().parent / _filled(path, key, given[key])
     if "options" in given:
-        given["options"] = {
-            key: str(_filled(path, key, value))
-            if isinstance(value, str) and "$" in value
-            else value
-            for key, value in given["options"].items()
-        }
+        for key, value in given["options"].items():
+            if isinstance(value, str) and "$" in value:
+                given["options"][key] = str(_filled(path, key, value))
     top = path.absolute().parent.parent
     return Experiment(name=path.stem, path=path.absolute(), folder=top, **given)
 

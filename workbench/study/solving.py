@@ -9,8 +9,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -28,6 +27,7 @@ from workbench.types import Comparison, Context, Execution, Question, Selection,
 
 _PAUSE = 0.2  # seconds between looks at questions that other processes solve
 _CONTEXTS = 2000  # prepared questions that stay in memory
+_CHOICE = ("chosen", "selector", "scores", "comparisons", "call_keys")  # fields of a selection
 
 Record = Mapping[str, Any]
 Watch = Callable[[int, int, Tally], None]
@@ -82,28 +82,44 @@ def solve_all(
 
 
 def selection_of(kept: Kept, question: Question, lab: Lab) -> Selection:
-    """The selection that a record describes, with every execution read from the cache."""
-    trials = [trial_of(record) for record in kept.attempt["trials"]]
-    queries = {tried.candidate.sql for trial in trials for tried in trial.history}
-    path = lab.database(question.db_id)
-    ran = dict(
-        zip(queries, lab.executor.execute_many([(path, sql) for sql in queries]), strict=True)
-    )
+    """The selection that two records describe, with every execution read from the cache."""
+    choice = kept.selection
     return Selection(
         question.id,
-        tuple(_with(trial, ran) for trial in trials),
-        **_choice(kept.selection),
+        _trials(kept.attempt, question, lab),
+        choice["chosen"],
+        choice["selector"],
+        tuple(choice["scores"]),
+        tuple(Comparison(**one) for one in choice["comparisons"]),
+        tuple(choice["call_keys"]),
     )
+
+
+def _trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
+    """The trials of a record with their executions."""
+    trials = [trial_of(record) for record in attempt["trials"]]
+    queries = list({tried.candidate.sql for trial in trials for tried in trial.history})
+    path = lab.database(question.db_id)
+    executions = lab.executor.execute_many([(path, sql) for sql in queries])
+    by_sql = dict(zip(queries, executions, strict=True))
+
+    def executed(trial: Trial) -> Trial:
+        before = trial.repaired_from
+        execution = by_sql[trial.candidate.sql]
+        return Trial(trial.candidate, execution, executed(before) if before else None)
+
+    return tuple(map(executed, trials))
 
 
 def _look(store: Any, wanted: Mapping[str, tuple[str, str]]) -> dict[str, Kept]:
     selections = read(store, "selections", [second for _, second in wanted.values()])
-    here = {name: pair for name, pair in wanted.items() if pair[1] in selections}
-    attempts = read(store, "attempts", [first for first, _ in here.values()])
+    attempts = read(
+        store, "attempts", [a for a, selection in wanted.values() if selection in selections]
+    )
     return {
         name: Kept(second, attempts[first], selections[second])
-        for name, (first, second) in here.items()
-        if first in attempts
+        for name, (first, second) in wanted.items()
+        if first in attempts and second in selections
     }
 
 
@@ -131,10 +147,11 @@ def _solve(
             if made.keeps_attempts and sum(ledger.failed.values()) == faults:
                 write(store, "attempts", first, question.id, record)
         else:
-            trials = selection_of(Kept("", record, _NO_CHOICE), question, lab).trials
+            trials = _trials(record, question, lab)
         before = ledger.of(question.id)
         selection = system.select(lab, context, trials)
-        choice = _plain(_choice_record(selection) | {"cost": _cost(ledger.of(question.id), before)})
+        about = {name: getattr(selection, name) for name in _CHOICE}
+        choice = _plain(about | {"cost": _cost(ledger.of(question.id), before)})
         if made.keeps_selections and sum(ledger.failed.values()) == faults:
             write(store, "selections", second, question.id, choice, first)
         return Kept(second, record, choice)
@@ -187,57 +204,17 @@ def _trial_record(trial: Trial) -> dict[str, Any]:
     return record
 
 
-def _choice_record(selection: Selection) -> dict[str, Any]:
-    return {
-        "chosen": selection.chosen,
-        "selector": selection.selector,
-        "scores": selection.scores,
-        "comparisons": selection.comparisons,
-        "call_keys": selection.call_keys,
-    }
-
-
-def _choice(record: Record) -> dict[str, Any]:
-    return {
-        "chosen": record["chosen"],
-        "selector": record["selector"],
-        "scores": tuple(record["scores"]),
-        "comparisons": tuple(Comparison(**one) for one in record["comparisons"]),
-        "call_keys": tuple(record["call_keys"]),
-    }
-
-
-_NO_CHOICE: Record = {
-    "chosen": None, "selector": "", "scores": (), "comparisons": (), "call_keys": (),
-}  # fmt: skip
-
-
-def _cost(
-    now: Tally, before: Tally | None = None, more: Mapping[str, float] = MappingProxyType({})
-) -> dict[str, Any]:
+def _cost(now: Tally, before: Tally, more: Mapping[str, float] | None = None) -> dict[str, float]:
     """The calls, tokens and dollars between two states of a question's tally, paid or cached, plus `more`."""
+    end, begin = _needed(now), _needed(before)
+    return {name: end[name] - begin[name] + (more or {}).get(name, 0) for name in end}
 
-    def needed(tally: Tally | None) -> tuple[float, ...]:
-        t = tally or Tally()
-        return (
-            t.calls + t.hits,
-            t.input_tokens + t.cached_input_tokens,
-            t.output_tokens + t.cached_output_tokens,
-            t.cost + t.cached_cost,
-            t.unpriced + t.cached_unpriced,
-        )
 
-    names = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
+def _needed(tally: Tally) -> dict[str, float]:
     return {
-        name: end - begin + more.get(name, 0)
-        for name, end, begin in zip(names, needed(now), needed(before), strict=True)
+        "calls": tally.calls + tally.hits,
+        "input_tokens": tally.input_tokens + tally.cached_input_tokens,
+        "output_tokens": tally.output_tokens + tally.cached_output_tokens,
+        "dollars": tally.cost + tally.cached_cost,
+        "unpriced": tally.unpriced + tally.cached_unpriced,
     }
-
-
-def _with(trial: Trial, ran: Mapping[str, Execution]) -> Trial:
-    before = trial.repaired_from
-    return replace(
-        trial,
-        execution=ran[trial.candidate.sql],
-        repaired_from=_with(before, ran) if before else None,
-    )

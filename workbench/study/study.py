@@ -1,20 +1,16 @@
 """An opened experiment: its benchmark and models, the runs of systems, and the folder of its figures."""
 
-import atexit
-import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from workbench.benchmarks.benchmark import Benchmark, some
-from workbench.benchmarks.named import open_benchmark
 from workbench.canonical import content_hash
-from workbench.db.execute import Executor
 from workbench.evaluate.bird.efficiency import measure, ves_interval
 from workbench.evaluate.judge import judge
 from workbench.html.parts import NO_MATH
@@ -24,7 +20,6 @@ from workbench.llm.budget import Budget
 from workbench.llm.client import Client
 from workbench.llm.parameters import left_out
 from workbench.pool import chosen
-from workbench.report.display import install
 from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable, alone
 from workbench.store import Store
@@ -32,7 +27,7 @@ from workbench.study.progress import Progress, previewed, stand_in, tell, tell_e
 from workbench.study.result_cache import endpoints, keys, models
 from workbench.study.runs import Run, cells, frames
 from workbench.study.saved import Claim, Saved
-from workbench.study.settings import Experiment, experiment_of
+from workbench.study.settings import Experiment
 from workbench.study.solving import prepare_once, selection_of, solve_all
 from workbench.systems.identity import identify
 from workbench.systems.system import System
@@ -62,7 +57,7 @@ class Study:
     @property
     def models(self) -> Mapping[str, str]:
         """The models of roles; a role that the experiment does not name uses `model`."""
-        return _Roles(self.experiment.models, self.model)
+        return defaultdict(lambda: self.model, self.experiment.models)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -94,7 +89,7 @@ class Study:
     def run(self, system: System, name: str = "") -> Run:
         """Run the system on every question; cached results are reused."""
         name = name or system.name
-        lab = replace(self.lab, client=_client(self.lab.client.store, self._budget), system=name)
+        lab = replace(self.lab, client=client_of(self.lab.client.store, self._budget), system=name)
         run = self._run_id(system)
         own_first = sorted(models(system), key=lambda model: (model != self.model, model))
         self.saved.asked[run] = tuple(own_first)
@@ -103,15 +98,12 @@ class Study:
                 kept = solve_all(system, self.benchmark.questions, lab, progress)
             finally:
                 progress.end(lab.client.ledger.total())
-        if self._weight:
-            tell_estimates(lab.client.ledger, self._weight)
+        self._report(lab)
         questions = {question.id: question for question in self.benchmark.questions}
         trials, asked = frames(run, self.benchmark, kept, lab.executor)
         about = zip(asked["question_id"], asked["db_id"], asked["difficulty"], strict=True)
         selections = [(kept[question].key, question, *more) for question, *more in about]
         self.saved.keep_run(run, name, self.benchmark.name, system, selections)
-        if failed := sum(lab.client.ledger.failed.values()):
-            tell(failed=failed)
         return Run(
             run,
             name,
@@ -129,10 +121,14 @@ class Study:
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""
-        lab = replace(self.lab, client=_client(self.lab.client.store, self._budget))
+        lab = replace(self.lab, client=client_of(self.lab.client.store, self._budget))
         made = keys(system, lab)
         for question in self.benchmark.questions:
             yield question, list(prepare_once(system, made, question, lab).contexts)
+        self._report(lab)
+
+    def _report(self, lab: Lab) -> None:
+        """Report failed calls and, in a preview, the expected ones to `workbench reproduce`."""
         if failed := sum(lab.client.ledger.failed.values()):
             tell(failed=failed)
         if self._weight:
@@ -211,86 +207,8 @@ class Study:
         return content_hash("run", asked).removeprefix("run:")[:12]
 
 
-class _Roles(dict[str, str]):
-    """The models of roles; a role without a model of its own has the experiment's."""
-
-    def __init__(self, named: Mapping[str, str], model: str) -> None:
-        super().__init__(named)
-        self._model = model
-
-    def __missing__(self, role: str) -> str:
-        return self._model
-
-
-def open_study(
-    experiment: str | Experiment,
-    *,
-    model: str = "",
-    limit: int | None = None,
-    root: Path | None = None,
-    prompts: Path | None = None,
-    dollars: float | None = None,
-    figures: Path | None = None,
-    parameters: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Study:
-    """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
-
-    `limit` is a number of questions, spread evenly. `root` is the folder where the benchmark was unpacked,
-    `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
-    and `parameters` has, for a model or a role, those of all its calls.
-
-    Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
-    after the experiment. With a `limit` this folder is another one, so that figures of a few questions never
-    replace those of all questions.
-    """
-    given: dict[str, Any] = {
-        "model": model,
-        "root": root,
-        "prompts": prompts,
-        "dollars": dollars,
-        "parameters": parameters,
-    }
-    settings = experiment_of(experiment) if isinstance(experiment, str) else experiment
-    settings = replace(settings, **{name: value for name, value in given.items() if value})
-    whole = open_benchmark(settings.benchmark, settings.root)
-    asked = some(some(whole.questions, settings.limit), limit)
-    own = settings.name if limit is None else f"{settings.name}-{limit}"
-    where = figures or Path(
-        os.environ.get("WORKBENCH_FIGURES") or settings.folder / settings.output / own
-    )
-    with ExitStack() as stack:
-        store = stack.enter_context(Store())
-        executor = stack.enter_context(Executor(store))
-        budget = _left(settings, store)
-        few = some(asked, previewed() or None)
-        client = _client(store, budget)
-        lab = Lab(
-            client, executor, whole.database, settings.prompts, parameters=settings.parameters
-        )
-        part = replace(whole, questions=tuple(few))
-        many = min(filter(None, (settings.stands_for or len(asked), limit, settings.limit)))
-        weight = many / len(few) if previewed() else 0.0
-        study = Study(settings, part, lab, Saved(where, store), budget, stack.pop_all(), weight)
-    atexit.register(study.close)
-    install()
-    return study
-
-
-def _client(store: Store, budget: Budget | None) -> Client:
+def client_of(store: Store, budget: Budget | None) -> Client:
     """The client of the models, or in a preview that of the embedded parser."""
     if previewed():  # an address of its own keeps the parser's replies apart from the models'
         return Client(store, send=stand_in, api_base="http://stand-in.invalid")
     return Client(store, budget=budget)
-
-
-def _left(experiment: Experiment, store: Store) -> Budget | None:
-    """The experiment's budget, of which all spending since the start of `reproduce` is used up."""
-    if experiment.dollars is None and experiment.calls is None:
-        return None
-    since = float(os.environ.get("WORKBENCH_BEGAN") or "inf")
-    ((paid, spent),) = store.read(
-        "SELECT count(*), total(cost) FROM calls WHERE created >= ?", (since,)
-    )
-    budget = Budget(experiment.dollars, calls=experiment.calls)
-    budget.spent, budget.made = spent, paid
-    return budget

@@ -6,24 +6,27 @@ that its code names, as far as they are the user's too. Libraries count by name 
 neither plain values nor functions by their type.
 """
 
-import ast
-import dis
 import functools
-import importlib
-import linecache
 import re
-import secrets
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from workbench.errors import BadInputError
+from workbench.systems.source import (
+    is_installed,
+    is_ours,
+    nested_codes,
+    random_mark,
+    read_globals,
+    source_lines,
+    top_package,
+)
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, Path)
 _CALLABLE = (FunctionType, BuiltinFunctionType, MethodType, type)
@@ -36,7 +39,6 @@ _DESCRIPTORS: Mapping[type, tuple[str, ...]] = {
     functools.partial: ("func", "args", "keywords"),
     re.Pattern: ("pattern", "flags"),
 }
-_FUTURES = 0x1FF0000  # flags of `from __future__ import ...`, which hold in all later cells
 # Methods that dataclasses and named tuples write themselves, from nothing but their fields.
 _GENERATED = (
     "__init__ __repr__ __eq__ __lt__ __le__ __gt__ __ge__ __hash__ __setattr__ __delattr__ __new__"
@@ -56,7 +58,7 @@ class Identity:
 
 def identify(value: Any) -> Identity:
     """A step, or a system, as JSON. BadInputError where a field is neither a plain value nor a function."""
-    packages = {_top(kind.__module__) for kind in _step_classes(value)}
+    packages = {top_package(kind.__module__) for kind in _step_classes(value)}
     walk = _Walk(packages - sys.stdlib_module_names)
     record = walk.value(value)
     return Identity(record, tuple(walk.unsourced))
@@ -135,7 +137,7 @@ class _Walk:
 
     def _instance(self, value: Any) -> Any:
         kind, outer = type(value), self._step
-        if not (_is_ours(kind.__module__) and self._is_library(kind)):
+        if not (is_ours(kind.__module__) and self._is_library(kind)):
             self._step = outer or _name(kind)
         parts = {f.name: self.value(getattr(value, f.name)) for f in fields(value) if f.compare}
         record = [self._definition(kind), parts]
@@ -157,14 +159,16 @@ class _Walk:
 
     def _function(self, function: FunctionType, name: str) -> Iterator[Any]:
         code = function.__code__
-        source = _source(code, function.__globals__)
+        source = source_lines(code, function.__globals__)
         if source is None:
             self.unsourced[self._step or name] = None
-        yield source or _mark(code)
+        yield source or random_mark(code)
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         yield {free: self._cell(cell) for free, cell in cells}
         yield self.value([function.__defaults__, function.__kwdefaults__])
-        yield {key: self._global(part, code) for key, part in sorted(_globals(function).items())}
+        yield {
+            key: self._global(part, code) for key, part in sorted(read_globals(function).items())
+        }
 
     def _cell(self, cell: Any) -> Any:
         try:
@@ -179,7 +183,9 @@ class _Walk:
         if id(value) in self._path or self._is_library_module(value.__name__):
             return value.__name__
         self._path.add(id(value))
-        named = sorted({name for part in _codes(code) for name in part.co_names} & set(vars(value)))
+        named = sorted(
+            {name for part in nested_codes(code) for name in part.co_names} & set(vars(value))
+        )
         record = {name: self._global(vars(value)[name], code) for name in named}
         self._path.discard(id(value))
         return [value.__name__, record]
@@ -194,34 +200,13 @@ class _Walk:
         return there is thing
 
     def _is_library_module(self, module: str) -> bool:
-        return _is_ours(module) or (
-            _top(module) not in self._packages and _is_installed(_top(module))
+        return is_ours(module) or (
+            top_package(module) not in self._packages and is_installed(top_package(module))
         )
 
 
 def _name(thing: Any) -> str:
     return f"{thing.__module__}.{thing.__qualname__}"
-
-
-def _top(module: str) -> str:
-    return module.partition(".")[0]
-
-
-def _is_ours(module: str) -> bool:
-    return _top(module) == "workbench"
-
-
-@functools.cache
-def _is_installed(package: str) -> bool:
-    """Whether a top-level package is the standard library's or lies in site-packages."""
-    if package in sys.stdlib_module_names:
-        return True
-    try:
-        spec = find_spec(package)
-    except ValueError:  # `__main__` has none
-        return False
-    folders = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else []
-    return any({"site-packages", "dist-packages"} & set(Path(folder).parts) for folder in folders)
 
 
 def _body(kind: type) -> Iterator[tuple[str, Any]]:
@@ -238,64 +223,3 @@ def _body(kind: type) -> Iterator[tuple[str, Any]]:
             value, (staticmethod, classmethod, property)
         ):
             yield name, value
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A piece of code and all that is nested in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-def _globals(function: FunctionType) -> dict[str, Any]:
-    """The globals that a function's code reads, and the modules that it imports itself."""
-    found: dict[str, Any] = {}
-    space = function.__globals__
-    for code in _codes(function.__code__):
-        before: list[Any] = [None, None]
-        for instruction in dis.get_instructions(code):
-            name = instruction.argval
-            if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME"} and name in space:
-                found[name] = space[name]
-            elif (
-                instruction.opname == "IMPORT_NAME"
-            ):  # after the import's level and its list of names
-                module = resolve_name("." * before[0] + name, space.get("__package__"))
-                if not _is_ours(module) and not _is_installed(_top(module)):
-                    found[f"import {module}"] = importlib.import_module(module)
-            before = [before[1], name]
-    return found
-
-
-def _source(code: CodeType, space: dict[str, Any]) -> list[Any] | None:
-    """The lines of a function, and its number among those that begin in the same line.
-
-    None where there are no lines, or where these are not what runs: a file may have changed since its import.
-    """
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, space)
-    flags = code.co_flags & _FUTURES | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    beginning = [
-        other
-        for other in _compiled(code.co_filename, "".join(lines), flags)
-        if other.co_firstlineno == code.co_firstlineno
-    ]
-    if code not in beginning:
-        return None
-    last = max(end or 0 for part in _codes(code) for _, end, *_ in part.co_positions())
-    return ["".join(lines[code.co_firstlineno - 1 : last]), beginning.index(code)]
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(file: str, text: str, flags: int) -> tuple[CodeType, ...]:
-    try:
-        return tuple(_codes(compile(text, file, "exec", flags, dont_inherit=True)))
-    except (SyntaxError, ValueError):
-        return ()
-
-
-@functools.cache
-def _mark(_: CodeType) -> str:
-    """A mark of a function without source; in another process the same function has another one."""
-    return secrets.token_hex(16)

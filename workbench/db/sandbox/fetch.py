@@ -21,9 +21,7 @@ def fetch(
     rows: list[tuple[Any, ...]] = []
     kinds: set[type] = set()
     size = 0
-    for (
-        row
-    ) in cursor:  # one at a time: a batch of 64 rows of 20 MB would exceed any limit on memory
+    for row in cursor:  # one at a time: 64 rows of 20 MB would exceed any limit on memory
         rows.append(row)
         size += 16 * len(row)
         for value in row:

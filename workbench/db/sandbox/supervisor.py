@@ -7,8 +7,6 @@ once from any query. Threads that share a supervisor share its workers.
 import os
 import queue
 import selectors
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -18,15 +16,9 @@ from typing import Any
 
 import orjson
 
-_ROOT = Path(__file__).parents[3]
-_PROGRAM = (
-    "import sys; sys.path.append(sys.argv[1]);"
-    " from workbench.db.sandbox.worker import main; main(int(sys.argv[2]))"
-)
-_GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
+from workbench.db.sandbox.process import WorkerProcess
+
 _STUCK = 0.1  # seconds after which the requests queued behind a query move to a free worker
-_AHEAD = 4  # requests per worker, so that it need not wait for the next one
-_AHEAD_BYTES = 8_000  # of the queued requests: a pipe takes this much without blocking
 
 
 class Supervisor:
@@ -51,7 +43,7 @@ class Supervisor:
             (index, orjson.dumps(request) + b"\n") for index, request in enumerate(requests)
         )
         with self._borrow(len(todo)) as idle, selectors.DefaultSelector() as selector:
-            busy: list[_Worker] = []
+            busy: list[WorkerProcess] = []
             try:
                 while todo or busy:
                     _feed(todo, idle, busy, selector, seconds)
@@ -59,13 +51,13 @@ class Supervisor:
                     if idle and not todo and any(len(worker.requests) > 1 for worker in busy):
                         wait = min(wait, _STUCK)
                     for event, _ in selector.select(max(wait, 0)):
-                        worker: _Worker = event.data
+                        worker: WorkerProcess = event.data
                         for answer in worker.read():
                             if worker.requests:  # else the request was taken from this worker
                                 yield worker.answered(), answer
                         worker.restart_clock(seconds)
                     now = time.monotonic()
-                    unread: set[_Worker] = set()
+                    unread: set[WorkerProcess] = set()
                     if any(now >= worker.deadline for worker in busy):
                         # The caller may take long over each answer: a worker whose answer is ready
                         # but unread has not timed out.
@@ -95,13 +87,13 @@ class Supervisor:
                     worker.kill()
 
     @contextmanager
-    def _borrow(self, most: int) -> Iterator[list["_Worker | None"]]:
+    def _borrow(self, most: int) -> Iterator[list[WorkerProcess | None]]:
         """Take up to `most` slots: wait for the first, and add those that are free.
 
         As many go back as were taken, wherever an interrupt struck.
         """
         self._forget_after_fork()
-        taken: list[_Worker | None] = [self._idle.get()] if most else []
+        taken: list[WorkerProcess | None] = [self._idle.get()] if most else []
         try:
             while len(taken) < min(most, self._size):
                 taken.append(self._idle.get_nowait())
@@ -133,112 +125,24 @@ class Supervisor:
             self._idle.put(None)
 
 
-def _slots(size: int) -> "queue.SimpleQueue[_Worker | None]":
+def _slots(size: int) -> queue.SimpleQueue[WorkerProcess | None]:
     """Empty slots for workers. Unlike other queues, an interrupt cannot leave a SimpleQueue locked."""
-    slots: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
+    slots: queue.SimpleQueue[WorkerProcess | None] = queue.SimpleQueue()
     for _ in range(size):
         slots.put(None)
     return slots
 
 
-class _Worker:
-    """A worker process and the requests it has not answered yet; it runs the first of them.
-
-    `since` and `deadline` are when that request began and when it must have ended. A `robbed` worker will
-    also run requests that were given to others meanwhile, so it is killed after the first.
-    """
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _PROGRAM, str(_ROOT), str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            env={},
-            cwd="/",
-            start_new_session=True,  # Ctrl-C in a terminal goes to the parent alone
-        )
-        assert self._process.stdin is not None  # noqa: S101  for the type checker: both are pipes
-        assert self._process.stdout is not None  # noqa: S101
-        self._input, self.output = self._process.stdin, self._process.stdout
-        self._chunks: list[bytes] = []  # of a line that is not complete
-        self._lines: list[bytes] = []  # of an answer that is not complete
-        self.requests: deque[tuple[int, bytes]] = deque()
-        self._queued_bytes = 0
-        self.since = self.deadline = 0.0
-        self.alive = True
-        self.robbed = False
-
-    def accepts(self, request: bytes) -> bool:
-        """Whether the request can be sent without waiting for the worker to read it."""
-        return not self.robbed and (
-            not self.requests
-            or (len(self.requests) < _AHEAD and self._queued_bytes + len(request) <= _AHEAD_BYTES)
-        )
-
-    def send(self, index: int, request: bytes, seconds: float) -> None:
-        if not self.requests:
-            self.restart_clock(seconds)
-        self._queued_bytes += len(request)
-        written = self._input.write(request) or 0
-        while written < len(request):  # a signal interrupted the write
-            written += self._input.write(request[written:]) or 0
-        self.requests.append((index, request))
-
-    def restart_clock(self, seconds: float) -> None:
-        """The first request begins now."""
-        self.since = time.monotonic()
-        self.deadline = self.since + seconds + _GRACE
-
-    def take_queued(self) -> list[tuple[int, bytes]]:
-        """Take away the requests behind the first, for workers that are free."""
-        queued = list(self.requests)[1:]
-        if queued:
-            self.requests = deque([self.requests[0]])
-            self.robbed = True
-        return queued
-
-    def read(self) -> Iterator[dict[str, Any]]:
-        """The complete answers: two lines each, the second with the rows.
-
-        A worker that writes has ended its query, so the caller restarts its clock.
-        """
-        chunk = os.read(self.output.fileno(), 1 << 20)
-        self._chunks.append(chunk)
-        if b"\n" in chunk:
-            *lines, rest = b"".join(self._chunks).split(b"\n")
-            self._chunks = [rest]
-            self._lines += lines
-            while len(self._lines) > 1:
-                head, rows, *self._lines = self._lines
-                yield orjson.loads(head) | {"rows": rows}
-        self.alive = chunk != b""
-
-    def answered(self) -> int:
-        """Remove the first request; returns its index."""
-        index, request = self.requests.popleft()
-        self._queued_bytes -= len(request)
-        return index
-
-    def kill(self) -> None:
-        self.alive = False
-        self._process.kill()
-        self._input.close()
-        self.output.close()
-        self._process.wait()
-
-
 def _feed(
     todo: deque[tuple[int, bytes]],
-    idle: "list[_Worker | None]",
-    busy: list[_Worker],
+    idle: list[WorkerProcess | None],
+    busy: list[WorkerProcess],
     selector: selectors.BaseSelector,
     seconds: float,
 ) -> None:
     """Give a request to each idle worker, then queue more behind those that have the fewest."""
     while todo and idle:
-        worker = idle.pop() or _Worker()
+        worker = idle.pop() or WorkerProcess()
         try:
             worker.send(*todo[0], seconds)
         except BrokenPipeError:  # it died while idle

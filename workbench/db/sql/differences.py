@@ -1,4 +1,4 @@
-"""Two queries compared clause by clause: the parts that both have, and those that only one has.
+"""Compare two queries clause by clause: the parts that both have, and the parts that only one has.
 
 Aliases are undone and columns written with their table, so that queries which differ only in spelling have
 no differences. The parts of subqueries are compared with those of the other query's subqueries.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from workbench.db.sql.parse import may_be_string, parse
+from workbench.db.sql.parse import may_be_string, parse, with_compound
 from workbench.db.sql.scope import Names
 from workbench.types import Schema, lower_name
 
@@ -49,24 +49,16 @@ class Clause:
 
 
 CLAUSES = (
-    "SELECT",
-    "DISTINCT",
-    "FROM",
-    "JOIN ON",
-    "WHERE",
-    "GROUP BY",
-    "HAVING",
-    "ORDER BY",
-    "LIMIT",
+    "SELECT", "DISTINCT", "FROM", "JOIN ON", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT",
     "SET OPERATION",
-)
+)  # fmt: skip
 _ORDERED = {"SELECT", "ORDER BY"}
 
 
 def differences(first: str, second: str, schema: Schema) -> tuple[Clause, ...]:
-    """The clauses that either query has, in the order in which SQL writes them, subqueries last.
+    """The clauses of both queries, in the order in which SQL writes them, subqueries last.
 
-    () if one of them cannot be read.
+    Returns () if one of the queries cannot be read.
     """
     queries = [_query_parts(sql, schema) for sql in (first, second)]
     if not all(queries):
@@ -158,14 +150,8 @@ def _aliased(node: exp.Expr, select: exp.Select) -> exp.Expr | None:
     if isinstance(node, exp.Literal) and node.name.isdigit():
         return next(iter(select.expressions[int(node.name) - 1 : int(node.name)]), None)
     if isinstance(node, exp.Column) and not node.table:
-        return next(
-            (
-                part
-                for part in select.expressions
-                if lower_name(part.alias) == lower_name(node.name)
-            ),
-            None,
-        )
+        named = (p for p in select.expressions if lower_name(p.alias) == lower_name(node.name))
+        return next(named, None)
     return None
 
 
@@ -209,9 +195,7 @@ def _parts(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
     if having := select.args.get("having"):
         for part in _conjuncts(having.this):
             yield "HAVING", part
-    whole: exp.Expr = select  # of a compound, its first SELECT stands for the whole
-    while isinstance(whole.parent, exp.SetOperation) and whole.arg_key == "this":
-        whole = whole.parent
+    whole = with_compound(select)
     if order := whole.args.get("order"):
         for part in order.expressions:
             yield "ORDER BY", part

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from workbench.db.sql.parse import is_aggregate, may_be_string, parse
-from workbench.db.sql.scope import Names, Place
+from workbench.db.sql.scope import Names
+from workbench.db.sql.sources import Place
 from workbench.types import Schema
 
 

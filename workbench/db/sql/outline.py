@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from workbench.db.sql.parse import inside, is_aggregate, parse
+from workbench.db.sql.parse import inside, is_aggregate, parse, with_compound
 from workbench.db.sql.scope import Names
 from workbench.types import Schema, lower_name
 
@@ -49,9 +49,7 @@ def outlines(sql: str) -> tuple[Outline, ...]:
 
 
 def _outline(select: exp.Select, names: Names) -> Outline:
-    whole: exp.Expr = select
-    while isinstance(whole.parent, exp.SetOperation) and whole.arg_key == "this":
-        whole = whole.parent
+    whole = with_compound(select)
     order, limit, offset = (whole.args.get(key) for key in ("order", "limit", "offset"))
     group, having = select.args.get("group"), select.args.get("having")
     sources = tuple(

@@ -83,6 +83,14 @@ def has_over(call: exp.Expr) -> bool:
     return isinstance(parent, exp.Window)
 
 
+def with_compound(select: exp.Select) -> exp.Expr:
+    """The compound query whose first SELECT this is, or else the SELECT itself: it has the ORDER BY."""
+    whole: exp.Expr = select
+    while isinstance(whole.parent, exp.SetOperation) and whole.arg_key == "this":
+        whole = whole.parent
+    return whole
+
+
 def inside(root: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes of an expression; of a query in it the root alone."""
     yield from root.walk(prune=lambda node: isinstance(node, exp.Query))

@@ -6,70 +6,28 @@ an alias of a result column comes before a column, everywhere else after it. A n
 USING, NATURAL JOIN, or by mistake) means the column of both.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlglot import exp
 
 from workbench.db.sql.parse import inside, may_be_string
-from workbench.types import Schema, Table, lower_name
+from workbench.db.sql.sources import (
+    Around,
+    Binding,
+    Columns,
+    Offered,
+    Place,
+    Scope,
+    Source,
+    having,
+    renamed,
+    side_by_side,
+)
+from workbench.types import Schema, lower_name
 
-Place = tuple[str, str]  # a table and its column, spelt as in the schema
-_Places = frozenset[Place]
-_NONE: _Places = frozenset()
 _ROWID = frozenset({"rowid", "oid", "_rowid_"})
 # What these make of a column is still compared with the column's values.
 _WRAPPERS = (exp.Paren, exp.Lower, exp.Upper, exp.Cast, exp.Trim)
-
-
-class Offered(NamedTuple):
-    """A column that a source offers to the query around it."""
-
-    place: Place | None = None  # the schema's column that it is, as far as it is one
-    by_star: _Places = (
-        _NONE  # the columns that a mention of it uses, unless the source names them itself
-    )
-
-
-_Columns = dict[str, Offered] | None  # by name in lower case; None if the names are not known
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
-    """A name in a FROM clause."""
-
-    name: str  # as the query calls it, in lower case
-    node: exp.Expr | None  # None: the result of a compound query, which its ORDER BY sees
-    columns: _Columns
-    table: Table | None = None
-    is_cte: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The names that one SELECT sees, apart from those of the queries around it."""
-
-    sources: list[Source] = field(default_factory=list)
-    aliases: frozenset[str] = frozenset()  # of result columns
-
-
-class Binding(NamedTuple):
-    """The meaning of a column's name. Without a source it is an alias, a string, or unknown."""
-
-    source: Source | None = None
-    place: Place | None = None
-    is_alias: bool = False
-
-
-class _Around(NamedTuple):
-    """The names that a query can see: scopes from the inside out, and the CTEs."""
-
-    scopes: tuple[Scope, ...]
-    ctes: Mapping[str, _Columns]
-
-    def within(self, scope: Scope) -> "_Around":
-        return _Around((scope, *self.scopes), self.ctes)
 
 
 class Names:
@@ -87,7 +45,7 @@ class Names:
         self.unknown: list[str] = []
         self._scopes: dict[int, Scope] = {}
         self._bindings: dict[int, Binding] = {}
-        self._mark_all(self._query(tree, _Around((), {})))
+        self._mark_all(self._query(tree, Around((), {})))
 
     def scope(self, select: exp.Expr) -> Scope:
         """The names that a SELECT of the tree sees."""
@@ -103,11 +61,11 @@ class Names:
             node = node.this
         return self.binding(node).place if isinstance(node, exp.Column) else None
 
-    def _mark_all(self, columns: _Columns) -> None:
+    def _mark_all(self, columns: Columns) -> None:
         for offered in (columns or {}).values():
             self.columns |= offered.by_star
 
-    def _query(self, node: exp.Expr, around: _Around) -> _Columns:
+    def _query(self, node: exp.Expr, around: Around) -> Columns:
         """Walk a query; return its result columns."""
         around = self._with_clause(node, around)
         if isinstance(node, exp.Select):
@@ -116,7 +74,7 @@ class Names:
             columns = self._query(node.this, around)
         elif isinstance(node, exp.SetOperation):
             left = self._query(node.this, around)
-            columns = _side_by_side(left, self._query(node.expression, around))
+            columns = side_by_side(left, self._query(node.expression, around))
         else:  # VALUES
             columns = None
             self._expressions(node.expressions, around)
@@ -124,17 +82,17 @@ class Names:
         self._expressions([node.args.get(key) for key in ("order", "limit", "offset")], result)
         return columns
 
-    def _with_clause(self, node: exp.Expr, around: _Around) -> _Around:
+    def _with_clause(self, node: exp.Expr, around: Around) -> Around:
         if (clause := node.args.get("with_")) is None:
             return around
         ctes = dict(around.ctes)
         for cte in clause.expressions:
             name = lower_name(cte.alias)
             ctes[name] = None  # what a recursive expression sees of itself
-            ctes[name] = _renamed(self._query(cte.this, _Around(around.scopes, ctes)), cte)
-        return _Around(around.scopes, ctes)
+            ctes[name] = renamed(self._query(cte.this, Around(around.scopes, ctes)), cte)
+        return Around(around.scopes, ctes)
 
-    def _select(self, node: exp.Select, around: _Around) -> _Columns:
+    def _select(self, node: exp.Select, around: Around) -> Columns:
         aliases = frozenset(lower_name(part.alias) for part in node.expressions) - {""}
         scope = self._scopes[id(node)] = Scope(aliases=aliases)
         if (clause := node.args.get("from_")) is not None:
@@ -166,7 +124,7 @@ class Names:
         wanted = lower_name(star.args["table"].name) if isinstance(star, exp.Column) else None
         return [source for source in scope.sources if wanted in {None, source.name}]
 
-    def _joins(self, node: exp.Expr, scope: Scope, around: _Around) -> None:
+    def _joins(self, node: exp.Expr, scope: Scope, around: Around) -> None:
         joins = node.args.get("joins") or ()
         for join in joins:
             left = list(scope.sources)
@@ -174,20 +132,20 @@ class Names:
             right = scope.sources[len(left) :]
             shared = [lower_name(name.name) for name in join.args.get("using") or ()]
             if join.args.get("method") == "NATURAL":
-                shared = [n for s in right for n in s.columns or () if _having(n, left)]
+                shared = [n for s in right for n in s.columns or () if having(n, left)]
             for name in shared:
-                for source in (*_having(name, left), *_having(name, right)):
+                for source in (*having(name, left), *having(name, right)):
                     self.columns |= (source.columns or {})[name].by_star
         for join in joins:  # after all sources: SQLite lets ON name a table that is joined later
             self._expressions([join.args.get("on")], around.within(scope))
 
-    def _source(self, node: exp.Expr, scope: Scope, around: _Around) -> None:
+    def _source(self, node: exp.Expr, scope: Scope, around: Around) -> None:
         """Add what stands in FROM or JOIN to the scope."""
         name = lower_name(node.alias_or_name)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             scope.sources.append(self._named(node, name, around))
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query | exp.Values):
-            scope.sources.append(Source(name, node, _renamed(self._query(node, around), node)))
+            scope.sources.append(Source(name, node, renamed(self._query(node, around), node)))
         elif isinstance(node, exp.Subquery):  # a join in parentheses
             self._source(node.this, scope, around)
         else:  # a table-valued function, VALUES
@@ -195,7 +153,7 @@ class Names:
             self._expressions([node.this, *node.expressions], around.within(scope))
         self._joins(node, scope, around)
 
-    def _named(self, node: exp.Table, name: str, around: _Around) -> Source:
+    def _named(self, node: exp.Table, name: str, around: Around) -> Source:
         called = lower_name(node.name)
         if called in around.ctes and not node.db:
             return Source(name, node, around.ctes[called], is_cte=True)
@@ -207,7 +165,7 @@ class Names:
         own = {lower_name(place[1]): Offered(place, frozenset({place})) for place in places}
         return Source(name, node, own, table)
 
-    def _expressions(self, nodes: list[Any], around: _Around) -> None:
+    def _expressions(self, nodes: list[Any], around: Around) -> None:
         for root in nodes:
             if not isinstance(root, exp.Expr):
                 continue
@@ -229,7 +187,7 @@ class Names:
             if is_alias and isinstance(node.parent, exp.Ordered):
                 return Binding(is_alias=True)
             sources = [s for s in scope.sources if not qualifier or s.name == qualifier]
-            if hits := _having(name, sources):
+            if hits := having(name, sources):
                 for source in hits:
                     self.columns |= (source.columns or {})[name].by_star
                 return Binding(hits[0], (hits[0].columns or {})[name].place)
@@ -246,33 +204,3 @@ class Names:
         if not may_be_string(node.this, self.sql):
             self.unknown.append(f"{node.table}.{node.name}" if qualifier else node.name)
         return Binding()
-
-
-def _having(name: str, sources: Iterable[Source]) -> list[Source]:
-    return [source for source in sources if source.columns and name in source.columns]
-
-
-def _renamed(columns: _Columns, node: exp.Expr) -> _Columns:
-    """The columns under the names of an alias such as `c(x, y)`."""
-    alias = node.args.get("alias")
-    names = [lower_name(name.name) for name in alias.columns] if alias else []
-    if not names:
-        return columns
-    if columns is None or len(columns) != len(names):
-        return dict.fromkeys(names, Offered())
-    return dict(zip(names, columns.values(), strict=True))
-
-
-def _side_by_side(left: _Columns, right: _Columns) -> _Columns:
-    """The columns of a compound: named by its first query, using what both use."""
-    if left is None or right is None:
-        return None
-    if len(left) == len(right):
-        pairs = zip(left.items(), right.values(), strict=True)
-        return {name: Offered(a.place, a.by_star | b.by_star) for (name, a), b in pairs}
-    none = Offered()
-    return {
-        name: Offered(left.get(name, none).place, left.get(name, none).by_star | other.by_star)
-        for name in {**left, **right}
-        for other in [right.get(name, none)]
-    }

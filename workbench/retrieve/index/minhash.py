@@ -172,9 +172,7 @@ def _least(ranks: NDArray[Any], grams: NDArray[np.intp], begins: NDArray[np.intp
     text has n-grams.
     """
     counts = np.diff(begins, append=len(grams))
-    order = np.argsort(
-        -counts, kind="stable"
-    )  # longest first: texts with a further n-gram are a prefix
+    order = np.argsort(-counts, kind="stable")  # texts with a further n-gram become a prefix
     begins, counts = begins[order], counts[order]
     least = ranks[grams[begins]]
     for n in range(1, int(counts[0])):

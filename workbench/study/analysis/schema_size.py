@@ -20,11 +20,9 @@ def industrial(study: Study, system: System, columns: int) -> System:
 def pass_at(run: Run, label: str = "") -> dict[str, Any]:
     """A row of a table: pass@1 and, of all k candidates of a question, pass@k, with intervals."""
     most = f"pass@{run.questions['candidates'].max()}"
-    row = {"system": label or run.name, "n": len(run.questions)} | cells(
-        "pass@1", accuracy(run.trials)
-    )
     return (
-        row
+        {"system": label or run.name, "n": len(run.questions)}
+        | cells("pass@1", accuracy(run.trials))
         | cells(most, accuracy(run.questions, column="oracle"))
         | {"run": run.id, "counted": "all"}
     )

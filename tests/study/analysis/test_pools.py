@@ -11,7 +11,7 @@ from workbench.report.figures.bounds import bounds_by_generator
 from workbench.report.figures.overlap import unique_solves
 from workbench.select.majority import Majority
 from workbench.study import open_study
-from workbench.study.pools import answers, lost, predicted
+from workbench.study.analysis.pools import answers, lost, predicted
 from workbench.study.settings import Experiment
 from workbench.study.trace import trace
 from workbench.systems.baselines import direct

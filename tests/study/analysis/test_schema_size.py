@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.study.schema_size import industrial, pass_at, prompt_tokens
+from workbench.study.analysis.schema_size import industrial, pass_at, prompt_tokens
 from workbench.systems.chess import chess_ir_cg_ut
 from workbench.systems.system import prepare
 

@@ -10,7 +10,7 @@ from workbench.llm.scripted import Scripted
 from workbench.select.majority import Majority
 from workbench.select.pairwise import Pairwise
 from workbench.study import open_study
-from workbench.study.duels import duels, judged
+from workbench.study.analysis.duels import duels, judged
 from workbench.systems.chase_sql import chase_sql
 
 SYSTEM = replace(

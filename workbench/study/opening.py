@@ -1,0 +1,88 @@
+"""Open an experiment or a benchmark as a study."""
+
+import atexit
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workbench.benchmarks.benchmark import some
+from workbench.benchmarks.named import open_benchmark
+from workbench.db.execute import Executor
+from workbench.lab import Lab
+from workbench.llm.budget import Budget
+from workbench.report.display import install
+from workbench.store import Store
+from workbench.study.progress import previewed
+from workbench.study.saved import Saved
+from workbench.study.settings import Experiment, experiment_of
+from workbench.study.study import Study, client_of
+
+
+def open_study(
+    experiment: str | Experiment,
+    *,
+    model: str = "",
+    limit: int | None = None,
+    root: Path | None = None,
+    prompts: Path | None = None,
+    dollars: float | None = None,
+    figures: Path | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Study:
+    """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
+
+    `limit` is a number of questions, spread evenly. `root` is the folder where the benchmark was unpacked,
+    `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
+    and `parameters` has, for a model, those of all its calls.
+
+    Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
+    after the experiment. With a `limit` this folder is another one, so that figures of a few questions never
+    replace those of all questions.
+    """
+    settings = experiment_of(experiment) if isinstance(experiment, str) else experiment
+    settings = replace(
+        settings,
+        model=model or settings.model,
+        root=root or settings.root,
+        prompts=prompts or settings.prompts,
+        dollars=dollars or settings.dollars,
+        parameters=parameters or settings.parameters,
+    )
+    whole = open_benchmark(settings.benchmark, settings.root)
+    asked = some(some(whole.questions, settings.limit), limit)
+    own = settings.name if limit is None else f"{settings.name}-{limit}"
+    where = figures or Path(
+        os.environ.get("WORKBENCH_FIGURES") or settings.folder / settings.output / own
+    )
+    with ExitStack() as stack:
+        store = stack.enter_context(Store())
+        executor = stack.enter_context(Executor(store))
+        budget = _left(settings, store)
+        few = some(asked, previewed() or None)
+        client = client_of(store, budget)
+        lab = Lab(
+            client, executor, whole.database, settings.prompts, parameters=settings.parameters
+        )
+        part = replace(whole, questions=tuple(few))
+        many = min(filter(None, (settings.stands_for or len(asked), limit, settings.limit)))
+        weight = many / len(few) if previewed() else 0.0
+        study = Study(settings, part, lab, Saved(where, store), budget, stack.pop_all(), weight)
+    atexit.register(study.close)
+    install()
+    return study
+
+
+def _left(experiment: Experiment, store: Store) -> Budget | None:
+    """The experiment's budget, of which all spending since the start of `reproduce` is used up."""
+    if experiment.dollars is None and experiment.calls is None:
+        return None
+    since = float(os.environ.get("WORKBENCH_BEGAN") or "inf")
+    ((paid, spent),) = store.read(
+        "SELECT count(*), total(cost) FROM calls WHERE created >= ?", (since,)
+    )
+    budget = Budget(experiment.dollars, calls=experiment.calls)
+    budget.spent, budget.made = spent, paid
+    return budget
