@@ -171,12 +171,12 @@ def test_unquoted_commas_in_the_last_column_stay_in_it(folder):
         ),
     ],
 )
-def test_what_does_not_fit_is_one_note(folder, name, text, note):
+def test_a_row_that_does_not_fit_adds_one_note(folder, name, text, note):
     write(folder, name, text)
     assert notes(folder) == (note,)
 
 
-def test_a_folder_that_is_not_there_is_one_note(tmp_path):
+def test_a_missing_folder_adds_one_note(tmp_path):
     assert notes(tmp_path / "gone") == ("gone: no such folder, or no CSV file in it",)
 
 

@@ -62,7 +62,7 @@ def test_large_integers_keep_every_digit() -> None:
     assert not bird_equal(result([(2**53,)]), result([(2**53 + 1,)]))
 
 
-def test_a_failed_or_cut_result_equals_nothing_not_even_itself() -> None:
+def test_a_failed_or_truncated_result_equals_no_result() -> None:
     for status in ("error", "timeout", "denied", "too_large"):
         failed = Execution(status, ("a",), ((1,),), 1, truncated=status == "too_large")
         assert not bird_equal(failed, failed)

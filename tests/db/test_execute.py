@@ -142,7 +142,7 @@ class TestHostileSQL:
         assert (execution.status, execution.rows) == ("error", ())
 
     @pytest.mark.parametrize("sql", [ENDLESS, UNINTERRUPTIBLE])
-    def test_what_never_ends_is_stopped_soon_after_its_deadline(
+    def test_an_endless_query_is_stopped_soon_after_its_deadline(
         self, executor: Executor, database: Path, sql: str
     ) -> None:
         started = time.monotonic()
@@ -158,7 +158,7 @@ class TestHostileSQL:
             "WITH RECURSIVE c(s) AS (SELECT 'a' UNION ALL SELECT s || s FROM c) SELECT max(length(s)) FROM c",
         ],
     )
-    def test_a_value_too_large_is_said_to_be(
+    def test_a_value_that_is_too_large_has_its_own_status(
         self, executor: Executor, database: Path, sql: str
     ) -> None:
         assert executor.execute(database, sql).status == "too_large"
@@ -176,7 +176,7 @@ class TestHostileSQL:
         assert executor.execute(database, "SELECT id FROM t", Limits(rows=1000)).status == "ok"
 
     @pytest.mark.parametrize("sql", ["", "  ", "-- nothing", "/* open", "SELECT ?", "SELECT 'open"])
-    def test_what_is_no_query_is_an_error_with_a_reason(
+    def test_text_that_is_not_a_query_is_an_error_with_a_reason(
         self, executor: Executor, database: Path, sql: str
     ) -> None:
         execution = executor.execute(database, sql)
@@ -191,7 +191,7 @@ class TestHostileSQL:
             ("SELECT 1 --" + "x" * 10**6, "longer"),
         ],
     )
-    def test_what_sqlite_cannot_be_given_is_an_error_with_a_reason(
+    def test_text_that_cannot_be_sent_to_sqlite_is_an_error_with_a_reason(
         self, executor: Executor, database: Path, sql: str, reason: str
     ) -> None:
         assert reason in executor.execute(database, sql).error
@@ -276,7 +276,7 @@ class TestHostileSQL:
 
 
 class TestValues:
-    def test_every_kind_of_value_comes_back_exactly(
+    def test_every_kind_of_value_is_returned_exactly(
         self, executor: Executor, database: Path
     ) -> None:
         sql = "SELECT NULL, 9223372036854775807, 0.1, 'é😀', x'00ff', 9e999, -9e999, 'a' || char(0) || 'b'"
@@ -329,7 +329,7 @@ class TestFiles:
             connection.commit()
             assert executor.execute(database, "SELECT max(id) FROM t").rows == ((2000,),)
 
-    def test_a_locked_database_is_said_to_be_and_not_remembered(
+    def test_a_locked_database_is_an_error_that_is_not_cached(
         self, store: Store, database: Path
     ) -> None:
         with Executor(store) as executor, closing(sqlite3.connect(database)) as connection:
@@ -415,7 +415,7 @@ class TestWorkers:
         assert late == [30, 31]
         assert all(executions[i].rows == ((i,),) for i in range(100) if i not in late)
 
-    def test_what_waits_behind_a_slow_query_is_answered_once_and_rightly(
+    def test_queries_queued_behind_a_slow_query_are_answered_once(
         self, executor: Executor, database: Path
     ) -> None:
         slow = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT {}) SELECT count(*) FROM c"
@@ -485,7 +485,7 @@ class TestWorkers:
         other.rename(database)
         assert count() == 0
 
-    def test_what_one_query_leaves_the_next_one_does_not_meet(
+    def test_no_effect_of_a_query_reaches_the_next_query(
         self, executor: Executor, database: Path
     ) -> None:
         for sql in (
@@ -497,7 +497,7 @@ class TestWorkers:
             assert executor.execute(database, "DELETE FROM t").status == "denied"
             assert executor.execute(database, "SELECT count(*) FROM t").rows == ((1000,),)
 
-    def test_a_worker_killed_while_idle_is_replaced_without_a_word(self, database: Path) -> None:
+    def test_a_worker_killed_while_idle_is_replaced_silently(self, database: Path) -> None:
         with Executor(workers=1) as executor:
             executor.execute(database, "SELECT 1")
             (pid,) = children()
@@ -522,7 +522,7 @@ class TestWorkers:
             with killing(times=1):
                 assert executor.fingerprints([database]) == undisturbed
 
-    def test_a_worker_killed_twice_at_work_is_that_querys_error_and_no_others(
+    def test_a_query_that_kills_two_workers_fails_and_others_succeed(
         self, store: Store, database: Path
     ) -> None:
         with Executor(store, workers=1) as executor, killing(times=2):

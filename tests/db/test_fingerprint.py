@@ -30,7 +30,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def test_equal_content_has_one_fingerprint_wherever_it_lies(database: Path, tmp_path: Path) -> None:
+def test_equal_content_has_one_fingerprint_at_any_path(database: Path, tmp_path: Path) -> None:
     shutil.copy(database, tmp_path / "b.sqlite")
     assert database_fingerprint(database) == database_fingerprint(tmp_path / "b.sqlite")
 
@@ -92,7 +92,7 @@ def test_hashing_leaves_the_callers_own_lock_in_place(database: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["missing.sqlite", "."])
-def test_what_is_no_file_is_the_callers_mistake(tmp_path: Path, what: str) -> None:
+def test_a_path_without_a_file_is_the_callers_mistake(tmp_path: Path, what: str) -> None:
     with pytest.raises(UnreadableDatabaseError):
         database_fingerprint(tmp_path / what)
 

@@ -25,7 +25,7 @@ from workbench.db.normalise import normalise_text
         ("", ""),
     ],
 )
-def test_what_is_not_quoted_is_spelled_one_way(sql: str, expected: str) -> None:
+def test_unquoted_text_is_normalised(sql: str, expected: str) -> None:
     assert normalise_text(sql) == expected
 
 

@@ -66,7 +66,7 @@ SHOP = Schema(
 # Reading
 
 
-def test_the_database_is_named_after_its_file_unless_told_otherwise(path):
+def test_the_database_is_named_after_its_file_by_default(path):
     create(path, "CREATE TABLE t (a)")
     assert (read_schema(path).db_id, read_schema(path, "mine").db_id) == ("shop", "mine")
 
@@ -262,14 +262,14 @@ def test_any_schema_reads_back_exactly_and_every_column_can_be_selected(schema):
 )
 def test_the_create_table_text_of_any_schema_creates_that_schema(schema, text, values):
     about = {"description": text, "value_description": text[::-1], "examples": tuple(values)}
-    told = replace(
+    described = replace(
         schema,
         tables=tuple(
             replace(t, columns=tuple(replace(c, **about) for c in t.columns)) for t in schema.tables
         ),
     )
     with temporary_database() as path:
-        assert read_schema(create(path, create_table_text(told)), "made_up") == schema
+        assert read_schema(create(path, create_table_text(described)), "made_up") == schema
 
 
 @given(identifiers)
@@ -325,7 +325,7 @@ def test_examples_leave_out_blobs_and_long_texts(path):
     assert examples(path, rows) == [("é" * 50, 2.5)]
 
 
-def test_a_cell_of_many_megabytes_is_never_held(path):
+def test_a_cell_of_many_megabytes_is_never_copied_to_python(path):
     create(path, "CREATE TABLE t (a); INSERT INTO t VALUES (hex(zeroblob(8500000)))")
     schema = read_schema(path)
     tracemalloc.start()
@@ -335,7 +335,7 @@ def test_a_cell_of_many_megabytes_is_never_held(path):
     assert peak < 1_000_000
 
 
-def test_a_text_with_a_nul_in_it_is_as_long_as_all_of_it(path):
+def test_the_length_of_a_text_counts_what_follows_a_nul(path):
     rows = "CREATE TABLE t (a); INSERT INTO t VALUES ('a' || char(0) || hex(zeroblob(1000)))"
     assert examples(path, rows) == [()]
 
@@ -364,7 +364,7 @@ def test_a_table_that_cannot_be_read_is_a_line_in_skipped(path):
     assert shown.tables[2].columns[0].examples == (1,)
 
 
-def test_a_damaged_table_is_a_line_in_skipped_and_costs_the_others_nothing(path):
+def test_a_damaged_table_adds_a_line_to_skipped_and_the_others_are_read(path):
     create(path, "CREATE TABLE t (a); INSERT INTO t VALUES (1); CREATE TABLE u (a)")
     content = bytearray(path.read_bytes())
     content[4096:4196] = b"\xff" * 100
@@ -376,7 +376,7 @@ def test_a_damaged_table_is_a_line_in_skipped_and_costs_the_others_nothing(path)
     assert [t.columns[0].examples for t in schema.tables] == [(), ("b",)]
 
 
-def test_a_table_that_takes_too_long_is_a_line_in_skipped(path, monkeypatch):
+def test_a_table_that_takes_too_long_adds_a_line_to_skipped(path, monkeypatch):
     monkeypatch.setattr(module, "_SECONDS", -1.0)
     rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)"
     create(path, f"CREATE TABLE t (a, b); INSERT INTO t {rows} SELECT i, i FROM n")
@@ -494,7 +494,7 @@ def test_only_keeps_all_columns_of_a_composite_key():
     assert cut == Schema("d", (parent, child))
 
 
-def test_only_refuses_a_column_that_is_not_there():
+def test_only_refuses_an_unknown_column():
     with pytest.raises(KeyError, match=r"no column order\.gone in the schema of shop"):
         SHOP.only([("order", "gone")])
 
@@ -523,7 +523,7 @@ def test_a_table_whose_rows_are_only_counted_stays_in_the_union_with_its_key():
     "queries",
     [[], ["SELECT 1"], ["SELECT tier FROM customer", "I do not know."], ["SELECT a FROM no"]],
 )
-def test_the_union_is_the_whole_schema_where_what_is_used_is_not_known(queries):
+def test_the_union_is_the_whole_schema_if_a_query_is_unreadable(queries):
     assert union_schema(SHOP, queries) == SHOP
 
 

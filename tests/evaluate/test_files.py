@@ -114,9 +114,7 @@ def test_bounds_on_request(bird, files, executor):
     assert json.dumps(report.as_json(), allow_nan=False)
 
 
-def test_what_a_selector_picks_has_a_row_of_its_own_and_no_part_in_the_bounds(
-    bird, files, executor
-):
+def test_a_selectors_picks_have_their_own_row_and_do_not_enter_the_bounds(bird, files, executor):
     def first(pool):
         return pool_of(
             (key, replace(trials[0], candidate=replace(trials[0].candidate, generator="first")))
@@ -139,7 +137,7 @@ def test_efficiency_times_right_answers_only(bird, files, executor):
     assert min(summary["ves"]) > 0  # how large depends on how busy the computer is
 
 
-def test_the_text_leaves_out_counts_of_nothing_and_shows_the_others(bird, files, executor):
+def test_the_text_shows_only_counts_above_0(bird, files, executor):
     text = evaluate_files(bird, [files / "right.json"], executor).as_text()
     assert text.startswith("bird-dev: 12 questions, 3 databases (questions:")
     assert "missing" not in text
@@ -260,7 +258,7 @@ def test_the_labels_file_and_its_sql_file_are_the_same_predictions(labelled, rea
     } == set()
 
 
-def test_the_whole_of_the_real_files_is_judged_from_the_lab_book_without_running(
+def test_the_real_files_are_judged_from_the_cache_without_running_a_query(
     real_spider, executor, monkeypatch
 ):
     benchmark = load_spider(real_spider)

@@ -36,12 +36,12 @@ def columns(schema):
     return set(schema.columns())
 
 
-def test_alone_it_is_what_gold_uses_and_the_keys():
+def test_without_further_columns_the_schema_is_golds_columns_and_keys():
     assert columns(around_gold(ZOO, GOLD)) == CORE
 
 
 @pytest.mark.parametrize("size", [3, 4, 7, 9, 13, 14, 50, 500])
-def test_there_are_exactly_as_many_columns_as_asked_for_and_golds_are_among_them(size):
+def test_the_schema_has_the_requested_number_of_columns_and_golds_are_among_them(size):
     large = around_gold(ZOO, GOLD, size, (POND,))
     assert len(large.columns()) == len(columns(large)) == size
     assert columns(large) >= CORE
@@ -68,7 +68,7 @@ def test_another_question_and_another_seed_draw_other_columns():
     assert around_gold(ZOO, GOLD, 6, (POND,)) == around_gold(ZOO, GOLD, 6, (POND,))
 
 
-def test_keys_point_only_at_columns_that_are_there():
+def test_foreign_keys_refer_only_to_columns_of_the_schema():
     for size in range(3, 40):
         large = around_gold(ZOO, GOLD, size, (POND,))
         for one in large.tables:
@@ -86,16 +86,16 @@ def test_a_copied_key_points_at_its_copy():
     assert keys["pond_2_catch"][0].ref_table == "pond_2_Animal"
 
 
-def test_the_questions_own_database_is_no_other():
+def test_the_questions_own_database_is_not_added_again():
     with pytest.raises(BadInputError, match="50 columns were asked for and 9 are there"):
         around_gold(ZOO, GOLD, 50, (ZOO,))
 
 
-def test_of_gold_that_cannot_be_read_the_whole_schema_is_kept():
+def test_an_unreadable_gold_query_keeps_its_whole_schema():
     assert columns(around_gold(ZOO, Gold("q1", "SELEC name"))) == columns(ZOO)
 
 
-def test_linking_after_each_stage_leaves_out_what_cannot_be_read():
+def test_linking_by_stage_leaves_out_unreadable_gold_queries():
     question = Question("q1", "zoo", "?")
     contexts = [Context(question, ZOO), Context(question, ZOO.only(CORE))]
     whole, cut = linking_by_stage([(contexts, GOLD), (contexts, Gold("q2", "SELEC"))])

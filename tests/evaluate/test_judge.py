@@ -153,14 +153,14 @@ def test_a_missing_answer_is_no_exact_match_in_spider_and_undefined_in_bird(bird
 
 
 @pytest.mark.parametrize("sql", ["SELECT broken", ""])
-def test_a_gold_that_fails_is_kept_apart_and_nothing_equals_it(bird, executor, sql):
+def test_a_failing_gold_query_is_counted_apart_and_equals_nothing(bird, executor, sql):
     broken = replace(bird, golds=bird.golds | {"0": Gold("0", sql)})
     found = verdict(broken, "0", sql, executor)
     assert (found["gold_status"], found["status"]) == ("error", "error")
     assert found["ex_bird"] == found["ex_spider"] == found["soft_f1"] == 0.0
 
 
-def test_a_truncated_result_equals_nothing_not_even_itself(bird, executor):
+def test_a_truncated_result_equals_no_result(bird, executor):
     found = verdict(bird, "1", bird.golds["1"].sql, executor, Limits(rows=2))
     assert (found["status"], found["gold_status"]) == ("too_large", "too_large")
     assert found["ex_bird"] == found["ex_spider"] == found["soft_f1"] == 0.0
@@ -222,14 +222,14 @@ def test_judging_again_gives_the_same_table(bird, executor):
 
 
 @pytest.mark.parametrize(("family", "right"), [("bird", (True, False)), ("spider", (False, False))])
-def test_right_is_what_the_benchmark_itself_calls_right(family, right, executor, request):
+def test_verdicts_follow_the_benchmarks_own_rule(family, right, executor, request):
     benchmark = request.getfixturevalue(family)
     answers = pool({"6": ["SELECT price FROM item GROUP BY 1", "SELECT 5"], "999": "SELECT 4"})
     assert pool_verdicts(benchmark, answers, executor) == {"6": right}
 
 
 @pytest.mark.parametrize("family", ["bird", "spider"])
-def test_what_a_generator_left_out_is_no_trial_and_has_no_verdict(family, executor, request):
+def test_a_question_that_a_generator_left_out_has_no_verdict(family, executor, request):
     benchmark = request.getfixturevalue(family)
     gold = golds(benchmark)
     some = pool_of([*pool({"0": gold["0"]}, "a").items(), *pool({"1": gold["1"]}, "b").items()])

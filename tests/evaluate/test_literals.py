@@ -59,5 +59,5 @@ def test_every_value_of_a_list_counts_once():
         "no query",
     ],
 )
-def test_what_no_index_could_bring_is_no_literal(sql):
+def test_numbers_and_patterns_are_not_literals(sql):
     assert found(sql).empty

@@ -43,11 +43,11 @@ def test_a_table_named_without_a_column_is_not_counted_twice():
     assert linking([("singer", "id")], [("Singer", None), ("singer", "id")]) == Linking(1, 1, 1, 1)
 
 
-def test_selecting_nothing_selects_nothing_wrong_and_misses_everything():
+def test_an_empty_selection_has_precision_1_and_recall_0():
     assert linking([], [("singer", "id")]) == Linking(1, 0, 1, 0)
 
 
-def test_where_nothing_is_used_nothing_is_missed():
+def test_recall_is_1_if_gold_uses_no_column():
     assert linking([("singer", "id")], []) == Linking(0, 1, 0, 1)
 
 

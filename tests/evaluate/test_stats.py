@@ -75,7 +75,7 @@ def test_a_95_percent_interval_holds_the_truth_about_95_times_in_100(accuracy, c
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.3])
-def test_values_that_never_vary_do_not_make_a_point(value):
+def test_equal_values_still_get_an_interval_with_width(value):
     interval = mean_interval([value] * 50, ["a", "b"] * 25)
     independent = mean_interval([value] * 50, ["a"] * 50)
     assert (interval.low, interval.high) == (independent.low, independent.high)
@@ -117,7 +117,7 @@ def test_fractions_have_intervals_too():
         ([float("nan")], ["a"], "not between 0 and 1"),
     ],
 )
-def test_what_cannot_have_an_interval_is_the_callers_mistake(values, databases, message):
+def test_values_without_an_interval_are_the_callers_mistake(values, databases, message):
     with pytest.raises(BadInputError, match=message):
         mean_interval(values, databases)
 
@@ -211,7 +211,7 @@ def test_the_p_value_counts_every_choice_of_signs(sums):
         ({}, {}, "no questions"),
     ],
 )
-def test_what_cannot_be_compared_is_the_callers_mistake(a, b, message):
+def test_verdicts_that_cannot_be_compared_are_the_callers_mistake(a, b, message):
     with pytest.raises(BadInputError, match=message):
         compare(a, b, {"q1": "x", "q2": "x", "q3": "x"})
 

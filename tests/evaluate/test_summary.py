@@ -68,7 +68,7 @@ def test_failed_missing_and_gold_failed_are_counted_apart_and_as_wrong():
     assert (row["n"], row["failed"], row["missing"], row["gold_failed"]) == (4, 1, 1, 1)
 
 
-def test_slices_keep_their_generator_and_sum_to_the_whole():
+def test_the_slices_of_a_generator_sum_to_all_its_questions():
     table = summarise(verdicts(*ABLE, *WEAK), "difficulty")
     found = {(row.generator, row.difficulty): (row.n, row.ex_bird) for row in table.itertuples()}
     assert found == {
@@ -79,7 +79,7 @@ def test_slices_keep_their_generator_and_sum_to_the_whole():
     }
 
 
-def test_a_question_stands_in_the_slice_of_every_feature_of_its_gold_query():
+def test_a_question_is_in_the_slice_of_every_feature_of_its_gold_query():
     sqls = {
         "1": "SELECT count(*) FROM a JOIN b ON a.x = b.x",
         "2": "SELECT x FROM a",

@@ -26,8 +26,8 @@ BOTH = [Reviser("test/model"), Refiner("test/model")]
 
 
 @pytest.fixture
-def mend(tmp_path):
-    """`mend(step, sql, replies)`: the trial that comes of it, and what was asked."""
+def repair(tmp_path):
+    """`repair(step, sql, replies)`: the trial that comes of it, and what was asked."""
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(
@@ -35,14 +35,14 @@ def mend(tmp_path):
         )
     with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
 
-        def mend(step, sql, replies, sample=2):
+        def repair(step, sql, replies, sample=2):
             script = Scripted(replies)
             lab = Lab(Client(store, send=script), executor, lambda _: path)
             context = Context(QUESTION, lab.schema("zoo"))
             trial = Trial(Candidate(sql, "g", sample), executor.execute(path, sql))
             return step(lab, context, trial), script.history
 
-        yield mend
+        yield repair
 
 
 def chain(trial):
@@ -50,16 +50,16 @@ def chain(trial):
 
 
 @pytest.mark.parametrize("step", BOTH)
-def test_a_query_with_rows_is_left_alone(mend, step):
-    trial, asked = mend(step, RIGHT, [])
+def test_a_query_with_rows_is_not_repaired(repair, step):
+    trial, asked = repair(step, RIGHT, [])
     assert chain(trial) == [RIGHT]
     assert asked == []
 
 
 @pytest.mark.parametrize("step", BOTH)
 @pytest.mark.parametrize("sql", [BROKEN, EMPTY, ""])
-def test_failed_and_empty_queries_are_repaired(mend, step, sql):
-    trial, asked = mend(step, sql, [f"```sql\n{RIGHT}\n```"])
+def test_failed_and_empty_queries_are_repaired(repair, step, sql):
+    trial, asked = repair(step, sql, [f"```sql\n{RIGHT}\n```"])
     assert chain(trial) == [sql, RIGHT]
     assert trial.execution.status == "ok"
     assert len(asked) == 1
@@ -67,37 +67,37 @@ def test_failed_and_empty_queries_are_repaired(mend, step, sql):
 
 
 @pytest.mark.parametrize("step", BOTH)
-def test_the_prompt_shows_the_query_and_its_result(mend, step):
-    _, asked = mend(step, BROKEN, [RIGHT])
+def test_the_prompt_shows_the_query_and_its_result(repair, step):
+    _, asked = repair(step, BROKEN, [RIGHT])
     text = asked[0].messages[1]["content"]
     assert f"## Query\n```sql\n{BROKEN}\n```" in text
     assert "Error: no such column: nome" in text
 
 
-def test_the_refiners_prompt_names_the_exception_class(mend):
-    _, asked = mend(Refiner("test/model"), BROKEN, [RIGHT])
+def test_the_refiners_prompt_names_the_exception_class(repair):
+    _, asked = repair(Refiner("test/model"), BROKEN, [RIGHT])
     assert "Exception class: sqlite3.OperationalError" in asked[0].messages[1]["content"]
     assert "Exception" not in describe(Execution("empty", ("name",)))
 
 
-def test_the_word_error_in_a_query_does_not_hide_its_error(mend):
-    trial, _ = mend(Refiner("test/model"), "SELECT error FROM animal", [RIGHT])
+def test_the_word_error_in_a_query_does_not_hide_its_error(repair):
+    trial, _ = repair(Refiner("test/model"), "SELECT error FROM animal", [RIGHT])
     assert trial.candidate.sql == RIGHT
 
 
 @pytest.mark.parametrize("step", BOTH)
-def test_there_are_three_tries_and_the_last_is_run(mend, step):
+def test_there_are_three_tries_and_the_last_is_run(repair, step):
     tries = [f"SELECT name FROM animal WHERE legs = {n}" for n in (5, 6, 7, 8)]
-    trial, asked = mend(step, BROKEN, tries)
+    trial, asked = repair(step, BROKEN, tries)
     assert chain(trial) == [BROKEN, *tries[:3]]
     assert trial.execution.status == "empty"
     assert len(asked) == 3
 
 
 @pytest.mark.parametrize("step", BOTH)
-def test_if_all_tries_do_worse_the_first_query_returns_with_the_whole_history(mend, step):
+def test_if_all_tries_do_worse_the_first_query_returns_with_the_whole_history(repair, step):
     tries = ["SELECT a FROM animal", "SELECT b FROM animal", "SELECT c FROM animal"]
-    trial, _ = mend(step, EMPTY, tries)
+    trial, _ = repair(step, EMPTY, tries)
     assert chain(trial) == [EMPTY, *tries, EMPTY]
     assert trial.execution.status == "empty"
     assert len(trial.candidate.call_keys) == 3
@@ -107,8 +107,8 @@ def test_if_all_tries_do_worse_the_first_query_returns_with_the_whole_history(me
 @pytest.mark.parametrize(
     "reply", ["", "I cannot.", "{}", '{"sql": null}', BROKEN, "select  NOME from animal"]
 )
-def test_a_reply_without_another_query_ends_the_repairs_and_keeps_the_query(mend, step, reply):
-    trial, asked = mend(step, BROKEN, [reply or Refusal("rejected", "no")])
+def test_a_reply_without_another_query_ends_the_repairs_and_keeps_the_query(repair, step, reply):
+    trial, asked = repair(step, BROKEN, [reply or Refusal("rejected", "no")])
     assert chain(trial) == [BROKEN]
     assert len(asked) == 1
 
@@ -123,8 +123,8 @@ def test_a_reply_without_another_query_ends_the_repairs_and_keeps_the_query(mend
         RIGHT,
     ],
 )
-def test_a_revision_is_read_from_every_form_of_reply(mend, reply):
-    trial, _ = mend(Reviser("test/model"), EMPTY, [reply])
+def test_a_revision_is_read_from_every_form_of_reply(repair, reply):
+    trial, _ = repair(Reviser("test/model"), EMPTY, [reply])
     assert trial.candidate.sql == RIGHT
 
 
@@ -139,20 +139,20 @@ def test_a_revision_is_read_from_every_form_of_reply(mend, reply):
         f"First I had\n```sql\n{BROKEN}\n```\nbut it is\n```sql\n{RIGHT}\n```",
     ],
 )
-def test_a_refinement_is_read_from_every_form_of_reply(mend, reply):
-    trial, _ = mend(Refiner("test/model"), BROKEN, [reply])
+def test_a_refinement_is_read_from_every_form_of_reply(repair, reply):
+    trial, _ = repair(Refiner("test/model"), BROKEN, [reply])
     assert trial.candidate.sql == RIGHT
 
 
-def test_with_sound_a_query_with_rows_is_reviewed(mend):
-    trial, asked = mend(Reviser("test/model", sound=True), OTHER, [RIGHT, RIGHT])
+def test_with_sound_a_query_with_rows_is_reviewed(repair):
+    trial, asked = repair(Reviser("test/model", sound=True), OTHER, [RIGHT, RIGHT])
     assert chain(trial) == [OTHER, RIGHT]
     assert len(asked) == 2  # the second says that nothing is to be changed
     assert "'cat' | 4" in asked[0].messages[1]["content"]
 
 
-def test_a_revision_that_loses_the_rows_is_not_kept(mend):
-    trial, _ = mend(Reviser("test/model", revisions=1, sound=True), RIGHT, [EMPTY])
+def test_a_revision_that_loses_the_rows_is_not_kept(repair):
+    trial, _ = repair(Reviser("test/model", revisions=1, sound=True), RIGHT, [EMPTY])
     assert chain(trial) == [RIGHT, EMPTY, RIGHT]
     assert trial.execution.rows == (("cat",),)
 
@@ -160,9 +160,9 @@ def test_a_revision_that_loses_the_rows_is_not_kept(mend):
 @pytest.mark.parametrize("step", [Reviser, Refiner])
 @pytest.mark.parametrize(("temperature", "sample"), [(0.0, 0), (0.7, 2)])
 def test_the_temperature_asked_for_is_sent_and_at_0_samples_share_their_calls(
-    mend, step, temperature, sample
+    repair, step, temperature, sample
 ):
-    _, asked = mend(step("test/model", temperature=temperature), BROKEN, [RIGHT])
+    _, asked = repair(step("test/model", temperature=temperature), BROKEN, [RIGHT])
     assert asked[0].parameters["temperature"] == temperature
     assert asked[0].sample == sample
 

@@ -1,4 +1,4 @@
-"""A schema, and a lab whose model says what it is told to."""
+"""A schema, and a lab whose model gives scripted replies."""
 
 import pytest
 

@@ -95,7 +95,7 @@ def test_shuffling_changes_the_order_and_nothing_else():
     assert other != shuffled(SCHEMA, "another seed")
 
 
-def test_with_shuffle_each_sample_sees_its_own_order(ask):
+def test_shuffle_gives_each_sample_its_own_order(ask):
     _, asked = ask(ChessCandidate("test/model", samples=4, shuffle=True), otherwise=SQL)
     assert len({request.messages[1]["content"] for request in asked}) == 4
 

@@ -144,7 +144,7 @@ def test_the_second_half_is_about_the_columns_that_were_selected(zoo):
 
 
 @pytest.mark.parametrize("reply", ["no examples", Refusal("rejected", "no")])
-def test_without_examples_the_question_is_still_asked(zoo, reply):
+def test_without_examples_the_query_is_still_requested(zoo, reply):
     (candidate,), asked = zoo(one(), reply, reply)
     assert candidate.sql == SQL
     assert "\n## Examples\n" not in prompt_of(asked[-1])

@@ -1,4 +1,4 @@
-"""A bank's schema, and a lab whose model says what it is told to."""
+"""A bank's schema, and a lab whose model gives scripted replies."""
 
 from types import SimpleNamespace
 

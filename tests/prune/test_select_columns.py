@@ -81,9 +81,9 @@ def test_a_table_named_without_a_column_stays_with_its_key(bank):
     }
 
 
-@pytest.mark.parametrize("said", ['["gender"]', '["*"]', '"all"'])
-def test_a_table_whose_columns_are_unknown_or_all_meant_stays_whole(bank, said):
-    assert bank.cut(STEP, f'{{"columns": {{"client": {said}}}}}') == {
+@pytest.mark.parametrize("listed", ['["gender"]', '["*"]', '"all"'])
+def test_a_table_with_only_unknown_columns_or_with_all_columns_stays_whole(bank, listed):
+    assert bank.cut(STEP, f'{{"columns": {{"client": {listed}}}}}') == {
         "client": bank.whole["client"]
     }
 
@@ -94,7 +94,7 @@ def test_a_foreign_key_to_a_removed_table_stays_only_if_it_is_named(bank, named,
     assert left == {"client": ["client_id", "sex", *key]}
 
 
-def test_keys_stay_whatever_the_reply_says(bank):
+def test_keys_stay_for_any_reply(bank):
     left = bank.cut(
         STEP,
         '{"columns": {"client": ["sex"], "Account Book": ["opened on"], "district": ["name"]}}',

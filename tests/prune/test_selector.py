@@ -71,7 +71,7 @@ def test_a_reply_that_decides_nothing_or_drops_all_leaves_the_schema_unchanged(b
     assert bank.cut(STEP, reply) == bank.whole
 
 
-def test_columns_of_a_large_table_that_are_all_unknown_keep_it_whole(bank):
+def test_a_large_table_with_only_unknown_columns_stays_whole(bank):
     assert bank.cut(STEP, '{"district": ["pay", "wage"]}') == bank.whole
 
 

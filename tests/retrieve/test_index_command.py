@@ -5,7 +5,7 @@ from workbench.cli import cli
 
 
 @pytest.mark.parametrize("kind", ["trigram", "minhash"])
-def test_an_index_is_built_and_what_it_lacks_is_said(database, tmp_path, kind):
+def test_an_index_is_built_and_skipped_cells_are_listed(database, tmp_path, kind):
     path = database("CREATE TABLE t (c, d); INSERT INTO t VALUES ('x', 1), ('y', 2), ('z' || 1, 3)")
     folder = tmp_path / "here"
     result = CliRunner().invoke(cli, ["index", str(path), "--kind", kind, "--folder", str(folder)])

@@ -21,7 +21,7 @@ def test_equal_texts_are_wholly_alike_and_texts_without_a_common_letter_are_not(
     assert similarity("Alameda", "Fresno") == 0
 
 
-def test_what_shares_a_word_is_more_alike_than_what_shares_a_beginning():
+def test_a_shared_word_counts_more_than_a_shared_beginning():
     assert similarity("Alameda", "Alameda High") > similarity("Alameda", "Alamo")
 
 
@@ -33,7 +33,7 @@ def test_words_are_without_case_accents_and_marks():
     assert words("São-Paulo, (K_12)!") == ["sao", "paulo", "k", "12"]
 
 
-def test_in_a_collection_what_all_texts_share_tells_little():
+def test_in_a_collection_a_word_that_all_texts_share_counts_little():
     alone = Lexical()(None, ["school music"], TEXTS)[0]
     whole = Lexical()(None, ["school music"], TEXTS, collection=True)[0]
     assert whole[1] < alone[1]
@@ -47,7 +47,7 @@ def test_there_is_a_row_for_each_query_and_a_column_for_each_text():
 
 
 @given(st.lists(st.text(max_size=30), max_size=5), st.lists(st.text(max_size=30), max_size=5))
-def test_every_similarity_lies_between_nothing_and_one(queries, texts):
+def test_every_similarity_is_between_0_and_1(queries, texts):
     scores = Lexical()(None, queries, texts, collection=True)
     assert np.all((scores >= 0) & (scores <= 1))
 

@@ -49,12 +49,12 @@ def test_a_question_gets_the_values_and_descriptions_it_may_mean(lab):
     assert (context.question, context.schema) == (QUESTION, schema)
 
 
-def test_the_index_lies_beside_the_lab_book(lab, tmp_path):
+def test_the_index_is_beside_the_cache_file(lab, tmp_path):
     RETRIEVAL(lab, QUESTION, lab.schema("apiary"))
     assert list((tmp_path / "indexes").glob("apiary-*"))
 
 
-def test_asking_again_asks_no_model_and_gives_the_same(lab):
+def test_retrieving_again_makes_no_call_and_returns_the_same(lab):
     schema = lab.schema("apiary")
     assert RETRIEVAL(lab, QUESTION, schema) == RETRIEVAL(lab, QUESTION, schema)
     assert lab.client.ledger.total().calls == 1
@@ -86,14 +86,14 @@ def test_without_descriptions_there_are_none(lab):
     assert context.descriptions == ()
 
 
-def test_with_neither_the_model_is_not_asked(lab):
+def test_without_values_and_descriptions_no_call_is_made(lab):
     schema = lab.schema("apiary")
     bare = replace(RETRIEVAL, index=None, descriptions=None)
     assert bare(lab, QUESTION, schema) == Context(QUESTION, schema)
     assert lab.client.ledger.total().calls == 0
 
 
-def test_its_repr_names_every_choice():
+def test_the_repr_names_every_field():
     text = repr(RETRIEVAL)
     for choice in (
         "Keywords(model='maker/model'",

@@ -18,6 +18,6 @@ def test_more_values_than_one_query_asks_for(zoo):
     assert len(look(zoo, *wanted)) == 117
 
 
-def test_what_cannot_be_looked_up_is_not_doubted(zoo):
+def test_a_value_that_cannot_be_looked_up_counts_as_present(zoo):
     assert look(zoo, ("no such table", "name", "cat")) == frozenset()
     assert look(zoo, ("animal", "name", "\0"), ("animal", "name", "x" * 1000)) == frozenset()

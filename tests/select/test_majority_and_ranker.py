@@ -31,7 +31,7 @@ def test_empty_results_do_not_outvote_an_answer(zoo):
     assert selection.chosen == 3
 
 
-def test_a_group_speaks_through_the_query_that_most_of_it_wrote(zoo):
+def test_the_most_frequent_query_represents_its_group(zoo):
     trials = zoo.trials("right, spelled otherwise", "right", "right")
     assert groups(trials, "")[0].representative == 1
 
@@ -45,7 +45,7 @@ def test_a_majority_does_not_depend_on_the_order_of_arrival(zoo):
     assert len(picked) == 1
 
 
-def test_where_all_failed_one_with_a_query_goes_before_more_without(zoo):
+def test_if_all_failed_a_candidate_with_a_query_comes_before_candidates_without(zoo):
     broken = zoo.trials("broken")[0]
     blank = Trial(Candidate(" ", "g"), zoo.lab(None).executor.execute(zoo.path, " "))
     assert Majority()(zoo.lab(None), zoo.context, [blank, blank, broken]).chosen == 2
@@ -72,7 +72,7 @@ def test_where_all_failed_one_with_a_query_goes_before_more_without(zoo):
         "[2.0, 1.0]",
     ],
 )
-def test_the_ranker_picks_what_stands_first(zoo, reply):
+def test_the_ranker_picks_the_first_of_the_ranking(zoo, reply):
     trials = zoo.trials("wrong", "right")
     order = groups(trials, f"0{zoo.context.question.id}")
     selection = Ranker(MODEL)(zoo.lab(Scripted([reply])), zoo.context, trials)
@@ -94,20 +94,20 @@ def test_one_result_needs_no_ranking(zoo):
     assert Ranker(MODEL)(zoo.lab(Scripted([])), zoo.context, trials).chosen in {0, 1}
 
 
-def test_the_ranking_of_a_judge_of_its_own_mind_does_not_depend_on_the_order_of_arrival(zoo):
+def test_with_a_consistent_judge_the_ranking_does_not_depend_on_the_order_of_candidates(zoo):
     """It ranks the right query first, the others by the alphabet, wherever they stand."""
 
     def judge(request, key, url, seconds):
         del key, url, seconds
         shown = re.findall(r"Query:\n```sql\n(.*?)\n```", request.messages[-1]["content"])
         order = sorted(range(len(shown)), key=lambda n: (shown[n] != RIGHT, shown[n]))
-        said = json.dumps([n + 1 for n in order])
-        choice = {"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+        reply = json.dumps([n + 1 for n in order])
+        choice = {"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
         return {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
 
-    told = set()
+    outcomes = set()
     for names in itertools.permutations(("wrong", "wrong", "right", "wrong, too")):
         selection = Ranker(MODEL)(zoo.lab(judge), zoo.context, zoo.trials(*names))
-        told.add((selection.sql, frozenset(zip(names, selection.scores, strict=True))))
-    assert len(told) == 1
-    assert told.pop()[0] == RIGHT
+        outcomes.add((selection.sql, frozenset(zip(names, selection.scores, strict=True))))
+    assert len(outcomes) == 1
+    assert outcomes.pop()[0] == RIGHT

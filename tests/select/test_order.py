@@ -36,7 +36,7 @@ def judge(request, key, url, seconds):
     text = request.messages[-1]["content"]
     chance = random.Random(content_hash("judge", text))
     count = len(re.findall(r"^Query:", text, re.MULTILINE))
-    said = {
+    replies = {
         "select/pairwise": chance.choice("AB"),
         "select/ranker": json.dumps(chance.sample(range(1, count + 1), count)),
         "select/unit_tests": json.dumps(["The query should a", "The query should b"]),
@@ -48,7 +48,7 @@ def judge(request, key, url, seconds):
     choice = {
         "message": {
             "role": "assistant",
-            "content": said.get(request.prompt, "\n".join(verdicts)),
+            "content": replies.get(request.prompt, "\n".join(verdicts)),
         },
         "finish_reason": "stop",
     }
@@ -70,18 +70,18 @@ def judge(request, key, url, seconds):
     ],
     ids=lambda select: repr(select)[:60],
 )
-def test_the_order_of_arrival_changes_neither_the_choice_nor_what_is_asked(zoo, select):
+def test_the_order_of_candidates_changes_neither_the_choice_nor_the_calls(zoo, select):
     lab = zoo.lab(judge)
     trials = [
         Trial(Candidate(sql, f"g{n % 3}", n), lab.executor.execute(zoo.path, sql))
         for n, sql in enumerate(SPELLED)
     ]
-    told = set()
+    outcomes = set()
     for seed in range(12):
         asked = []
         watched = replace(lab, watch=lambda request, _, asked=asked: asked.append(str(request)))
         arrived = random.Random(seed).sample(trials, len(trials))
         selection = select(watched, zoo.context, arrived)
         scores = {t.candidate: s for t, s in zip(arrived, selection.scores, strict=True)}
-        told.add((selection.trial.candidate, frozenset(scores.items()), tuple(asked)))
-    assert len(told) == 1
+        outcomes.add((selection.trial.candidate, frozenset(scores.items()), tuple(asked)))
+    assert len(outcomes) == 1

@@ -46,7 +46,7 @@ def test_the_literal_form_asks_for_every_ordered_pair_that_differs(zoo, fair):
     assert len(selection.comparisons) == 4 * 3 - 2
 
 
-def test_asking_once_for_all_of_a_result_gives_the_same_points(zoo, fair):
+def test_comparing_one_query_for_each_result_gives_the_same_points(zoo, fair):
     trials = zoo.trials(*MIXED)
     literal = Pairwise(MODEL, by="candidate", adaptive=False)(zoo.lab(fair), zoo.context, trials)
     grouped = replace(Pairwise(MODEL), adaptive=False)(zoo.lab(fair), zoo.context, trials)
@@ -66,7 +66,7 @@ def test_the_judge_sees_only_the_schema_that_the_two_queries_use(zoo, fair):
     assert all("animal" in text and "keeper" not in text for text in fair.asked)
 
 
-def test_what_failed_or_found_nothing_stays_out_while_there_are_others(zoo, fair):
+def test_failed_and_empty_candidates_take_part_only_without_others(zoo, fair):
     selection = Pairwise(MODEL)(zoo.lab(fair), zoo.context, zoo.trials("empty", "wrong", "broken"))
     assert selection.chosen == 1
     assert fair.asked == []
@@ -84,7 +84,7 @@ def test_of_no_candidates_none_is_picked(zoo, fair):
 
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("by", ["result", "candidate"])
-def test_the_order_of_arrival_means_nothing_to_a_consistent_judge(zoo, fair, by, adaptive):
+def test_with_a_consistent_judge_the_order_of_candidates_does_not_matter(zoo, fair, by, adaptive):
     select = Pairwise(MODEL, by=by, adaptive=adaptive)
     results = set()
     for names in itertools.permutations(("wrong", "wrong", "wrong, too", "right")):

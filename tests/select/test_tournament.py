@@ -31,22 +31,22 @@ def test_a_candidate_that_agrees_with_others_starts_with_a_point_for_each():
 
 
 def test_of_equal_points_the_earlier_player_wins():
-    circle = {(i, j): i for i, j in PREFERS}  # whoever comes first wins
+    circle = {(i, j): i for i, j in PREFERS}  # the first player of each meeting wins
     for adaptive in (False, True):
         assert tournament([0, 0, 0], ONE_EACH, by(circle), adaptive=adaptive).winner == 0
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_a_meeting_without_a_winner_gives_nobody_a_point(adaptive):
-    said = PREFERS | {(0, 1): None, (1, 0): None}
-    outcome = tournament([0, 0, 0], ONE_EACH, by(said), adaptive=adaptive)
+    verdicts = PREFERS | {(0, 1): None, (1, 0): None}
+    outcome = tournament([0, 0, 0], ONE_EACH, by(verdicts), adaptive=adaptive)
     assert (outcome.winner, outcome.points[0]) == (0, 2)
     nobody = tournament([1, 2, 0], ONE_EACH, by(dict.fromkeys(PREFERS)), adaptive=adaptive)
     assert (nobody.winner, nobody.points) == (1, (1, 2, 0))
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
-def test_a_player_alone_wins_unasked(adaptive):
+def test_a_single_player_wins_without_a_meeting(adaptive):
     def judge(meetings):
         raise AssertionError(meetings)
 
@@ -78,7 +78,7 @@ def test_the_adaptive_order_returns_the_full_matrix_s_winner(thousand):
         assert adaptive.winner == full.winner
 
 
-def test_the_adaptive_order_asks_nothing_twice_and_less_in_all(thousand):
+def test_the_adaptive_order_plays_no_meeting_twice_and_fewer_in_all(thousand):
     asked = [0, 0]
     for points, gain, judge in thousand:
         for place, adaptive in enumerate((True, False)):

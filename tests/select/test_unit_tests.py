@@ -24,7 +24,7 @@ def read_verdicts(reply, label, count):
     return [0.5 if one is None else float(one) for one in read_choices(reply, label, count)]
 
 
-def said(text):
+def reply_of(text):
     choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     return {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
 
@@ -42,15 +42,15 @@ class Judge:
         del key, url, seconds
         self.asked.append(request)
         if len(self.asked) == self.distracted:
-            return said("Hm.")
+            return reply_of("Hm.")
         if request.prompt == "select/unit_tests":
-            return said(json.dumps(self.tests))
+            return reply_of(json.dumps(self.tests))
         text = request.messages[-1]["content"]
         verdicts = ["passed" if sql == self.right else "failed" for sql in shown(request)]
         label = "Candidate"
         if request.prompt.endswith("candidate"):
             label, verdicts = "Unit test", verdicts * text.count("## Unit test")
-        return said("\n".join(f"{label} {n}: {v}" for n, v in enumerate(verdicts, 1)))
+        return reply_of("\n".join(f"{label} {n}: {v}" for n, v in enumerate(verdicts, 1)))
 
 
 def shown(request):
@@ -67,13 +67,13 @@ def test_both_settings_of_the_paper(zoo, by, calls):
 
 @pytest.mark.parametrize("by", ["test", "candidate"])
 @pytest.mark.parametrize("names", list(itertools.permutations(NAMES)))
-def test_the_query_that_passes_most_tests_is_picked_whatever_the_order_of_arrival(zoo, by, names):
+def test_the_query_that_passes_most_tests_is_picked_in_any_order_of_candidates(zoo, by, names):
     selection = UnitTester(MODEL, by=by)(zoo.lab(Judge(RIGHT)), zoo.context, zoo.trials(*names))
     assert selection.sql == RIGHT
     assert selection.scores == tuple(2.0 * (name == "right") for name in names)
 
 
-def test_as_many_tests_are_asked_for_and_used_as_were_wanted(zoo):
+def test_the_requested_number_of_tests_is_written_and_used(zoo):
     judge = Judge(RIGHT)
     UnitTester(MODEL, tests=1)(zoo.lab(judge), zoo.context, zoo.trials(*NAMES))
     assert "Write 1 unit tests" in judge.asked[0].messages[1]["content"]
@@ -87,7 +87,7 @@ def test_temperatures_asked_for_are_those_sent(zoo):
     assert [r.parameters["temperature"] for r in judge.asked] == [0.0, 0.3, 0.3]
 
 
-def test_candidates_stand_in_an_order_drawn_from_the_seed(zoo):
+def test_the_order_of_candidates_is_drawn_from_the_seed(zoo):
     def orders(seed):
         judge = Judge(RIGHT, [f"The query should {n}." for n in range(8)])
         UnitTester(MODEL, seed=seed)(zoo.lab(judge), zoo.context, zoo.trials(*NAMES))
@@ -99,7 +99,7 @@ def test_candidates_stand_in_an_order_drawn_from_the_seed(zoo):
     assert first != orders(1)
 
 
-def test_where_all_agree_nobody_is_asked(zoo):
+def test_if_all_candidates_agree_no_call_is_made(zoo):
     trials = zoo.trials("right", "right, spelled otherwise", "broken")
     selection = UnitTester(MODEL)(zoo.lab(Scripted()), zoo.context, trials)
     assert selection.chosen in {0, 1}
@@ -178,7 +178,7 @@ QUOTING = ["The query should return the owner's name.", 'The query should use st
         "1. {}\n2. {}".format(*QUOTING),
     ],
 )
-def test_quotes_that_nobody_escaped_stay_in_their_tests(reply):
+def test_unescaped_quotes_stay_in_their_tests(reply):
     assert read_tests(reply) == QUOTING
 
 
@@ -272,7 +272,7 @@ def test_verdicts_of_one_candidate_by_all_tests(zoo, reply):
 
 
 @pytest.mark.parametrize("wrong", [{"by": "tests"}, {"tests": 0}, {"tests": 2.5}])
-def test_what_cannot_be_is_refused_at_once(wrong):
+def test_impossible_parameters_are_refused(wrong):
     with pytest.raises(BadInputError, match=f"^{next(iter(wrong))} is "):
         UnitTester(MODEL, **wrong)
 

@@ -32,7 +32,7 @@ def test_rows_are_read_back_after_reopening(tmp_path: Path) -> None:
         assert store.read("SELECT * FROM databases") == [database_row("a")]
 
 
-def test_a_write_that_raises_leaves_nothing(tmp_path: Path) -> None:
+def test_a_write_that_raises_is_rolled_back(tmp_path: Path) -> None:
     with Store(tmp_path / "lab.sqlite") as store:
         with pytest.raises(ZeroDivisionError):
             fail_in_the_middle(store)

@@ -22,7 +22,7 @@ def table(study):
     return run, alone(pd.DataFrame([run.row()]), study.stamp, "A table")
 
 
-def test_a_table_lies_beside_its_data(study, table):
+def test_a_table_is_saved_beside_its_data(study, table):
     run, shown = table
     assert study.save("a_table", shown) is shown
     folder = study.saved.folder
@@ -34,7 +34,7 @@ def test_a_table_lies_beside_its_data(study, table):
     assert "no language model" in record["stamp"]
 
 
-def test_what_is_saved_names_the_models_that_its_runs_asked(experiment, monkeypatch):
+def test_a_saved_figure_names_the_models_of_its_runs(experiment, monkeypatch):
     monkeypatch.setenv("WORKBENCH_PREVIEW", "2")  # a stand-in answers for all of them
     record = replace(experiment, model="a/one", models={"rest": "b/two"})
     with open_study(record, limit=6) as study:
@@ -56,7 +56,7 @@ def test_what_is_saved_names_the_models_that_its_runs_asked(experiment, monkeypa
         assert answers(study, [run])[0].model == "b/two, the answers of 1 systems"
 
 
-def test_a_figure_lies_beside_its_data(study):
+def test_a_figure_is_saved_beside_its_data(study):
     run = study.run(direct())
     study.save("a_figure", unique_solves(run.trials, stamp=str(study.stamp)))
     names = {path.name for path in study.saved.folder.iterdir()}
@@ -75,7 +75,7 @@ def test_saving_again_changes_nothing(study, table):
     assert save() == save()
 
 
-def test_claims_stand_with_what_was_saved_last(study, table):
+def test_claims_are_stored_with_the_last_saved_figure(study, table):
     study = replace(study, experiment=replace(study.experiment, model="openai/gpt-4o"))
     study.save("a_table", table[1])
     claim = study.claim("More is <better>.", holds=False, detail="1 < 2")
@@ -93,7 +93,7 @@ def test_a_claim_is_not_judged_where_a_parser_answered(study, table):
     assert "<b>not judged: a parser answered</b>" in claim._repr_html_()
 
 
-def test_a_claim_about_nothing_is_refused(study):
+def test_a_claim_before_any_saved_figure_is_refused(study):
     with pytest.raises(BadInputError, match="save the figure or table first"):
         study.claim("So it is.", holds=True)
 
@@ -104,7 +104,7 @@ def test_a_name_never_becomes_a_path(study, table, name):
         study.save(name, table[1])
 
 
-def test_figures_of_a_limit_lie_apart(experiment, tmp_path, monkeypatch):
+def test_figures_of_a_limit_have_their_own_folder(experiment, tmp_path, monkeypatch):
     monkeypatch.delenv("WORKBENCH_FIGURES", raising=False)
     with open_study(experiment) as whole, open_study(experiment, limit=6) as part:
         assert whole.saved.folder == tmp_path / "figures" / "small"
@@ -130,7 +130,7 @@ def test_a_number_leads_to_the_sql_and_the_calls_behind_it(study, table):
             assert store.read("SELECT count(*) FROM calls WHERE key = ?", (key,)) == [(1,)]
 
 
-def test_what_a_row_says_narrows_it_down(study):
+def test_the_cells_of_a_row_select_its_candidates(study):
     run = study.run(direct())
     counts = run.trials.groupby(["db_id", "generator"], as_index=False).agg(
         right=("correct", "sum"), run=("run", "first")
@@ -151,7 +151,7 @@ def test_what_a_row_says_narrows_it_down(study):
         ("a,run\n1,abc\n", 0, "run abc is not in .*run the experiment here first"),
     ],
 )
-def test_what_cannot_be_traced_is_said(study, tmp_path, text, row, complaint):
+def test_a_row_without_a_run_is_an_error_with_a_reason(study, tmp_path, text, row, complaint):
     data = tmp_path / "x.csv"
     data.write_text(text)
     with pytest.raises(BadInputError, match=complaint):

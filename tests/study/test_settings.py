@@ -33,7 +33,7 @@ def test_variables_of_the_environment_name_folders(write, monkeypatch, tmp_path)
     assert load_experiment(write("root: $BIRD/dev")).root == tmp_path / "bird" / "dev"
 
 
-def test_a_relative_folder_lies_beside_the_file(write, tmp_path):
+def test_a_relative_folder_is_relative_to_the_file(write, tmp_path):
     assert load_experiment(write("prompts: mine")).prompts == tmp_path / "experiments" / "mine"
 
 
@@ -85,7 +85,7 @@ def test_a_name_is_looked_for_in_the_folders_above(write, tmp_path, monkeypatch)
     assert load_experiment("mine").limit == 3
 
 
-def test_an_unknown_name_lists_what_there_is(write, tmp_path, monkeypatch):
+def test_an_unknown_name_lists_the_known_names(write, tmp_path, monkeypatch):
     write("limit: 3")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInputError, match=r"no experiment 'other'; there are .*mine"):

@@ -70,7 +70,9 @@ def test_a_question_that_another_process_solves_is_waited_for(tmp_path, monkeypa
         assert waited
 
 
-def test_systems_that_prepare_alike_ask_for_it_once_and_count_it_each(tmp_path, monkeypatch):
+def test_systems_with_equal_retrieval_and_pruning_share_its_calls_and_each_counts_their_cost(
+    tmp_path, monkeypatch
+):
     from workbench.llm.client import Client
     from workbench.study import solving
 

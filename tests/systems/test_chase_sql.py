@@ -34,7 +34,7 @@ def test_every_ablation_answers(zoo, name):
 
 
 @pytest.mark.parametrize("name", TABLE_7)
-def test_none_loses_a_question_to_models_that_say_nothing_of_use(zoo, name):
+def test_every_ablation_answers_even_if_all_replies_are_useless(zoo, name):
     zoo.replies = dict.fromkeys(REPLIES, "I am sorry.")
     selection = zoo.run(TABLE_7[name])
     assert (selection.chosen is not None, selection.sql) == (True, "")
@@ -60,7 +60,7 @@ def test_candidates_that_differ_are_compared(zoo):
     assert zoo.asked["select/pairwise"]
 
 
-def test_equal_queries_that_find_nothing_are_mended_by_one_call(zoo):
+def test_equal_queries_without_rows_are_repaired_by_one_call(zoo):
     zoo.replies["generate/query_plan"] = EMPTY
     selection = zoo.run(WHOLE)
     assert len(zoo.asked["fix/fixer"]) == 1
@@ -86,7 +86,7 @@ EXAMPLES = {"generate/examples_by_feature", "generate/examples_by_column", "prun
         ("w/o OS", {"generate/synthetic_examples", *EXAMPLES}),
     ],
 )
-def test_an_ablation_leaves_out_what_it_says_and_nothing_else(zoo, row, left_out):
+def test_an_ablation_leaves_out_exactly_the_named_part(zoo, row, left_out):
     zoo.run(TABLE_7[row])
     assert set(zoo.asked) == {"retrieve/keywords", *GENERATORS, *EXAMPLES} - left_out
 

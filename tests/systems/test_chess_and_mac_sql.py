@@ -49,7 +49,7 @@ def test_every_system_answers(zoo, name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_no_system_loses_a_question_to_models_that_say_nothing_of_use(zoo, name):
+def test_every_question_is_answered_even_if_all_replies_are_useless(zoo, name):
     zoo.replies = dict.fromkeys(REPLIES, "I am sorry.")
     selection = zoo.run(ALL[name])
     assert selection.chosen is not None
@@ -85,7 +85,7 @@ class TestChess:
             assert "home" not in text
             assert "cage" not in text
 
-    def test_what_was_retrieved_stands_in_the_schema(self, zoo):
+    def test_retrieved_values_and_descriptions_are_shown_in_the_schema(self, zoo):
         system = chess_ir_cg_ut("m/x")
         context = prepare(system, QUESTION, zoo.lab)
         home, legs = (
@@ -99,7 +99,7 @@ class TestChess:
             (),
         )
 
-    def test_the_paper_s_own_retrieval_takes_the_default_s_place(self, zoo):
+    def test_the_papers_own_retrieval_can_replace_the_default(self, zoo):
         model, system = "m/x", chess_ir_ss_cg("m/x")
         paper = replace(system, retrieve=InformationRetriever(Retrieval(Keywords(model), MinHash(), Embedding("openai/text-embedding-3-small"), CHESS)))  # fmt: skip
         zoo.replies["retrieve/embed"] = b64encode(np.ones(3, np.float32).tobytes()).decode()
@@ -111,7 +111,7 @@ class TestChess:
         assert {r.model for r in zoo.asked["retrieve/embed"]} == {"openai/text-embedding-3-small"}
         assert zoo.run(paper).sql == RIGHT
 
-    def test_without_retrieval_every_column_is_described_and_nothing_asked(self, zoo):
+    def test_without_retrieval_every_column_is_described_and_no_call_is_made(self, zoo):
         system = chess.chess_table_4("m/x")["w/o retrieve_entity & _context"]
         context = next(stages(system, QUESTION, zoo.lab))
         assert (
@@ -129,13 +129,13 @@ class TestChess:
             ("w/o revise", "fix/reviser"),
         ],
     )
-    def test_an_ablation_leaves_out_what_it_says_and_nothing_else(self, zoo, row, left_out):
+    def test_an_ablation_leaves_out_exactly_the_named_part(self, zoo, row, left_out):
         tools = {prompt for prompt in REPLIES if prompt.startswith(("retrieve", "prune", "fix"))}
         zoo.run(chess.chess_table_4("m/x")[row])
         expected = tools - {left_out, "prune/mac_selector", "fix/refiner", "fix/fixer"}
         assert set(zoo.asked) - {"generate/chess_candidate"} == expected
 
-    def test_one_revision_where_one_is_asked_for(self):
+    def test_the_number_of_revisions_is_the_parameter(self):
         (reviser,) = chess.chess_table_4("m/x")["with 1-time revise"].fix
         assert reviser == Reviser("m/x", 1, sound=True)
 
@@ -231,6 +231,6 @@ def test_with_the_oracle_schema_the_generator_sees_golds_columns_and_keys_alone(
     assert RIGHT not in repr(oracle)
 
 
-def test_the_name_and_the_repr_of_a_system_say_what_it_is():
+def test_the_name_and_the_repr_describe_the_system():
     assert "Reviser(model='m/x', revisions=3, sound=True" in repr(chess_ir_ss_cg("m/x"))
     assert len({system.name for system in ALL.values()}) >= len(ALL) - 2

@@ -41,7 +41,7 @@ def asked(tmp_path):
         yield ask
 
 
-def test_the_most_alike_stand_first(asked):
+def test_the_most_similar_examples_come_first(asked):
     prompt, selection = asked(3)
     places = [prompt.index(f"SQL: SELECT {n}") for n in (3, 2, 1)]
     assert places == sorted(places)
@@ -49,7 +49,7 @@ def test_the_most_alike_stand_first(asked):
     assert selection.trials[0].candidate.generator == "training_examples"
 
 
-def test_no_more_are_shown_than_asked_for(asked):
+def test_at_most_the_requested_number_of_examples_is_shown(asked):
     prompt, _ = asked(1)
     assert prompt.count("\nSQL: ") == 1
 
@@ -62,6 +62,6 @@ def test_a_training_split_becomes_examples():
     assert found[0] == Example(first.text, split.golds[first.id].sql, first.evidence)
 
 
-def test_fewer_than_none_cannot_be_shown():
+def test_a_negative_number_of_examples_is_refused():
     with pytest.raises(BadInputError, match=r"^shown is -1"):
         NearestExamples("some/model", EXAMPLES, -1)

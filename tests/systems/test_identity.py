@@ -91,11 +91,11 @@ def test_an_edit_of_anything_that_a_step_uses_makes_another_step(written, edited
     assert record(written()) == before
 
 
-def test_what_a_step_does_not_use_is_no_part_of_it(written):
+def test_code_that_a_step_does_not_use_is_not_part_of_its_identity(written):
     assert record(written()) == record(written(unused=2, imports="import decimal"))
 
 
-def test_packages_with_the_same_classes_have_other_steps(written):
+def test_equal_classes_in_two_packages_are_different_steps(written):
     assert record(written()) != record(written("theirs"))
 
 
@@ -107,7 +107,7 @@ def test_a_package_in_site_packages_is_followed_where_a_step_is_from_it(written)
     )
 
 
-def test_a_query_plan_of_the_users_own_is_not_ours():
+def test_a_users_class_named_query_plan_differs_from_the_packages():
     @dataclass(frozen=True, slots=True)
     class Mine(QueryPlan):
         pass
@@ -181,7 +181,7 @@ def test_a_function_that_is_decorated_is_followed_through_its_wrapper():
     assert record(made(1)) != record(made(2))
 
 
-def test_what_cannot_be_described_is_refused():
+def test_a_field_that_cannot_be_described_is_refused():
     @dataclass(frozen=True)
     class Odd:
         thing: object
@@ -201,7 +201,7 @@ class Step:
 
 
 @pytest.mark.parametrize("named", [{}, {"__name__": "workbench.generate.query_plan"}])
-def test_a_class_made_by_exec_has_no_source_and_shares_nothing(named):
+def test_a_class_made_by_exec_has_no_source_and_is_never_equal_to_another(named):
     steps = []
     for answer in (1, 2):
         space = dict(named)

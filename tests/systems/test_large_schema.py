@@ -68,7 +68,7 @@ def test_pruning_4337_columns_cuts_the_generators_prompt_at_least_five_times(mod
     assert whole > 5 * pruned
 
 
-def test_but_asking_about_every_column_costs_more_in_sum_than_it_saves_one_candidate(models):
+def test_filtering_every_column_costs_more_tokens_than_it_saves_for_one_candidate(models):
     pruned, whole = (model.shown.total() for model in models)
     assert models[0].calls["prune/filter_column"] > 3000
     assert pruned > whole

@@ -50,7 +50,7 @@ def test_spelling_makes_no_difference(first, second):
     assert only(first, second) == {}
 
 
-def test_each_clause_tells_its_own_differences():
+def test_each_clause_lists_its_own_differences():
     gold = (
         "SELECT DISTINCT vname FROM vessel JOIN port_call ON vessel.imo = port_call.imo"
         " WHERE call_id > 3 AND vname IS NOT NULL GROUP BY vname HAVING COUNT(*) > 1"
@@ -76,7 +76,7 @@ def test_the_order_of_result_columns_counts_and_that_of_conditions_does_not():
     assert only(first, second) == {"SELECT": ([], [])}
 
 
-def test_the_second_use_of_a_table_is_told_from_the_first():
+def test_a_table_used_twice_is_numbered():
     join = "FROM pilot AS T1 JOIN pilot AS T2 ON T1.mentor_id = T2.pilot_id"
     assert only(f"SELECT T1.full_name {join}", f"SELECT T2.full_name {join}") == {
         "SELECT": (["pilot.full_name"], ['"pilot 2".full_name'])
@@ -90,7 +90,7 @@ def test_an_outer_join_is_not_an_inner_one():
     ) == {"FROM": (["LEFT JOIN port_call"], ["port_call"])}
 
 
-def test_what_stands_in_a_subquery_is_compared_with_subqueries():
+def test_parts_of_a_subquery_are_compared_with_parts_of_subqueries():
     found = only(
         "SELECT vname FROM vessel WHERE imo IN (SELECT imo FROM port_call WHERE pilot_id = 1)",
         "SELECT vname FROM vessel WHERE imo IN (SELECT imo FROM port_call WHERE pilot_id = 2)",
@@ -98,14 +98,14 @@ def test_what_stands_in_a_subquery_is_compared_with_subqueries():
     assert found == {"in WHERE": (["port_call.pilot_id = 1"], ["port_call.pilot_id = 2"])}
 
 
-def test_the_kind_of_a_compound_is_told():
+def test_the_set_operation_is_a_clause():
     query = "SELECT imo FROM vessel {} SELECT imo FROM port_call"
     assert only(query.format("UNION ALL"), query.format("EXCEPT")) == {
         "SET OPERATION": (["UNION ALL"], ["EXCEPT"])
     }
 
 
-def test_what_cannot_be_read_has_no_clauses():
+def test_an_unreadable_query_has_no_clauses():
     assert differences("SELECT imo FROM vessel", "SELEC imo", SCHEMA) == ()
     deep = "SELECT " + "(" * 3000 + "1" + ")" * 3000
     assert differences(deep, "SELECT 1", SCHEMA) == ()

@@ -55,7 +55,7 @@ def test_a_compound_gives_what_its_first_query_gives():
         ("NOT sid = 3", "=", 3),
     ],
 )
-def test_a_literal_is_told_with_the_column_it_is_compared_with(condition, operator, value):
+def test_a_literal_is_recorded_with_the_column_it_is_compared_with(condition, operator, value):
     (compared,) = read(f"SELECT sid FROM stadium WHERE {condition}").compared
     assert compared.column == ("stadium", "sid" if condition.count("sid") else "city")
     assert (compared.operator, compared.value) == (operator, value)
@@ -84,7 +84,7 @@ def test_a_range_is_two_comparisons_and_a_functions_value_has_no_column():
         "SELECT 1 FROM singer JOIN (SELECT singer_id AS s FROM concert) AS t ON id = t.s",
     ],
 )
-def test_columns_set_equal_are_found_however_they_are_joined(sql):
+def test_columns_set_equal_are_found_in_every_form_of_join(sql):
     assert read(sql).matches == ((("Singer", "id"), ("concert", "singer_id")),)
 
 
@@ -111,12 +111,12 @@ def test_marks_name_what_the_query_does():
     }
 
 
-def test_what_is_not_in_the_schema_is_left_out():
+def test_names_outside_the_schema_are_left_out():
     found = read("SELECT nothing FROM nowhere JOIN stadium ON nowhere.x = sid")
     assert found.tables == {"stadium"}
     assert found.columns == {("stadium", "sid")}
     assert found.outputs == (Output(None, "expression"),)
 
 
-def test_what_cannot_be_read_claims_nothing():
+def test_an_unreadable_query_has_no_facts():
     assert query_facts("DROP TABLE singer", SCHEMA) is None

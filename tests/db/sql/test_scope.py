@@ -16,7 +16,7 @@ SCHEMA = Schema(
 )
 
 
-def places(sql, name):
+def columns_of(sql, name):
     """The schema's column for each mention of the name, in the order of the text."""
     tree = parse(sql)
     names = Names(tree, sql, SCHEMA)
@@ -60,16 +60,16 @@ ID, NAME = ("Teacher", "Id"), ("Teacher", "Name")
     ],
 )  # fmt: skip
 def test_a_name_means_the_column_that_sqlite_finds(sql, name, expected):
-    assert places(sql, name) == expected
+    assert columns_of(sql, name) == expected
 
 
-def test_star_uses_what_it_hands_on_and_nothing_else():
+def test_a_star_uses_only_the_columns_that_reach_the_answer():
     sql = "SELECT s.name FROM (SELECT * FROM Teacher) s WHERE EXISTS (SELECT * FROM Course)"
     names = Names(parse(sql), sql, SCHEMA)
     assert names.columns == {NAME}
     assert names.tables == {"Teacher", "Course"}
 
 
-def test_a_name_that_means_nothing_is_reported_as_written():
+def test_an_unknown_name_is_reported_as_written():
     sql = 'SELECT t.Nix, "a text", nought FROM Teacher t, Nowhere'
     assert Names(parse(sql), sql, SCHEMA).unknown == ["Nowhere", "t.Nix"]  # Nowhere may have nought

@@ -53,7 +53,7 @@ def gold(real_spider):
         "/* why */ SELECT a FROM t; -- done",
     ],
 )
-def test_what_sqlite_allows_is_read(sql):
+def test_queries_that_sqlite_accepts_are_parsed(sql):
     assert why_unreadable(sql) == ""
 
 
@@ -73,7 +73,7 @@ def test_what_sqlite_allows_is_read(sql):
         "SELECT a FROM t WHERE " + "a AND " * 20_000 + "a",
     ],
 )
-def test_what_is_no_single_query_has_a_reason_and_harms_nothing(sql):
+def test_text_that_is_not_one_query_gets_a_reason_and_raises_nothing(sql):
     assert why_unreadable(sql)
     assert normal_form(sql) == " ".join(sql.split())
     assert features(sql) is None
@@ -123,7 +123,7 @@ def test_different_queries_have_different_normal_forms(one, other):
     assert normal_form(one) != normal_form(other)
 
 
-def test_normal_form_is_its_own_and_gives_the_same_answer(real_spider, gold):
+def test_the_normal_form_is_stable_and_returns_the_same_rows(real_spider, gold):
     for item in gold:
         once = normal_form(item["query"])
         assert normal_form(once) == once
@@ -222,7 +222,7 @@ def test_tables_count_without_a_column_of_theirs():
         ("SELECT x FROM (SELECT name FROM singer)", ("x",)),
     ],
 )
-def test_names_that_stand_for_nothing_are_told_apart(sql, unknown):
+def test_unknown_names_are_listed(sql, unknown):
     assert used(sql, SCHEMA).unknown == unknown
 
 

@@ -50,7 +50,7 @@ def description(table, column, text):
 
 
 class TestValues:
-    def test_they_stand_by_table_and_column_in_the_order_given(self):
+    def test_values_are_grouped_by_table_and_column_in_their_order(self):
         found = [
             value("pupil", "home town", "Au"),
             value("class", "room", "A1"),
@@ -68,7 +68,7 @@ class TestValues:
         assert values_text([]) == descriptions_text([]) == examples_text([]) == ""
 
     @given(st.text(min_size=1), st.text(min_size=1), st.text())
-    def test_whatever_they_hold_each_column_has_one_line(self, table, column, text):
+    def test_any_value_leaves_each_column_on_one_line(self, table, column, text):
         found = [value(table, column, text), value(table, "other", text)]
         assert len(values_text(found).splitlines()) == (1 if column == "other" else 2)
 
@@ -93,9 +93,9 @@ class TestDescriptions:
 
 
 class TestExamples:
-    def test_each_is_a_block_and_a_hint_stands_only_where_there_is_one(self):
-        told = [Example("How many?\nReally?", "SELECT\n  1", "all"), Example("Who?", "SELECT 2")]
-        assert examples_text(told) == (
+    def test_each_example_is_a_block_with_its_hint_if_it_has_one(self):
+        examples = [Example("How many?\nReally?", "SELECT\n  1", "all"), Example("Who?", "SELECT 2")]
+        assert examples_text(examples) == (
             "Question: How many? Really?\nHint: all\nSQL: SELECT   1\n\nQuestion: Who?\nSQL: SELECT 2"
         )
 
@@ -107,18 +107,18 @@ class TestExamples:
 class TestResults:
     def test_a_few_rows_are_all_shown_as_literals(self):
         rows = ((1, "1", None, "", b"\xff"),)
-        told = result_text(Execution("ok", ("a", "b c", "d", "e", "f"), rows, 1))
-        assert told == "1 row:\na | `b c` | d | e | f\n1 | '1' | NULL | '' | x'ff'"
+        text = result_text(Execution("ok", ("a", "b c", "d", "e", "f"), rows, 1))
+        assert text == "1 row:\na | `b c` | d | e | f\n1 | '1' | NULL | '' | x'ff'"
 
-    def test_of_many_rows_the_first_are_shown(self):
-        told = result_text(Execution("ok", ("a",), ((1,),) * 1234, 1234), rows=2)
-        assert told == "1,234 rows, the first 2 of them:\na\n1\n1"
+    def test_only_the_first_of_many_rows_are_shown(self):
+        text = result_text(Execution("ok", ("a",), ((1,),) * 1234, 1234), rows=2)
+        assert text == "1,234 rows, the first 2 of them:\na\n1\n1"
 
     def test_an_empty_result_still_has_columns(self):
         assert result_text(Execution("empty", ("a", "b"))) == "No rows:\na | b"
 
     @pytest.mark.parametrize(
-        ("status", "said"),
+        ("status", "title"),
         [
             ("error", "Error"),
             ("denied", "Refused"),
@@ -126,24 +126,24 @@ class TestResults:
             ("too_large", "Too large"),
         ],
     )
-    def test_a_failure_says_its_kind_and_why(self, status, said):
-        assert result_text(Execution(status, error="why\n## Query")) == f"{said}: why ## Query"
+    def test_a_failure_shows_its_kind_and_its_error(self, status, title):
+        assert result_text(Execution(status, error="why\n## Query")) == f"{title}: why ## Query"
 
     def test_long_cells_and_wide_tables_are_cut(self):
-        told = result_text(Execution("ok", ("n" * 999,) * 999, (("x" * 999,) * 999,) * 10, 10))
-        assert "(and 979 more columns)" in told
-        assert len(told) < 20_000
+        text = result_text(Execution("ok", ("n" * 999,) * 999, (("x" * 999,) * 999,) * 10, 10))
+        assert "(and 979 more columns)" in text
+        assert len(text) < 20_000
 
     @given(st.lists(st.text(), min_size=1, max_size=3), st.text())
-    def test_whatever_it_holds_a_row_is_a_line_that_opens_nothing(self, columns, cell):
-        told = result_text(Execution("ok", tuple(columns), ((cell,) * len(columns),), 1))
-        lines = told.splitlines()
+    def test_any_row_is_one_line_and_opens_no_markdown(self, columns, cell):
+        text = result_text(Execution("ok", tuple(columns), ((cell,) * len(columns),), 1))
+        lines = text.splitlines()
         assert len(lines) == 3
         assert not [line for line in lines if line.startswith(("#", "```", "~~~"))]
 
 
 class TestContexts:
-    def test_the_data_are_what_prompts_about_a_question_take(self):
+    def test_context_data_has_the_five_variables_of_prompts(self):
         question = Question("1", "school", "Who?", "pupils")
         assert context_data(Context(question, SCHEMA)) == {
             "question": "Who?",
@@ -157,7 +157,7 @@ class TestContexts:
         context = Context(Question("1", "school", "Who?"), SCHEMA)
         assert context_data(context, mac_sql_text)["schema"] == mac_sql_text(SCHEMA)
 
-    def test_nothing_is_told_of_columns_that_were_pruned(self):
+    def test_pruned_columns_are_not_shown(self):
         context = Context(
             Question("1", "school", "Who?"),
             SCHEMA.only([("class", "room")]),
@@ -169,7 +169,7 @@ class TestContexts:
 
 
 class TestColumns:
-    def test_one_is_told_in_lines_and_only_what_is_known(self):
+    def test_a_column_has_a_line_for_each_known_fact(self):
         pupil, class_ = SCHEMA.tables
         assert column_text("pupil", pupil.columns[0]) == "Column: pupil.name\nType: TEXT"
         assert column_text("class", class_.columns[0]).splitlines() == [
@@ -192,7 +192,7 @@ class TestColumns:
         assert seen.column("class", "room").examples == (7, "A1")
         assert seen.columns() == SCHEMA.columns()
 
-    def test_descriptions_that_were_found_take_the_place_of_all_others(self):
+    def test_retrieved_descriptions_replace_all_others(self):
         seen = with_descriptions(SCHEMA, [description("pupil", "name", "first name")])
         assert seen.column("pupil", "name").description == "first name"
         room = seen.column("class", "room")

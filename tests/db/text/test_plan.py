@@ -34,7 +34,7 @@ def steps_of(sql):
         return "\n".join(tell(plan(connection, sql), sql))
 
 
-def test_the_papers_example_is_told_in_its_three_parts():
+def test_the_papers_example_has_three_parts():
     sql = """SELECT COUNT(T1.id_restaurant) FROM generalinfo AS T1 INNER JOIN location AS T2
         ON T1.id_restaurant = T2.id_restaurant WHERE T1.food_type = 'thai'
         AND T1.city = 'albany' AND T2.street_name = 'san pablo ave'"""
@@ -109,7 +109,7 @@ def test_the_papers_example_is_told_in_its_three_parts():
         ("SELECT 1", ["Make the rows from constants; no table is read.", "Return 1."]),
     ],
 )  # fmt: skip
-def test_a_plan_is_told_step_by_step(sql, steps):
+def test_a_plan_becomes_numbered_steps(sql, steps):
     text = steps_of(sql)
     start = 0
     for step in steps:
@@ -118,7 +118,7 @@ def test_a_plan_is_told_step_by_step(sql, steps):
         start = found + len(step)
 
 
-def test_one_name_for_two_tables_is_told_as_what_it_is_in_each_query():
+def test_a_name_of_two_tables_is_resolved_in_each_query():
     text = steps_of("SELECT x.a FROM t AS x WHERE x.a IN (SELECT x.a FROM u AS x)")
     assert "Open the table t, called x here." in text
     assert "Open the table u, called x here." in text
@@ -150,7 +150,7 @@ def test_details_that_few_plans_have(detail, step):
     )
 
 
-def test_without_a_readable_query_the_plan_alone_is_told():
+def test_for_an_unreadable_query_the_steps_use_the_plan_alone():
     assert tell([PlanRow(3, 0, "SCAN t")], "SELECT a FRM (") == (
         "Find the tables:",
         "1. Open the table t.",
@@ -161,7 +161,7 @@ def test_without_a_readable_query_the_plan_alone_is_told():
     )
 
 
-def test_rows_whose_parents_are_missing_or_in_a_circle_are_still_told():
+def test_plan_rows_with_missing_or_circular_parents_still_become_steps():
     lines = tell([PlanRow(1, 2, "SCAN t"), PlanRow(2, 1, "ONE"), PlanRow(9, 9, "TWO")], "")
     assert [
         word for word in ("Read every row of t.", "ONE", "TWO") if word in "\n".join(lines)
@@ -172,7 +172,7 @@ def test_rows_whose_parents_are_missing_or_in_a_circle_are_still_told():
     ]
 
 
-def test_every_gold_query_is_told_with_all_that_its_plan_says(real_spider):
+def test_every_gold_query_becomes_numbered_steps(real_spider):
     for item in json.loads((real_spider / "dev.json").read_text()):
         path = real_spider / "database" / item["db_id"] / f"{item['db_id']}.sqlite"
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
@@ -184,7 +184,7 @@ def test_every_gold_query_is_told_with_all_that_its_plan_says(real_spider):
         assert not any(re.search(r"\d\. +[A-Z-]{4,}", step) for step in steps), lines
 
 
-def test_a_database_file_tells_the_plan_of_a_query_and_of_a_broken_one_why_it_has_none(tmp_path):
+def test_narrate_describes_a_plan_or_says_why_sqlite_cannot_plan(tmp_path):
     path = tmp_path / "t.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(SCRIPT)

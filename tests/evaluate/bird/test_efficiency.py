@@ -63,7 +63,7 @@ def test_a_ratio_needs_runs():
         time_ratio([], [])
 
 
-def test_no_run_takes_no_time():
+def test_a_run_of_zero_seconds_is_refused():
     with pytest.raises(BadInputError, match="no time"):
         time_ratio([1.0], [0.0])
 
@@ -79,7 +79,7 @@ def test_where_every_right_answer_costs_as_much_as_gold_the_interval_is_that_of_
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e6)), min_size=1, max_size=40))
-def test_the_interval_encloses_ves_and_never_goes_below_nothing(ratios):
+def test_the_interval_contains_ves_and_is_never_negative(ratios):
     interval = ves_interval(ratios, [str(n % 4) for n in range(len(ratios))])
     assert 100 * interval.mean == pytest.approx(ves(ratios))
     assert 0 <= interval.low <= interval.mean * (1 + 1e-9)
@@ -127,7 +127,7 @@ def test_no_ratio_is_negative(score):
 
 
 @given(RATIOS)
-def test_r_ves_stays_between_nothing_and_the_highest_reward(ratios):
+def test_r_ves_is_between_0_and_the_highest_reward(ratios):
     assert 0 <= r_ves(ratios) <= 100 * math.sqrt(1.25) + 1e-9
 
 

@@ -58,7 +58,7 @@ def test_the_order_of_rows_matters():
     assert soft_f1([(2,), (1,)], [(1,), (2,)]) == 0
 
 
-def test_of_equal_rows_the_first_keeps_its_place():
+def test_the_first_of_equal_rows_is_kept():
     assert soft_f1([(3,), (1,), (3,), (2,)], [(3,), (1,), (2,), (2,)]) == 1
 
 

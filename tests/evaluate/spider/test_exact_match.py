@@ -385,7 +385,7 @@ WORDS = st.sampled_from(VOCABULARY.split())
 
 
 @given(st.text() | st.lists(WORDS, max_size=40).map(" ".join))
-def test_no_text_makes_it_raise(text):
+def test_no_text_raises_an_exception(text):
     for function in (exact_match, wrong_components):
         function(text, "SELECT name FROM author", SHOP)
         function("SELECT name FROM author", text, SHOP)
@@ -395,7 +395,7 @@ def test_no_text_makes_it_raise(text):
 @given(
     st.lists(WORDS, max_size=20).map(lambda words: " ".join(["SELECT name FROM author", *words]))
 )
-def test_whatever_can_be_read_matches_itself(sql):
+def test_every_readable_query_matches_itself(sql):
     assert exact_match(sql, sql, SHOP) is (hardness(sql, SHOP) != "")
 
 

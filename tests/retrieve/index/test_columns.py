@@ -32,7 +32,7 @@ def test_short_and_foreign_texts_are_indexed_as_they_are(database):
     assert read_values(database(c=cells)).texts == sorted(cells)
 
 
-def test_a_text_stands_once_with_all_of_its_columns(database):
+def test_a_text_is_indexed_once_with_all_of_its_columns(database):
     values = read_values(database(b=["x", "y", "x"], a=["x"], c=["z"]))
     assert values.texts == ["x", "y", "z"]
     assert indexed(values) == {
@@ -56,7 +56,7 @@ def test_prose_is_counted_and_left_in_the_database(database):
     assert values.skipped == (f"t_c.c: longer than {LONGEST} characters: 2",)
 
 
-def test_what_is_no_utf8_is_counted_and_the_rest_of_the_table_is_indexed(database):
+def test_cells_that_are_not_utf8_are_counted_and_the_others_are_indexed(database):
     path = database(
         "CREATE TABLE t (c, d); INSERT INTO t VALUES (CAST(x'4dfc' AS TEXT), 'y'), ('x', 'z')"
     )
@@ -132,7 +132,7 @@ def test_progress_counts_tables(database):
     assert reports == [(1, 2), (2, 2)]
 
 
-def test_what_is_no_database_is_an_error(tmp_path):
+def test_a_file_that_is_not_a_database_is_an_error(tmp_path):
     (tmp_path / "notes.txt").write_text("no database, and long enough to be seen as none")
     with pytest.raises(UnreadableDatabaseError, match=r"notes\.txt"):
         read_values(tmp_path / "notes.txt")

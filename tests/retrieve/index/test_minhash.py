@@ -80,12 +80,12 @@ def test_short_texts_have_different_signatures():
 
 
 @pytest.mark.parametrize("query", ["", "\ud800\udfff", "x" * 10_000])
-def test_no_query_is_too_odd(query):
+def test_odd_queries_raise_nothing(query):
     assert search(["a", "some text"], query) == {}
     assert search([], query) == {}
 
 
-def test_more_texts_than_are_worked_on_at_once_are_kept_apart():
+def test_texts_of_different_chunks_are_not_confused():
     texts = [f"value {n:05}" for n in range(5_000)]
     assert search(texts, "value 04999")["value 04999"] == 1.0
 

@@ -51,11 +51,11 @@ CITIES = [
         ("\uff2d", "M"),
     ],
 )
-def test_what_is_meant_comes_first(query, value):
+def test_the_intended_value_comes_first(query, value):
     assert search(CITIES, query)[0][0] == value
 
 
-def test_the_very_text_has_1_and_comes_before_its_other_spellings():
+def test_the_exact_text_has_score_1_and_comes_before_other_spellings():
     found = search(["cafe", "Cafe", "CAFÉ", "café"], "Cafe")
     assert found[0] == ("Cafe", 1.0)
     assert [score for _, score in found[1:]] == pytest.approx([0.999] * 3)
@@ -80,7 +80,7 @@ def test_equal_shares_are_broken_by_order_alone():
 
 
 @pytest.mark.parametrize("query", ["", " ", "\u0301", "\0", "\ud800", "x" * 100_000, "%_'\"\\"])
-def test_no_query_is_too_odd(query):
+def test_odd_queries_raise_nothing(query):
     assert len(search([*CITIES, "", " "], query)) <= 10
     assert search([], query) == []
 
@@ -123,7 +123,7 @@ def test_every_text_has_each_of_its_trigrams_once(texts):
     assert (arrays["held"] >= np.array(most) - 2).all()
 
 
-def test_more_texts_than_are_worked_on_at_once_are_kept_apart():
+def test_texts_of_different_chunks_are_not_confused():
     texts = [f"value {n:05}" for n in range(40_000)]
     assert search(texts, "value 39999")[0] == ("value 39999", 1.0)
     assert search(texts, "value 16384")[0] == ("value 16384", 1.0)

@@ -55,7 +55,7 @@ def test_a_value_of_several_columns_is_found_in_each(database, kind):
 
 
 @both
-def test_equal_scores_stand_by_table_column_and_value(database, kind):
+def test_equal_scores_are_ordered_by_table_column_and_value(database, kind):
     path = database(b=["xyz1", "xyz2"], a=["xyz9", "xyz3"])
     index = open_index(path, kind)
     found = index.search("xyz", 10)
@@ -71,7 +71,7 @@ def test_an_empty_database_has_an_index_that_finds_nothing(database, kind):
 
 
 @both
-def test_what_was_left_out_is_said(database, kind):
+def test_cells_that_are_left_out_are_listed(database, kind):
     path = database("CREATE TABLE t (c); INSERT INTO t VALUES (1), (2)")
     build_index(path, kind)
     assert open_index(path, kind).skipped == ("t.c: no text: 2",)
@@ -82,7 +82,7 @@ def test_a_limit_below_one_is_an_error(database):
         open_index(database(c=["x"])).search("x", 0)
 
 
-def test_an_index_lies_in_the_workbenchs_home_or_where_it_is_told(database, tmp_path):
+def test_an_index_is_written_to_the_workbenchs_home_or_to_the_given_folder(database, tmp_path):
     path = database(c=["x"])
     assert build_index(path).parent == home() / "indexes"
     assert build_index(path, folder=tmp_path / "new" / "place").parent == tmp_path / "new" / "place"
@@ -198,14 +198,14 @@ def test_a_folder_that_cannot_be_used_is_one_line(database, tmp_path):
         open_index(database(c=["x"]), folder=tmp_path / "file" / "indexes")
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path):
+def test_a_missing_file_is_one_clear_error(tmp_path):
     with pytest.raises(UnreadableDatabaseError, match=r"none\.sqlite"):
         open_index(tmp_path / "none.sqlite")
     assert not (tmp_path / "none.sqlite").exists()
 
 
 @both
-def test_progress_goes_from_nothing_to_all(database, kind):
+def test_progress_goes_from_0_to_1(database, kind):
     shares = []
     build_index(database(a=["x"], b=["y"]), kind, progress=lambda d, t: shares.append(d / t))
     assert shares == sorted(shares)

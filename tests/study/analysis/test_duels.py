@@ -68,7 +68,7 @@ def test_votes_judge_for_the_larger_group():
     assert (row["duels"], row["accuracy"], row["steady"]) == (4, 75, 50)
 
 
-def test_without_duels_there_is_nothing_to_tell(solved):
+def test_without_duels_the_accuracy_is_nan(solved):
     row = judged(met(solved, "A")[:0], "judge")
     assert row["duels"] == 0
     assert pd.isna(row["accuracy"])
