@@ -1,4 +1,4 @@
-"""The English that asks for operations, as one table to read and mend.
+"""A table of the English words and phrases that ask for operations.
 
 Each line of `CUES` gives a cue and the phrases that express it. A cue is only a hint: which operation
 follows is for the learned weights to say.
@@ -100,7 +100,7 @@ class Cue:
 
 
 def _table() -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """For each first word, the phrases that start with it, the longest first."""
+    """The phrases that start with each word, the longest first."""
     table: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for line in CUES.strip().splitlines():
         kind, _, phrases = line.partition(" ")
@@ -140,7 +140,7 @@ def cues(question: Sequence[Token]) -> list[Cue]:
 
 
 def _inside(cue: Cue, other: Cue) -> bool:
-    """Is the cue a part of a longer one, as "least" is of "at least"?"""
+    """Whether the cue is a part of a longer one, as "least" is of "at least"."""
     if other.kind in {"wh", "contain"} or (
         other.kind in {"most", "fewest"} and cue.kind in {"max", "min"}
     ):

@@ -129,7 +129,7 @@ def name_words(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=262144)
 def alike(word: str, name: str) -> float:
-    """How well a stem of the question fits a stem of a name: 1 for the same, less for a part of one."""
+    """The likeness of a stem of the question and a stem of a name: 1 for equal stems, less for parts of one."""
     if word == name:
         return 1.0
     short, long = sorted((word, name), key=len)
@@ -154,6 +154,6 @@ def alike(word: str, name: str) -> float:
 
 
 def _abbreviates(short: str, word: str) -> bool:
-    """Are these letters of the word in their order, as in qty or st?"""
+    """Whether these letters occur in the word in this order, as in "qty" for quantity."""
     rest = iter(word)
     return all(letter in rest for letter in short)

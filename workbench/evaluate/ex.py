@@ -30,7 +30,7 @@ def ex_verdicts(
     sense: Sense | None = None,
     known: Mapping[Pair, str] | None = None,
 ) -> list[bool]:
-    """For each pair whether the query is right, by default in the benchmark's own sense.
+    """Whether each pair's query is right, by default in the benchmark's own sense.
 
     `known` are fingerprints of queries that were executed before: BIRD's sense then needs only gold's.
     """
@@ -55,7 +55,7 @@ def pool_verdicts(
     *,
     sense: Sense | None = None,
 ) -> dict[str, tuple[bool, ...]]:
-    """For each question that the pool answers a verdict for each of its trials, in order."""
+    """The verdicts on the trials of each question that the pool answers, in order."""
     pairs = [
         (question.id, trial.candidate.sql)
         for question in benchmark.questions
@@ -75,7 +75,7 @@ def _bird_verdicts(
     limits: Limits,
     known: Mapping[Pair, str],
 ) -> list[bool]:
-    """By fingerprints alone: a cached result's rows are not read, which takes microseconds a pair."""
+    """Verdicts by fingerprints alone, in microseconds a pair: the rows of cached results are not read."""
     databases = {question.id: question.db_id for question in benchmark.questions}
     paths = {db_id: benchmark.database(db_id) for db_id in set(databases.values())}
     numbers: dict[tuple[str, str], int] = {}  # of each distinct query on a database
@@ -99,7 +99,7 @@ def _bird_verdicts(
 
 @dataclass(frozen=True, slots=True)
 class QuestionResults:
-    """What the queries for one question gave, and gold's among them."""
+    """The results of the queries for one question, and of its gold query."""
 
     gold: Gold
     executions: Mapping[str, Execution]  # by `normalise_text` of the query

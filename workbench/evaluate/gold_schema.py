@@ -31,7 +31,7 @@ Item = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Linking:
-    """All between 0 and 1."""
+    """Precision and recall of the tables and columns in a prompt, each between 0 and 1."""
 
     table_precision: float
     table_recall: float

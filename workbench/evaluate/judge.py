@@ -100,7 +100,7 @@ def _verdict(sql: str, results: QuestionResults, schema: Schema | None) -> dict[
 
 
 def _answers(benchmark: Benchmark, pool: Pool) -> dict[str, list[_Answer]]:
-    """What each generator answers to each question."""
+    """The answers of every generator to each question."""
     generators = pool.generators()
     answers: dict[str, list[_Answer]] = {}
     for question in benchmark.questions:

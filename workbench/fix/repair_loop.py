@@ -63,7 +63,8 @@ def ask_repair(
 def _best(trial: Trial) -> Trial:
     """The trial, or one more trial that goes back to an earlier query with a better result.
 
-    A query with rows is better than one without, and that than one that failed; of equals the later.
+    A query with rows is better than an empty one, and an empty one is better than a failed one. Of equally
+    good queries the later is kept.
     """
     chosen = min(reversed(trial.history), key=_rank)
     if chosen is trial:

@@ -1,4 +1,4 @@
-"""Features of a candidate that speak against it: doubts that a reader of its SQL and result would have.
+"""Doubts about a candidate: features of its SQL and result that speak against it.
 
 Each doubt compares what the query says with the question's words, the schema's keys and the columns' values.
 It is 0 where nothing is wrong. No doubt depends on the generator, and none needs a model call.
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from workbench.db.normalise import normalise_text
 from workbench.db.sql.facts import Output, QueryFacts, query_facts
-from workbench.db.sql.sources import Place
+from workbench.db.sql.sources import ColumnName
 from workbench.english.lexicon import cues
 from workbench.english.words import Token, alike, name_words, stem, tokens
 from workbench.select.grounding import ColumnValue
@@ -68,9 +68,9 @@ class DoubtExtractor:
         self.all_tokens = tokens(f"{question.text} {question.evidence}")
         self.cues = {cue.kind for cue in cues(self.all_tokens)} | {t.low for t in self.all_tokens}
         self.entities = {words[-1] for t in schema.tables if (words := name_words(t.name))}
-        self.keys: set[frozenset[Place]] = set()
-        self.foreign: set[Place] = set()
-        self.primary: set[Place] = set()
+        self.keys: set[frozenset[ColumnName]] = set()
+        self.foreign: set[ColumnName] = set()
+        self.primary: set[ColumnName] = set()
         for table in schema.tables:
             if len(table.primary_key) == 1:
                 self.primary.add(_lower((table.name, table.primary_key[0])))
@@ -128,7 +128,7 @@ class DoubtExtractor:
         }
 
     def _joins_wrongly(self, facts: QueryFacts) -> bool:
-        """Whether two columns are set equal that no key joins, although keys or values show what would."""
+        """Whether the query joins two columns without a key between them, although keys or values suggest others."""
         for left, right in facts.matches:
             x, y = _lower(left), _lower(right)
             share_target = self._partners(x) & self._partners(y)
@@ -143,7 +143,7 @@ class DoubtExtractor:
                 return True
         return False
 
-    def _partners(self, column: Place) -> set[Place]:
+    def _partners(self, column: ColumnName) -> set[ColumnName]:
         return {other for key in self.keys if column in key for other in key - {column}}
 
     def _mixes_kinds(self, facts: QueryFacts) -> bool:
@@ -156,7 +156,7 @@ class DoubtExtractor:
             for compared in facts.compared
         )
 
-    def _kind(self, name: Place) -> str:
+    def _kind(self, name: ColumnName) -> str:
         """The kind of a column's example values: "text", "number", or "" if they are mixed or absent."""
         column = self.schema.column(*name)
         kinds = {
@@ -213,7 +213,7 @@ class DoubtExtractor:
         return "order" in operations and down not in {up, "descending" in operations}
 
 
-def _lower(column: Place) -> Place:
+def _lower(column: ColumnName) -> ColumnName:
     return lower_name(column[0]), lower_name(column[1])
 
 

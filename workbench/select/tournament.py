@@ -32,7 +32,7 @@ def tournament(
 ) -> Outcome:
     """Let each pair of players meet twice, once in either order.
 
-    Players whose gain is 0 do not meet. A meeting without a winner gives nobody a point.
+    Players whose gain is 0 do not meet. A meeting without a winner gives no point.
     """
     players = range(len(points))
     now = list(points)

@@ -66,7 +66,7 @@ class UnitTester:
     def _judge(
         self, lab: Lab, context: Context, shown: Sequence[dict[str, Any]]
     ) -> tuple[list[float], list[str]]:
-        """How many tests each candidate passes, and the keys of the calls."""
+        """The number of tests that each candidate passes, and the keys of the calls."""
         written = lab.ask(self, "select/unit_tests", context, candidates=shown, count=self.tests)
         tests = read_tests(written.text)[: self.tests]
         judge = replace(self, temperature=self.judge_temperature)

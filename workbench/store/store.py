@@ -188,7 +188,7 @@ class Store:
             raise
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """All rows of a SELECT."""
+        """Run a SELECT and return all its rows."""
         with self._reading:
             try:
                 return self._reader.execute(sql, parameters).fetchall()

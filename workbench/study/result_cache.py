@@ -61,7 +61,7 @@ def _asked(question: Question, lab: Lab) -> list[Any]:
 
 
 def keys(system: System, lab: Lab) -> ResultKeys:
-    """The keys of what this system does in this lab."""
+    """The keys of a system's records in this lab."""
     steps = identify([system.retrieve, system.prune, system.generate, system.fix])
     select = identify(system.select)
     context = [system.retrieve, system.prune]

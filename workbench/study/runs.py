@@ -162,7 +162,7 @@ def frames(
 
 
 def _first(record: Record) -> tuple[Record, int]:
-    """What the candidate was before it was ever fixed, and how often it was."""
+    """The candidate before any fix, and the number of its fixes."""
     fixes = 0
     while record["repaired_from"]:
         record = record["repaired_from"]
@@ -173,7 +173,7 @@ def _first(record: Record) -> tuple[Record, int]:
 def _verdicts(
     benchmark: Benchmark, kept: Mapping[str, Kept], executor: Executor
 ) -> dict[tuple[str, str], bool]:
-    """The verdict on each candidate, on what it was before it was fixed, and on the gold query."""
+    """The verdict on each candidate before and after its fixes, and on the gold query."""
     known = {
         (question.id, trial["sql"]): trial["fingerprint"]
         for question in benchmark.questions

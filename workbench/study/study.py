@@ -135,7 +135,7 @@ class Study:
             tell_estimates(lab.client.ledger, self._weight)
 
     def verdicts(self, run: Run) -> pd.DataFrame:
-        """Every chosen query judged in every sense: EX as BIRD and as Spider define it, EM, Soft-F1."""
+        """The verdicts on every chosen query in every sense: EX as BIRD and Spider define it, EM, Soft-F1."""
         pool = chosen(run.name, run.selections)
         return judge(self.benchmark, pool, self.lab.executor).assign(run=run.id)
 

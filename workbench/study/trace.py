@@ -1,4 +1,4 @@
-"""From a number in a figure back to the calls and the SQL behind it.
+"""Trace a number in a figure back to the calls and the SQL behind it.
 
 A row of NAME.csv names its runs. Its generator, difficulty, database or question, if it has them, select the
 questions and candidates of those runs that it counts. `question_ids`, if present, lists the counted questions
@@ -59,7 +59,7 @@ def candidates(run: str, store: Store) -> Iterator[Traced]:
 
 
 def _answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
-    """For each question of a run a placeholder for a missing answer, and its final candidates."""
+    """Each question of a run: a placeholder for a missing answer, and its final candidates."""
     ((selections,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
     rows = orjson.loads(selections)
     wanted = [key for key, *_ in rows]

@@ -16,7 +16,7 @@ WHOLE_SCHEMA = Retrieval(keywords=None, index=None, descriptions=None)
 def direct(
     model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
 ) -> System:
-    """One query, with chain of thought if `think` is true."""
+    """The baseline system; `think` asks for chain of thought."""
     return System(
         name="zero-shot, chain of thought" if think else "zero-shot",
         retrieve=WHOLE_SCHEMA,

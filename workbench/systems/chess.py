@@ -84,7 +84,7 @@ def chess_ir_cg_ut(
     temperature: float = 0.5,
     by: Literal["test", "candidate"] = "test",
 ) -> System:
-    """For a high budget (section 4.2.1): many candidates, failed ones revised, selected by unit tests."""
+    """The system for a high budget (section 4.2.1): many candidates, revised, and selected by unit tests."""
     models = _models(model)
     return System(
         name="CHESS (IR, CG, UT)",
@@ -97,7 +97,7 @@ def chess_ir_cg_ut(
 
 
 def chess_ir_ss_cg(model: str | ChessModels = "embedded/parser", *, revisions: int = 3) -> System:
-    """For a low budget (section 4.2.3): a small schema and one candidate, revised up to three times."""
+    """The system for a low budget (section 4.2.3): a small schema and one candidate, revised up to three times."""
     models = _models(model)
     return System(
         name="CHESS (IR, SS, CG)",

@@ -1,4 +1,4 @@
-"""What makes two steps the same step: module, name, fields and, where a user wrote the step, its source.
+"""The identity of a step: its module, name, fields and, if a user wrote the step, its source.
 
 One hash covers this package's own code (`study/result_cache.py`). A class or function from a notebook, a script
 or another package is described by its source: its methods, base classes, closures and defaults, and the globals
@@ -65,7 +65,7 @@ def identify(value: Any) -> Identity:
 
 
 def _step_classes(value: Any) -> Iterator[type]:
-    """The classes of a step and of the steps that it holds; complains of what cannot be described."""
+    """The classes of a step and of its steps; BadInputError for a value that cannot be described."""
     parts: Iterable[Any] = ()
     if is_dataclass(value) and not isinstance(value, type):
         yield type(value)
@@ -177,7 +177,7 @@ class _Walk:
             return None
 
     def _global(self, value: Any, code: CodeType) -> Any:
-        """A global that code names; of a module of the user's, what of it the code names."""
+        """A global that the code names; for a module of the user's, only its attributes that the code names."""
         if not isinstance(value, ModuleType):
             return self.value(value)
         if id(value) in self._path or self._is_library_module(value.__name__):
@@ -210,7 +210,7 @@ def _name(thing: Any) -> str:
 
 
 def _body(kind: type) -> Iterator[tuple[str, Any]]:
-    """What a class's body defines: its methods, and attributes that are not Python's own."""
+    """The definitions in a class's body: its methods, and attributes that are not Python's own."""
     for name, value in sorted(vars(kind).items()):
         function = value
         while hasattr(function, "__wrapped__"):

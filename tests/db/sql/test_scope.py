@@ -21,7 +21,7 @@ def columns_of(sql, name):
     tree = parse(sql)
     names = Names(tree, sql, SCHEMA)
     found = [node for node in tree.find_all(exp.Column, bfs=False) if node.name.lower() == name]
-    return [names.place(node) for node in sorted(found, key=lambda n: n.this.meta["start"])]
+    return [names.column_name(node) for node in sorted(found, key=lambda n: n.this.meta["start"])]
 
 
 ID, NAME = ("Teacher", "Id"), ("Teacher", "Name")

@@ -94,7 +94,10 @@ class TestDescriptions:
 
 class TestExamples:
     def test_each_example_is_a_block_with_its_hint_if_it_has_one(self):
-        examples = [Example("How many?\nReally?", "SELECT\n  1", "all"), Example("Who?", "SELECT 2")]
+        examples = [
+            Example("How many?\nReally?", "SELECT\n  1", "all"),
+            Example("Who?", "SELECT 2"),
+        ]
         assert examples_text(examples) == (
             "Question: How many? Really?\nHint: all\nSQL: SELECT   1\n\nQuestion: Who?\nSQL: SELECT 2"
         )

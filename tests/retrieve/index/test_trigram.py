@@ -116,11 +116,11 @@ def test_the_text_that_is_most_alike_as_a_whole_comes_first():
 def test_every_text_has_each_of_its_trigrams_once(texts):
     texts = sorted(set(texts))
     arrays = Trigram().build(texts)
-    assert len(arrays["postings"]) == arrays["held"].sum()
+    assert len(arrays["postings"]) == arrays["sizes"].sum()
     keys = [f" {search_form(text)} " for text in texts]
     most = [len({key[n : n + 3] for n in range(len(key) - 2)}) for key in keys]
-    assert (arrays["held"] <= most).all()  # two trigrams may share a bucket
-    assert (arrays["held"] >= np.array(most) - 2).all()
+    assert (arrays["sizes"] <= most).all()  # two trigrams may share a bucket
+    assert (arrays["sizes"] >= np.array(most) - 2).all()
 
 
 def test_texts_of_different_chunks_are_not_confused():

@@ -139,7 +139,7 @@ def _full(column: exp.Column, names: Names, shown: dict[int, str], sql: str) -> 
         return column.copy()
     source = bound.source
     if source and id(source.node) in shown and (source.table or column.table or not source.name):
-        spelled = bound.place[1] if source.table and bound.place else ""
+        spelled = bound.column[1] if source.table and bound.column else ""
         this = exp.to_identifier(spelled) if spelled else column.this.copy()
         return exp.Column(this=this, table=exp.to_identifier(shown[id(source.node)]))
     return exp.Literal.string(column.name) if may_be_string(column.this, sql) else column.copy()

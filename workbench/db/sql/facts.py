@@ -1,4 +1,4 @@
-"""The facts that a selector and the error rules read off a query: results, comparisons, joins, operations."""
+"""Read the facts of a query that selectors and error rules use: results, comparisons, joins, operations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from workbench.db.sql.parse import is_aggregate, may_be_string, parse
 from workbench.db.sql.scope import Names
-from workbench.db.sql.sources import Place
+from workbench.db.sql.sources import ColumnName
 from workbench.types import Schema
 
 
@@ -15,7 +15,7 @@ from workbench.types import Schema
 class Output:
     """A result column."""
 
-    column: Place | None
+    column: ColumnName | None
     """The schema's column, itself or inside an aggregate; None for any other expression."""
     function: str = ""
     """The aggregate in lower case; "" for a plain column, "expression" for anything else."""
@@ -25,7 +25,7 @@ class Output:
 class Compared:
     """A comparison with a literal."""
 
-    column: Place | None
+    column: ColumnName | None
     """None if not a column but, say, a function's value is compared."""
     operator: str
     value: str | int | float
@@ -36,12 +36,12 @@ class QueryFacts:
     """The facts of one query."""
 
     tables: frozenset[str]
-    columns: frozenset[Place]
+    columns: frozenset[ColumnName]
     outputs: tuple[Output, ...]
     compared: tuple[Compared, ...]
-    matches: tuple[tuple[Place, Place], ...]
+    matches: tuple[tuple[ColumnName, ColumnName], ...]
     """Pairs of columns that are set equal, in a join or through a subquery."""
-    mixed: tuple[tuple[Place, Place], ...]
+    mixed: tuple[tuple[ColumnName, ColumnName], ...]
     """A column, and the column of an aggregate that it is compared with."""
     marks: frozenset[str]
     """The query's operations: the words of `_MARKS`, "distinct count" and "descending"."""
@@ -98,24 +98,24 @@ class _Reader:
     def read(self) -> QueryFacts:
         nodes = list(self.tree.walk())
         compared: list[Compared] = []
-        matches: list[tuple[Place, Place]] = []
-        mixed: list[tuple[Place, Place]] = []
+        matches: list[tuple[ColumnName, ColumnName]] = []
+        mixed: list[tuple[ColumnName, ColumnName]] = []
         for node in nodes:
             for column, operator, other in _comparisons(node):
-                here = self.names.place(column)
+                here = self.names.column_name(column)
                 value = self.literal(other)
                 output = self.only_output(other)
-                there = output.column if output else self.names.place(other)
+                there = output.column if output else self.names.column_name(other)
                 if value is not None:
                     compared.append(Compared(here, operator, value))
                 elif here and there and output and output.function:
                     mixed.append((here, there))
                 elif here and there and operator == "=":
                     matches.append((here, there))
-        places = (self.names.place(n) for n in nodes if isinstance(n, exp.Column))
+        columns = (self.names.column_name(n) for n in nodes if isinstance(n, exp.Column))
         return QueryFacts(
             frozenset(self.names.tables),
-            frozenset(place for place in places if place),
+            frozenset(column for column in columns if column),
             tuple(self.outputs(_first_select(self.tree))),
             tuple(compared),
             tuple(matches),
@@ -130,7 +130,7 @@ class _Reader:
                 continue
             for source in self.names.starred(part, self.names.scope(select)):
                 for offered in (source.columns or {}).values():
-                    yield Output(offered.place, "" if offered.place else "expression")
+                    yield Output(offered.column, "" if offered.column else "expression")
 
     def output(self, part: exp.Expr) -> Output:
         part = part.unalias()
@@ -138,9 +138,9 @@ class _Reader:
             inner = part.this
             if isinstance(inner, exp.Distinct):
                 inner = inner.expressions[0]
-            return Output(self.names.place(inner), part.key)
-        place = self.names.place(part)
-        return Output(place, "" if place else "expression")
+            return Output(self.names.column_name(inner), part.key)
+        column = self.names.column_name(part)
+        return Output(column, "" if column else "expression")
 
     def only_output(self, node: exp.Expr) -> Output | None:
         """The result column of a subquery that has only one."""
@@ -160,7 +160,7 @@ class _Reader:
                 return str(node.this)
             return int(node.this) if node.this.isdecimal() else float(node.this)
         string = isinstance(node, exp.Column) and may_be_string(node.this, self.sql)
-        return node.name if string and not self.names.place(node) else None
+        return node.name if string and not self.names.column_name(node) else None
 
 
 def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Expr, str, exp.Expr]]:

@@ -1,4 +1,4 @@
-"""Which functions a query calls."""
+"""List the functions that a query calls."""
 
 import re
 

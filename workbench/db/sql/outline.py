@@ -21,7 +21,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One SELECT in words. ORDER BY, LIMIT and OFFSET of a compound query are its first SELECT's."""
+    """One SELECT in words. The first SELECT of a compound query has the compound's ORDER BY and LIMIT."""
 
     sources: tuple[tuple[str, str], ...]  # each name in FROM, and its table; "" for a subquery
     conditions: tuple[Condition, ...]
@@ -37,7 +37,7 @@ class Outline:
 
 
 def outlines(sql: str) -> tuple[Outline, ...]:
-    """Every SELECT of the query, the outer before the inner; () if it cannot be read."""
+    """Every SELECT of the query, outer ones before inner ones; () for an unreadable query."""
     tree = parse(sql)
     if isinstance(tree, str):
         return ()
@@ -77,7 +77,7 @@ def _outline(select: exp.Select, names: Names) -> Outline:
 
 
 def _conditions(select: exp.Select, names: Names) -> Iterator[Condition]:
-    """Those of ON and USING, then those of WHERE."""
+    """The conditions of ON and USING, then the conditions of WHERE."""
     own = {source.name for source in names.scope(select).sources}
     for join in select.args.get("joins") or ():
         here = own & {lower_name(join.this.alias_or_name)}

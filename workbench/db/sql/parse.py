@@ -1,4 +1,4 @@
-"""A query as sqlglot's tree, and questions about a tree that several modules here ask."""
+"""Parse a query into sqlglot's tree, and answer questions about trees for the modules of this folder."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def why_unreadable(sql: str) -> str:
 
 
 def may_be_string(name: exp.Expr, sql: str) -> bool:
-    """Is this an unqualified column name in double quotes?"""
+    """Whether this is an unqualified column name in double quotes, which may be a string."""
     start = name.meta.get("start", -1)
     column = name.parent
     return (
@@ -67,7 +67,7 @@ _WINDOW_PARTS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Is this an aggregate call without OVER?"""
+    """Whether this is an aggregate call without OVER."""
     if not (
         isinstance(node, exp.AggFunc)
         or (isinstance(node, exp.Anonymous) and node.name.lower() == "total")

@@ -1,4 +1,4 @@
-"""Which table and column each name in a query means, by SQLite's rules for finding names.
+"""Resolve each name in a query to a table and column, by SQLite's rules for finding names.
 
 A SELECT sees the sources in its own FROM, then those of the queries around it. A subquery in FROM sees the
 queries around, but not its neighbours. A common table expression hides a table of the same name. In ORDER BY
@@ -14,9 +14,9 @@ from workbench.db.sql.parse import inside, may_be_string
 from workbench.db.sql.sources import (
     Around,
     Binding,
+    ColumnName,
     Columns,
     Offered,
-    Place,
     Scope,
     Source,
     having,
@@ -41,7 +41,7 @@ class Names:
         self.sql = sql
         self.schema = schema
         self.tables: set[str] = set()
-        self.columns: set[Place] = set()
+        self.columns: set[ColumnName] = set()
         self.unknown: list[str] = []
         self._scopes: dict[int, Scope] = {}
         self._bindings: dict[int, Binding] = {}
@@ -55,11 +55,11 @@ class Names:
         """The meaning of a column of the tree."""
         return self._bindings.get(id(column), Binding())
 
-    def place(self, node: Any) -> Place | None:
+    def column_name(self, node: Any) -> ColumnName | None:
         """The schema's column that an expression is, upper case, CAST and the like disregarded."""
         while isinstance(node, _WRAPPERS):
             node = node.this
-        return self.binding(node).place if isinstance(node, exp.Column) else None
+        return self.binding(node).column if isinstance(node, exp.Column) else None
 
     def _mark_all(self, columns: Columns) -> None:
         for offered in (columns or {}).values():
@@ -106,7 +106,7 @@ class Names:
         for index, part in enumerate(node.expressions):
             if not (isinstance(part, exp.Star | exp.Column) and part.is_star):
                 name = lower_name(part.alias_or_name) or f"#{index}"
-                result.setdefault(name, Offered(self.place(part.unalias())))
+                result.setdefault(name, Offered(self.column_name(part.unalias())))
                 continue
             sources = self.starred(part, scope)
             self._bindings[id(part)] = Binding(sources[0] if sources else None)
@@ -115,7 +115,7 @@ class Names:
                     return None
                 for name, offered in source.columns.items():
                     first = result.get(name, offered)
-                    result[name] = Offered(first.place, first.by_star | offered.by_star)
+                    result[name] = Offered(first.column, first.by_star | offered.by_star)
         return result
 
     @staticmethod
@@ -140,7 +140,7 @@ class Names:
             self._expressions([join.args.get("on")], around.within(scope))
 
     def _source(self, node: exp.Expr, scope: Scope, around: Around) -> None:
-        """Add what stands in FROM or JOIN to the scope."""
+        """Add a source in FROM or JOIN to the scope."""
         name = lower_name(node.alias_or_name)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             scope.sources.append(self._named(node, name, around))
@@ -161,8 +161,8 @@ class Names:
             self.unknown.append(node.name)
             return Source(name, node, None)
         self.tables.add(table.name)
-        places = [(table.name, column.name) for column in table.columns]
-        own = {lower_name(place[1]): Offered(place, frozenset({place})) for place in places}
+        columns = [(table.name, column.name) for column in table.columns]
+        own = {lower_name(column[1]): Offered(column, frozenset({column})) for column in columns}
         return Source(name, node, own, table)
 
     def _expressions(self, nodes: list[Any], around: Around) -> None:
@@ -190,7 +190,7 @@ class Names:
             if hits := having(name, sources):
                 for source in hits:
                     self.columns |= (source.columns or {})[name].by_star
-                return Binding(hits[0], (hits[0].columns or {})[name].place)
+                return Binding(hits[0], (hits[0].columns or {})[name].column)
             named = sources[0] if qualifier and sources else None
             if is_alias:
                 return Binding(is_alias=True)

@@ -8,15 +8,15 @@ from sqlglot import exp
 
 from workbench.types import Table, lower_name
 
-Place = tuple[str, str]  # a table and its column, spelt as in the schema
-Places = frozenset[Place]
+ColumnName = tuple[str, str]  # a table and its column, spelt as in the schema
+ColumnNames = frozenset[ColumnName]
 
 
 class Offered(NamedTuple):
     """A column that a source offers to the query around it."""
 
-    place: Place | None = None  # the schema's column that it is, as far as it is one
-    by_star: Places = frozenset()  # what a mention of it uses, unless the source names the column
+    column: ColumnName | None = None  # the schema's column; None for an expression
+    by_star: ColumnNames = frozenset()  # the schema's columns that a mention of it uses
 
 
 Columns = dict[str, Offered] | None  # by name in lower case; None if the names are not known
@@ -30,7 +30,7 @@ class Source:
     node: exp.Expr | None  # None: the result of a compound query, which its ORDER BY sees
     columns: Columns
     table: Table | None = None
-    is_cte: bool = False
+    is_cte: bool = False  # a common table expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Binding(NamedTuple):
     """The meaning of a column's name. Without a source it is an alias, a string, or unknown."""
 
     source: Source | None = None
-    place: Place | None = None
+    column: ColumnName | None = None
     is_alias: bool = False
 
 
@@ -76,15 +76,15 @@ def renamed(columns: Columns, node: exp.Expr) -> Columns:
 
 
 def side_by_side(left: Columns, right: Columns) -> Columns:
-    """The columns of a compound: named by its first query, using what both use."""
+    """The columns of a compound query: named by its first query, and using what both queries use."""
     if left is None or right is None:
         return None
     if len(left) == len(right):
         pairs = zip(left.items(), right.values(), strict=True)
-        return {name: Offered(a.place, a.by_star | b.by_star) for (name, a), b in pairs}
+        return {name: Offered(a.column, a.by_star | b.by_star) for (name, a), b in pairs}
     none = Offered()
     return {
-        name: Offered(left.get(name, none).place, left.get(name, none).by_star | other.by_star)
+        name: Offered(left.get(name, none).column, left.get(name, none).by_star | other.by_star)
         for name in {**left, **right}
         for other in [right.get(name, none)]
     }

@@ -20,7 +20,7 @@ class Used:
 
 
 def used(sql: str, schema: Schema) -> Used:
-    """What of the schema the query uses, by SQLite's rules for finding names.
+    """The tables and columns that the query uses, by SQLite's rules for finding names.
 
     A column counts wherever it is mentioned, in USING and NATURAL JOIN too. `*` stands for every column
     that it hands on to the answer: none in COUNT(*) and EXISTS, and in a subquery those that the outer

@@ -15,7 +15,7 @@ _TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.AS
 def create_table_text(schema: Schema) -> str:
     """CREATE TABLE statements with comments, as in CHESS (figure 15) and CHASE-SQL.
 
-    A column's comment has its description, the meaning of its values, and examples, as far as they are
+    A column's comment has its description, the meaning of its values, and examples, if they are
     known. SQLite can run the text, and reading the new database gives the same tables, columns and keys. A
     view or a virtual table is written as a table with a comment: queries use them alike.
     """

@@ -15,7 +15,7 @@ from workbench.types import Row
 
 
 def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
-    """Between 0 and 1; two empty results agree. The values compare as Python's: 1 is 1.0 but not "1"."""
+    """Soft-F1 from 0 to 1; two empty results score 1. Values compare as in Python: 1 equals 1.0 but not "1"."""
     predicted, gold = list(dict.fromkeys(predicted)), list(dict.fromkeys(gold))
     if not predicted or not gold:
         return float(not predicted and not gold)

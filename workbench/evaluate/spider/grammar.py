@@ -146,7 +146,7 @@ class _Parser(Tokens):
         return tuple(columns)
 
     def order_clause(self, names: list[str]) -> tuple[str, tuple[Expression, ...]] | None:
-        """One direction for the whole clause: the last that is given."""
+        """The clause has one direction: the last one given."""
         if not self.accept("order"):
             return None
         self.expect("by")

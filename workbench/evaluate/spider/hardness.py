@@ -50,7 +50,7 @@ def _nested_count(query: Query) -> int:
 
 
 def _other_count(query: Query) -> int:
-    """How many of four there are two or more of: aggregates, columns, conditions, grouping columns.
+    """How many of these occur at least twice: aggregates, columns, conditions, grouping columns.
 
     Spider's script counts as aggregates those in SELECT, GROUP BY and ORDER BY, each NOT of a condition, and
     each AND and OR of HAVING; its numbers depend on that.

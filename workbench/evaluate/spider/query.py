@@ -78,7 +78,7 @@ class Reading:
 
 
 def read(sql: str, schema: Schema) -> Reading:
-    """The query as Spider reads it on that schema; remembered, since gold is compared many times."""
+    """The query as Spider reads it on that schema; cached, since gold is compared many times."""
     return _read(sql, _names(_Same(schema)))
 
 

@@ -52,7 +52,7 @@ class MinHash:
     def build(
         self, texts: Sequence[str], progress: Callable[[int, int], None] | None = None
     ) -> dict[str, NDArray[Any]]:
-        """For each position of the signatures its hashes in order, and the texts that have each of them."""
+        """The sorted hashes at each position of the signatures, and the texts that have each hash."""
         ranks, hashes = ranked(texts, self, progress)
         postings = np.empty(ranks.shape, np.int32)
         used, ends = [], []
@@ -96,7 +96,7 @@ class MinHash:
 
 
 def _same(arrays: Arrays, signature: NDArray[Any]) -> Iterator[NDArray[np.int32]]:
-    """For each position of the signature the texts that have the same hash there."""
+    """The texts that have the signature's hash at each of its positions."""
     start = 0
     ends = arrays["hash_ends"].tolist()
     for postings, end, sought in zip(arrays["postings"], ends, signature, strict=True):
@@ -110,7 +110,7 @@ def _same(arrays: Arrays, signature: NDArray[Any]) -> Iterator[NDArray[np.int32]
 def ranked(
     texts: Sequence[str], kind: MinHash, progress: Callable[[int, int], None] | None = None
 ) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-    """For each position the rank of each text's hash, and the sorted hashes that the ranks refer to."""
+    """The rank of each text's hash at each position, and the sorted hashes that the ranks refer to."""
     size = kind.ngram
     # Letters are renumbered from 0, so that an n-gram packs into one 64-bit number: numpy sorts and searches
     # numbers, and a database has few distinct letters.
@@ -212,7 +212,7 @@ def _empty(permutations: int, scheme: str) -> Any:
 
 @cache
 def _bands(threshold: float, permutations: int) -> tuple[int, int]:
-    """How many bands of how many positions datasketch derives from the threshold."""
+    """The number of bands, and of positions in a band, that datasketch derives from the threshold."""
     import datasketch  # noqa: PLC0415
 
     lsh = datasketch.MinHashLSH(threshold, permutations)

@@ -16,7 +16,7 @@ from workbench.errors import StoreError
 
 Arrays = Mapping[str, NDArray[Any]]
 _Number = TypeVar("_Number", bound=np.generic)
-_MAGIC = b"workbench arrays 1\n"
+_MAGIC = b"workbench arrays 2\n"
 
 
 class Texts:

@@ -43,7 +43,7 @@ class Trigram:
 
         postings: the numbers of the texts that hold each trigram, one trigram after the other.
         posting_ends: where each trigram's numbers end in `postings`.
-        held: how many trigrams each text holds, at most 255.
+        sizes: how many trigrams each text holds, at most 255.
         short: the numbers of the texts with few trigrams.
         """
         folding = np.full(_DROPPED + 2, _UNSEEN, np.uint32)
@@ -59,20 +59,20 @@ class Trigram:
         ends = np.cumsum(totals)
         free = ends - totals  # the position of the next number of each trigram
         postings = np.empty(ends[-1], np.int32)
-        held = np.zeros(len(texts), np.uint8)
+        sizes = np.zeros(len(texts), np.uint8)
         for number, (buckets, local) in enumerate(chunks):
             counts = np.bincount(buckets, minlength=_BUCKETS)
             # Entry i of the chunk is entry i - (start of its bucket in the chunk) of its bucket.
             shift = free - (np.cumsum(counts) - counts)
             postings[shift[buckets] + np.arange(len(local))] = local + np.int32(number * _CHUNK)
             free += counts
-            part = held[number * _CHUNK : (number + 1) * _CHUNK]
+            part = sizes[number * _CHUNK : (number + 1) * _CHUNK]
             part[:] = np.minimum(np.bincount(local, minlength=len(part)), 255)
         return {
             "postings": postings,
             "posting_ends": ends.astype(np.min_scalar_type(int(ends[-1]))),
-            "held": held,
-            "short": np.flatnonzero(held <= _SHORT).astype(np.int32),
+            "sizes": sizes,
+            "short": np.flatnonzero(sizes <= _SHORT).astype(np.int32),
         }
 
     def search(
@@ -171,10 +171,10 @@ def _sharing(arrays: Arrays, query: str, count: int) -> NDArray[np.intp]:
     So a text that contains the query counts as much as a text that the query contains. Among equals, a
     longer text counts less.
     """
-    held, ends, postings = arrays["held"], arrays["posting_ends"], arrays["postings"]
+    sizes, ends, postings = arrays["sizes"], arrays["posting_ends"], arrays["postings"]
     codes = np.array([_BLANK, *map(ord, query), _BLANK], np.uint32)
     buckets = distinct(_hashed(codes)).astype(np.intp)
-    shared = np.zeros(len(held), np.uint8)
+    shared = np.zeros(len(sizes), np.uint8)
     starts = np.where(buckets > 0, ends[buckets - 1], 0)
     for start, end in zip(starts.tolist(), ends[buckets].tolist(), strict=True):
         np.add.at(shared, postings[start:end], np.uint8(1))
@@ -193,7 +193,7 @@ def _sharing(arrays: Arrays, query: str, count: int) -> NDArray[np.intp]:
     theirs = np.maximum(theirs, 1)
     longer = np.maximum(theirs, len(buckets))
     table = (both / np.minimum(theirs, len(buckets)) / longer**0.2).astype(np.float32)
-    closeness = table.ravel().take(shared.take(near).astype(np.intp) * 256 + held.take(near))
+    closeness = table.ravel().take(shared.take(near).astype(np.intp) * 256 + sizes.take(near))
     # Of texts as close as the last one, the first by number are taken: the same in every run.
     bar = np.partition(closeness, -count)[-count]
     above, level = np.flatnonzero(closeness > bar), np.flatnonzero(closeness == bar)

@@ -112,7 +112,7 @@ class ValueIndex:
         return numbers[which], self._arrays["group_columns"][position], scores[which]
 
     def _check(self) -> None:
-        """Refuse to search if the database's content is no longer the one that was indexed."""
+        """Raise BadInputError if the database has changed since it was indexed."""
         state, _ = file_state(self._database)
         if state != self._state:
             if _content(self._database) != self._content:
