@@ -1,83 +1,15 @@
 """A table of the English words and phrases that ask for operations.
 
-Each line of `CUES` gives a cue and the phrases that express it. A cue is only a hint: which operation
-follows is for the learned weights to say.
+Each line of `cues.txt` gives a cue and the phrases that express it. A cue is only a hint: which operation
+follows is for the learned weights to say. Each line of `attributes.txt` gives an adjective and what it
+measures, as stems to look for in names and descriptions: "the cheapest" is about a price.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from workbench.english.words import NUMBERS, Token, stem
-
-CUES = """
-count     how many | number of | count | count of | amount of | how often | the number
-sum       total | sum | in total | altogether | combined | overall | how much | total number of | total amount
-avg       average | mean | on average | avg | averages
-max       maximum | max | highest | largest | biggest | greatest | top | peak | upper | best | maximal
-max       longest | heaviest | tallest | most expensive | richest | strongest | brightest | fastest | deepest
-max       most recent | newest | latest | last | youngest | most recently | farthest | furthest | costliest
-max       widest | busiest | hottest | the most | most | leading | highest-paid | record
-min       minimum | min | lowest | smallest | least | shortest | cheapest | oldest | earliest | first | fewest
-min       least expensive | lightest | slowest | worst | weakest | nearest | closest | minimal | bottom | the least
-min       narrowest | poorest | coldest | eldest
-most      most | the most | most common | most frequent | most often | most popular | most frequently | biggest
-most      largest number of | highest number of | greatest number of | maximum number of | more often
-most      most commonly | top | largest | largest amount of | highest count of | busiest | as many
-fewest    fewest | least | least common | least frequent | least often | smallest number of | rarest
-fewest    lowest number of | least popular | fewest number of | minimum number of | least commonly
-percent   percentage | percent | percentages | % | proportion | what share | share of | fraction
-ratio     ratio | how many times | times as many | times more | proportion | rate | per
-differ    difference | differ | how many more | how much more | how much higher | how many fewer | minus | gap
-each      each | every | per | for each | for every | respective | for all | grouped by | in each | across
-distinct  different | distinct | unique | distinctive | kinds of | types of
-not       leaving out | outside | not | no | never | without | n't | except | excluding | neither | nor | other than | don't | doesn't
-not       didn't | isn't | aren't | wasn't | weren't | hasn't | haven't | cannot | none | apart from | non | lack
-more      more than | over | above | greater than | exceed | exceeds | exceeding | exceeded | larger than | beyond
-more      higher than | bigger than | older than | longer than | heavier than | upwards of | > | taller than
-more      better than | more | higher | longer | greater | larger | surpass | surpasses | in excess of
-less      less than | under | below | fewer than | smaller than | lower than | shorter than | younger than | <
-less      lighter than | cheaper than | fewer | lower | worse than | short of
-atleast   at least | or more | no less than | minimum of | not less than | no fewer than | >= | ≥ | or higher | or above
-atleast   or over | or greater | or longer | or older | not below | from
-atmost    at most | or less | up to | no more than | maximum of | not more than | <= | ≤ | or fewer | or below | or lower
-atmost    not exceeding | not above | or under | or younger
-after     or later | or after | and later | after | since | later than | following | onwards | from | as of | past
-before    or earlier | or before | and earlier | before | prior to | earlier than | until | till | by | up to
-between   between | from | ranging from | ranges from
-sortdesc  descending | decreasing | from most | highest to lowest | from highest | from high | reverse | most recent first
-sortdesc  from the highest | from oldest | largest first | highest first | from the most | from largest
-sortasc   ascending | increasing | alphabetical | alphabetically | lexicographic | lowest to highest | from low
-sortasc   ordered by | sorted by | order by | sort by | in order of | in the order of | ordered | sorted | rank | from youngest
-null      missing | unknown | no | without | blank | empty | null | lack | not recorded | not have | unrecorded | not yet | never
-notnull   known | recorded | available | not missing | not null | with a | has a | have a | specified
-both      both | and also | as well as | and | but also
-either    or | either
-start     start with | starts with | starting with | begin with | begins with | beginning with | prefix
-end       end with | ends with | ending with | ending in | ends in | suffix
-contain   contain | contains | containing | include | includes | including | substring | has the word | with the word | mention | mentions | mentioning
-wh        what | which | who | when | where | whose | list | show | give | find | return | name | state | tell
-wh        provide | indicate | identify | display | mention | write | please | calculate | compute | determine | report
-wh        how old | how long | how high | how tall | how far | how big | how heavy | how large | get | describe | select
-who       who | whose | whom
-when      when | what date | which date | what day | on what date
-where     where
-"""
-
-# What an adjective measures, as stems to look for in names and descriptions: "the cheapest" is about a price.
-ATTRIBUTES = {
-    "old": "age birth date year build found", "young": "age birth date year", "new": "date year build",
-    "late": "date time year", "early": "date time year", "recent": "date time year", "long": "length duration time minut",
-    "short": "length height duration time minut", "tall": "height", "high": "height altitude", "heavi": "weight mass", "light": "weight mass",
-    "cheap": "price cost fee fare rate", "expensiv": "price cost fee fare rate", "cost": "price cost",
-    "fast": "speed time velocity", "slow": "speed time velocity", "large": "size area capacity population amount",
-    "big": "size area capacity population amount", "small": "size area capacity population amount",
-    "rich": "income revenue earn balance wealth", "deep": "depth", "near": "distance", "close": "distance",
-    "far": "distance", "bright": "magnitud brightness", "wide": "width", "popul": "popul", "hot": "temperatur", "cold": "temperatur", "best": "score rank rate point grade", "worst": "score rank rate point grade",
-    "who": "name surnam forenam", "when": "date time year day", "where": "city country locat address place town region", "often": "frequenc count",
-    "first": "date time year", "last": "date time year", "start": "date time year", "end": "date time year",
-    "into": "target destin arriv", "from": "sourc origin depart", "to": "target destin arriv",
-    "experienc": "experienc year", "strong": "strength power force", "valu": "price cost amount worth"
-}  # fmt: skip
 
 # Adjectives of age point the other way on dates of birth and of building.
 OLD = frozenset(
@@ -99,10 +31,14 @@ class Cue:
         return (1 << self.end) - (1 << self.first)
 
 
+def _lines(name: str) -> list[str]:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+
+
 def _table() -> dict[str, list[tuple[tuple[str, ...], str]]]:
     """The phrases that start with each word, the longest first."""
     table: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for line in CUES.strip().splitlines():
+    for line in _lines("cues.txt"):
         kind, _, phrases = line.partition(" ")
         for phrase in phrases.split("|"):
             words = tuple(phrase.split())
@@ -112,7 +48,7 @@ def _table() -> dict[str, list[tuple[tuple[str, ...], str]]]:
 
 _CUES = _table()
 _ATTRIBUTES = {
-    word: tuple(stem(name) for name in names.split()) for word, names in ATTRIBUTES.items()
+    word: tuple(map(stem, names)) for word, *names in map(str.split, _lines("attributes.txt"))
 }
 
 

@@ -128,7 +128,7 @@ def _digest(folder: Path, without: Collection[str] = ()) -> str:
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")):
         path = file.relative_to(folder)
-        if file.suffix in {".py", ".md", ".json"} and path.parts[0] not in without:
+        if file.suffix in {".py", ".md", ".json", ".txt"} and path.parts[0] not in without:
             digest.update(path.as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

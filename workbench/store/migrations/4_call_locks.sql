@@ -1,0 +1,1 @@
+ALTER TABLE claims RENAME TO call_locks
