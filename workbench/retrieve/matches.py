@@ -214,9 +214,7 @@ def _closest(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandi
     def group(c: ValueCandidate) -> tuple[str, str, str]:
         return c.table, c.column, c.keyword if matching.best_of == "keyword" else ""
 
-    best: dict[tuple[str, str, str], float] = {}
-    for c in found:
-        best[group(c)] = max(best.get(group(c), 0.0), c.edit)
+    best = {group(c): c.edit for c in sorted(found, key=lambda c: c.edit)}  # the last one stays
 
     def judged(c: ValueCandidate) -> ValueCandidate:
         top = best[group(c)]

@@ -13,8 +13,6 @@ The papers' code skips columns by name, type or size (names like "url" or "date"
 2 MB). That loses values that questions name, and saves little time here: see tests/benchmarks/README.md.
 """
 
-import itertools
-import operator
 import sqlite3
 import time
 from collections import Counter
@@ -150,22 +148,16 @@ def _grouped(
 
     A database has few distinct groups of columns, so one number for each text says which columns hold it.
     """
-    every = list(itertools.chain.from_iterable(texts_of))
-    column_of = np.repeat(np.arange(len(texts_of), dtype=np.uint32), [len(t) for t in texts_of])
-    order = sorted(range(len(every)), key=every.__getitem__)  # equal texts stay ordered by column
-    column_of = column_of[order]
-    every = list(map(every.__getitem__, order))
-    first = np.ones(len(every), bool)  # whether a text differs from the one before
-    first[1:] = np.fromiter(map(operator.ne, itertools.islice(every, 1, None), every), bool)
-    starts = np.flatnonzero(first)
-    sizes = np.diff(starts, append=len(every))
-    group_of = column_of[starts]
-    groups: list[tuple[int, ...]] = [(number,) for number in range(len(texts_of))]
-    known = {group: number for number, group in enumerate(groups)}
-    for number in np.flatnonzero(sizes > 1).tolist():
-        group = tuple(column_of[starts[number] : starts[number] + sizes[number]].tolist())
-        if group not in known:
-            known[group] = len(groups)
-            groups.append(group)
-        group_of[number] = known[group]
-    return list(itertools.compress(every, first)), group_of, groups
+    group_of: dict[str, int] = {}
+    groups: list[tuple[int, ...]] = [(column,) for column in range(len(texts_of))]
+    extended: dict[tuple[int, int], int] = {}  # the number of a group with one more column
+    for column, texts in enumerate(texts_of):
+        for text in texts:
+            group = group_of.setdefault(text, column)
+            if group != column:
+                if (group, column) not in extended:
+                    extended[group, column] = len(groups)
+                    groups.append((*groups[group], column))
+                group_of[text] = extended[group, column]
+    every = sorted(group_of)
+    return every, np.fromiter(map(group_of.__getitem__, every), np.uint32, len(every)), groups
