@@ -17,5 +17,5 @@ __all__ = ["Run", "Study", "accuracy", "across", "by_difficulty", "cells", "open
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "study" if name in {"Study", "open_study"} else "runs"
+    module = {"Study": "study", "open_study": "opening"}.get(name, "runs")
     return getattr(import_module(f"{__name__}.{module}"), name)

@@ -36,7 +36,7 @@ def open_study(
 
     `limit` is a number of questions, spread evenly. `root` is the folder where the benchmark was unpacked,
     `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
-    and `parameters` has, for a model, those of all its calls.
+    and `parameters` has, for a model or a role, those of all its calls.
 
     Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
     after the experiment. With a `limit` this folder is another one, so that figures of a few questions never
