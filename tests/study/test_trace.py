@@ -38,7 +38,7 @@ KEY = ["run", "question_id", "generator", "sample"]
 def study(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
-        with open_study("embedded", limit=24, figures=tmp_path_factory.mktemp("f")) as opened:
+        with open_study("embedded", limit=40, figures=tmp_path_factory.mktemp("f")) as opened:
             yield opened
 
 
@@ -113,7 +113,7 @@ def test_one_candidate_and_the_bounds_come_from_all_of_them(study, run, behind):
     means = [found.groupby("question_id")["correct"] for _, found in rows_behind]
     again = [means[0].mean(), means[1].any(), means[2].all(), means[3].first()]
     assert [share(one) for one in again] == [near(row["EX"]) for row, _ in rows_behind]
-    assert [len(found) for _, found in rows_behind] == [96, 96, 96, 24]
+    assert [len(found) for _, found in rows_behind] == [160, 160, 160, 40]
 
 
 def test_what_the_reader_of_a_table_sees_leaves_out_what_leads_back(study, run):
@@ -320,7 +320,7 @@ def test_rows_that_only_the_paper_has_say_so(study, run):
         "it", beside(pd.DataFrame([run.row("ours")]), paper, study.stamp, columns={"EX": "EX dev"})
     )
     data = study.saved.folder / "it.csv"
-    assert len(trace(data, 0, study.lab.client.store)[1]) == 24
+    assert len(trace(data, 0, study.lab.client.store)[1]) == 40
     with pytest.raises(BadInputError, match="its numbers are the paper's"):
         trace(data, 1, study.lab.client.store)
 
@@ -362,5 +362,5 @@ def test_the_command_says_what_a_row_is_counted_from(study, run, tmp_path, monke
     assert other.endswith("this row counts no candidate of its run, so there is no SQL behind it\n")
     left = output(f"run,stage,columns\n{run.id},filter_column,9\n")
     assert (
-        "this row counts the schemas that pruning left; the answers given on them:\n24 cand" in left
+        "this row counts the schemas that pruning left; the answers given on them:\n40 cand" in left
     )
