@@ -24,7 +24,7 @@ _NAME = re.compile(r"[\w.\-]+")
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One entry of a file, with all that it states of the question it answers.
+    """An entry of a prediction file: its query, and all that it states of the question it answers.
 
     `line` names the entry in messages. `index` is the question's position in the benchmark; `counted` says that
     the file does not state it, and that it is the entry's position in the file.

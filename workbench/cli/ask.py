@@ -132,12 +132,12 @@ def _without_query(trials: Sequence[Trial]) -> str:
     if not cut_off:
         return others[0] if others else ""
     count = f"All {len(trials)}" if not others else f"{len(cut_off)} of {len(trials)}"
-    told = (
+    cut = (
         f"{count} replies were cut off by their output limit; --parameter max_tokens=N sets a larger one."
         if len(trials) > 1
         else "The reply was cut off by its output limit; --parameter max_tokens=N sets a larger one."
     )
-    return f"{told} {others[0]}" if others else told
+    return f"{cut} {others[0]}" if others else cut
 
 
 def _ran(trial: Trial | None) -> bool:

@@ -17,7 +17,7 @@ from workbench.types import Schema, lower_name
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One part of a clause: a result column, a table, a condition."""
+    """A part of a clause: a result column, a table or a condition."""
 
     text: str
     shared: bool  # whether the other query has it in the same clause
@@ -25,7 +25,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause in both queries."""
+    """A clause as the two queries have it."""
 
     name: str
     nested: bool  # whether it belongs to subqueries

@@ -12,7 +12,7 @@ from workbench.types import Schema, lower_name
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One of the conditions that AND connects."""
+    """A condition of WHERE, ON or HAVING: one of those that AND connects."""
 
     sources: frozenset[str]  # names in FROM that it mentions; empty if finding them takes a schema
     words: str

@@ -26,7 +26,7 @@ from workbench.db.sql.sources import (
 from workbench.types import Schema, lower_name
 
 _ROWID = frozenset({"rowid", "oid", "_rowid_"})
-# What these make of a column is still compared with the column's values.
+# A column inside one of these expressions is still compared with its own values.
 _WRAPPERS = (exp.Paren, exp.Lower, exp.Upper, exp.Cast, exp.Trim)
 
 

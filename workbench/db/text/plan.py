@@ -77,7 +77,7 @@ def tell(plan_rows: Sequence[PlanRow], sql: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Teller:
-    """One walk over the plan that collects its steps.
+    """A walk over the plan that collects its steps.
 
     `unused` are the SELECTs whose tables no row has read yet; `children` the plan rows by their parent's id;
     `opened` and `steps` the lines of the first and the second part.
