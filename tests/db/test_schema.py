@@ -311,6 +311,24 @@ def test_examples_are_the_most_frequent_values_then_the_first(path):
     assert examples(path, rows) == [("a", "b", "c")]
 
 
+def test_with_nulls_a_column_that_holds_one_shows_it_after_its_values(path):
+    rows = "CREATE TABLE t (a, b, c); INSERT INTO t VALUES ('b', 1, NULL), ('c', x'00', NULL)"
+    assert examples(path, rows, nulls=True) == [("b", "c"), (1,), (None,)]
+
+
+def test_a_null_is_found_beyond_the_rows_that_give_the_values(path):
+    many = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)"
+    rows = f"CREATE TABLE t (a); {many} INSERT INTO t SELECT i FROM n; INSERT INTO t VALUES (NULL)"
+    create(path, rows)
+    (column,) = with_examples(read_schema(path), path, nulls=True).tables[0].columns
+    assert column.examples == (1, 2, 3, None)
+
+
+def test_no_values_show_no_null_either(path):
+    rows = "CREATE TABLE t (a); INSERT INTO t VALUES (NULL)"
+    assert examples(path, rows, per_column=0, nulls=True) == [()]
+
+
 def test_an_index_does_not_change_which_rows_come_first(path):
     rows = "CREATE TABLE t (a, b); INSERT INTO t VALUES ('b', zeroblob(500)), ('a', 1)"
     create(path, f"{rows}; CREATE INDEX i ON t (a); ANALYZE")

@@ -102,9 +102,10 @@ CASES = {
     "generate/chess_candidate": context_data(
         replace(CONTEXT, schema=with_values(LIFTS, CONTEXT.values), values=())
     ),
-    "generate/decomposer": MAC | {"shots": 2},
-    "generate/decomposer 0 shots": MAC | {"shots": 0},
-    "generate/decomposer 1 shot": MAC | {"shots": 1},
+    "generate/decomposer": MAC | {"shots": 2, "decompose": True},
+    "generate/decomposer 0 shots": MAC | {"shots": 0, "decompose": True},
+    "generate/decomposer 1 shot": MAC | {"shots": 1, "decompose": True},
+    "generate/decomposer at once": MAC | {"shots": 0, "decompose": False},
     "generate/examples_by_feature": {"schema": FIVE["schema"], "count": 10},
     "generate/examples_by_column": {"schema": FIVE["schema"], "count": 10},
     "fix/fixer": FIVE | EMPTY | {"history": [ERROR]},

@@ -19,7 +19,9 @@ CREATE TABLE potter (potter_id INTEGER PRIMARY KEY, name TEXT, joined TEXT);
 CREATE TABLE firing (firing_id INTEGER PRIMARY KEY, kiln TEXT, day TEXT, peak INTEGER);
 CREATE TABLE piece (piece_id INTEGER PRIMARY KEY, potter_id INTEGER REFERENCES potter,
     firing_id INTEGER REFERENCES firing, form TEXT, body TEXT, glaze TEXT, weight INTEGER, state TEXT);
-CREATE TABLE room (room_id INTEGER PRIMARY KEY, title TEXT, city TEXT, level INTEGER);
+CREATE TABLE pot (pot_id INTEGER PRIMARY KEY, potter_id INTEGER REFERENCES potter, form TEXT,
+    `kiln state` TEXT);
+CREATE TABLE room (room_id INTEGER PRIMARY KEY, title TEXT, city TEXT, `level (1-5)` INTEGER);
 CREATE TABLE attempt (attempt_id INTEGER PRIMARY KEY, room_id INTEGER REFERENCES room, team TEXT,
     minutes INTEGER, solved INTEGER);
 INSERT INTO potter VALUES (1, 'Odile Marchetti', '2016-03-01'), (2, 'Tomas Reyl', '2018-09-15'),
@@ -30,6 +32,7 @@ INSERT INTO piece VALUES (1, 1, 1, 'bowl', 'ST', 'celadon', 820, 'S'),
     (2, 1, 1, 'bowl', 'ST', 'tenmoku', 455, 'C'), (3, 2, 1, 'jar', 'ST', NULL, 1200, 'C'),
     (4, 2, 2, 'bowl', 'EW', 'celadon', 600, 'S'), (5, 3, 2, 'jar', 'PC', 'celadon', 300, 'C'),
     (6, 1, 3, 'jar', 'ST', 'celadon', 900, 'S');
+INSERT INTO pot VALUES (1, 1, 'bowl', 'S'), (2, 1, 'jar', NULL), (3, 2, 'jar', 'C'), (4, 2, 'bowl', 'C');
 INSERT INTO room VALUES (1, 'The Vault', 'Linz', 3), (2, 'Signal Lost', 'Graz', 5);
 INSERT INTO attempt VALUES (1, 1, 'Owls', 52, 1), (2, 2, 'Owls', 75, 1), (3, 2, 'Red ConnectionCache', NULL, 0);
 """
@@ -109,6 +112,25 @@ class TestWorkedExamplesAreTrue:
         plan = tell([PlanRow(number, parent, text) for number, parent, _, text in rows], query)
         told = answer.split("**Query plan**\n")[1].split("\n\n**Final SQL**")[0]
         assert told.splitlines() == list(plan)
+
+    def test_the_decomposers_last_query_answers_its_question(self, demo):
+        answers = [demo.execute(fenced(e["Answer"])[-1]) for e in worked("generate/decomposer")]
+        assert [answer.fetchall() for answer in answers] == [[("Tomas Reyl",)], [(75,)]]
+
+    def test_the_decomposer_groups_by_what_it_orders_by(self):
+        queries = [q for e in worked("generate/decomposer") for q in fenced(e["Answer"])]
+        sorted_ = [part for q in queries for part in re.findall(r"(.*)\n *ORDER BY (.*) DESC", q)]
+        assert sorted_
+        for line_before, column in sorted_:
+            assert line_before.strip() == f"GROUP BY {column}"
+
+    @pytest.mark.parametrize("place", [0, 1])
+    def test_each_example_of_the_decomposer_quotes_a_name_and_keeps_null_out(self, place):
+        example = worked("generate/decomposer")[place]
+        assert re.search(r"^  \(\w+ [^,]+, ", example["Database schema"], re.MULTILINE)
+        assert "NULL]" in example["Database schema"]
+        assert re.search(r"`\w+ [^`]+`", fenced(example["Answer"])[-1])
+        assert "IS NOT NULL" in fenced(example["Answer"])[-1]
 
     def test_mac_sqls_answer_keeps_to_its_own_rules(self):
         (example,) = worked("prune/mac_selector")

@@ -12,6 +12,7 @@ from tests.systems.conftest import EMPTY, QUESTION, REPLIES, RIGHT
 from workbench.errors import BadInputError
 from workbench.evaluate.gold_schema import AroundGold, linking_by_stage
 from workbench.fix.reviser import Reviser
+from workbench.generate.decomposer import Decomposer
 from workbench.retrieve.embed import Embedding
 from workbench.retrieve.index.minhash import MinHash
 from workbench.retrieve.keywords import Keywords
@@ -200,9 +201,26 @@ class TestMacSql:
         assert "# Table: animal" in schema
         assert "cage" not in schema
 
-    def test_without_the_decomposer_one_call_answers(self, zoo):
+    def test_a_column_that_holds_a_null_shows_it(self, zoo):
+        with closing(sqlite3.connect(zoo.path)) as database, database:
+            database.execute("INSERT INTO animal(id, home) VALUES (3, NULL)")
+        zoo.run(mac("m/x"))
+        (request,) = zoo.asked["generate/decomposer"]
+        assert "Value examples: ['Gobi desert', 'Delhi', NULL].)" in sections(request)
+
+    def test_without_the_decomposer_one_call_answers_the_same_prompt_without_its_chain(self, zoo):
         zoo.run(mac_sql.mac_table_3("m/x")["w/o Decomposer"])
-        assert set(zoo.asked) == {"generate/direct"}
+        zoo.run(mac_sql.mac_table_4("m/x")["0-shot"])
+        at_once, chain = map(sections, zoo.asked["generate/decomposer"])
+        task, answer = "\n\nWhen you write SQL", "\n\n## Answer\n"
+        assert at_once.partition(task)[2].partition(answer)[0] == chain.partition(task)[2].partition(answer)[0]  # fmt: skip
+        assert "sub-question" in chain
+        assert "sub" not in at_once.casefold().replace("substr", "")
+        assert at_once.endswith("Give only the query, in a fence:\n```sql\nSELECT ...\n```")
+
+    def test_worked_examples_without_decomposition_are_refused(self):
+        with pytest.raises(BadInputError, match=r"without decompose, shots is 0"):
+            Decomposer("m/x", decompose=False)
 
     @pytest.mark.parametrize("shots", [0, 1, 2])
     def test_so_many_shots(self, zoo, shots):

@@ -23,6 +23,7 @@ from workbench.types import Column, ForeignKey, Schema, Table, lower_name
 _ROWS = 1_000
 _CELLS = 50_000
 _SECONDS = 5.0
+_ROWS_FOR_NULL = 100_000  # of a table are looked through for a NULL
 
 _REMEDIES = {
     "FileNotFoundError": "; check the path",
@@ -70,13 +71,16 @@ def read_schema(path: Path, db_id: str | None = None) -> Schema:
     return Schema(path.stem if db_id is None else db_id, _resolved(tables), tuple(skipped))
 
 
-def with_examples(schema: Schema, path: Path, per_column: int = 3, max_length: int = 50) -> Schema:
+def with_examples(
+    schema: Schema, path: Path, per_column: int = 3, max_length: int = 50, *, nulls: bool = False
+) -> Schema:
     """The schema with up to `per_column` distinct values in each column's `examples`.
 
     They are the most frequent values among a table's first rows (at most a thousand), by frequency and then
     by appearance: the same file gives the same examples, and a large file costs no more than a small one.
-    NULLs, blobs and values longer than `max_length` are left out, and views get no examples. A table whose
-    rows cannot be read, or not in time, adds a line to `skipped`.
+    Blobs and values longer than `max_length` are left out, and views get no examples. With `nulls`, None
+    follows the values of a column that holds a NULL among its table's first hundred thousand rows. A table
+    whose rows cannot be read, or not in time, adds a line to `skipped`.
     """
     tables: list[Table] = []
     skipped = list(schema.skipped)
@@ -84,7 +88,7 @@ def with_examples(schema: Schema, path: Path, per_column: int = 3, max_length: i
         connection.text_factory = bytes  # only the chosen values are decoded
         for table in schema.tables:
             try:
-                columns = _sampled(connection, table, per_column, max_length)
+                columns = _sampled(connection, table, per_column, max_length, nulls)
             except sqlite3.Error as error:
                 columns = table.columns
                 skipped.append(one_line(f"{table.name}: no example values: {error}"))
@@ -182,7 +186,7 @@ def _resolved(tables: list[Table]) -> tuple[Table, ...]:
 
 
 def _sampled(
-    connection: sqlite3.Connection, table: Table, per_column: int, max_length: int
+    connection: sqlite3.Connection, table: Table, per_column: int, max_length: int, nulls: bool
 ) -> tuple[Column, ...]:
     if table.kind == "view":
         return table.columns
@@ -196,15 +200,20 @@ def _sampled(
     order = "NOT INDEXED" if table.kind == "table" else ""
     deadline = time.monotonic() + _SECONDS
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
-    rows = connection.execute(
-        f"SELECT {shown} FROM main.{quote(table.name)} {order} LIMIT ?",
-        (min(_ROWS, _CELLS // len(table.columns)),),
-    ).fetchall()
+    source = f"FROM main.{quote(table.name)} {order} LIMIT ?"
+    most = min(_ROWS, _CELLS // len(table.columns))
+    rows = connection.execute(f"SELECT {shown} {source}", (most,)).fetchall()
+    lacking: tuple[int | None, ...] = (0,) * len(table.columns)
+    if nulls and per_column:
+        names = [quote(column.name) for column in table.columns]
+        held = ", ".join(f"max({name} IS NULL)" for name in names)
+        inner = f"SELECT {', '.join(names)} {source}"
+        lacking = connection.execute(f"SELECT {held} FROM ({inner})", (_ROWS_FOR_NULL,)).fetchone()
     counts = map(Counter, zip(*rows, strict=True)) if rows else (Counter() for _ in table.columns)
     columns: list[Column] = []
-    for column, count in zip(table.columns, counts, strict=True):
+    for column, count, lacks in zip(table.columns, counts, lacking, strict=True):
         del count[None]
         values = [value for value, _ in count.most_common(per_column)]
         examples = tuple(lenient_text(v) if isinstance(v, bytes) else v for v in values)
-        columns.append(replace(column, examples=examples))
+        columns.append(replace(column, examples=(*examples, None) if lacks else examples))
     return tuple(columns)

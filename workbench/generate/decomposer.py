@@ -17,12 +17,17 @@ from workbench.types import Context
 
 @dataclass(frozen=True, slots=True)
 class Decomposer(PromptGenerator):
-    """The second agent of MAC-SQL. `shots` is the number of worked examples (table 4): 0, 1 or 2."""
+    """The second agent of MAC-SQL.
+
+    shots: the number of worked examples (table 4): 0, 1 or 2.
+    decompose: without it, one query is asked for at once, under the same constraints (table 3).
+    """
 
     prompt = "generate/decomposer"
     schema_text = staticmethod(mac_sql_text)
     temperature: float = 0.1
     shots: int = 2
+    decompose: bool = True
 
     def __post_init__(self) -> None:
         PromptGenerator.__post_init__(self)
@@ -30,7 +35,11 @@ class Decomposer(PromptGenerator):
             raise BadInputError(
                 f"shots is {self.shots}: the Decomposer has 0, 1 or 2 worked examples"
             )
+        if self.shots and not self.decompose:
+            raise BadInputError(
+                f"shots is {self.shots}: the worked examples decompose; without decompose, shots is 0"
+            )
 
     def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
         del lab, context
-        return {"shots": self.shots}
+        return {"shots": self.shots, "decompose": self.decompose}

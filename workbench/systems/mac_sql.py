@@ -1,8 +1,5 @@
 """MAC-SQL (Wang et al., 2023), as figure 2 draws it: Selector, Decomposer, Refiner.
 
-Departs from the paper in the ablation without the Decomposer: our baseline `Direct` replaces it, whose
-prompt shows the schema as CREATE TABLE statements and has rules of its own.
-
 `mac_table_3` and `mac_table_4` are the paper's ablations. Its oracle schema, with gold's tables and columns in place
 of the Selector's, is a `retrieve` step of `evaluate`, since it needs gold:
 
@@ -19,7 +16,6 @@ from workbench.db.schema import read_schema, with_examples
 from workbench.errors import at_least
 from workbench.fix.refiner import Refiner
 from workbench.generate.decomposer import Decomposer
-from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.prune.selector import Selector
 from workbench.select.majority import Majority
@@ -31,7 +27,8 @@ from workbench.types import Context, Question, Schema, Value
 class SchemaWithValues:
     """The schema with up to `values` example values of each column, none longer than 50 characters.
 
-    Nothing is retrieved for the question itself.
+    NULL follows the values of a column that holds one: the prompts have a rule for such columns. Nothing is
+    retrieved for the question itself.
     """
 
     values: int = 6
@@ -61,7 +58,7 @@ class SchemaWithValues:
 def _examples(path: Path, most: int, state: str) -> Mapping[tuple[str, str], tuple[Value, ...]]:
     """Example values by table and column, cached until the database changes."""
     del state
-    schema = with_examples(read_schema(path), path, most)
+    schema = with_examples(read_schema(path), path, most, nulls=True)
     return {(table.name, c.name): c.examples for table in schema.tables for c in table.columns}
 
 
@@ -80,14 +77,17 @@ def mac_sql(
 
 
 def mac_table_3(model: str = "embedded/parser") -> Mapping[str, System]:
-    """The ablations of table 3: each agent left out. Without the Decomposer, one call writes the query."""
+    """The ablations of table 3: each agent left out.
+
+    Without the Decomposer, one call writes the query, from the same schema and under the same constraints.
+    """
     whole = mac_sql(model)
-    answer = Direct(model, temperature=0.1, think=False)
+    at_once = Decomposer(model, shots=0, decompose=False)
     return named(
         {
             "MAC-SQL": whole,
             "w/o Selector": replace(whole, prune=()),
-            "w/o Decomposer": replace(whole, generate=(answer,)),
+            "w/o Decomposer": replace(whole, generate=(at_once,)),
             "w/o Refiner": replace(whole, fix=()),
         }
     )
