@@ -40,8 +40,8 @@ def bundled_databases() -> dict[str, Path]:
     found = {}
     for split in ("dev", "train"):
         benchmark = load_bundled(split)
-        for question in benchmark.questions:
-            found[question.db_id] = benchmark.database(question.db_id)
+        for db_id in dict.fromkeys(question.db_id for question in benchmark.questions):
+            found[db_id] = benchmark.database(db_id)
     return found
 
 

@@ -4,23 +4,21 @@ import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from workbench.benchmarks.benchmark import some
+from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import prediction_files
 from workbench.cli import options
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
-from workbench.lab import Lab
-from workbench.llm.client import Client
-from workbench.select.majority import Majority
-from workbench.select.trained import Trained
 from workbench.store import Store
-from workbench.systems.replay import picks
-from workbench.systems.system import Select
 from workbench.types import Limits
+
+if TYPE_CHECKING:
+    from workbench.evaluate.files import Selector
 
 
 @click.command()
@@ -96,14 +94,9 @@ def evaluate(
         options.check_writable(verdicts)
     if selector and not pool:
         raise BadInputError("--selector picks from a pool of candidates: add --pool")
-    steps: dict[str, Select] = {}
-    if selector:
-        trained = Trained.load(selector)
-        steps = {"picked by majority": Majority(), f"picked by {selector.name}": trained}
     whole = open_benchmark(benchmark, root)
     judged = replace(whole, questions=tuple(some(whole.questions, limit)))
     with Store() as store, Executor(store) as executor, options.progress_bar("queries") as progress:
-        lab = Lab(Client(store), executor, judged.database)
         report = evaluate_files(
             judged,
             prediction_files([*first, *more]),
@@ -112,10 +105,7 @@ def evaluate(
             compare=compare,
             pool=pool,
             efficiency=efficiency,
-            selectors={
-                name: partial(picks, name, step, lab, judged.questions)
-                for name, step in steps.items()
-            },
+            selectors=_selectors(selector, judged, executor, store) if selector else {},
             limits=limits,
             keep_distinct=keep_distinct,
             progress=progress,
@@ -123,3 +113,22 @@ def evaluate(
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:
         report.verdicts.to_json(verdicts, orient="records", lines=True)
+
+
+def _selectors(
+    path: Path, judged: Benchmark, executor: Executor, store: Store
+) -> "dict[str, Selector]":
+    """The majority and the selector of that file, as they pick from a pool of the benchmark's questions."""
+    # Steps and what they import take a third of a second, and other options need none of it.
+    from workbench.lab import Lab  # noqa: PLC0415
+    from workbench.llm.client import Client  # noqa: PLC0415
+    from workbench.select.majority import Majority  # noqa: PLC0415
+    from workbench.select.trained import Trained  # noqa: PLC0415
+    from workbench.systems.replay import picks  # noqa: PLC0415
+
+    lab = Lab(Client(store), executor, judged.database)
+    majority, trained = "picked by majority", f"picked by {path.name}"
+    return {
+        majority: partial(picks, majority, Majority(), lab, judged.questions),
+        trained: partial(picks, trained, Trained.load(path), lab, judged.questions),
+    }

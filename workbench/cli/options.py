@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from tqdm import tqdm
 
 import workbench as wb
 from workbench.errors import BadInputError, naming
@@ -140,6 +139,8 @@ def progress_bar(unit: str, note: Callable[[], str] = str) -> Iterator[Callable[
 
     `note` gives the text behind the numbers.
     """
+    from tqdm import tqdm  # noqa: PLC0415  `ask` shows no bar, and the import is a tenth of its time
+
     with tqdm(unit=f" {unit}", delay=1, disable=None, leave=False) as bar:
 
         def show(done: int, total: int) -> None:

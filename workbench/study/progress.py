@@ -10,14 +10,16 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import orjson
-from tqdm import tqdm
 
 from workbench.llm.budget import Ledger, Tally
 from workbench.llm.provider import Reply, send
 from workbench.types import Request
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 EVERY = 0.5  # seconds between two lines
 STAND_IN = "embedded/parser"
@@ -43,6 +45,8 @@ class Progress:
                 self._write(Path(self._file), done, total, tally)
             return
         if self._bar is None:
+            from tqdm import tqdm  # noqa: PLC0415  it takes long to import, and a line of JSON needs none
+
             self._bar = tqdm(total=total, desc=self._name, unit=" questions", delay=1, leave=False)
         self._bar.update(done - self._bar.n)
         self._bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)

@@ -11,7 +11,6 @@ import re
 from workbench.replies.json_values import objects
 from workbench.replies.text import ANSWER_TAG, answer_text, boxed
 from workbench.replies.verdict.naming import BAD, NAME, Letter, letter_of
-from workbench.replies.verdict.prose import verdict_of_prose
 
 _LONGEST = 20_000  # characters that are read: the last ones, for an answer of one letter
 _LONGEST_PROSE = 3_000  # of running text
@@ -83,8 +82,14 @@ def read_verdict(reply: str) -> Letter:
         or _of_tags(text)
         or _of_label(text)
         or _of_lines(text)
-        or verdict_of_prose(text[-_LONGEST_PROSE:])
+        or _of_prose(text[-_LONGEST_PROSE:])
     )
+
+
+def _of_prose(text: str) -> Letter:
+    from workbench.replies.verdict.prose import verdict_of_prose  # noqa: PLC0415  its patterns take long
+
+    return verdict_of_prose(text)
 
 
 def _of_json(text: str) -> Letter:
