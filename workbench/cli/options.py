@@ -116,7 +116,8 @@ predictions = click.option(
 more_predictions = click.argument("more", nargs=-1, metavar="[FILE]...")
 
 
-def make_system(name: str, model: str, judge: str = "") -> wb.System:
+# The annotation is quoted: to look a System up imports the steps, which most commands do not need.
+def make_system(name: str, model: str, judge: str = "") -> "wb.System":
     """The system of that short name, with one model for all of its steps, and `judge` for its selector."""
     system: wb.System = getattr(wb, SYSTEMS[name])(model)
     if not judge:
