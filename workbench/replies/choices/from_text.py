@@ -1,0 +1,151 @@
+"""The judgements of lines and sentences that name the things they judge: all, all but some, lists, or one by one."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from workbench.replies.choices.judgement import FAILED, PASSED, Judgement, judgement
+
+Statement = tuple[Sequence[int], Judgement]  # the numbers that are judged, and how
+
+_NUMBERS = r"\d{1,4}(?:\s*(?:,|;|&|and|or|to|-|\u2013|through)+\s*(?:and\s+)?\d{1,4})*"
+_LABELLED = re.compile(
+    r"\W*(?:verdict|result|status|answer|judge?ment|conclusion)\W*[:=]", re.IGNORECASE
+)
+_EXCEPT = (
+    r"\b(?:except(?:\s+for)?|but(?!\s+(?:also|the|it|this))|apart\s+from|other\s+than|save\s+for)\b"
+)
+
+
+class _Patterns(NamedTuple):
+    """The forms of a statement on things that a reply calls by one label.
+
+    listed: "Passed: 1, 3".
+    only: "Only candidate 1 fails".
+    every: "All candidates pass except 2", "neither passes".
+    named: "Candidate 2", before or after what is said of it.
+    """
+
+    listed: re.Pattern[str]
+    only: re.Pattern[str]
+    every: re.Pattern[str]
+    named: re.Pattern[str]
+
+
+@lru_cache
+def _patterns(label: str, count: int) -> _Patterns:
+    noun = rf"(?:unit\s+)?(?:{label}s?|kandidat|candidat[eo]?|response|query|queries)"
+    return _Patterns(
+        listed=re.compile(
+            rf"(?:^|\b)(?:{noun}\s+)?(?:that\s+|which\s+)?(?P<word>{PASSED}|{FAILED})\w*"
+            rf"(?:\s+{noun})?[\s*_]*[:=][\s*_\[]*(?P<n>{_NUMBERS}|none|all)\b",
+            re.IGNORECASE,
+        ),
+        only=re.compile(
+            rf"\bonly\s+(?:{noun}\s*)?#?(?P<n>{_NUMBERS})\s+(?P<rest>.*)", re.IGNORECASE
+        ),
+        every=re.compile(
+            r"\b(?P<all>all|every|each|both|none|no|neither)\b(?:\s+of)?(?:\s+the(?:m|se)?)?"
+            rf"(?:\s+{count})?(?:\s+(?!pass|fail|satisf|meet|correct|except|but)\w+)?"
+            rf"(?:\s+{noun})?(?P<rest>.*)",
+            re.IGNORECASE,
+        ),
+        named=re.compile(
+            rf"\b{noun}[\W_]{{0,6}}(?:(?:response|query)[\W_]{{1,6}})?(?P<n>{_NUMBERS})(?!\s*%)\b",
+            re.IGNORECASE,
+        ),
+    )
+
+
+def read_text(text: str, label: str, count: int) -> list[Judgement]:
+    """For each of `count` things 1, 0 or None; an empty list if nothing is judged."""
+    patterns = _patterns(label, count)
+    judged: list[Judgement] = [None] * count
+    heading: list[
+        int
+    ] = []  # the numbers that the last line named, for a verdict on a line of its own
+    for line in text.splitlines():
+        sentences = re.split(r"(?<=[.!;])\s+(?=[A-Z*])", line)
+        statements = _listed(line, patterns, count)
+        for sentence in [] if statements else sentences:
+            said = _only(sentence, patterns, count) or _every(sentence, patterns, count)
+            if not said:
+                said, heading = _named(sentence, patterns, count, heading)
+            statements += said
+        for numbers, value in statements:
+            for number in numbers if value is not None else ():
+                judged[number - 1] = value
+    return judged if any(value is not None for value in judged) else []
+
+
+def _listed(line: str, patterns: _Patterns, count: int) -> list[Statement]:
+    """Lists of those that pass or fail."""
+    statements: list[Statement] = []
+    for found in patterns.listed.finditer(line):
+        passed = int(bool(re.match(PASSED, found["word"], re.IGNORECASE)))
+        match found["n"].lower():
+            case "all":
+                statements.append((range(1, count + 1), passed))
+            case "none":
+                statements.append((range(1, count + 1), 1 - passed))
+            case numbers:
+                statements.append((_span(numbers, count), passed))
+    return statements
+
+
+def _only(sentence: str, patterns: _Patterns, count: int) -> list[Statement]:
+    """A judgement of some, which says the contrary of the others."""
+    found = patterns.only.search(sentence)
+    value = judgement(found["rest"]) if found else None
+    if found is None or value is None:
+        return []
+    return [(range(1, count + 1), 1 - value), (_span(found["n"], count), value)]
+
+
+def _every(sentence: str, patterns: _Patterns, count: int) -> list[Statement]:
+    """A judgement of all, with exceptions."""
+    found = patterns.every.search(sentence)
+    if not found or patterns.named.search(sentence[: found.start()]):
+        return []
+    head, *excepted = re.split(_EXCEPT, found["rest"], maxsplit=1, flags=re.IGNORECASE)
+    value = judgement(head)
+    if value is None:
+        value = judgement(found["rest"])
+    if value is None:
+        return []
+    if found["all"].lower() in {"none", "no", "neither"}:
+        value = 1 - value
+    others = _span(re.split(r"(?<=\d)\D*$", excepted[0])[0], count) if excepted else []
+    return [(range(1, count + 1), value), (others, 1 - value)]
+
+
+def _named(
+    sentence: str, patterns: _Patterns, count: int, heading: list[int]
+) -> tuple[list[Statement], list[int]]:
+    """What is said of each thing that is named, and the numbers that a verdict on the next line is about.
+
+    A thing is judged by the words up to the next thing; a single one also by the words before it. A verdict alone,
+    "Verdict: passed", judges what was named last.
+    """
+    found = list(patterns.named.finditer(sentence))
+    if not found:
+        if _LABELLED.match(sentence):
+            return [(heading, judgement(_LABELLED.sub("", sentence, count=1)))], heading
+        return [], heading
+    ends = [*(after.start() for after in found[1:]), len(sentence)]
+    statements: list[Statement] = []
+    for thing, end in zip(found, ends, strict=True):
+        value = judgement(sentence[thing.end() : end])
+        if value is None and len(found) == 1:
+            value = judgement(sentence[: thing.start()])
+        statements.append((_span(thing["n"], count), value))
+    return statements, _span(found[-1]["n"], count)
+
+
+def _span(text: str, count: int) -> list[int]:
+    """The numbers of "2, 3 and 5" or "2 to 5", up to `count`."""
+    ranged = re.fullmatch(r"\s*(\d{1,4})\s*(?:to|-|\u2013|through)\s*(\d{1,4})\s*", text)
+    if ranged:
+        return [n for n in range(int(ranged[1]), int(ranged[2]) + 1) if 1 <= n <= count]
+    return [n for n in map(int, re.findall(r"\d{1,4}", text)) if 1 <= n <= count]
