@@ -54,5 +54,13 @@ def test_a_page_shows_code_as_text_and_neither_paths_nor_other_hosts(page):
         assert absent not in text
 
 
+def test_the_pages_of_a_folder_share_one_style_sheet(page):
+    path = page()
+    text = path.read_text()
+    assert "<style" not in text
+    (file,) = re.findall('<link rel="stylesheet" href="([^"]*)">', text)
+    assert ".wb" in (path.parent / file).read_text()
+
+
 def test_a_page_is_the_same_each_time(page):
     assert page().read_bytes() == page().read_bytes()

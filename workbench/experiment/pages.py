@@ -14,6 +14,7 @@ import nbformat
 from workbench.html.parts import STYLE, page
 from workbench.html.tree import Raw
 
+_STYLE_FILE = "style.css"  # one for all pages of a folder
 _SAVED = re.compile(r"""\.save\(\s*["'](\w+)["']""")
 # Colours of code, whose style sheet the page lacks; Papermill gives the cell of parameters another id each time.
 _COLOURED = re.compile(r'<span(?: class="\w{1,3}")?>([^<]*)</span>')
@@ -47,7 +48,9 @@ def write_page(notebook: str, executed: Path, figures: Path) -> Path:
     body = _COLOURED.sub(r"\1", _IDS.sub("", body))
     lines = "\n".join(line.rstrip() for line in body.splitlines() if line.strip())
     path = figures / page_name(notebook)
-    path.write_text(page(notebook, Raw(f"\n{lines}\n")) + "\n", encoding="utf-8")
+    text = page(notebook, Raw(f"\n{lines}\n"), style_file=_STYLE_FILE)
+    path.write_text(text + "\n", encoding="utf-8")
+    (figures / _STYLE_FILE).write_text(STYLE, encoding="utf-8")
     return path
 
 

@@ -29,11 +29,11 @@ def view(title: str, *parts: Node, kind: str = "") -> Html:
     return written(element("h3", title), *parts, label=title, kind=kind)
 
 
-def written(*parts: Node, label: str, kind: str) -> Html:
+def written(*parts: Node, label: str, kind: str, style: str = STYLE) -> Html:
     """A section with the style sheet; screen readers announce it by `label`."""
     section = element(
         "section",
-        element("style", Raw(STYLE)),
+        element("style", Raw(style)) if style else None,
         *parts,
         class_=" ".join(filter(None, ("wb", NO_MATH, kind))),
         aria_label=label,
@@ -46,14 +46,16 @@ def views(*parts: Html) -> Html:
     return Html("".join(parts))
 
 
-def page(title: str, *parts: Node) -> str:
-    """A whole page in one file, which opens without a network."""
+def page(title: str, *parts: Node, style_file: str = "") -> str:
+    """A whole page in one file, which opens without a network, or with its style sheet in a file beside it."""
+    link = f'<link rel="stylesheet" href="{escape(style_file)}">' if style_file else ""
+    body = written(*parts, label=title, kind="page", style="" if style_file else STYLE)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title></head>"
-        f"<body>{written(*parts, label=title, kind='page')}</body></html>"
+        f"{link}<title>{escape(title)}</title></head>"
+        f"<body>{body}</body></html>"
     )
 
 

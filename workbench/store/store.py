@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 from workbench.canonical import canonical
 from workbench.errors import StoreError
 from workbench.store.connection import connected, primary_code
+from workbench.store.failures import DAMAGED, UNWRITABLE, damage, failure
 from workbench.store.migrations import MIGRATIONS, statements
 from workbench.store.read_only import connect_read_only
 from workbench.store.salvage import Salvaged, salvage, set_aside
@@ -32,15 +33,6 @@ if TYPE_CHECKING:
 CHECKED = 32_000_000  # bytes: files up to this size are checked at each opening, in 20 ms at most
 
 _MAKING = 0.1  # seconds in which a process that makes a new file has written its first page
-
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
-
-
-def _damage(reason: str) -> sqlite3.DatabaseError:
-    error = sqlite3.DatabaseError(reason)
-    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-    return error
 
 
 def _size(path: Path) -> int:
@@ -81,14 +73,14 @@ class Store:
         emptied = bool(inode) and self._is_empty()
         try:
             if emptied and _size(self._log):
-                raise _damage("it is empty and its log is not")  # SQLite would delete the log
+                raise damage("it is empty and its log is not")  # SQLite would delete the log
             self._connect()
             if self._marker.exists() or (inode and self.path.stat().st_size <= CHECKED):
                 self._check()
         except sqlite3.Error as error:
-            if primary_code(error) in _UNWRITABLE and inode:
+            if primary_code(error) in UNWRITABLE and inode:
                 self._open_read_only(error)
-            elif primary_code(error) in _DAMAGED:
+            elif primary_code(error) in DAMAGED:
                 self._replace(error, inode)
             else:
                 raise
@@ -127,7 +119,7 @@ class Store:
     def _check(self) -> None:
         verdict = self._reader.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise _damage(verdict)
+            raise damage(verdict)
         if self._marker.exists():
             self._marker.unlink()
 
@@ -193,7 +185,7 @@ class Store:
             try:
                 return self._reader.execute(sql, parameters).fetchall()
             except sqlite3.Error as error:
-                raise self._explained(error) from error
+                raise self._failure(error) from error
 
     def read_keys(self, sql: str, keys: Sequence[str]) -> list[Any]:
         """The rows of a SELECT that ends in `IN`, for any number of keys."""
@@ -216,7 +208,7 @@ class Store:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 if isinstance(error, sqlite3.Error):
-                    raise self._explained(error) from error
+                    raise self._failure(error) from error
                 raise
 
     def check_writable(self) -> None:
@@ -224,21 +216,10 @@ class Store:
         with self.write(paid=False) as connection:
             connection.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
 
-    def _explained(self, error: sqlite3.Error) -> Exception:
-        """A disk failure as a `StoreError` that says what to do; other errors are the caller's SQL."""
-        code, file = primary_code(error), f"cache file {self.path}"
-        if code in _DAMAGED:
+    def _failure(self, error: sqlite3.Error) -> Exception:
+        if primary_code(error) in DAMAGED:
             self._marker.touch()
-            remedy = "open it again, and its readable rows are copied into a new file"
-            return StoreError(f"{file} is damaged ({error}): {remedy}")
-        if code == sqlite3.SQLITE_FULL:
-            remedy = "what was stored before is safe; make space and run this again"
-            return StoreError(f"disk full: {self.path}: {remedy}")
-        if code in _UNWRITABLE or code == sqlite3.SQLITE_IOERR:
-            return StoreError(f"{file} cannot be written: {error}")
-        if code == sqlite3.SQLITE_BUSY:
-            return StoreError(f"{file} is locked by another program: close it there")
-        return error
+        return failure(error, self.path)
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy while others write; a copy of the file alone may lack recent rows."""

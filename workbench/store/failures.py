@@ -1,0 +1,33 @@
+"""Failures of the disk under a cache file, each as one line that says what to do."""
+
+import sqlite3
+from pathlib import Path
+
+from workbench.errors import StoreError
+from workbench.store.connection import primary_code
+
+DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+
+
+def damage(reason: str) -> sqlite3.DatabaseError:
+    """The error that SQLite raises for a damaged file, for damage that SQLite does not see."""
+    error = sqlite3.DatabaseError(reason)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
+def failure(error: sqlite3.Error, path: Path) -> Exception:
+    """A failure of the disk as a `StoreError`; any other error, which is of the caller's SQL, as it is."""
+    code, file = primary_code(error), f"cache file {path}"
+    if code in DAMAGED:
+        remedy = "open it again, and its readable rows are copied into a new file"
+        return StoreError(f"{file} is damaged ({error}): {remedy}")
+    if code == sqlite3.SQLITE_FULL:
+        remedy = "what was stored before is safe; make space and run this again"
+        return StoreError(f"disk full: {path}: {remedy}")
+    if code in UNWRITABLE or code == sqlite3.SQLITE_IOERR:
+        return StoreError(f"{file} cannot be written: {error}")
+    if code == sqlite3.SQLITE_BUSY:
+        return StoreError(f"{file} is locked by another program: close it there")
+    return error
