@@ -27,6 +27,7 @@ from workbench.generate.divide_and_conquer import DivideAndConquer as DivideAndC
 from workbench.generate.prompt_generator import PromptGenerator as PromptGenerator
 from workbench.generate.query_plan import QueryPlan as QueryPlan
 from workbench.generate.synthetic_examples import SyntheticExamples as SyntheticExamples
+from workbench.generate.zero_shot import ZeroShot as ZeroShot
 from workbench.lab import Lab as Lab
 from workbench.label import labels as labels
 from workbench.llm.budget import Budget as Budget
@@ -70,6 +71,7 @@ from workbench.study.runs import by_difficulty as by_difficulty
 from workbench.study.runs import cells as cells
 from workbench.study.study import Study as Study
 from workbench.systems.baselines import direct as direct
+from workbench.systems.baselines import zero_shot as zero_shot
 from workbench.systems.chase_sql import chase_sql as chase_sql
 from workbench.systems.chase_sql import chase_table_7 as chase_table_7
 from workbench.systems.chess import ChessModels as ChessModels

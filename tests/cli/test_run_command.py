@@ -39,7 +39,7 @@ def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
     commands = re.findall(r"^ +workbench (.*)$", done.stdout, re.MULTILINE)
     judged, traced = (workbench(*command.split()) for command in commands)
     assert judged.returncode == traced.returncode == 0, judged.stderr + traced.stderr
-    (row,) = [line for line in judged.stdout.splitlines() if line.startswith("zero-shot")]
+    (row,) = [line for line in judged.stdout.splitlines() if line.startswith("direct")]
     assert float(row.split()[5]) == ex
     assert traced.stdout.count(", chosen") == 4
     again = workbench("run", "direct", "--limit", 4)

@@ -9,7 +9,7 @@ from workbench.db.text.context_text import (
     result_text,
     with_values,
 )
-from workbench.db.text.schema_text import mac_sql_text
+from workbench.db.text.schema_text import bare_create_table_text, mac_sql_text
 from workbench.prompts.prompt import load
 from workbench.types import (
     Column,
@@ -69,6 +69,7 @@ CONTEXT = Context(
 )
 FIVE = context_data(CONTEXT)
 MAC = context_data(CONTEXT, mac_sql_text)
+BARE = context_data(CONTEXT, bare_create_table_text)
 ERROR = {
     "query": "SELECT time FROM visit",
     "result": result_text(Execution("error", error="no such column: time")),
@@ -96,6 +97,8 @@ CASES = {
     "prune/mac_selector": MAC,
     "generate/direct": FIVE | {"think": False},
     "generate/direct think": FIVE | {"think": True},
+    "generate/zero_shot": BARE | {"think": False},
+    "generate/zero_shot think": BARE | {"think": True},
     "generate/divide_and_conquer": FIVE,
     "generate/query_plan": FIVE,
     "generate/synthetic_examples": FIVE | {"examples": examples_text(CONTEXT.examples)},

@@ -31,6 +31,7 @@ REPLIES = {
     "generate/chess_candidate": json.dumps({"reasoning": "", "sql": RIGHT}),
     "generate/decomposer": f"Sub question 1: ...\n```sql\n{RIGHT}\n```",
     "generate/direct": RIGHT,
+    "generate/zero_shot": RIGHT,
     "fix/reviser": json.dumps({"sql": RIGHT}),
     "fix/refiner": RIGHT,
     "generate/divide_and_conquer": f"**Final SQL**\n```sql\n{RIGHT}\n```",

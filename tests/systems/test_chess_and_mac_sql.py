@@ -19,7 +19,7 @@ from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.matches import CHESS
 from workbench.retrieve.retrieval import Retrieval
 from workbench.systems import chess, mac_sql
-from workbench.systems.baselines import direct
+from workbench.systems.baselines import direct, zero_shot
 from workbench.systems.chess import (
     ChessModels,
     InformationRetriever,
@@ -34,8 +34,9 @@ GOLD = {"q1": Gold("q1", RIGHT)}
 
 
 ALL = {
-    "baseline": direct("m/x"),
-    "baseline at once": direct("m/x", think=False),
+    "baseline": zero_shot("m/x"),
+    "baseline at once": zero_shot("m/x", think=False),
+    "our own prompt": direct("m/x"),
     "CHESS (IR, CG, UT)": chess_ir_cg_ut("m/x"),
     "by candidate": chess_ir_cg_ut("m/x", by="candidate"),
     **{f"CHESS {name}": system for name, system in chess.chess_table_4("m/x").items()},

@@ -54,6 +54,7 @@ STEPS = {
     "select columns": on_context(wb.SelectColumns(MODEL)),
     "MAC-SQL's selector": on_context(wb.Selector(MODEL, mean_columns=0)),
     "direct": on_context(wb.Direct(MODEL)),
+    "zero-shot": on_context(wb.ZeroShot(MODEL)),
     "divide and conquer": on_context(wb.DivideAndConquer(MODEL)),
     "query plan": on_context(wb.QueryPlan(MODEL)),
     "synthetic examples": on_context(SyntheticExamples(MODEL, by_feature=1, by_column=1)),

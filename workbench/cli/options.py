@@ -20,6 +20,7 @@ SYSTEMS = {
     "chess-ss": "chess_ir_ss_cg",
     "mac": "mac_sql",
     "direct": "direct",
+    "zero-shot": "zero_shot",
 }
 """The systems by their short names, and their names in `workbench`."""
 

@@ -1,7 +1,6 @@
-"""The zero-shot baseline: one prompt with question, hint, schema and values, one query.
+"""One prompt of our own: question, hint, schema with descriptions and values, and the benchmark's rules.
 
-Follows BIRD's zero-shot prompt, with or without chain of thought, as CHASE-SQL (table 4) and MAC-SQL
-(table 1) run it. Departs from it in two ways: it shows retrieved values, and it states the benchmark's rules.
+No paper has it. The papers' baseline is BIRD's prompt without rules, `generate.zero_shot`.
 """
 
 from collections.abc import Mapping

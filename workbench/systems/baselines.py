@@ -1,10 +1,13 @@
-"""The baseline of the papers' tables: one zero-shot call with question, hint and the whole schema.
+"""Systems of one call, without retrieval, pruning and fixing.
 
-BIRD's prompt with chain of thought (CHASE-SQL, table 4; CHESS, table 6) or without it (MAC-SQL, table 1).
-There is no retrieval, no pruning and no fixing.
+`zero_shot` is the baseline of the papers' tables: BIRD's prompt with chain of thought (CHASE-SQL, table 4; CHESS,
+table 6) or without it (MAC-SQL, table 1). `direct` is our own prompt in its place, with rules, descriptions and
+example values: the difference between both is what the prompt alone is worth.
 """
 
 from workbench.generate.direct import Direct
+from workbench.generate.prompt_generator import PromptGenerator
+from workbench.generate.zero_shot import ZeroShot
 from workbench.retrieve.retrieval import Retrieval
 from workbench.select.majority import Majority
 from workbench.systems.system import System
@@ -13,15 +16,28 @@ WHOLE_SCHEMA = Retrieval(keywords=None, index=None, descriptions=None)
 """Retrieves nothing: the context is the schema with all its descriptions and example values."""
 
 
+def zero_shot(
+    model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
+) -> System:
+    """The papers' baseline, BIRD's zero-shot prompt; `think` asks for chain of thought."""
+    name = "zero-shot, chain of thought" if think else "zero-shot"
+    return _one_call(name, ZeroShot(model, temperature, think=think))
+
+
 def direct(
     model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
 ) -> System:
-    """The baseline system; `think` asks for chain of thought."""
+    """One call with our own prompt; `think` asks for chain of thought."""
+    name = "direct, chain of thought" if think else "direct"
+    return _one_call(name, Direct(model, temperature, think=think))
+
+
+def _one_call(name: str, generator: PromptGenerator) -> System:
     return System(
-        name="zero-shot, chain of thought" if think else "zero-shot",
+        name=name,
         retrieve=WHOLE_SCHEMA,
         prune=(),
-        generate=(Direct(model, temperature, think=think),),
+        generate=(generator,),
         fix=(),
         select=Majority(),
     )

@@ -5,6 +5,7 @@ Names, types and values may contain anything, so each is quoted or kept to one l
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from workbench.db.text.quoting import literal, one_line, quote
 from workbench.types import Column, Schema, Table, Value
@@ -20,6 +21,18 @@ def create_table_text(schema: Schema) -> str:
     view or a virtual table is written as a table with a comment: queries use them alike.
     """
     return "\n\n".join(_create_table(table) for table in schema.tables)
+
+
+def bare_create_table_text(schema: Schema) -> str:
+    """CREATE TABLE statements without comments, as BIRD's zero-shot prompt shows them."""
+    return "\n\n".join(
+        _create_table(replace(table, columns=tuple(map(_bare, table.columns))))
+        for table in schema.tables
+    )
+
+
+def _bare(column: Column) -> Column:
+    return replace(column, description="", value_description="", examples=())
 
 
 def mac_sql_text(schema: Schema) -> str:

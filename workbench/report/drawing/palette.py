@@ -75,6 +75,7 @@ _NAMED = {
         ("zero-shot, chain of thought", GREY),
         ("zero-shot", PURPLE),
         ("gold", BLACK),
+        ("direct, chain of thought", SKY),
     ),
     # selectors
     **_looks(
