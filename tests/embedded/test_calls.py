@@ -75,6 +75,18 @@ def test_one_column_is_judged_by_what_the_question_says():
     assert json.loads(said("prune/filter_column", column=column))["relevant"] == "no"
 
 
+def test_the_columns_of_a_group_are_judged_as_each_is_alone():
+    columns = (
+        "Column: visit.fault\nType: TEXT\nDescription: what was broken\nExamples: 'D', 'M'",
+        "Column: lift.paint\nType: TEXT\nDescription: colour of the cabin",
+    )
+    alone = [json.loads(said("prune/filter_column", column=column)) for column in columns]
+    lines = said("prune/filter_column_group", columns="\n\n".join(columns), count=2).splitlines()
+    together = [json.loads(line) for line in lines]
+    assert [row.pop("column") for row in together] == ["visit.fault", "lift.paint"]
+    assert together == alone
+
+
 @pytest.mark.parametrize(
     ("column", "question", "hint"),
     [

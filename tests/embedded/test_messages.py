@@ -9,6 +9,7 @@ from workbench.prompts.prompt import load
 KINDS = {
     "retrieve/keywords": "keywords",
     "prune/filter_column": "filter_column",
+    "prune/filter_column_group": "filter_columns",
     "prune/select_tables": "select_tables",
     "prune/select_columns": "select_columns",
     "prune/mac_selector": "mac_selector",

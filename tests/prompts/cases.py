@@ -92,6 +92,12 @@ CASES = {
         "hint": FIVE["hint"],
         "column": column_text("lift", LIFTS.tables[0].columns[1]),
     },
+    "prune/filter_column_group": {
+        "question": FIVE["question"],
+        "hint": FIVE["hint"],
+        "columns": "\n\n".join(column_text("lift", column) for column in LIFTS.tables[0].columns),
+        "count": 3,
+    },
     "prune/select_tables": FIVE,
     "prune/select_columns": FIVE,
     "prune/mac_selector": MAC,

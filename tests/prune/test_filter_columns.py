@@ -1,15 +1,20 @@
 """CHESS's filter_column: each column by itself, all but the keys."""
 
+import json
+import re
 from dataclasses import replace
 
 import pytest
 
+from workbench.errors import BadInputError
 from workbench.llm.provider import Refusal
 from workbench.prune.filter_columns import FilterColumns
+from workbench.replies.names import read_column_verdicts
 from workbench.replies.relevance import read_relevance
 from workbench.types import ValueMatch
 
 STEP = FilterColumns("test/model")
+GROUPED = FilterColumns("test/model", group=8)
 YES, NO = '{"reasoning": "...", "relevant": "yes"}', '{"reasoning": "...", "relevant": "no"}'
 
 
@@ -45,6 +50,88 @@ def test_retrieved_values_are_shown(bank):
 
 def test_calls_that_fail_keep_their_columns(bank):
     assert bank.cut(STEP, *[Refusal("server", "no")] * 15) == bank.whole
+
+
+def groups(bank):
+    """The columns that each call about a group shows."""
+    contents = [request.messages[1]["content"] for request in bank.asked]
+    shown = [text.split("\n## Columns\n")[1].split("\n## Question\n")[0] for text in contents]
+    return [re.findall("^Column: (.*)$", text, re.MULTILINE) for text in shown]
+
+
+def rows(**verdicts):
+    lines = {name.replace("__", "."): said for name, said in verdicts.items()}
+    return "\n".join(json.dumps({"column": c, "relevant": v}) for c, v in lines.items())
+
+
+def test_a_group_s_call_asks_about_that_many_columns(bank):
+    bank.cut(GROUPED, *[Refusal("server", "no")] * 2)
+    assert [len(group) for group in groups(bank)] == [8, 7]
+    assert groups(bank)[0][:2] == ["client.sex", "client.born"]
+
+
+def test_every_column_of_a_group_has_its_own_verdict(bank):
+    others = {"Account Book": ["opened on"], "note": ["text", "day"]}
+    verdicts = {f"{t}.{c}": "no" for t, columns in (bank.whole | others).items() for c in columns}
+    left = bank.cut(
+        FilterColumns("test/model", group=100), rows(**verdicts | {"client.born": "yes"})
+    )
+    assert left == {
+        "client": ["client_id", "born", "district_id"],
+        "district": ["district_id"],
+        "Account Book": ["account_id", "district_id"],
+    }
+    assert len(bank.asked) == 1
+
+
+def test_columns_that_a_reply_leaves_out_are_asked_about_once_more(bank):
+    left = bank.cut(
+        FilterColumns("test/model", group=100), rows(client__sex="yes"), rows(client__born="no")
+    )
+    first, second = groups(bank)
+    assert second == [column for column in first if column != "client.sex"]
+    assert "born" not in left["client"]  # and those without a verdict stay
+    assert left["district"] == bank.whole["district"]
+
+
+def test_columns_of_a_failed_call_are_kept_and_not_asked_about_again(bank):
+    assert bank.cut(GROUPED, *[Refusal("server", "no")] * 2) == bank.whole
+    assert len(bank.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        rows(client__sex="no", client__born="yes"),
+        "[" + rows(client__sex="no", client__born="yes").replace("\n", ", ") + "]",
+        '{"client.sex": "no", "client.born": "yes"}',
+        '{"columns": {"client.sex": false, "client.born": true}}',
+        '{"client": {"sex": "No", "born": "Yes"}}',
+        '{"client": {"sex": {"reasoning": "not said", "relevant": "no"}, "born": {"relevant": "yes"}}}',
+        '[{"table": "client", "column": "sex", "relevant": "no"}, {"column": "born", "is_relevant": 1}]',
+        "client.sex: no\nclient.born: yes",
+        "1. `client`.`sex`: No, nothing speaks of it.\n2. **client.born**: Yes, it is relevant.",
+        "| column | relevant |\n|---|---|\n| client.sex | no |\n| client.born | yes |",
+        "<think>client.sex: yes</think>client.sex -> no\nclient.born -> yes",
+        '```json\n{"column": "Client.SEX", "relevant": "no"}\n{"column": "born", "relevant": "yes"}\n```',
+    ],
+)
+def test_the_verdicts_on_a_group_are_read_in_any_form(reply):
+    tables = {"client": ["sex", "born"], "note": ["text"]}
+    assert read_column_verdicts(reply, tables) == {
+        ("client", "sex"): False,
+        ("client", "born"): True,
+    }
+
+
+def test_a_broken_line_does_not_touch_the_verdicts_on_other_columns():
+    reply = rows(client__sex="no") + '\n{"column": "client.born", "reasoning": "it is the'
+    assert read_column_verdicts(reply, {"client": ["sex", "born"]}) == {("client", "sex"): False}
+
+
+def test_a_group_without_columns_is_refused():
+    with pytest.raises(BadInputError, match="group"):
+        FilterColumns("test/model", group=0)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from workbench.embedded.calls.keywords import keywords
 from workbench.embedded.calls.mend import mend
 from workbench.embedded.calls.pruning import (
     filter_column,
+    filter_columns,
     mac_selector,
     select_columns,
     select_tables,
@@ -20,6 +21,7 @@ from workbench.types import Message
 _WRITERS: Mapping[str, Callable[[Asked, float, str], str]] = {
     "keywords": keywords,
     "filter_column": filter_column,
+    "filter_columns": filter_columns,
     "select_tables": select_tables,
     "select_columns": select_columns,
     "mac_selector": mac_selector,

@@ -137,7 +137,7 @@ def without(request: Request, name: str) -> Request:
 
 def role(prompt: str) -> str:
     """The role of a prompt's calls, by the names that an experiment gives to the models of roles."""
-    if prompt == "prune/filter_column":
+    if prompt.startswith("prune/filter_column"):
         return "filtering"
     return {"generate": "generation", "select": "judge"}.get(prompt.partition("/")[0], "rest")
 

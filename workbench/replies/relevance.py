@@ -5,7 +5,7 @@ import re
 from workbench.replies.json_values import objects
 from workbench.replies.text import ANSWER_TAG, answer_text, boxed
 
-_MEMBERS = (
+MEMBERS = (
     "relevant",
     "is relevant",
     "is column information relevant",
@@ -58,7 +58,7 @@ def read_relevance(reply: str) -> bool | None:
         said
         for row in objects(text)
         for key, value in row.items()
-        if re.sub(r"[\W_]+", " ", str(key)).strip().lower() in _MEMBERS
+        if re.sub(r"[\W_]+", " ", str(key)).strip().lower() in MEMBERS
         and (said := _word(value)) is not None
     ]
     if found:
@@ -70,6 +70,13 @@ def read_relevance(reply: str) -> bool | None:
         if (said := _word(inner)) is not None:
             return said
     return _of_prose(text)
+
+
+def relevance_of(value: object) -> bool | None:
+    """What a member or a cell says: JSON's own true or false, a word, or a sentence."""
+    if value is None or isinstance(value, dict | list):
+        return None
+    return _word(value) if len(str(value).split()) == 1 else read_relevance(str(value))
 
 
 def _word(value: object) -> bool | None:

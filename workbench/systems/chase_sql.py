@@ -31,10 +31,13 @@ def chase_sql(
     samples: int = 7,
     temperature: float = 0.8,
     attempts: int = 3,
+    filtering: str = "",
+    group: int = 1,
 ) -> System:
     """The whole system on one model, with `samples` candidates of each generator.
 
-    The paper's selector is a fine-tuned model: pass it as `select=Pairwise("its/name")`. By default the one
+    `filtering` is a cheaper model that selects the columns for synthetic examples, asked about `group` of them
+    at once. The paper's selector is a fine-tuned model: pass it as `select=Pairwise("its/name")`. By default the one
     model selects, too.
     """
     return System(
@@ -45,7 +48,11 @@ def chase_sql(
             DivideAndConquer(model, temperature, samples, shuffle=True),
             QueryPlan(model, temperature, samples, shuffle=True),
             SyntheticExamples(
-                model, temperature, samples, shuffle=True, columns=FilterColumns(model)
+                model,
+                temperature,
+                samples,
+                shuffle=True,
+                columns=FilterColumns(filtering or model, group=group),
             ),
         ),
         fix=(Fixer(model, attempts),),

@@ -96,14 +96,19 @@ def chess_ir_cg_ut(
     )
 
 
-def chess_ir_ss_cg(model: str | ChessModels = "embedded/parser", *, revisions: int = 3) -> System:
-    """The system for a low budget (section 4.2.3): a small schema and one candidate, revised up to three times."""
+def chess_ir_ss_cg(
+    model: str | ChessModels = "embedded/parser", *, revisions: int = 3, group: int = 1
+) -> System:
+    """The system for a low budget (section 4.2.3): a small schema and one candidate, revised up to three times.
+
+    A call of filter_column asks about `group` columns, one in the paper.
+    """
     models = _models(model)
     return System(
         name="CHESS (IR, SS, CG)",
         retrieve=InformationRetriever(Retrieval(Keywords(models.rest))),
         prune=(
-            FilterColumns(models.filtering),
+            FilterColumns(models.filtering, group=group),
             SelectTables(models.rest),
             SelectColumns(models.rest),
         ),

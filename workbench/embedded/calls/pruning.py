@@ -25,13 +25,27 @@ _LEAST = 3  # tables that it keeps
 
 
 def filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
-    """Whether question or hint speak of this one column.
+    """Whether question or hint speak of this one column."""
+    return json.dumps(_verdict(asked.context, asked.columns[0]))
+
+
+def filter_columns(asked: Asked, _temperature: float, _seed: str) -> str:
+    """Whether question or hint speak of each column, by itself: a line for each."""
+    rows = (
+        {"column": _fields(column).get("Column", ""), **_verdict(asked.context, column)}
+        for column in asked.columns
+    )
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+
+
+def _verdict(context: Context, column_section: str) -> dict[str, str]:
+    """Whether question or hint speak of this one column, and why.
 
     The hint is searched for the column's name only: to parse its formulas against one column says no more.
     """
-    question = asked.context.question
+    question = context.question
     alone = replace(
-        asked.context, question=replace(question, evidence=""), schema=_one_column(asked.column)
+        context, question=replace(question, evidence=""), schema=_one_column(column_section)
     )
     column = index(alone.schema).fields[0]
     words = tokens(question.text)
@@ -46,13 +60,18 @@ def filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
     elif any(len(told & said) >= len(told) / 2 for _, told in column.codes):
         reason = "the question says what one of its values means"
     else:
-        return json.dumps({"reasoning": "nothing speaks of it", "relevant": "no"})
-    return json.dumps({"reasoning": reason, "relevant": "yes"})
+        return {"reasoning": "nothing speaks of it", "relevant": "no"}
+    return {"reasoning": reason, "relevant": "yes"}
+
+
+def _fields(section: str) -> dict[str, str]:
+    """The lines of one column of a section `## Column` or `## Columns`, by their titles."""
+    return dict(re.findall(r"^([\w ]+): (.*)$", section, re.MULTILINE))
 
 
 def _one_column(section: str) -> Schema:
     """The schema of a `## Column` section: one table with one column."""
-    lines = dict(re.findall(r"^([\w ]+): (.*)$", section, re.MULTILINE))
+    lines = _fields(section)
     table, _, column = lines.get("Column", "t.c").partition(".")
     about = [lines.get("Description", ""), lines.get("Values mean", "")]
     if "Examples" in lines:

@@ -29,7 +29,8 @@ _CALLS = (
     ("ranker", "", r"Candidate 1"),
     ("pairwise", "", r"Candidate B"),
     ("mend", "", r"Query"),
-    ("filter_column", "", r"Column"),
+    ("filter_columns", "", r"Columns$"),
+    ("filter_column", "", r"Column$"),
     ("select_tables", r'"tables"', ""),
     ("select_columns", r'"columns"', ""),
     ("mac_selector", r"keep_all", ""),
@@ -59,7 +60,7 @@ class Asked:
     candidates: tuple[tuple[str, str], ...] = ()
     attempts: tuple[tuple[str, str], ...] = ()  # earlier ones first
     tests: tuple[str, ...] = ()
-    column: str = ""
+    columns: tuple[str, ...] = ()  # what a prompt says of each column that it asks about
 
 
 def read(messages: Sequence[Message]) -> Asked:
@@ -100,7 +101,7 @@ def read(messages: Sequence[Message]) -> Asked:
         tuple(r for t, body in sections.items() if t.startswith("Candidate ") for r in _runs(body)),
         _attempts(sections),
         tuple(body for title, body in sections.items() if title.startswith("Unit test ")),
-        sections.get("Column", ""),
+        tuple(re.split(r"\n\s*\n", sections.get("Columns") or sections.get("Column", ""))),
     )
 
 
