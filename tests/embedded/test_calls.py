@@ -62,6 +62,11 @@ def test_an_answer_with_rows_is_left_as_it_is():
     assert json.loads(said("fix/reviser", query=query, result=result))["sql"] == query
 
 
+def test_an_answer_of_only_nulls_is_mended():
+    query, result = "SELECT MAX(maker) FROM lift WHERE place = 'X'", "1 row:\n`MAX(maker)`\nNULL"
+    assert json.loads(said("fix/reviser", query=query, result=result))["sql"] != query
+
+
 def test_keywords_hold_names_and_the_hint_s_literals():
     words = json.loads(said("retrieve/keywords", question="Was the lift in Bad Ems mended?"))
     assert {"Bad Ems", "D"} <= set(words)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -22,6 +23,7 @@ RIGHT = "SELECT name FROM animal WHERE legs = 4"
 OTHER = "SELECT name, legs FROM animal WHERE legs = 4"
 EMPTY = "SELECT name FROM animal WHERE legs = 'four'"
 BROKEN = "SELECT nome FROM animal"
+NULL = "SELECT MAX(legs) FROM animal WHERE legs = 9"
 BOTH = [Reviser("test/model"), Refiner("test/model")]
 
 
@@ -64,6 +66,42 @@ def test_failed_and_empty_queries_are_repaired(repair, step, sql):
     assert trial.execution.status == "ok"
     assert len(asked) == 1
     assert (trial.candidate.generator, trial.candidate.sample) == ("g", 2)
+
+
+@pytest.mark.parametrize("step", [Reviser, Refiner, Fixer])
+@pytest.mark.parametrize(
+    ("suspect", "repaired"),
+    [("failed", {BROKEN}), ("empty", {BROKEN, EMPTY}), ("nulls", {BROKEN, EMPTY, NULL})],
+)
+def test_what_is_repaired_is_a_field(repair, step, suspect, repaired):
+    for sql in (RIGHT, BROKEN, EMPTY, NULL):
+        trial, asked = repair(step("test/model", suspect=suspect), sql, [f"```sql\n{RIGHT}\n```"])
+        assert len(asked) == (sql in repaired)
+        assert trial.candidate.sql == (RIGHT if sql in repaired else sql)
+
+
+@pytest.mark.parametrize("step", [Reviser, Refiner, Fixer])
+def test_a_result_of_only_nulls_is_repaired_unless_told_otherwise(repair, step):
+    _, asked = repair(step("test/model"), NULL, [f"```sql\n{RIGHT}\n```"])
+    assert "`MAX(legs)`\nNULL" in asked[0].messages[1]["content"]
+
+
+@pytest.mark.parametrize("step", BOTH)
+def test_a_null_among_other_values_is_no_reason_to_repair(repair, step):
+    _, asked = repair(step, "SELECT name, NULL FROM animal", [])
+    assert asked == []
+
+
+@pytest.mark.parametrize("step", BOTH)
+def test_a_query_with_values_is_kept_before_one_of_only_nulls(repair, step):
+    trial, _ = repair(replace(step, suspect="nulls"), EMPTY, [NULL, BROKEN, BROKEN])
+    assert chain(trial) == [EMPTY, NULL, BROKEN, NULL]
+
+
+def test_another_kind_of_suspicion_is_refused():
+    for step in (Reviser, Refiner, Fixer):
+        with pytest.raises(BadInputError, match=r"^suspect is 'all': it must be 'failed'"):
+            step("test/model", suspect="all")
 
 
 @pytest.mark.parametrize("step", BOTH)

@@ -22,6 +22,7 @@ QUERIES = {
     "empty": "SELECT name FROM animal WHERE legs = 9",
     "empty, too": "SELECT name FROM animal WHERE legs = 8",
     "broken": "SELECT nome FROM animal",
+    "only null": "SELECT MAX(name) FROM animal WHERE legs = 9",
 }
 
 

@@ -3,14 +3,18 @@
 import itertools
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from tests.select.conftest import RIGHT
+from workbench.errors import BadInputError
 from workbench.llm.scripted import Scripted
 from workbench.select.groups import groups
 from workbench.select.majority import Majority
+from workbench.select.pairwise import Pairwise
 from workbench.select.ranker import Ranker
+from workbench.select.unit_tests import UnitTester
 from workbench.types import Candidate, Trial
 
 MODEL = "test/judge"
@@ -29,6 +33,47 @@ def test_empty_results_do_not_outvote_an_answer(zoo):
         zoo.lab(None), zoo.context, zoo.trials("empty", "empty, too", "empty", "right")
     )
     assert selection.chosen == 3
+
+
+def test_results_of_only_nulls_do_not_outvote_an_answer(zoo):
+    trials = zoo.trials("only null", "only null", "right")
+    assert Majority()(zoo.lab(None), zoo.context, trials).chosen == 2
+    assert Majority(suspect="empty")(zoo.lab(None), zoo.context, trials).chosen in {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("suspect", "compared"),
+    [
+        ("nulls", {"right"}),
+        ("empty", {"right", "only null"}),
+        ("failed", {"right", "only null", "empty"}),
+    ],
+)
+def test_which_results_every_selector_leaves_out_is_a_field(zoo, suspect, compared):
+    trials = zoo.trials("right", "only null", "empty", "broken")
+    for select in (Majority(), Ranker(MODEL), Pairwise(MODEL), UnitTester(MODEL)):
+        asked = []
+
+        def send(request, key, url, seconds, asked=asked):
+            del key, url, seconds
+            asked.append(request.messages[-1]["content"])
+            return {"choices": [{"message": {"role": "assistant", "content": "[1]"}}], "usage": {}}
+
+        replace(select, suspect=suspect)(zoo.lab(send), zoo.context, trials)
+        if not isinstance(select, Majority):
+            queries = re.findall(r"```sql\n(.*?)\n```", "".join(asked))
+            shown = {name for name in zoo.queries if zoo.queries[name] in queries}
+            assert shown == (compared if len(compared) > 1 else set())
+    assert {
+        trials[group.representative].candidate.sql for group in groups(trials, "", suspect=suspect)
+    } == {zoo.queries[name] for name in compared}
+
+
+@pytest.mark.parametrize("select", [Majority, Ranker, Pairwise, UnitTester])
+def test_another_kind_of_suspicion_is_refused(select):
+    model = {} if select is Majority else {"model": MODEL}
+    with pytest.raises(BadInputError, match=r"^suspect is 'all': it must be 'failed'"):
+        select(**model, suspect="all")
 
 
 def test_the_most_frequent_query_represents_its_group(zoo):

@@ -56,6 +56,20 @@ def test_the_bounds_enclose_what_was_chosen(several):
     assert (asked["correct"] <= asked["oracle"]).all()
 
 
+@pytest.mark.parametrize(
+    ("sense", "told", "expected"),
+    [("bird", None, "nulls"), ("spider", None, "failed"), ("spider", "empty", "empty")],
+)
+def test_on_spider_an_empty_result_is_not_suspect_unless_the_experiment_says_so(
+    several, sense, told, expected
+):
+    study, _ = several
+    benchmark = replace(study.benchmark, sense=sense, questions=study.benchmark.questions[:1])
+    here = replace(study, benchmark=benchmark, experiment=replace(study.experiment, suspect=told))
+    system = here.run(mac_sql()).system
+    assert [step.suspect for step in (*system.fix, system.select)] == [expected] * 2
+
+
 def test_a_row_of_a_table_counts_calls_and_tokens(several):
     _, run = several
     row = run.row("two generators")

@@ -56,6 +56,7 @@ def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
+        ("suspect: all", "suspect is 'all', and should be failed or empty or nulls"),
         ("modle: x", "no setting modle; there are about, benchmark"),
         ("limit: many", "limit is 'many', and should be int"),
         ("limit: true", "limit is True, and should be int"),

@@ -1,35 +1,37 @@
 """CHASE-SQL's query fixer (section 2.4, algorithm 4): repair a query that fails or returns no rows.
 
 The prompt shows the query, the database's message, and all earlier attempts. The fixer stops at the first
-query with rows, or after `attempts` calls (beta in the paper, 3).
+query whose result is not suspect, or after `attempts` calls (beta in the paper, 3).
 
-Departs from algorithm 4 where no attempt helps. The paper drops the candidate; here it stays, with its
-whole history, and selectors prefer candidates with rows.
+Departs from algorithm 4 in two ways. A result of nothing but NULL counts as an empty one. Where no attempt
+helps, the paper drops the candidate; here it stays, with its whole history, and selectors prefer others.
 """
 
 from dataclasses import dataclass
 
 from workbench.db.text.context_text import result_text
-from workbench.errors import at_least
+from workbench.errors import at_least, one_of
 from workbench.fix.repair_loop import ask_repair
 from workbench.lab import Lab
-from workbench.types import Context, Trial
+from workbench.types import SUSPECT, Context, Suspect, Trial
 
 
 @dataclass(frozen=True, slots=True)
 class Fixer:
-    """Repairs one trial until it has rows, the attempts are spent, or a reply holds no SQL."""
+    """Repairs one trial until its result is not suspect, the attempts are spent, or a reply holds no SQL."""
 
     model: str
     attempts: int = 3
     temperature: float = 0.0
+    suspect: Suspect = "nulls"
 
     def __post_init__(self) -> None:
         at_least(0, attempts=self.attempts)
+        one_of(SUSPECT, suspect=self.suspect)
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         for _ in range(self.attempts):
-            if trial.execution is None or trial.execution.status == "ok":
+            if trial.execution is None or not trial.execution.is_suspect(self.suspect):
                 break
             history = [
                 {"query": t.candidate.sql, "result": result_text(t.execution)}

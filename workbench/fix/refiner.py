@@ -1,17 +1,21 @@
 """MAC-SQL's Refiner (section 3.4, algorithm 1): repair a query that fails or returns no rows.
 
-The prompt shows SQLite's message and the class of the exception. Departs from algorithm 1, which returns
-its last repair without running it: here every repair is run, and if none has rows the best query is kept.
+The prompt shows SQLite's message and the class of the exception. The published code refines less on Spider,
+where an empty result may be right: only queries that fail (`suspect="failed"`). On BIRD it refines more, every
+result with a NULL in it; here only those of nothing but NULL.
+
+Departs from algorithm 1, which returns its last repair without running it: here every repair is run, and if no
+result is free of suspicion the best query is kept.
 """
 
 from dataclasses import dataclass
 
 from workbench.db.text.context_text import result_text
 from workbench.db.text.schema_text import mac_sql_text
-from workbench.errors import at_least
+from workbench.errors import at_least, one_of
 from workbench.fix.repair_loop import repair_loop
 from workbench.lab import Lab
-from workbench.types import Context, Execution, Trial
+from workbench.types import SUSPECT, Context, Execution, Suspect, Trial
 
 # The exception that Python's sqlite3 raises for each status; an empty result raises none.
 _CLASSES = {
@@ -24,14 +28,16 @@ _CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class Refiner:
-    """The last agent of MAC-SQL: asks up to `tries` times, until a query has rows."""
+    """The last agent of MAC-SQL: asks up to `tries` times, until a query's result is not suspect."""
 
     model: str
     tries: int = 3
     temperature: float = 0.1
+    suspect: Suspect = "nulls"
 
     def __post_init__(self) -> None:
         at_least(0, tries=self.tries)
+        one_of(SUSPECT, suspect=self.suspect)
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         return repair_loop(
@@ -41,6 +47,7 @@ class Refiner:
             self,
             "fix/refiner",
             self.tries,
+            suspect=self.suspect,
             schema_text=mac_sql_text,
             describe=describe,
         )

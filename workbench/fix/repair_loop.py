@@ -9,7 +9,7 @@ from workbench.db.text.context_text import result_text
 from workbench.db.text.schema_text import create_table_text
 from workbench.lab import Lab, Step
 from workbench.replies.sql import read_sql
-from workbench.types import Candidate, Context, Execution, Schema, Trial
+from workbench.types import Candidate, Context, Execution, Schema, Suspect, Trial
 
 _NOT_RUN = Execution("error", error="not run")
 
@@ -22,18 +22,20 @@ def repair_loop(
     prompt: str,
     tries: int,
     *,
+    suspect: Suspect,
     sound: bool = False,
     schema_text: Callable[[Schema], str] = create_table_text,
     describe: Callable[[Execution], str] = result_text,
 ) -> Trial:
     """The best query after up to `tries` repairs, with all of them in its history.
 
-    The loop ends when a query has rows, or when the model returns the query unchanged. With `sound`, the
-    model is also asked about queries that have rows. `describe` writes the result for the prompt.
+    The loop ends when a query's result is not suspect, or when the model returns the query unchanged. With
+    `sound`, the model is also asked about queries whose result is not. `describe` writes the result for the
+    prompt.
     """
     for _ in range(tries):
         execution = trial.execution or _NOT_RUN
-        if execution.status == "ok" and not sound:
+        if not execution.is_suspect(suspect) and not sound:
             break
         result = describe(execution)
         candidate = ask_repair(
@@ -42,7 +44,7 @@ def repair_loop(
         if not candidate or normal_form(candidate.sql) == normal_form(trial.candidate.sql):
             break
         trial = Trial(candidate, lab.run(context.question, candidate.sql), trial)
-    return _best(trial)
+    return _best(trial, suspect)
 
 
 def ask_repair(
@@ -60,19 +62,19 @@ def ask_repair(
     return Candidate(sql, last.generator, last.sample, reply.text, keys) if sql else None
 
 
-def _best(trial: Trial) -> Trial:
+def _best(trial: Trial, suspect: Suspect) -> Trial:
     """The trial, or one more trial that goes back to an earlier query with a better result.
 
-    A query with rows is better than an empty one, and an empty one is better than a failed one. Of equally
-    good queries the later is kept.
+    A query whose result is not suspect is better than others, and one that ran is better than a failed one.
+    Of equally good queries the later is kept.
     """
-    chosen = min(reversed(trial.history), key=_rank)
+
+    def rank(tried: Trial) -> tuple[bool, bool]:
+        execution = tried.execution or _NOT_RUN
+        return execution.is_suspect(suspect), execution.is_suspect("failed")
+
+    chosen = min(reversed(trial.history), key=rank)
     if chosen is trial:
         return trial
     candidate = replace(chosen.candidate, call_keys=trial.candidate.call_keys)
     return Trial(candidate, chosen.execution, trial)
-
-
-def _rank(trial: Trial) -> int:
-    status = trial.execution.status if trial.execution else ""
-    return {"ok": 0, "empty": 1}.get(status, 2)

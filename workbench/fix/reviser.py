@@ -1,34 +1,43 @@
 """CHESS's revise (section 3.1, appendix A.4, figure 12): show the model its query's result, ask for a better one.
 
-Section 3.1 revises only queries that fail or return no rows. Appendix A.4 reviews every query, which finds
-missing columns (figure 6) and sometimes spoils a correct query (F.1.4): `sound` switches to that. A revision
-without rows never replaces a query with rows.
+Section 3.1 revises only queries that fail or return no rows; nothing but NULL counts as no rows here. Appendix
+A.4 reviews every query, which finds missing columns (figure 6) and sometimes spoils a correct query (F.1.4):
+`sound` switches to that. A revision with a suspect result never replaces a query whose result is not.
 """
 
 from dataclasses import dataclass
 
-from workbench.errors import at_least
+from workbench.errors import at_least, one_of
 from workbench.fix.repair_loop import repair_loop
 from workbench.lab import Lab
-from workbench.types import Context, Trial
+from workbench.types import SUSPECT, Context, Suspect, Trial
 
 
 @dataclass(frozen=True, slots=True)
 class Reviser:
-    """Asks up to `revisions` times, until a query has rows.
+    """Asks up to `revisions` times, until a query's result is not suspect.
 
-    sound: also review queries that have rows, until the model returns the query unchanged.
+    sound: also review queries whose result is not, until the model returns the query unchanged.
     """
 
     model: str
     revisions: int = 3
     sound: bool = False
     temperature: float = 0.0
+    suspect: Suspect = "nulls"
 
     def __post_init__(self) -> None:
         at_least(0, revisions=self.revisions)
+        one_of(SUSPECT, suspect=self.suspect)
 
     def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
         return repair_loop(
-            lab, context, trial, self, "fix/reviser", self.revisions, sound=self.sound
+            lab,
+            context,
+            trial,
+            self,
+            "fix/reviser",
+            self.revisions,
+            suspect=self.suspect,
+            sound=self.sound,
         )

@@ -11,7 +11,7 @@ from workbench.canonical import content_hash
 from workbench.db.normalise import normalise_text
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.text.context_text import result_text
-from workbench.types import Comparison, Context, Execution, Selection, Trial
+from workbench.types import Comparison, Context, Execution, Selection, Suspect, Trial
 
 _NOT_RUN = Execution("error", error="not run")
 
@@ -30,21 +30,17 @@ class Group:
     representative: int
 
 
-def groups(trials: Sequence[Trial], seed: str, *, empty_apart: bool = True) -> tuple[Group, ...]:
+def groups(trials: Sequence[Trial], seed: str, *, suspect: Suspect = "nulls") -> tuple[Group, ...]:
     """The groups that a selector may choose among, in an order drawn from the seed and their results.
 
-    If any trial has rows, trials without rows are left out (unless `empty_apart` is false) and so are failed
-    ones; if none has rows, failed ones are left out unless all failed. Trials without a query are left
-    out unless all lack one. The query that most members wrote represents the group.
+    Trials with a suspect result are left out unless all have one; then failed ones are left out unless all
+    failed. Trials without a query are left out unless all lack one. The query that most members wrote
+    represents the group.
     """
-    for statuses in ({"ok"}, {"empty"}, None) if empty_apart else ({"ok", "empty"}, None):
-        indices = [
-            index
-            for index, trial in sorted(enumerate(trials), key=_identity)
-            if statuses is None or (trial.execution and trial.execution.status in statuses)
-        ]
-        if indices:
-            break
+    every = [index for index, _ in sorted(enumerate(trials), key=_identity)]
+    ran = [i for i in every if not (trials[i].execution or _NOT_RUN).is_suspect("failed")]
+    useful = [i for i in ran if not (trials[i].execution or _NOT_RUN).is_suspect(suspect)]
+    indices = useful or ran or every
     indices = [index for index in indices if trials[index].candidate.sql.strip()] or indices
     by_result: dict[str, list[int]] = {}
     for index in indices:

@@ -14,7 +14,7 @@ Departs from algorithm 3 in four ways:
   points for its wins. This gives the same points as comparing all candidates, if the judge treats equal
   results alike, for a fraction of the calls. `by="candidate"` is the algorithm to the letter.
 - `adaptive` stops as soon as the winner cannot change.
-- Candidates without rows, and failed ones, take part only if there are no others.
+- Candidates that failed or found nothing (`suspect`) take part only if there are no others.
 - A seeded draw breaks ties, where the paper picks one arbitrarily. A failed call, or a reply that names
   neither candidate, gives no point; the paper's judge always names one. Without any verdict the largest group wins.
 """
@@ -29,7 +29,7 @@ from workbench.lab import Lab
 from workbench.replies.verdict import read_verdict
 from workbench.select.groups import Group, groups, query_and_result, select_group
 from workbench.select.tournament import Meeting, tournament
-from workbench.types import Comparison, Context, Request, Selection, Trial
+from workbench.types import SUSPECT, Comparison, Context, Request, Selection, Suspect, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Pairwise:
     reasons: ask for a few sentences before the letter; without it for the letter alone, as in the paper.
     adaptive: stop when the winner can no longer change. The winner is the same; other scores are lower.
     seed: breaks ties.
+    suspect: which results count as failed or as nothing found.
     """
 
     model: str
@@ -48,12 +49,14 @@ class Pairwise:
     reasons: bool = False
     adaptive: bool = True
     seed: int = 0
+    suspect: Suspect = "nulls"
 
     def __post_init__(self) -> None:
         one_of(("result", "candidate"), by=self.by)
+        one_of(SUSPECT, suspect=self.suspect)
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
-        players = groups(trials, f"{self.seed}{context.question.id}")
+        players = groups(trials, f"{self.seed}{context.question.id}", suspect=self.suspect)
         if self.by == "candidate":
             players = tuple(
                 Group(group.result, (index,), index) for group in players for index in group.members

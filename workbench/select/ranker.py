@@ -8,10 +8,11 @@ came first. If the reply ranks nothing, the largest group is first.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.errors import one_of
 from workbench.lab import Lab
 from workbench.replies.ranking import read_ranking
 from workbench.select.groups import groups, query_and_result, select_group
-from workbench.types import Context, Selection, Trial
+from workbench.types import SUSPECT, Context, Selection, Suspect, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +22,13 @@ class Ranker:
     model: str
     temperature: float = 0.0
     seed: int = 0
+    suspect: Suspect = "nulls"
+
+    def __post_init__(self) -> None:
+        one_of(SUSPECT, suspect=self.suspect)
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
-        found = groups(trials, f"{self.seed}{context.question.id}")
+        found = groups(trials, f"{self.seed}{context.question.id}", suspect=self.suspect)
         ranked = sorted(range(len(found)), key=lambda index: -len(found[index].members))
         keys = []
         if len(found) > 1:

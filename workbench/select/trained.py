@@ -131,7 +131,7 @@ def evidence(
     lab: Lab, question: Question, trials: Sequence[Trial], seed: int = 0
 ) -> tuple[Evidence, ...]:
     """The evidence on each group of the trials, groups without rows included."""
-    found = groups(trials, f"{seed}{question.id}", empty_apart=False)
+    found = groups(trials, f"{seed}{question.id}", suspect="failed")
     schema = lab.schema(question.db_id)  # the whole schema: a query may use what was pruned
     extractor = DoubtExtractor(question, schema)
     queries = {trials[index].candidate.sql for group in found for index in group.members}

@@ -6,7 +6,7 @@ candidates, the better setting of section 4.2.1; or one call for each candidate 
 Departs from the paper in five ways:
 
 - One query represents each group of equal results; if there is only one group, no model is asked.
-- Candidates without rows, and failed ones, take part only if there are no others, as in the other selectors.
+- Candidates that failed or found nothing (`suspect`) take part only if there are no others, as in the other selectors.
 - Each test sees the candidates in an order of its own, drawn from the seed; the published code always uses one.
 - A verdict that a reply does not give counts half.
 - A tie goes to the larger group. So without any readable reply the selection is the majority's.
@@ -22,7 +22,7 @@ from workbench.lab import Lab
 from workbench.replies.choices import read_choices
 from workbench.replies.unit_tests import read_tests
 from workbench.select.groups import groups, query_and_result, select_group
-from workbench.types import Context, Selection, Trial
+from workbench.types import SUSPECT, Context, Selection, Suspect, Trial
 
 _NO_VERDICT = 0.5  # a test that the reply says nothing of counts half
 
@@ -36,6 +36,7 @@ class UnitTester:
     temperature: of the call that writes the tests.
     judge_temperature: of the calls that judge by them.
     seed: draws the order of the candidates before each test, and breaks ties.
+    suspect: which results count as failed or as nothing found.
     """
 
     model: str
@@ -44,13 +45,15 @@ class UnitTester:
     temperature: float = 0.8
     judge_temperature: float = 0.0
     seed: int = 0
+    suspect: Suspect = "nulls"
 
     def __post_init__(self) -> None:
         at_least(1, tests=self.tests)
         one_of(("test", "candidate"), by=self.by)
+        one_of(SUSPECT, suspect=self.suspect)
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
-        found = groups(trials, f"{self.seed}{context.question.id}")
+        found = groups(trials, f"{self.seed}{context.question.id}", suspect=self.suspect)
         passed = [0.0] * len(found)
         keys: list[str] = []
         if len(found) > 1:

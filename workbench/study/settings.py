@@ -14,6 +14,7 @@ from typing import Any
 from workbench.benchmarks.named import BENCHMARKS
 from workbench.errors import BadInputError
 from workbench.llm.parameters import ROLES, check_given
+from workbench.types import SUSPECT, Suspect
 from workbench.yamlfile import read_yaml
 
 
@@ -23,6 +24,8 @@ class Experiment:
 
     `parameters` has, for a model or a role, those of all its calls, over the steps' own; None leaves one out.
     `limit` takes this number of questions, spread evenly. `dollars` and `calls` bound what may be spent.
+    `suspect` names the results that fixers repair and selectors leave out, over the steps' own; None means
+    those of failed queries on Spider, and the steps' own elsewhere.
     Notebooks read `options`; `notebooks` has the parameters of each notebook. `folder` is the parent of the
     folders `experiments` and `figures`. In a preview without the benchmark's data, bundled questions stand
     for `stands_for` of its questions.
@@ -39,6 +42,7 @@ class Experiment:
     limit: int | None = None
     dollars: float | None = None
     calls: int | None = None
+    suspect: Suspect | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     notebooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     path: Path = Path()
@@ -114,6 +118,10 @@ def load_experiment(name: str) -> Experiment:
     for key, least in {"limit": 1, "calls": 1, "dollars": 0}.items():
         if given.get(key, least) < least:
             raise BadInputError(f"{path}: {key} is {given[key]}, and should be {least} or more")
+    if given.get("suspect", "nulls") not in SUSPECT:
+        raise BadInputError(
+            f"{path}: suspect is {given['suspect']!r}, and should be {' or '.join(SUSPECT)}"
+        )
     given["notebooks"] = {name: parameters or {} for name, parameters in notebooks.items()}
     if os.environ.get("WORKBENCH_PREVIEW") and _lacks_data(given):
         size = BENCHMARKS[given["benchmark"]].questions
@@ -154,6 +162,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "limit": (int,),
     "dollars": (int, float),
     "calls": (int,),
+    "suspect": (str,),
     "options": (dict,),
     "notebooks": (dict,),
 }

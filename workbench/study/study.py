@@ -30,8 +30,8 @@ from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
 from workbench.study.solving import prepare_once, selection_of, solve_all
 from workbench.systems.identity import identify
-from workbench.systems.system import System
-from workbench.types import Context, Question
+from workbench.systems.system import System, with_suspect
+from workbench.types import Context, Question, Suspect
 
 _Shown = TypeVar("_Shown", Figure, ResultTable)
 EMBEDDED = "embedded/parser"
@@ -65,6 +65,15 @@ class Study:
         return self.experiment.options
 
     @property
+    def suspect(self) -> Suspect | None:
+        """The results that are suspect to every step; None leaves them to the steps.
+
+        An empty result is suspect on BIRD; Spider has questions that it answers.
+        """
+        spider: Suspect | None = "failed" if self.benchmark.sense == "spider" else None
+        return self.experiment.suspect or spider
+
+    @property
     def stamp(self) -> Stamp:
         """The origin of every number here: model, benchmark, questions, and the sense of execution accuracy.
 
@@ -89,6 +98,7 @@ class Study:
     def run(self, system: System, name: str = "") -> Run:
         """Run the system on every question; cached results are reused."""
         name = name or system.name
+        system = with_suspect(system, self.suspect) if self.suspect else system
         lab = replace(self.lab, client=client_of(self.lab.client.store, self._budget), system=name)
         run = self._run_id(system)
         own_first = sorted(models(system), key=lambda model: (model != self.model, model))

@@ -6,10 +6,11 @@ parameters with a `__call__`. So a system's `repr` describes it completely, and 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, cast
 
 from workbench.lab import Lab
-from workbench.types import Candidate, Context, Question, Schema, Selection, Trial
+from workbench.types import Candidate, Context, Question, Schema, Selection, Suspect, Trial
 
 Retrieve = Callable[[Lab, Question, Schema], Context]
 Prune = Callable[[Lab, Context], Context]
@@ -73,6 +74,16 @@ def ran(lab: Lab, question: Question, candidates: Sequence[Candidate]) -> tuple[
     path = lab.database(question.db_id)
     executions = lab.executor.execute_many([(path, candidate.sql) for candidate in candidates])
     return tuple(map(Trial, candidates, executions))
+
+
+def with_suspect(system: System, suspect: Suspect) -> System:
+    """The system with these results suspect to all of its fixers and its selector, as far as they have the field."""
+
+    def changed(step: Any) -> Any:
+        has = is_dataclass(step) and any(field.name == "suspect" for field in fields(step))
+        return replace(cast(Any, step), suspect=suspect) if has else step
+
+    return replace(system, fix=tuple(map(changed, system.fix)), select=changed(system.select))
 
 
 def named(systems: Mapping[str, System]) -> Mapping[str, System]:

@@ -81,7 +81,7 @@ def _sides(
 ) -> tuple[list[Trial], list[Trial]]:
     """The representatives of the groups with a right result, and of those with a wrong one."""
     representatives = [
-        trials[g.representative] for g in groups(trials, question.id, empty_apart=False)
+        trials[g.representative] for g in groups(trials, question.id, suspect="failed")
     ]
     pairs = [(question.id, trial.candidate.sql) for trial in representatives]
     known = {

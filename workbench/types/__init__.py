@@ -5,7 +5,7 @@ a question meets them: question, context, execution, candidate, selection.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from workbench.types.calls import Completion as Completion
 from workbench.types.calls import Fault as Fault
@@ -94,6 +94,11 @@ class Context:
 _DAY = 86_400
 Status = Literal["ok", "empty", "error", "denied", "timeout", "too_large"]
 
+Suspect = Literal["failed", "empty", "nulls"]
+"""Which results are suspect: those of failed queries, with "empty" also those without rows, and with "nulls"
+also those whose rows hold nothing but NULL, as an aggregate over no rows gives."""
+SUSPECT: tuple[str, ...] = get_args(Suspect)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -131,6 +136,13 @@ class Execution:
     error: str = ""
     seconds: float = field(default=0.0, compare=False)
     truncated: bool = False
+
+    def is_suspect(self, suspect: Suspect) -> bool:
+        """Whether the result is one of those that `suspect` names."""
+        if self.status == "empty":
+            return suspect != "failed"
+        only_nulls = bool(self.rows) and all(cell is None for row in self.rows for cell in row)
+        return self.status != "ok" or (suspect == "nulls" and only_nulls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from workbench.types import Context
 _LOOKED_AT = 24  # hypotheses: less likely ones change no expectation by much
 _UNSEEN = 0.02  # how likely the right query does something that no hypothesis does
 _FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
-_ALL_NULL = re.compile(r"1 row:\n.*\nNULL(?: \| NULL)*")
+_ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
 _QUALIFIER = re.compile(r"'(?:[^']|'')*'|(?<![\w.])[^\W\d]\w*\.(?=[^\W\d]|[`\"])")
 
 
@@ -70,12 +70,17 @@ def plausibility(context: Context, sql: str, result: str) -> float:
         score += math.log(share if element in does else 1 - share)
     if failed(result):
         return score - (3.0 if result.startswith("No rows") else 8.0)
-    return score - 2.0 * bool(_ALL_NULL.fullmatch(result))
+    return score - 2.0 * only_nulls(result)
 
 
 def failed(result: str) -> bool:
     """Whether a result, as prompts show it, is an error or has no rows."""
     return bool(_FAILED.match(result))
+
+
+def only_nulls(result: str) -> bool:
+    """Whether a result, as prompts show it, has rows of nothing but NULL."""
+    return bool(_ALL_NULL.fullmatch(result))
 
 
 def closeness(sql: str, other: str) -> float:

@@ -1,12 +1,12 @@
 """Mending a query that failed or found nothing: the likeliest query that no attempt rules out.
 
-An answer with rows stays. A query that reads the tables of one that found nothing, and keeps no more of
-their rows, would find nothing either.
+An answer with rows stays, unless they hold nothing but NULL. A query that reads the tables of one that found
+nothing, and keeps no more of their rows, would find nothing either.
 """
 
 from workbench.db.sql.normal_form import normal_form
 from workbench.embedded.calls.chance import draw
-from workbench.embedded.calls.elements import closeness, elements, failed
+from workbench.embedded.calls.elements import closeness, elements, failed, only_nulls
 from workbench.embedded.calls.generate import reply
 from workbench.embedded.parser import hypotheses
 from workbench.embedded.prompt.messages import Asked
@@ -17,7 +17,7 @@ _CLOSE = 2.0  # the bonus for doing all that the failed query does: most of it m
 def mend(asked: Asked, temperature: float, seed: str) -> str:
     """A query in place of the last attempt, in the form that the prompt asks for."""
     tried, result = asked.attempts[-1]
-    if not failed(result):
+    if not failed(result) and not only_nulls(result):
         return reply(asked, tried, "The query ran and gave rows; it stays as it is.")
     same = {normal_form(sql) for sql, _ in asked.attempts}
     empty = [_rows_kept(sql) for sql, result in asked.attempts if result.startswith("No rows")]

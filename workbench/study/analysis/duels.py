@@ -36,7 +36,7 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
     def of(question: Question) -> Iterator[dict[str, Any]]:
         trials = run.selection(question.id).trials
         right = verdicts[question.id]
-        found = groups(trials, f"{judge.seed}{question.id}")
+        found = groups(trials, f"{judge.seed}{question.id}", suspect=study.suspect or judge.suspect)
         met = [
             (a, b)
             for a in found
