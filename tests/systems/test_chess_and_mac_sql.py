@@ -13,6 +13,7 @@ from workbench.errors import BadInputError
 from workbench.evaluate.gold_schema import AroundGold, linking_by_stage
 from workbench.fix.reviser import Reviser
 from workbench.generate.decomposer import Decomposer
+from workbench.report.papers import published
 from workbench.retrieve.embed import Embedding
 from workbench.retrieve.index.minhash import MinHash
 from workbench.retrieve.keywords import Keywords
@@ -148,14 +149,26 @@ class TestChess:
         assert speakers.pop("generate/chess_candidate") == {"m/tuned"}
         assert set().union(*speakers.values()) == {"m/best"}
 
-    def test_the_triplets_of_table_8_each_once(self):
-        engines = chess.chess_table_8("m/cheap", "m/tuned", "m/best", "m/open")
-        assert len(engines) == 5
-        system = engines["m/cheap, m/tuned, m/best"]
-        assert system == replace(
-            chess_ir_ss_cg(ChessModels("m/cheap", "m/tuned", "m/best")), name=system.name
-        )
-        assert list(chess.chess_table_8("m/x", "m/x", "m/x", "m/x")) == ["m/x, m/x, m/x"]
+    def test_the_rows_of_table_8_are_the_papers(self):
+        roles = {"filtering": "m/cheap", "tuned": "m/tuned", "rest": "m/best", "open": "m/open"}
+        engines = chess.chess_table_8(roles)
+        assert list(engines) == published("CHESS", "table 8").frame()["label"].tolist()
+        row = "cheap, tuned, strong"
+        models = ChessModels("m/cheap", "m/tuned", "m/best")
+        assert engines[row] == replace(chess_ir_ss_cg(models), name=row)
+
+    @pytest.mark.parametrize(
+        ("roles", "rows"),
+        [
+            ({}, []),
+            ({"open": "m/x"}, ["open, open, open"]),
+            ({"open": "m/x", "tuned": "m/y"}, ["open, open, open", "open, tuned, open"]),
+            ({"filtering": "m/x", "rest": "m/y"}, ["cheap, strong, strong", "cheap, cheap, cheap"]),
+            (dict.fromkeys(("filtering", "rest", "tuned", "open"), "m/x"), ["cheap, cheap, cheap"]),
+        ],
+    )
+    def test_a_row_of_table_8_exists_where_its_models_are_named(self, roles, rows):
+        assert list(chess.chess_table_8(roles)) == rows
 
     def test_the_stages_of_pruning_and_how_well_they_fit_gold(self, zoo):
         found = list(stages(chess_ir_ss_cg("m/x"), QUESTION, zoo.lab))

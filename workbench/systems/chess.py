@@ -135,16 +135,31 @@ def chess_table_4(model: str | ChessModels = "embedded/parser") -> Mapping[str, 
     )
 
 
-def chess_table_8(cheap: str, tuned: str, strong: str, local: str) -> Mapping[str, System]:
-    """CHESS (IR, SS, CG) on the triplets of engines of table 8; equal triplets give one row."""
-    triplets = (
-        ChessModels(cheap, tuned, strong),
-        ChessModels(cheap, strong, strong),
-        ChessModels(cheap, cheap, cheap),
-        ChessModels(local, local, local),
-        ChessModels(local, tuned, local),
-    )
-    return named({f"{m.filtering}, {m.generation}, {m.rest}": chess_ir_ss_cg(m) for m in triplets})
+def chess_table_8(models: Mapping[str, str]) -> Mapping[str, System]:
+    """CHESS (IR, SS, CG) on the triplets of engines of table 8: for column filtering, candidates and the rest.
+
+    `models` names them by role: `filtering` is the cheap model, `rest` the strong one, `tuned` one that was tuned to
+    write candidates, `open` one with open weights. A row exists if all its roles are named, each by another
+    model, and if no row before it has the same engines.
+    """
+    engines = {kind: models[role] for kind, role in _ENGINES.items() if role in models}
+    rows: dict[ChessModels, str] = {}
+    for row in _TRIPLETS:
+        kinds = row.split(", ")
+        named_ones = {engines.get(kind, "") for kind in kinds}
+        if "" not in named_ones and len(named_ones) == len(set(kinds)):
+            rows.setdefault(ChessModels(*(engines[kind] for kind in kinds)), row)
+    return named({row: chess_ir_ss_cg(triplet) for triplet, row in rows.items()})
+
+
+_ENGINES = {"cheap": "filtering", "strong": "rest", "tuned": "tuned", "open": "open"}
+_TRIPLETS = (
+    "cheap, tuned, strong",
+    "cheap, strong, strong",
+    "cheap, cheap, cheap",
+    "open, open, open",
+    "open, tuned, open",
+)
 
 
 def _models(model: str | ChessModels) -> ChessModels:
