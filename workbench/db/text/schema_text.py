@@ -6,6 +6,7 @@ Names, types and values may contain anything, so each is quoted or kept to one l
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from workbench.db.text.quoting import literal, one_line, quote
 from workbench.types import Column, Schema, Table, Value
@@ -57,25 +58,31 @@ def mac_sql_text(schema: Schema) -> str:
 
 
 def _create_table(table: Table) -> str:
+    key = table.primary_key
     definitions = [
-        (
-            f"{quote(column.name)} {_type(column.type)}".rstrip()
-            + (" PRIMARY KEY" if table.primary_key == (column.name,) else ""),
-            _comment(column),
-        )
+        _definition(column, repr(column.examples), is_key=key == (column.name,))
         for column in table.columns
     ]
-    if len(table.primary_key) > 1:
-        definitions.append((f"PRIMARY KEY ({_names(table.primary_key)})", ""))
-    for key in table.foreign_keys:
-        target = quote(key.ref_table) + (f" ({_names(key.ref_columns)})" if key.ref_columns else "")
-        definitions.append((f"FOREIGN KEY ({_names(key.columns)}) REFERENCES {target}", ""))
+    if len(key) > 1:
+        definitions.append((f"PRIMARY KEY ({_names(key)})", ""))
+    for link in table.foreign_keys:
+        names = f" ({_names(link.ref_columns)})" if link.ref_columns else ""
+        target = quote(link.ref_table) + names
+        definitions.append((f"FOREIGN KEY ({_names(link.columns)}) REFERENCES {target}", ""))
     kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[table.kind]
     lines = [
         f"    {definition}{'' if i == len(definitions) else ','}{comment and f' -- {comment}'}"
         for i, (definition, comment) in enumerate(definitions, 1)
     ]
     return "\n".join([f"CREATE TABLE {quote(table.name)} ({kind}", *lines, ");"])
+
+
+@lru_cache(maxsize=16384)  # each sample of a generator shows the columns in another order
+def _definition(column: Column, examples: str, *, is_key: bool) -> tuple[str, str]:
+    """A column's definition and the comment behind it; `examples` tells 1 from 1.0, which are equal."""
+    del examples
+    definition = f"{quote(column.name)} {_type(column.type)}".rstrip() + " PRIMARY KEY" * is_key
+    return definition, _comment(column)
 
 
 def _names(columns: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ Nothing is drawn, so the answers are the same at any temperature.
 import json
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from workbench.embedded.calls.chance import shares
 from workbench.embedded.linking.index import index, names_people
@@ -69,6 +70,7 @@ def _fields(section: str) -> dict[str, str]:
     return dict(re.findall(r"^([\w ]+): (.*)$", section, re.MULTILINE))
 
 
+@lru_cache(maxsize=1024)  # every question about a database is asked of the same columns
 def _one_column(section: str) -> Schema:
     """The schema of a `## Column` section: one table with one column."""
     lines = _fields(section)

@@ -95,7 +95,7 @@ class Index:
         return self.sheets[found.table].name, found.name
 
 
-@lru_cache(maxsize=8)  # most questions in a row are about one schema
+@lru_cache(maxsize=1024)  # questions in a row are about one schema, or each of its columns alone
 def index(schema: Schema) -> Index:
     """The schema's index."""
     made = Index(schema)

@@ -9,6 +9,7 @@ too.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from workbench.embedded.prompt.schema_reading import read_create_tables, read_mac_schema
 from workbench.types import (
@@ -74,7 +75,6 @@ def read(messages: Sequence[Message]) -> Asked:
     }
     titles = "\n".join(sections)
     answer = sections.get("Answer", "")
-    schema = sections.get("Database schema", text)
     kinds = (
         call
         for call, form, title in _CALLS
@@ -82,7 +82,7 @@ def read(messages: Sequence[Message]) -> Asked:
     )
     context = Context(
         Question("", "", _line(sections, text, "Question"), _line(sections, text, "Hint|Evidence")),
-        _sorted(read_mac_schema(schema) if "[Schema]" in schema else read_create_tables(schema)),
+        _schema(sections.get("Database schema", text)),
         tuple(
             ValueMatch(table, column, value.replace("''", "'"), "", 0.0, 0.0)
             for table, column, shown in _of_columns(sections.get("Values found", ""))
@@ -105,8 +105,10 @@ def read(messages: Sequence[Message]) -> Asked:
     )
 
 
-def _sorted(schema: Schema) -> Schema:
+@lru_cache(maxsize=32)
+def _schema(text: str) -> Schema:
     """The schema in an order of its own: the order in which a prompt shows it means nothing."""
+    schema = read_mac_schema(text) if "[Schema]" in text else read_create_tables(text)
     tables = (
         replace(table, columns=tuple(sorted(table.columns, key=lambda c: c.name)))
         for table in schema.tables

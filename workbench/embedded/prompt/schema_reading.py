@@ -27,7 +27,6 @@ _OPENING = re.compile(
 )
 
 
-@lru_cache(maxsize=32)
 def read_create_tables(text: str) -> Schema:
     """The tables of CREATE TABLE statements; a column's comment is its description and its examples."""
     tables = []
@@ -39,7 +38,7 @@ def read_create_tables(text: str) -> Schema:
     return _schema(tables)
 
 
-def _parts(text: str, start: int) -> tuple[list[tuple[list[str], str]], int]:
+def _parts(text: str, start: int) -> tuple[list[tuple[tuple[str, ...], str]], int]:
     """The definitions between a statement's parentheses with their comments, and where they end.
 
     A comment after a comma, on the same line, is about the definition before the comma.
@@ -62,29 +61,34 @@ def _parts(text: str, start: int) -> tuple[list[tuple[list[str], str]], int]:
                 break
             parts[-1][0].append(word)
             same_line = True
-    return [(words, " ".join(notes)) for words, notes in parts if words], place
+    return [(tuple(words), " ".join(notes)) for words, notes in parts if words], place
 
 
-def _table(name: str, parts: Iterable[tuple[list[str], str]]) -> Table:
-    columns: list[Column] = []
-    primary: tuple[str, ...] = ()
-    keys: list[ForeignKey] = []
-    for words, note in parts:
-        upper = [word.upper() for word in words]
-        constraint = upper[0] in _CONSTRAINTS and len(words) > 1
-        if not constraint:
-            end = next((i for i, t in enumerate(upper) if i and t in _AFTER_TYPE), len(words))
-            declared = re.sub(r" ?([(),]) ?", r"\1", " ".join(map(_unquoted, words[1:end])))
-            columns.append(_column(_unquoted(words[0]), declared.replace(",", ", "), note))
-        own = () if constraint else (columns[-1].name,)
-        if "PRIMARY" in upper:
-            primary = own or _listed(words)
-        if "REFERENCES" in upper[:-1]:
-            at = upper.index("REFERENCES") + 1
-            keys.append(
-                ForeignKey(own or _listed(words[:at]), _unquoted(words[at]), _listed(words[at:]))
-            )
-    return Table(name, tuple(columns), primary, tuple(keys))
+def _table(name: str, parts: Iterable[tuple[tuple[str, ...], str]]) -> Table:
+    read = [_definition(words, note) for words, note in parts]
+    columns = tuple(column for part in read for column in part.columns)
+    primary = [part.primary_key for part in read if part.primary_key]
+    keys = tuple(key for part in read for key in part.foreign_keys)
+    return Table(name, columns, primary[-1] if primary else (), keys)
+
+
+@lru_cache(maxsize=8192)  # prompts show the same columns in many orders
+def _definition(words: tuple[str, ...], note: str) -> Table:
+    """What one definition adds to its table: a column, a primary key, a foreign key."""
+    upper = [word.upper() for word in words]
+    columns: tuple[Column, ...] = ()
+    if upper[0] not in _CONSTRAINTS or len(words) == 1:
+        end = next((i for i, t in enumerate(upper) if i and t in _AFTER_TYPE), len(words))
+        declared = re.sub(r" ?([(),]) ?", r"\1", " ".join(map(_unquoted, words[1:end])))
+        columns = (_column(_unquoted(words[0]), declared.replace(",", ", "), note),)
+    names = tuple(column.name for column in columns)
+    primary = (names or _listed(words)) if "PRIMARY" in upper else ()
+    keys: tuple[ForeignKey, ...] = ()
+    if "REFERENCES" in upper[:-1]:
+        at = upper.index("REFERENCES") + 1
+        pointing = names or _listed(words[:at])
+        keys = (ForeignKey(pointing, _unquoted(words[at]), _listed(words[at:])),)
+    return Table("", columns, primary, keys)
 
 
 def _listed(words: Sequence[str]) -> tuple[str, ...]:
@@ -93,7 +97,6 @@ def _listed(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(_unquoted(word) for word in inside[: inside.index(")")] if word != ",")
 
 
-@lru_cache(maxsize=32)
 def read_mac_schema(text: str) -> Schema:
     """The tables of MAC-SQL's bracketed lists, which show no types and no primary keys."""
     tables: dict[str, tuple[list[Column], list[ForeignKey]]] = {}
