@@ -151,9 +151,14 @@ class TestData:
         assert [m["role"] for m in messages] == ["system", "user"]
         assert messages[0] == benign[0]
 
+    sectioned = parse(
+        "# System\n# User\n## A\n{{ v }}\n## B\n{{ v | block }}\n## C\n{{ v | fence }}\n## D",
+        Path("own.md"),
+    )
+
     @given(st.text())
     def test_whatever_the_data_the_sections_are_the_same(self, value):
-        text = user("## A\n{{ v }}\n## B\n{{ v | block }}\n## C\n{{ v | fence }}\n## D", v=value)
+        text = self.sectioned.render({"v": value})[1]
         assert [title for title, _ in split_sections(text)] == ["A", "B", "C", "D"]
 
 
