@@ -57,6 +57,7 @@ from workbench.select.unit_tests import UnitTester as UnitTester
 from workbench.store import Store as Store
 from workbench.study.analysis.duels import duels as duels
 from workbench.study.analysis.duels import judged as judged
+from workbench.study.analysis.generators import selected_alone as selected_alone
 from workbench.study.analysis.pools import answers as answers
 from workbench.study.analysis.pools import lost as lost
 from workbench.study.analysis.pools import predicted as predicted

@@ -30,7 +30,7 @@ def test_a_table_is_saved_beside_its_data(study, table):
     assert data["run"].tolist() == [run.id]
     assert "A table" in (folder / "a_table.html").read_text()
     record = json.loads((folder / "a_table.json").read_text())
-    assert record["runs"] == [run.id]
+    assert record["runs"] == {run.id: run.name}
     assert "no language model" in record["stamp"]
 
 

@@ -76,7 +76,7 @@ def test_a_question_that_a_server_failed_is_missing_and_told(down, tmp_path):
     run = down.run(direct(down.model))
     store = down.lab.client.store
     assert len(list(candidates(run.id, store))) == 1
-    text = write_answers(tmp_path, [run.id], store).read_text()
+    text = write_answers(tmp_path, {run.id: ""}, store).read_text()
     assert text.count("SELECT 1") == 1
     assert [line["failed"] for line in lines(tmp_path) if "failed" in line] == [1]
 

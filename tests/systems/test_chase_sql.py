@@ -6,10 +6,11 @@ import pytest
 
 from tests.systems.conftest import EMPTY, QUESTION, REPLIES, RIGHT
 from workbench.generate.direct import Direct
+from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
 from workbench.select.trained import Trained
-from workbench.systems.chase_sql import chase_sql
+from workbench.systems.chase_sql import chase_sql, chase_table_7
 from workbench.systems.system import prepare
 
 WHOLE = chase_sql("m/x")
@@ -94,3 +95,21 @@ def test_an_ablation_leaves_out_exactly_the_named_part(zoo, row, left_out):
 def test_without_value_retrieval_generators_are_shown_no_values(zoo):
     assert prepare(WHOLE, QUESTION, zoo.lab).values
     assert not prepare(TABLE_7["w/o LSH"], QUESTION, zoo.lab).values
+
+
+def test_the_columns_are_filtered_by_a_model_of_their_own(zoo):
+    zoo.run(chase_sql("m/x", filtering="m/cheap"))
+    filters = zoo.asked.pop("prune/filter_column")
+    assert {request.model for request in filters} == {"m/cheap"}
+    assert {request.model for asked in zoo.asked.values() for request in asked} == {"m/x"}
+
+
+def test_the_ablations_filter_columns_by_that_model_too():
+    rows = chase_table_7("m/x", filtering="m/cheap")
+    filtering = {
+        generator.columns.model
+        for system in rows.values()
+        for generator in system.generate
+        if isinstance(generator, SyntheticExamples)
+    }
+    assert filtering == {"m/cheap"}

@@ -1,7 +1,12 @@
-"""Every prediction behind an experiment's numbers, in one CSV file."""
+"""Every prediction behind an experiment's numbers, in one CSV file.
+
+A run is named as the figures and tables name it, whichever of their notebooks ended first. If runs share a name,
+the number of questions or else the id of the run is added.
+"""
 
 import csv
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
@@ -13,22 +18,39 @@ NAME = "answers.csv"
 FIELDS = ("run", "system", "question_id", "db_id", "status", "sql")
 
 
-def write_answers(folder: Path, runs: Sequence[str], store: Store) -> Path:
+def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
     """Write each run's chosen query for each question to `answers.csv` beside the figures."""
     path = folder / NAME
     with path.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(FIELDS)
-        for run in sorted(set(runs)):
-            names = store.read("SELECT name FROM runs WHERE id = ?", (run,))
-            for answer in candidates(run, store) if names else ():
-                if answer.chosen:
-                    about = (run, names[0][0], answer.question_id, answer.db_id, answer.status)
-                    lines.writerow((*about, " ".join(answer.sql.split("\n"))))
+        stored = {
+            run: store.read("SELECT name FROM runs WHERE id = ?", (run,)) for run in sorted(runs)
+        }
+        named = {run: runs[run] or rows[0][0] for run, rows in stored.items() if rows}
+        chosen = {run: [a for a in candidates(run, store) if a.chosen] for run in named}
+        sizes = {run: f"{len(found)} questions" for run, found in chosen.items()}
+        names = _told_apart(_told_apart(named, sizes), {run: run for run in named})
+        for run, found in chosen.items():
+            for answer in found:
+                about = (run, names[run], answer.question_id, answer.db_id, answer.status)
+                lines.writerow((*about, " ".join(answer.sql.split("\n"))))
     return path
 
 
-def runs_behind(folder: Path) -> list[str]:
-    """The ids of the runs behind an experiment's figures and tables."""
-    records = (orjson.loads(path.read_bytes()) for path in folder.glob("*.json"))
-    return [run for record in records for run in record["runs"]]
+def runs_behind(folder: Path) -> dict[str, str]:
+    """The ids of the runs behind an experiment's figures and tables, each with all the names that it has there."""
+    names: dict[str, set[str]] = {}
+    for path in folder.glob("*.json"):
+        runs = orjson.loads(path.read_bytes())["runs"]
+        for run in runs:  # earlier versions listed the ids alone
+            names.setdefault(run, set()).add(runs[run] if isinstance(runs, dict) else "")
+    return {run: "; ".join(sorted(found - {""})) for run, found in names.items()}
+
+
+def _told_apart(names: Mapping[str, str], details: Mapping[str, str]) -> dict[str, str]:
+    """The names by run; where several runs share a name, each with its detail."""
+    shared = {name for name, count in Counter(names.values()).items() if count > 1}
+    return {
+        run: f"{name}, {details[run]}" if name in shared else name for run, name in names.items()
+    }

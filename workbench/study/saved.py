@@ -1,6 +1,6 @@
 """Saved figures and tables, each with its data and its origin.
 
-Beside NAME.csv lies NAME.json with the stamp of the numbers, the ids of their runs and the paper's claims.
+Beside NAME.csv lies NAME.json with the stamp of the numbers, the ids and names of their runs and the paper's claims.
 These files hold no time and no path, so that saving them again changes nothing.
 """
 
@@ -56,6 +56,7 @@ class Saved:
         self._last = ""
         self.asked: dict[str, tuple[str, ...]] = {}  # the models of this study's runs, by id
         self._runs: dict[str, str] = {}  # by the id of a stored run: its selections
+        self._names: dict[str, str] = {}  # by the id of a run: the first name that it had here
 
     def keep_run(
         self,
@@ -66,6 +67,7 @@ class Saved:
         selections: Sequence[tuple[str, ...]],
     ) -> None:
         """Store which selections a run consists of: key, question, database, difficulty."""
+        self._names.setdefault(run, name)
         text = canonical(selections).decode()
         if self._runs.get(run) == text or self._store.read_only:
             return
@@ -93,7 +95,7 @@ class Saved:
                 style.save(shown, self.folder / name)
             if frame is not None:
                 self._write(f"{name}.csv", frame.to_csv(index=False, float_format="%.6g").encode())
-            runs = _runs(frame)
+            runs = {run: self._names.get(run, "") for run in _runs(frame)}
             of = stamped(stamp, frame)
             record = {"name": name, "kind": kind, "title": title, "stamp": of, "runs": runs}
             self._last = name

@@ -61,11 +61,11 @@ def chase_sql(
 
 
 def chase_table_7(
-    model: str = "embedded/parser", judge: str = "", samples: int = 7
+    model: str = "embedded/parser", judge: str = "", samples: int = 7, *, filtering: str = ""
 ) -> Mapping[str, System]:
     """The ablations of table 7: other selectors, and each part left out. `judge` is the selectors' model."""
     judge = judge or model
-    whole = chase_sql(model, Pairwise(judge), samples)
+    whole = chase_sql(model, Pairwise(judge), samples, filtering=filtering)
     divide, plan, synthetic = whole.generate
     return named(
         {

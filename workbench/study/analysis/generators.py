@@ -1,0 +1,42 @@
+"""What the selector reaches with one generator alone: the third line of CHASE-SQL's figures 2a to 2c.
+
+Section 3.1 compares it with the two bounds: where the lower bound falls, the selector stops gaining from a higher
+upper bound.
+"""
+
+from dataclasses import replace
+
+import pandas as pd
+
+from workbench.generate.prompt_generator import PromptGenerator
+from workbench.report.drawing.palette import shown
+from workbench.report.figures.bounds import TOGETHER
+from workbench.study.runs import Run, accuracy
+from workbench.study.study import Study
+
+_BOUNDS = {"lower bound": "adversary", "upper bound": "oracle"}
+
+
+def selected_alone(study: Study, run: Run, step: int = 2) -> pd.DataFrame:
+    """A row for each generator of a run and every `step`-th number k of its first candidates, and for all together.
+
+    A row has the EX of the chosen candidates with its interval, and both bounds of the same candidates.
+    """
+    runs: dict[tuple[str, int], Run] = {}
+    most = int(run.questions["candidates"].max())
+    proposing = run.trials["generator"].unique()
+    for generator, one in zip(proposing, run.system.generate, strict=True):
+        if not isinstance(one, PromptGenerator):
+            continue
+        for k in [*range(1, one.samples, step), one.samples]:
+            alone = replace(run.system, generate=(replace(one, samples=k),))
+            label = f"{run.name}, {shown(generator)} alone, {k} candidates"
+            runs[generator, k] = study.run(alone, label)
+    runs[TOGETHER, most] = run
+    rows = []
+    for (generator, k), ran in runs.items():
+        found = accuracy(ran.questions)
+        bounds = {name: accuracy(ran.questions, "", of)["EX"] for name, of in _BOUNDS.items()}
+        row = {"generator": generator, "k": k, "n": found["n"]} | bounds
+        rows.append(row | {key: found[key] for key in ("EX", "low", "high", "run")})
+    return pd.DataFrame(rows)
