@@ -3,7 +3,7 @@
 import base64
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
@@ -57,7 +57,7 @@ def at_least(least: int, **counts: object) -> None:
             raise BadInputError(f"{name} is {count!r}: it must be a whole number, {least} or more")
 
 
-def one_of(allowed: tuple[str, ...], **choices: object) -> None:
+def one_of(allowed: Iterable[object], **choices: object) -> None:
     """Raise BadInputError for a choice that is not allowed."""
     for name, choice in choices.items():
         if choice not in allowed:

@@ -46,15 +46,21 @@ def test_the_query_of_the_last_sub_question_is_the_answer(ask):
     assert mac_sql_text(SCHEMA) in asked[0].messages[1]["content"]
 
 
-@pytest.mark.parametrize("shots", [0, 1, 2])
-def test_the_prompt_shows_the_requested_number_of_worked_examples(ask, shots):
-    _, asked = ask(Decomposer("test/model", shots=shots), otherwise="")
-    assert asked[0].messages[1]["content"].count("## Worked example\n") == shots
+SETS = [(Decomposer, 2), (DivideAndConquer, 4), (QueryPlan, 4)]
 
 
-def test_three_worked_examples_are_refused():
-    with pytest.raises(BadInputError, match="shots is 3"):
-        Decomposer("test/model", shots=3)
+@pytest.mark.parametrize(("kind", "most"), SETS)
+def test_the_prompt_shows_the_requested_number_of_worked_examples(ask, kind, most):
+    for shots in range(most + 1):
+        _, asked = ask(kind("test/model", shots=shots), otherwise="")
+        assert asked[0].messages[1]["content"].count("## Worked example\n") == shots
+
+
+@pytest.mark.parametrize(("kind", "most"), [*SETS, (SyntheticExamples, 10)])
+def test_more_worked_examples_than_the_prompt_has_are_refused(kind, most):
+    shots = most + 1
+    with pytest.raises(BadInputError, match=f"shots is {shots}"):
+        kind("test/model", shots=shots)
 
 
 @pytest.mark.parametrize("reply", ["", "I cannot.", "{}", '{"sql": ""}', '{"sql": null}', "[]"])

@@ -1,6 +1,7 @@
 """Algorithm 2: examples made for the question, in two ways, checked, and mixed into the prompt."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 
@@ -108,6 +109,40 @@ def test_examples_are_written_once_for_all_samples(zoo):
     found, asked = zoo(one(samples=7, temperature=0.8))
     assert len(found) == 7
     assert len(asked) == 2 + 7
+
+
+def shown(request):
+    """The questions of the examples in a prompt, in order."""
+    text = prompt_of(request).split("\n## Examples\n")[1].split("\n## ")[0]
+    return re.findall(r"^Question: (.*)$", text, re.MULTILINE)
+
+
+MANY = "\n".join(
+    json.dumps({"question": f"Number {n}?", "sql": f"SELECT {n} FROM animal"}) for n in range(9)
+)
+
+
+def test_shuffled_each_sample_shows_the_same_examples_in_an_order_of_its_own(zoo):
+    _, asked = zoo(one(samples=7, temperature=0.8, shuffle=True, by_column=0), MANY)
+    orders = [shown(request) for request in asked[1:]]
+    assert len({tuple(order) for order in orders}) == 7
+    assert len({tuple(sorted(order)) for order in orders}) == 1
+
+
+def test_unshuffled_all_samples_show_one_order(zoo):
+    _, asked = zoo(one(samples=3, temperature=0.8, by_column=0), MANY)
+    assert len({tuple(shown(request)) for request in asked[1:]}) == 1
+
+
+@pytest.mark.parametrize("number", [0, 3, 10])
+def test_examples_of_another_database_stand_in_the_prompt_about_columns(zoo, number):
+    _, asked = zoo(one(by_feature=0, shots=number))
+    assert prompt_of(asked[0]).count('{"question": "') == number + 1  # and the form of the answer
+
+
+def test_without_examples_the_prompt_does_not_speak_of_them(zoo):
+    _, asked = zoo(one(by_feature=0, by_column=0))
+    assert "The examples" not in prompt_of(asked[0])
 
 
 def test_failing_empty_and_repeated_examples_are_not_shown(zoo):

@@ -31,7 +31,7 @@ INSERT INTO firing VALUES (1, 'North', '2019-04-12', 1280), (2, 'Old gas', '2019
 INSERT INTO piece VALUES (1, 1, 1, 'bowl', 'ST', 'celadon', 820, 'S'),
     (2, 1, 1, 'bowl', 'ST', 'tenmoku', 455, 'C'), (3, 2, 1, 'jar', 'ST', NULL, 1200, 'C'),
     (4, 2, 2, 'bowl', 'EW', 'celadon', 600, 'S'), (5, 3, 2, 'jar', 'PC', 'celadon', 300, 'C'),
-    (6, 1, 3, 'jar', 'ST', 'celadon', 900, 'S');
+    (6, 1, 3, 'jar', 'ST', 'celadon', 900, 'S'), (7, 3, 2, 'bowl', 'PC', NULL, 250, 'S');
 INSERT INTO pot VALUES (1, 1, 'bowl', 'S'), (2, 1, 'jar', NULL), (3, 2, 'jar', 'C'), (4, 2, 'bowl', 'C');
 INSERT INTO room VALUES (1, 'The Vault', 'Linz', 3), (2, 'Signal Lost', 'Graz', 5);
 INSERT INTO attempt VALUES (1, 1, 'Owls', 52, 1), (2, 2, 'Owls', 75, 1), (3, 2, 'Red ConnectionCache', NULL, 0);
@@ -57,6 +57,9 @@ def fenced(text):
     return re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
 
 
+SETS = ("generate/divide_and_conquer", "generate/query_plan")
+
+
 class TestWorkedExamplesAreTrue:
     @pytest.mark.parametrize(
         "name",
@@ -80,10 +83,34 @@ class TestWorkedExamplesAreTrue:
         for query in queries:
             demo.execute(query)
 
+    @pytest.mark.parametrize("name", SETS)
+    def test_the_set_has_nesting_a_ratio_dates_case_groups_and_a_plain_question(self, demo, name):
+        queries = [fenced(example["Answer"])[0] for example in worked(name)]
+        assert len(queries) == 4
+        assert all(demo.execute(query).fetchall() for query in queries)
+        for kind in (
+            r"\(\s*SELECT",
+            r"AS REAL\) \*",
+            "strftime",
+            "CASE WHEN",
+            "GROUP BY",
+            "HAVING",
+        ):
+            assert [query for query in queries if re.search(kind, query)], kind
+        plain = re.compile(r"\(\s*SELECT|CASE|GROUP BY|CAST")
+        assert [query for query in queries if not plain.search(query)]
+
+    @pytest.mark.parametrize("name", SETS)
+    def test_no_demonstration_is_about_a_database_that_is_evaluated(self, name):
+        assert set(re.findall(r"CREATE TABLE (\w+)", worked(name)[0]["Database schema"])) == {
+            *("potter", "firing", "piece")
+        }
+        assert [example["Database schema"] for example in worked(name)[1:]] == ["As above."] * 3
+
     def test_every_synthetic_example_runs_and_finds_something(self, demo):
         (example,) = worked("generate/examples_by_column")
         told = [json.loads(line) for line in example["Answer"].splitlines()]
-        assert [list(item) for item in told] == [["question", "hint", "sql"]] * 8
+        assert [list(item) for item in told] == [["question", "hint", "sql"]] * 10
         for item in told:
             if item["hint"] != "unglazed refers to glaze IS NULL":
                 assert demo.execute(item["sql"]).fetchall(), item
@@ -96,15 +123,24 @@ class TestWorkedExamplesAreTrue:
         assert demo.execute(fenced(wrong_code["Query"])[0]).fetchall() == []
         assert wrong_code["Result"] == result_text(Execution("empty", ("piece_id",)))
 
-    def test_simplifying_keeps_the_assembled_querys_result(self, demo):
-        (example,) = worked("generate/divide_and_conquer")
-        assembled = example["Answer"].split("**2. Assemble**")[1].split("**3.")[0]
+    @pytest.mark.parametrize("place", range(4))
+    def test_simplifying_keeps_the_assembled_querys_result(self, demo, place):
+        answer = worked("generate/divide_and_conquer")[place]["Answer"]
+        assembled = answer.split("**2. Assemble**")[1].split("**3.")[0]
         assembled = assembled.split("**Main question:** ")[1]
-        (final,) = fenced(example["Answer"])
-        assert demo.execute(assembled).fetchall() == [("Tomas Reyl",)]
-        assert demo.execute(final).fetchall() == [("Tomas Reyl",)]
+        (final,) = fenced(answer)
+        assert demo.execute(assembled).fetchall() == demo.execute(final).fetchall() != []
 
-    @pytest.mark.parametrize("place", [0, 1])
+    @pytest.mark.parametrize("place", range(4))
+    def test_every_sub_question_is_assembled_into_the_question_above_it(self, place):
+        answer = worked("generate/divide_and_conquer")[place]["Answer"]
+        assembled = answer.split("**2. Assemble**")[1].split("**3.")[0]
+        *inner, main = re.findall(r"\*\*[\w .-]+:\*\* (SELECT .*)", assembled)
+        for query in inner:
+            assert query in main
+        assert bool(inner) == bool(re.search("Sub-question 1:", answer))
+
+    @pytest.mark.parametrize("place", range(4))
     def test_the_plan_is_what_the_database_says(self, demo, place):
         answer = worked("generate/query_plan")[place]["Answer"]
         (query,) = fenced(answer)

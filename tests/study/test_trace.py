@@ -142,7 +142,7 @@ def test_bounds_come_from_all_candidates_of_their_slice(study, run, behind, draw
 
 def test_a_region_of_a_venn_diagram_is_its_questions_and_no_others(study, run, behind):
     rows_behind = list(behind(venn(run.trials, stamp=study.stamp)))
-    assert {int(row["n"]) > 0 for row, _ in rows_behind} == {True, False}
+    assert any(int(row["n"]) for row, _ in rows_behind)
     for row, found in rows_behind:
         solved = found.pivot_table("correct", "question_id", "generator", "max").astype(bool)
         assert len(solved) == int(row["n"])

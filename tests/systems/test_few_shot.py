@@ -7,9 +7,11 @@ import pytest
 from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
+from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
+from workbench.prompts.prompt import split_sections
 from workbench.store import Store
 from workbench.systems.baselines import direct
 from workbench.systems.few_shot import NearestExamples
@@ -30,12 +32,12 @@ def asked(tmp_path):
     benchmark = open_benchmark("bundled-dev")
     question = replace(benchmark.questions[0], text="How many cargo ships fly a flag of Cyprus?")
 
-    def ask(shown):
-        model = Scripted(otherwise="```sql\nSELECT 4\n```")
+    def ask(shown, *replies, generator=None):
+        model = Scripted(replies, otherwise="```sql\nSELECT 4\n```")
         lab = Lab(Client(store, send=model), executor, benchmark.database)
-        generator = NearestExamples("some/model", EXAMPLES, shown)
+        generator = generator or NearestExamples("some/model", EXAMPLES, shown)
         selection = solve(replace(direct("some/model"), generate=(generator,)), question, lab)
-        return model.history[0].messages[-1]["content"], selection
+        return model.history[-1].messages[-1]["content"], selection
 
     with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
         yield ask
@@ -52,6 +54,16 @@ def test_the_most_similar_examples_come_first(asked):
 def test_at_most_the_requested_number_of_examples_is_shown(asked):
     prompt, _ = asked(1)
     assert prompt.count("\nSQL: ") == 1
+
+
+def test_nothing_but_the_examples_differs_from_a_prompt_with_synthetic_ones(asked):
+    of_training, _ = asked(2)
+    example = '{"question": "How many ships are there?", "sql": "SELECT count(*) FROM vessel"}'
+    synthetic = SyntheticExamples("some/model", by_feature=1, by_column=0)
+    of_model, _ = asked(0, example, generator=synthetic)
+    first, second = (dict(split_sections(text)) for text in (of_training, of_model))
+    assert first.pop("Examples") != second.pop("Examples")
+    assert first == second
 
 
 def test_a_training_split_becomes_examples():

@@ -24,8 +24,8 @@ class PromptGenerator:
     """Proposes `samples` candidates, each from its own call of the prompt.
 
     A subclass may declare a field `shuffle: bool`. If it is true, each sample's prompt shows the tables and
-    columns in its own order, drawn from question and sample: it makes the candidates more diverse
-    (CHASE-SQL, section 2.3).
+    columns, and examples if it has some, in its own order, drawn from question and sample: it makes the
+    candidates more diverse (CHASE-SQL, section 2.3).
     """
 
     prompt: ClassVar[str]
@@ -48,6 +48,11 @@ class PromptGenerator:
         del lab, context
         return {}
 
+    def data_of(self, data: Mapping[str, Any], context: Context, sample: int) -> Mapping[str, Any]:
+        """These variables as one sample's prompt shows them."""
+        del context, sample
+        return data
+
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         """The candidates, in the order of their samples."""
         data = self.data(lab, context)
@@ -61,8 +66,9 @@ class PromptGenerator:
         return self._request(lab, context, 0, self.data(lab, context))
 
     def _request(self, lab: Lab, context: Context, sample: int, data: Mapping[str, Any]) -> Request:
+        shown = self.data_of(data, context, sample)
         seen = self._seen(context, sample)
-        return lab.request(self, self.prompt, seen, sample, schema_text=self.schema_text, **data)
+        return lab.request(self, self.prompt, seen, sample, schema_text=self.schema_text, **shown)
 
     def _seen(self, context: Context, sample: int) -> Context:
         if not self.shuffle:

@@ -2,7 +2,7 @@
 
 For each question the model first writes examples about the question's own database: some cover SQL features
 over the whole schema, some use the columns that were selected for the question. A shuffled mix of both then
-stands in the prompt that asks for the query.
+stands in the prompt that asks for the query, in an order of its own for each sample.
 
 Departs from the paper by checking the examples, which takes no model call: an example is shown only if it can
 be read and its query returns rows, and none is shown twice.
@@ -17,7 +17,7 @@ from workbench.canonical import content_hash
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.text.context_text import examples_text
 from workbench.db.text.schema_text import create_table_text
-from workbench.errors import at_least
+from workbench.errors import at_least, one_of
 from workbench.generate.prompt_generator import PromptGenerator
 from workbench.lab import Lab
 from workbench.replies.examples import read_examples
@@ -31,6 +31,7 @@ class SyntheticExamples(PromptGenerator):
     by_feature: how many examples to write about SQL features, over the whole schema.
     by_column: how many examples to write about the selected columns.
     columns: a step of `prune` that selects columns for the question; None uses the whole schema.
+    shots: how many of ten examples about another database the model sees when it writes examples about columns.
     """
 
     prompt = "generate/synthetic_examples"
@@ -38,33 +39,40 @@ class SyntheticExamples(PromptGenerator):
     by_feature: int = 38
     by_column: int = 37
     columns: Callable[[Lab, Context], Context] | None = None
+    shots: int = 10
 
     def __post_init__(self) -> None:
         PromptGenerator.__post_init__(self)
         at_least(0, by_feature=self.by_feature, by_column=self.by_column)
+        one_of(range(11), shots=self.shots)
 
     def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
-        return {"examples": examples_text(self.examples(lab, context))}
+        return {"examples": self.examples(lab, context)}
+
+    def data_of(self, data: Mapping[str, Any], context: Context, sample: int) -> Mapping[str, Any]:
+        seed = content_hash("mix", [context.question.id, sample if self.shuffle else 0])
+        examples = random.Random(seed).sample(data["examples"], len(data["examples"]))  # noqa: S311  no secret
+        return {"examples": examples_text(examples)}
 
     def examples(self, lab: Lab, context: Context) -> tuple[Example, ...]:
-        """The checked examples for a question, in a random order seeded by the question."""
+        """The checked examples for a question: those by feature, then those by column."""
         selected = self.columns(lab, context) if self.columns else context
         by_sql: dict[str, Example] = {}
-        for prompt, schema, count in (
-            ("generate/examples_by_feature", context.schema, self.by_feature),
-            ("generate/examples_by_column", selected.schema, self.by_column),
+        shots = {"shots": self.shots}
+        for prompt, schema, count, more in (
+            ("generate/examples_by_feature", context.schema, self.by_feature, {}),
+            ("generate/examples_by_column", selected.schema, self.by_column, shots),
         ):
             if count:
                 text = create_table_text(schema)
-                reply = lab.ask(self, prompt, context.question, schema=text, count=count)
-                written = [Example(**row) for row in read_examples(reply.text)[:count]]
-                by_sql = {normal_form(e.sql): e for e in written} | by_sql
+                reply = lab.ask(self, prompt, context.question, schema=text, count=count, **more)
+                for row in read_examples(reply.text)[:count]:
+                    example = Example(**row)
+                    by_sql.setdefault(normal_form(example.sql), example)
         path = lab.database(context.question.db_id)
         executions = lab.executor.execute_many([(path, e.sql) for e in by_sql.values()])
-        with_rows = [
+        return tuple(
             example
             for example, execution in zip(by_sql.values(), executions, strict=True)
             if execution.status == "ok"
-        ]
-        random.Random(content_hash("mix", context.question.id)).shuffle(with_rows)  # noqa: S311  no secret
-        return tuple(with_rows)
+        )

@@ -1,6 +1,6 @@
 """Few-shot examples from a training set: the alternative to synthetic examples in CHASE-SQL's table 9.
 
-The prompt is `generate/synthetic_examples`, so that the two generators differ in nothing but their examples.
+The prompt is `generate/synthetic_examples`, which suits examples of any origin: it differs in nothing but these.
 """
 
 from dataclasses import dataclass, field

@@ -30,7 +30,7 @@ def selected_alone(study: Study, run: Run, step: int = 2) -> pd.DataFrame:
             continue
         for k in [*range(1, one.samples, step), one.samples]:
             alone = replace(run.system, generate=(replace(one, samples=k),))
-            label = f"{run.name}, {shown(generator)} alone, {k} candidates"
+            label = f"{run.name}, first {k} of {shown(generator)}"
             runs[generator, k] = study.run(alone, label)
     runs[TOGETHER, most] = run
     rows = []
