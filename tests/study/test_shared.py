@@ -5,6 +5,8 @@ import sys
 from collections import OrderedDict
 from dataclasses import replace
 
+import pytest
+
 from workbench.select.majority import Majority
 from workbench.store import Store
 from workbench.study import open_study
@@ -12,25 +14,32 @@ from workbench.study.settings import Experiment
 from workbench.systems.mac_sql import mac_sql
 
 RUN = """
+import sys
+from dataclasses import replace
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.mac_sql import mac_sql
+systems = {"whole": mac_sql(), "no fixer": replace(mac_sql(), fix=())}
 with open_study(Experiment("small"), limit=24) as study:
     print("ready", flush=True)
     input()
-    study.run(mac_sql())
+    study.run(systems[sys.argv[1]])
     print(study.saved.asked and "done")
 """
 
 
-def test_two_processes_make_each_call_once(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("other", "selections"), [("whole", 24), ("no fixer", 48)])
+def test_two_processes_make_each_call_once(other, selections, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress"))
     both = [
         subprocess.Popen(
-            [sys.executable, "-c", RUN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", RUN, system],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
-        for _ in range(2)
+        for system in ("whole", other)
     ]
     for process in both:
         assert process.stdout.readline() == "ready\n"
@@ -43,7 +52,7 @@ def test_two_processes_make_each_call_once(tmp_path, monkeypatch):
     lines = [orjson.loads(line) for line in (tmp_path / "progress").read_bytes().splitlines()]
     last = {line["began"]: line["calls"] for line in lines}
     with Store() as store:
-        assert store.read("SELECT count(*) FROM selections") == [(24,)]
+        assert store.read("SELECT count(*) FROM selections") == [(selections,)]
         assert store.read("SELECT count(*) FROM calls") == [(sum(last.values()),)]
     assert len(last) == 2
     assert min(last.values()) > 0, "both took part"
@@ -52,21 +61,19 @@ def test_two_processes_make_each_call_once(tmp_path, monkeypatch):
 def test_a_question_that_another_process_solves_is_waited_for(tmp_path, monkeypatch):
     from workbench.llm.calls.locks import CallLocks
     from workbench.study import solving
-    from workbench.study.result_cache import keys
 
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     with open_study(Experiment("small"), limit=3, figures=tmp_path) as study:
-        system = mac_sql()
-        first, _ = keys(system, study.lab).of(study.benchmark.questions[0], study.lab)
-        CallLocks(study.lab.client.store).acquire(first)
+        lock = solving.lock_name(study.benchmark.questions[0])
+        CallLocks(study.lab.client.store).acquire(lock)
         waited = []
 
         def wait(seconds):
             waited.append(seconds)
-            CallLocks(study.lab.client.store).release(first)
+            CallLocks(study.lab.client.store).release(lock)
 
         monkeypatch.setattr(solving.time, "sleep", wait)
-        assert len(study.run(system).questions) == 3
+        assert len(study.run(mac_sql()).questions) == 3
         assert waited
 
 

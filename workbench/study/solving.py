@@ -1,8 +1,9 @@
 """Take a system through many questions, each solved once by one process; cached results are read back.
 
 Several processes may share one run: each begins at another question and locks the question that it solves. A
-question that another process has locked is skipped until its result is cached. Results with a failed call are
-not cached, so running again asks for them once more.
+question that another process has locked is skipped until its result is cached. The lock is one for all systems,
+since they share calls: two notebooks that begin different systems at the same time make each call once. Results
+with a failed call are not cached, so running again asks for them once more.
 """
 
 import os
@@ -14,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from workbench.canonical import canonical
+from workbench.canonical import canonical, content_hash
 from workbench.lab import Lab
 from workbench.llm.budget import Tally
 from workbench.llm.calls.locks import CallLocks
@@ -129,7 +130,8 @@ def _solve(
     """The question's records; None while another process solves it."""
     store = lab.client.store
     first, second = made.of(question, lab)
-    if not locks.acquire(first):
+    lock = lock_name(question)
+    if not locks.acquire(lock):
         return None
     try:
         if found := _look(store, {question.id: (first, second)}):
@@ -156,7 +158,12 @@ def _solve(
             write(store, "selections", second, question.id, choice, first)
         return Kept(second, record, choice)
     finally:
-        locks.release(first)
+        locks.release(lock)
+
+
+def lock_name(question: Question) -> str:
+    """The name of a question's lock."""
+    return content_hash("question", question)
 
 
 @dataclass(frozen=True, slots=True)
