@@ -131,6 +131,14 @@ def test_an_answer_for_another_database_is_named(bird, refusal):
     assert "entry '4': database 'pond', but question 4 of bird-dev has 'shop'" in message
 
 
+@pytest.mark.parametrize("mark", ["\t", " ----- bird ----- ", "----- bird -----", "\t---bird---\t"])
+def test_birds_separator_may_be_written_otherwise(bird, load, refusal, mark):
+    content = {q.id: f"{gold(bird)[q.id]}{mark}{q.db_id}" for q in bird.questions}
+    assert load(bird, content) == gold(bird)
+    content |= {"4": f"SELECT 1{mark}zoo"}
+    assert "entry '4': database 'zoo', but question 4 of bird-dev" in refusal(bird, content)
+
+
 @pytest.mark.parametrize("nothing", [0, None, 1.5, True, "", "  "])
 def test_no_answer_is_an_empty_answer(bird, load, nothing):
     assert load(bird, {"0": "SELECT 1", "1": nothing}) == {"0": "SELECT 1", "1": ""}
@@ -279,6 +287,42 @@ def test_csv_may_quote_newlines_commas_and_unicode_line_separators(bird, load, t
     assert load(bird, "question_id,sql\n3,SELECT '\u2028'\n", "b.csv") == {"3": "SELECT '\u2028'"}
 
 
+@pytest.mark.parametrize(
+    ("separator", "start", "encoding", "end"),
+    [
+        (";", "", "utf-8-sig", "\r\n"),
+        ("\t", "", "utf-16", "\r\n"),
+        (";", "sep=;\r\n", "utf-8", "\r\n"),
+        (",", "", "utf-8", "\r"),
+    ],
+)
+def test_csv_as_spreadsheets_save_it(bird, load, separator, start, encoding, end):
+    rows = [
+        separator.join((key, '"' + sql.replace('"', '""') + '"')) for key, sql in gold(bird).items()
+    ]
+    text = start + end.join([f"question_id{separator}sql", *rows, ""])
+    assert load(bird, text.encode(encoding), "a.csv") == gold(bird)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("question_id,sql\n0,SELECT a, b FROM t\n", "row 1: 3 cells under 2 column names; put SQL"),
+        ("question_id,sql\n0\n", "row 1: 1 cells under 2 column names"),
+        ("question_id,sql,SQL\n0,SELECT 1,SELECT 2\n", "two columns are called 'sql'; keep one"),
+    ],
+)
+def test_csv_of_which_a_part_would_be_lost_is_refused(bird, refusal, content, complaint):
+    assert complaint in refusal(bird, content, "a.csv")
+
+
+@pytest.mark.parametrize("content", ["null", "3", '"SELECT 1"'])
+def test_json_without_objects_is_not_taken_for_lines_of_sql(bird, refusal, content):
+    assert f"expected an object or a list of them, not {content}" in refusal(
+        bird, content, "a.json"
+    )
+
+
 def test_json_lines_may_contain_unicode_line_separators(bird, load):
     items = [{"question_id": n, "sql": "SELECT '\u2028\x85'"} for n in range(2)]
     assert load(bird, as_json_lines(items)) == dict.fromkeys("01", "SELECT '\u2028\x85'")
@@ -382,7 +426,7 @@ def test_a_csv_without_rows_is_empty(bird, refusal):
 
 
 @pytest.mark.parametrize(
-    "content", ["SELECT 'é'".encode("latin-1"), "SELECT 1".encode("utf-16"), bytes(range(256))]
+    "content", ["SELECT 'é'".encode("latin-1"), b"\xff\xfeS", bytes(range(256))]
 )
 def test_a_file_that_is_no_utf8_text_is_refused(bird, refusal, content):
     assert "not UTF-8 text (" in refusal(bird, content)

@@ -1,14 +1,14 @@
 r"""Readers of the formats in which predictions are published.
 
 BIRD's JSON (`{"0": "SQL\t----- bird -----\tdb_id"}`), Spider's lines (`SQL` or `SQL<TAB>db_id`), JSON
-lines, JSON lists and CSV.
+lines, JSON lists and CSV, which may be separated by semicolons or tabs and be in UTF-16, as spreadsheets save it.
 """
 
 import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError, naming
 
-_BIRD = "\t----- bird -----\t"
+_BIRD = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs
 # Files that hold gold beside the prediction call gold `sql` or `query`, so these names are tried last.
 _SQL_FIELDS = ("predicted_sql", "pred_sql", "predicted", "prediction", "pred", "sql", "query")
 _NAME = re.compile(r"[\w.\-]+")
@@ -45,10 +45,12 @@ def read_predictions(path: Path, benchmark: Benchmark) -> list[Prediction]:
     """The predictions of a file, at least one. The benchmark helps to tell a db_id from SQL."""
     try:
         with naming(path):
-            text = path.read_bytes().decode("utf-8-sig")
+            content = path.read_bytes()
+        utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        text = content.decode("utf-16" if utf_16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInputError(
-            f"{path}: not UTF-8 text ({error.reason} at byte {error.start})"
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
         ) from error
     predictions = list(_read(path, text, benchmark)) if text.strip() else []
     if not predictions:
@@ -61,33 +63,50 @@ def read_predictions(path: Path, benchmark: Benchmark) -> list[Prediction]:
 def _read(path: Path, text: str, benchmark: Benchmark) -> Iterator[Prediction]:
     if path.suffix.lower() == ".csv":
         return _from_csv(path, text)
-    if text.lstrip()[0] in "{[":
-        return _from_json(path, text)
+    if path.suffix.lower() in {".json", ".jsonl"} or text.lstrip()[0] in "{[":
+        return _from_json(path, text, benchmark)
     return _from_lines(text, benchmark)
 
 
 def _from_csv(path: Path, text: str) -> Iterator[Prediction]:
+    text = re.sub(r"\Asep=[;,\t]\r?\n", "", text)  # a line that spreadsheets write and read
+    heading = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    separator = max(",;\t", key=heading.count)
     try:
-        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), 1):
-            yield _from_record(path, f"row {number}", row)
+        heads, *rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=separator)] or [[]]
+        fields = [name.strip().lower() for name in heads]
+        if twice := [name for name in fields if name and fields.count(name) > 1]:
+            raise BadInputError(f"{path}: two columns are called {twice[0]!r}; keep one of them")
+        for number, row in enumerate(filter(None, rows), 1):
+            if len(row) != len(fields):
+                raise BadInputError(
+                    f"{path}, row {number}: {len(row)} cells under {len(fields)} column names; put SQL that holds"
+                    f" {separator!r} or a line break in double quotes"
+                )
+            yield _from_record(path, f"row {number}", dict(zip(fields, row, strict=True)))
     except csv.Error as error:
         raise BadInputError(f"{path}: not CSV ({error})") from error
 
 
-def _from_json(path: Path, text: str) -> Iterator[Prediction]:
+def _from_json(path: Path, text: str, benchmark: Benchmark) -> Iterator[Prediction]:
     try:
         whole = _parsed(text)
     except ValueError as error:
         yield from _from_json_lines(path, text, error)
         return
+    if not isinstance(whole, list | dict):
+        raise BadInputError(
+            f"{path}: expected an object or a list of them, not {json.dumps(whole):.60}"
+        )
     if isinstance(whole, list):
         for number, item in enumerate(whole):
             yield _from_record(path, f"item {number}", item)
     elif any(name in whole for name in _SQL_FIELDS):
         yield _from_record(path, "line 1", whole)
     else:
+        known = {question.db_id for question in benchmark.questions}
         for key, value in whole.items():
-            yield _from_bird(path, key, value)
+            yield _from_bird(path, key, value, known)
 
 
 def _from_json_lines(path: Path, text: str, error: ValueError) -> Iterator[Prediction]:
@@ -142,9 +161,12 @@ def _from_lines(text: str, benchmark: Benchmark) -> Iterator[Prediction]:
         )
 
 
-def _from_bird(path: Path, key: str, value: Any) -> Prediction:
+def _from_bird(path: Path, key: str, value: Any, known: Collection[str]) -> Prediction:
     line = f"entry {key!r}"
     sql, db_id = _answer(path, line, value)
+    before, tab, tail = sql.rpartition("\t")
+    if db_id is None and tab and tail in known:  # a tab alone, as in Spider's lines
+        sql, db_id = before.strip(), tail
     index = int(key) if key.isdecimal() and len(key) < 10 else None
     return Prediction(line, sql, id=key, index=index, db_id=db_id)
 
@@ -184,8 +206,8 @@ def _answer(path: Path, line: str, value: Any) -> tuple[str, str | None]:
         raise BadInputError(f"{path}, {line}: expected SQL, not {value!r:.60}")
     text = value if isinstance(value, str) else ""
     # JSON can escape a lone surrogate, which cannot be encoded again: it becomes a question mark.
-    sql, _, db_id = text.encode("utf-8", "replace").decode().partition(_BIRD)
-    return sql.strip(), db_id.strip() or None
+    sql, *db_id = _BIRD.split(text.encode("utf-8", "replace").decode(), maxsplit=1)
+    return sql.strip(), "".join(db_id).strip() or None
 
 
 def _text(value: Any) -> str | None:
