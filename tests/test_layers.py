@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "workbench"
 VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
 LAYERS: list[set[str]] = [  # the lowest first
-    {"types", "errors", "canonical", "english", "html"},
+    {"types", "errors", "canonical", "english", "html", "spreadsheet"},
     {"store", "prompts", "pool", "yamlfile"},
     {"llm", "db"},
     {"replies"},

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from contextlib import closing
 
 import pytest
@@ -144,15 +145,16 @@ def test_it_is_sound(split):
 @both_splits
 def test_its_numbers_of_questions_and_difficulties_are_the_documented_ones(split):
     with Executor() as executor:
-        report = check(load_bundled(split), executor)
-    questions = sum(count for _, count in report.difficulties)
+        report = check(opened := load_bundled(split), executor)
+    levels = Counter(opened.golds[question.id].difficulty for question in opened.questions)
+    questions = levels.total()
     assert questions >= 160
     assert len(report.databases) == 4
     for _, tables, columns, rows in report.databases:
         assert 4 <= tables <= 10
         assert 30 <= columns <= 120
         assert 300 <= rows <= 90_000
-    shares = {name: count / questions for name, count in report.difficulties}
+    shares = {name: count / questions for name, count in levels.items()}
     assert set(shares) == {"simple", "moderate", "challenging"}
     assert 0.5 < shares["simple"] < 0.7  # BIRD's dev has 60, 30 and 9%
     assert 0.05 < shares["challenging"] < 0.15

@@ -1,5 +1,7 @@
 """Benchmarks are opened by name; one table says all that there is to know of each."""
 
+import shutil
+
 import pytest
 
 from workbench.benchmarks.named import BENCHMARKS, open_benchmark
@@ -32,6 +34,26 @@ def test_short_names_are_those_of_the_dev_splits(tiny, tmp_path):
 def test_another_name_is_refused(name):
     with pytest.raises(BadInputError, match=r"no benchmark .*; there are bird-dev, bird-mini-dev"):
         open_benchmark(name)
+
+
+def test_a_root_with_some_of_the_databases_serves_their_questions_and_says_what_is_missing(
+    tiny, tmp_path
+):
+    root = tiny.write_bird(tmp_path)
+    shutil.rmtree(root / "dev_databases" / "shop")
+    with pytest.warns(UserWarning, match="is no database shop") as caught:
+        opened = open_benchmark("bird-dev", root)
+    assert "bird-dev: 4 of 12 questions are left out" in str(caught[0].message)
+    assert [question.db_id for question in opened.questions] == ["zoo"] * 4 + ["pond"] * 4
+    assert len(opened.every) == 12
+
+
+def test_a_root_without_any_of_its_databases_is_refused(tiny, tmp_path):
+    root = tiny.write_bird(tmp_path)
+    for name in ("zoo", "shop", "pond"):
+        (root / "dev_databases" / name).rename(root / "dev_databases" / f"other_{name}")
+    with pytest.raises(BadInputError, match="bird-dev: none of its databases is in"):
+        open_benchmark("bird-dev", root)
 
 
 def test_what_is_not_bundled_needs_its_folder():

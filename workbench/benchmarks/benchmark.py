@@ -23,7 +23,8 @@ class Benchmark:
     """Questions in the order of their file, and the gold queries that judge answers.
 
     `databases` holds `DB/DB.sqlite` for each db_id. `sense` is the sense of EX of the benchmark's own
-    leaderboard. `schemas` are those of Spider's tables.json, by which Spider's exact match is defined.
+    leaderboard. `schemas` are those of Spider's tables.json, by which Spider's exact match is defined. `every`
+    has all questions of the file where `questions` are only some of them, and is () otherwise.
     """
 
     name: str
@@ -32,6 +33,11 @@ class Benchmark:
     questions: tuple[Question, ...]
     golds: Mapping[str, Gold]
     schemas: Mapping[str, Schema] = field(default_factory=dict)
+    every: tuple[Question, ...] = ()
+
+    def has(self, db_id: str) -> bool:
+        """Whether the SQLite file of a database is there."""
+        return (self.databases / db_id / f"{db_id}.sqlite").is_file()
 
     def database(self, db_id: str) -> Path:
         """The SQLite file of a database. A db_id that is not a plain name is refused: it could lead anywhere."""
@@ -40,7 +46,7 @@ class Benchmark:
                 f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128"
             )
         path = self.databases / db_id / f"{db_id}.sqlite"
-        if not path.is_file():
+        if not self.has(db_id):
             raise BadInputError(
                 f"no database {db_id}: expected {db_id}/{db_id}.sqlite in {self.databases}"
             )

@@ -16,7 +16,6 @@ class Report:
     """Counts of a benchmark's parts, and a complaint for each fault."""
 
     databases: tuple[tuple[str, int, int, int], ...]  # name, tables, columns, rows
-    difficulties: tuple[tuple[str, int], ...]
     hints: int
     features: tuple[tuple[str, int], ...]  # how many gold queries have each
     complaints: tuple[str, ...]
@@ -60,7 +59,6 @@ def check(benchmark: Benchmark, executor: Executor) -> Report:
         databases.append((db_id, len(schema.tables), len(schema.columns()), sum(rows)))
     return Report(
         tuple(databases),
-        tuple(Counter(gold.difficulty for gold in golds).most_common()),
         sum(bool(question.evidence) for question in benchmark.questions),
         tuple((name, made_of[name]) for name in NAMES.values()),
         tuple(complaints),

@@ -1,5 +1,6 @@
 """Benchmarks by name, each a record in one table: a new one is a new record, and a loader where its files differ."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -92,11 +93,29 @@ BENCHMARKS: Mapping[str, BenchmarkRecord] = {record.name: record for record in _
 
 
 def open_benchmark(name: str, root: Path | None = None) -> Benchmark:
-    """The benchmark of that name, its files in `root`; a bundled one needs no `root`."""
+    """The benchmark of that name, its files in `root`; a bundled one needs no `root`.
+
+    Questions about databases that are not there are left out, with a warning that says which.
+    """
     found = [record for record in _RECORDS if name and name in {record.name, record.alias}]
     if not found:
         raise BadInputError(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
     (record,) = found
     if record.url and root is None:
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
-    return replace(record.load(root or Path(), record.name), sense=record.sense)
+    opened = replace(record.load(root or Path(), record.name), sense=record.sense)
+    every = opened.questions
+    missing = [db_id for db_id in sorted({q.db_id for q in every}) if not opened.has(db_id)]
+    if not missing:
+        return opened
+    there = tuple(question for question in every if question.db_id not in missing)
+    if not there:
+        raise BadInputError(
+            f"{opened.name}: none of its databases is in {opened.databases}; unpack them there"
+        )
+    warnings.warn(
+        f"{opened.name}: {len(every) - len(there):,} of {len(every):,} questions are left out: in"
+        f" {opened.databases} is no database {', '.join(missing)}",
+        stacklevel=2,
+    )
+    return replace(opened, questions=there, every=every)

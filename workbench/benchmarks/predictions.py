@@ -103,33 +103,38 @@ def _renamed(pool: Pool, generators: Collection[str], prefix: str) -> Pool:
 
 def _pair(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> list[Question]:
     """The question of each prediction, once all that the file states of it agrees."""
-    wanted = len(benchmark.questions)
+    every = benchmark.every or benchmark.questions
     counted = predictions[0].counted
+    if counted and len(predictions) == len(benchmark.questions):
+        every = benchmark.questions
+    wanted = len(every)
     questions = (
-        list(benchmark.questions[: len(predictions)])
+        list(every[: len(predictions)])
         if counted
-        else _stated(path, predictions, benchmark)
+        else _stated(path, predictions, every, benchmark.name)
     )
     wrong_number = (
         f"{len(predictions)} lines for the {wanted} questions of {benchmark.name}; without ids there must"
         " be one for each"
     )
     fits = not counted or len(predictions) == wanted
-    if misfit := next(_misfits(predictions, questions, benchmark), None):
+    if misfit := next(_misfits(predictions, questions, every, benchmark), None):
         raise MisalignedError(f"{path}, {misfit}{'' if fits else '; ' + wrong_number}")
     if not fits:
         raise MisalignedError(f"{path}: {wrong_number}")
     return questions
 
 
-def _stated(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> list[Question]:
+def _stated(
+    path: Path, predictions: list[Prediction], every: Sequence[Question], name: str
+) -> list[Question]:
     """Questions by id if every id is known, else by position, which another field must confirm."""
-    by_id = {question.id: question for question in benchmark.questions}
-    by_index = dict(enumerate(benchmark.questions))
+    by_id = {question.id: question for question in every}
+    by_index = dict(enumerate(every))
     unknown = next((p for p in predictions if p.id is not None and p.id not in by_id), None)
     if unknown and {p.index for p in predictions} != set(by_index):
         raise MisalignedError(
-            f"{path}, {unknown.line}: {benchmark.name} has no question {unknown.id!r}, and the keys are not"
+            f"{path}, {unknown.line}: {name} has no question {unknown.id!r}, and the keys are not"
             f" the positions 0 to {len(by_index) - 1} of its questions either"
         )
     questions = []
@@ -138,7 +143,7 @@ def _stated(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> 
             questions.append(by_id[prediction.id])
         elif prediction.index not in by_index:
             raise MisalignedError(
-                f"{path}, {prediction.line}: index {prediction.index}, but {benchmark.name} has the"
+                f"{path}, {prediction.line}: index {prediction.index}, but {name} has the"
                 f" questions 0 to {len(by_index) - 1}"
             )
         elif prediction.db_id is None and prediction.text is None:
@@ -152,12 +157,17 @@ def _stated(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> 
 
 
 def _misfits(
-    predictions: list[Prediction], questions: list[Question], benchmark: Benchmark
+    predictions: list[Prediction],
+    questions: list[Question],
+    every: Sequence[Question],
+    benchmark: Benchmark,
 ) -> Iterator[str]:
     """The lines that do not fit their question, each with the reason."""
     tables: dict[str, set[str]] = {}
 
     def tables_of(question: Question) -> set[str]:
+        if not benchmark.has(question.db_id):
+            return set()
         if question.db_id not in tables:
             schema = read_schema(benchmark.database(question.db_id))
             tables[question.db_id] = {lower_name(table.name) for table in schema.tables}
@@ -172,7 +182,7 @@ def _misfits(
         elif prediction.counted and prediction.db_id is None:
             # Bare SQL is misaligned if it names no table of its question's database, and only tables of a neighbour's.
             named = {lower_name(name) for name in _TABLES.findall(prediction.sql)}
-            if named and not named & tables_of(question):
-                for other in benchmark.questions[max(index - 1, 0) : index + 2]:
+            if named and (own := tables_of(question)) and not named & own:
+                for other in every[max(index - 1, 0) : index + 2]:
                     if named <= tables_of(other):
                         yield f"{line}: names tables of {other.db_id}, but {here} has {question.db_id!r}"

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 
@@ -58,9 +59,15 @@ def cli(context: click.Context) -> None:
         raise click.UsageError("give one of these commands")
 
 
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as one line, without the place in our code that gives it."""
+    print(f"workbench: {message}", file=sys.stderr)
+
+
 def main() -> None:
     """Run the command line. An error of the caller's is one line on standard error and exit code 2."""
     stop_on_signals()
+    warnings.showwarning = _show_warning
     try:
         cli.main(prog_name="workbench", standalone_mode=False)
         sys.stdout.flush()

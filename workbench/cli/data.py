@@ -1,6 +1,7 @@
 """`workbench data`: list the benchmarks, or check one."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ from workbench.benchmarks.check import check
 from workbench.benchmarks.named import BENCHMARKS, BenchmarkRecord, open_benchmark
 from workbench.cli import options
 from workbench.db.execute import Executor
+from workbench.evaluate.spider.hardness import difficulty
 from workbench.store import Store
 
 SENSES = {"bird": "BIRD", "spider": "Spider"}
@@ -29,17 +31,18 @@ def data(benchmark: str | None, root: Path | None) -> None:
             print(f"{record.name:14} {counted:32} {_source(record)}")
         return
     with Store() as store, Executor(store) as executor:
-        report = check(open_benchmark(benchmark, root), executor)
-    questions = sum(count for _, count in report.difficulties)
+        opened = open_benchmark(benchmark, root)
+        report = check(opened, executor)
+    levels = Counter(difficulty(opened, question) or "none" for question in opened.questions)
+    questions = len(opened.questions)
     print(f"{questions} questions, {report.hints} with a hint")
-    for title, counts in (("difficulty", report.difficulties), ("gold with", report.features)):
-        shown = ", ".join(f"{name or 'none'} {count / questions:.0%}" for name, count in counts)
-        print(f"{title}: {shown}")
+    for title, counts in (("difficulty", levels.most_common()), ("gold with", report.features)):
+        print(f"{title}: {', '.join(f'{name} {n / questions:.0%}' for name, n in counts)}")
     for name, tables, columns, rows in report.databases:
         print(f"{name}: {tables} tables, {columns} columns, {rows:,} rows")
     for complaint in report.complaints:
         print(complaint)
-    sys.exit(bool(report.complaints))
+    sys.exit(bool(report.complaints or opened.every))
 
 
 def _source(record: BenchmarkRecord) -> str:

@@ -19,6 +19,7 @@ from workbench.types import Limits
 
 if TYPE_CHECKING:
     from workbench.evaluate.files import Selector
+    from workbench.systems.system import Select
 
 
 @click.command()
@@ -35,12 +36,15 @@ if TYPE_CHECKING:
 )
 @click.option("--compare", is_flag=True, help="Compare each file with the first one, paired.")
 @click.option(
-    "--pool", is_flag=True, help="Take the files as one pool of candidates, and add its bounds."
+    "--pool",
+    is_flag=True,
+    help="Take the files as one pool of candidates: add what the majority picks from it, and its bounds.",
 )
 @click.option(
     "--selector",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="With --pool: judge what the majority and this selector (see `train selector`) pick from it.",
+    metavar="FILE|bundled",
+    help="With --pool: judge what this selector picks from it, too: a file of `train selector`, or the one that"
+    " comes with the workbench.",
 )
 @click.option(
     "--efficiency",
@@ -69,7 +73,7 @@ def evaluate(
     by: tuple[str, ...],
     compare: bool,
     pool: bool,
-    selector: Path | None,
+    selector: str | None,
     efficiency: int | None,
     keep_distinct: bool,
     seconds: float,
@@ -95,7 +99,8 @@ def evaluate(
     if selector and not pool:
         raise BadInputError("--selector picks from a pool of candidates: add --pool")
     whole = open_benchmark(benchmark, root)
-    judged = replace(whole, questions=tuple(some(whole.questions, limit)))
+    asked = tuple(some(whole.questions, limit))
+    judged = replace(whole, questions=asked, every=whole.every or whole.questions)
     with Store() as store, Executor(store) as executor, options.progress_bar("queries") as progress:
         report = evaluate_files(
             judged,
@@ -105,7 +110,7 @@ def evaluate(
             compare=compare,
             pool=pool,
             efficiency=efficiency,
-            selectors=_selectors(selector, judged, executor, store) if selector else {},
+            selectors=_selectors(selector, judged, executor, store) if pool else {},
             limits=limits,
             keep_distinct=keep_distinct,
             progress=progress,
@@ -116,9 +121,9 @@ def evaluate(
 
 
 def _selectors(
-    path: Path, judged: Benchmark, executor: Executor, store: Store
+    name: str | None, judged: Benchmark, executor: Executor, store: Store
 ) -> "dict[str, Selector]":
-    """The majority and the selector of that file, as they pick from a pool of the benchmark's questions."""
+    """The majority and the named selector, as they pick from a pool of the benchmark's questions."""
     # Steps and what they import take a third of a second, and other options need none of it.
     from workbench.lab import Lab  # noqa: PLC0415
     from workbench.llm.client import Client  # noqa: PLC0415
@@ -127,8 +132,15 @@ def _selectors(
     from workbench.systems.replay import picks  # noqa: PLC0415
 
     lab = Lab(Client(store), executor, judged.database)
-    majority, trained = "picked by majority", f"picked by {path.name}"
+    # On Spider an empty result may be right, so it may win.
+    chosen: dict[str, Select] = {
+        "majority": Majority(suspect="failed" if judged.sense == "spider" else "nulls")
+    }
+    if name == "bundled":
+        chosen["the bundled selector"] = Trained.bundled()
+    elif name:
+        chosen[Path(name).name] = Trained.load(Path(name))
     return {
-        majority: partial(picks, majority, Majority(), lab, judged.questions),
-        trained: partial(picks, trained, Trained.load(path), lab, judged.questions),
+        label: partial(picks, label, select, lab, judged.questions)
+        for label, select in ((f"picked by {by}", select) for by, select in chosen.items())
     }

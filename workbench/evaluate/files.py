@@ -145,7 +145,8 @@ def evaluate_files(
     if efficiency:
         scores = _efficiency(benchmark, verdicts, executor, efficiency, progress)
         summary = summary.join(scores, on="generator")
-    frames = {"difficulty": verdicts, "database": verdicts}
+    unlabelled = verdicts["difficulty"].replace("", "none")
+    frames = {"difficulty": verdicts.assign(difficulty=unlabelled), "database": verdicts}
     if "feature" in by:
         frames["feature"] = by_feature(verdicts, benchmark)
     first, *others = order

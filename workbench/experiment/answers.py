@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 
+from workbench.spreadsheet import PlainWriter
 from workbench.store import Store
 from workbench.study.trace import candidates
 
@@ -22,7 +23,7 @@ def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
     """Write each run's chosen query for each question to `answers.csv` beside the figures."""
     path = folder / NAME
     with path.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file, lineterminator="\n")
+        lines = PlainWriter(csv.writer(file, lineterminator="\n"))
         lines.writerow(FIELDS)
         stored = {
             run: store.read("SELECT name FROM runs WHERE id = ?", (run,)) for run in sorted(runs)

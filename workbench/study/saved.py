@@ -22,6 +22,7 @@ from workbench.html.tree import element, html
 from workbench.report.drawing import style
 from workbench.report.stamp import stamped
 from workbench.report.tables import ResultTable
+from workbench.spreadsheet import plain
 from workbench.store import Store
 from workbench.study.progress import tell
 from workbench.systems.system import System
@@ -94,7 +95,8 @@ class Saved:
                 kind, title = "figure", ""  # the gallery has the paper's titles
                 style.save(shown, self.folder / name)
             if frame is not None:
-                self._write(f"{name}.csv", frame.to_csv(index=False, float_format="%.6g").encode())
+                cells = frame.rename(columns=plain).map(plain)
+                self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())
             runs = {run: self._names.get(run, "") for run in _runs(frame)}
             of = stamped(stamp, frame)
             record = {"name": name, "kind": kind, "title": title, "stamp": of, "runs": runs}

@@ -93,6 +93,7 @@ def _row(data: Path, number: int) -> dict[str, str]:
         raise BadInputError(f"{data}: give the .csv beside a figure")
     try:
         frame = pd.read_csv(data, dtype=str, keep_default_na=False)
+        frame = frame.map(lambda cell: cell.removeprefix("'"))  # as `spreadsheet.plain` puts it
     except (OSError, ValueError) as error:
         raise BadInputError(f"{data}: {error}; give the .csv beside a figure") from error
     if not 0 <= number < len(frame):

@@ -17,6 +17,12 @@ NASTY = [
     "-1",
     "@SUM(A1)",
     *(f"{sign}1" for sign in WIDE),
+    " =1+1",
+    "\u3000@x",
+    "\u00a0\u200b+1",
+    "\ufeff-1",
+    "\x1f=1",
+    chr(0xFE66) + "1",
     "\tx",
     "\rx",
     "\nx",
@@ -60,8 +66,9 @@ def test_no_cell_begins_like_a_formula(make_case, tmp_path):
     export([labelled(make_case(note, text=note), note) for note in NASTY], path)
     with path.open(newline="", encoding="utf-8") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
-    signs = ("=", "+", "-", "@", "\t", "\r", *WIDE)
-    assert not [cell for cell in cells if cell.startswith(signs)]
+    signs = ("=", "+", "-", "@", "\t", "\r", chr(0xFE66), *WIDE)
+    blanks = " \u3000\u00a0\u200b\ufeff\x1f"
+    assert not [c for c in cells if c.startswith(signs) or c.lstrip(blanks).startswith(signs)]
 
 
 def test_a_file_that_a_spreadsheet_saved_can_be_imported(make_case, tmp_path):

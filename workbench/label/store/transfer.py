@@ -10,9 +10,8 @@ import orjson
 from workbench.errors import BadInputError, naming
 from workbench.label.store.label import FIELDS, Label, read_label, record_of
 from workbench.label.store.store import LabelStore
+from workbench.spreadsheet import plain
 
-# A spreadsheet takes a cell that begins so for a formula, with full-width signs as well.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'", *"＝＋－＠")  # noqa: RUF001
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -58,9 +57,7 @@ def import_labels(path: Path, store: LabelStore) -> int:
 
 
 def _cell(value: str | bool) -> str:
-    """A CSV cell; an apostrophe stands before what a spreadsheet would run, and before an apostrophe."""
-    text = str(value).lower() if isinstance(value, bool) else value
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return str(value).lower() if isinstance(value, bool) else str(plain(value))
 
 
 def _record(row: dict[str, str]) -> dict[str, object]:
