@@ -57,12 +57,13 @@ def test_a_folder_as_bird_means_it(folder):
     schema = describe(SCHEMA, folder)
     assert schema.skipped == SCHEMA.skipped
     assert schema.tables[0].columns == (
-        Column("CDSCode", "TEXT", "CDS code"),
+        Column("CDSCode", "TEXT", "CDS code", expanded="CDS code"),
         Column(
             "Free Meal Count (K-12)",
             "REAL",
             "Free Meals: count of meals, free",
             "0: none; 1: some",
+            expanded="Free Meals",
         ),
     )
     assert schema.tables[1].columns == (Column("County", "TEXT", "name of the county"),)

@@ -45,6 +45,7 @@ def test_values_stand_in_the_order_of_the_schema_the_closest_first():
     assert found(["Alameda", "Alameda High"]) == [
         ("schools", "County", "Alameda"),
         ("schools", "School", "Alameda High"),
+        ("schools", "School", "Alameda County Community"),
         ("satscores", "cname", "Alameda"),
     ]
 
@@ -62,9 +63,9 @@ def test_a_word_of_a_phrase_finds_its_value_by_itself():
 
 
 def test_a_part_of_a_phrase_must_be_closer_than_a_whole_one():
-    values = {("t", "name"): ["Holme Grove"]}
-    assert outcomes(["Holme"], values) == {("Holme", "Holme Grove"): "kept"}
-    assert outcomes(["Tall Holme"], values)["Holme", "Holme Grove"] == "edit 0.62 < 0.7"
+    values = {("t", "name"): ["Holmes Grove"]}
+    assert outcomes(["Holme"], values) == {("Holme", "Holmes Grove"): "kept"}
+    assert outcomes(["Tall Holme"], values)["Holme", "Holmes Grove"] == "edit 0.59 < 0.7"
 
 
 def test_the_parts_of_a_phrase_are_its_words_and_its_beginnings_and_ends():
@@ -105,6 +106,35 @@ def test_two_keywords_may_each_have_their_value_in_one_column():
     both = ["Alameda", "Fresmo"]
     assert ("schools", "County", "Fresno") in found(both)
     assert ("schools", "County", "Fresno") not in found(both, matching=CHESS)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "meant"),
+    [
+        ("Hamilton", "Lewis Hamilton"),
+        ("hamilton", "Lewis Hamilton"),
+        ("Perez", "Sergio Pérez Mendoza"),
+        ("New York", "New York City Hall"),
+        ("driver Hamilton", "Lewis Hamilton"),
+    ],
+)
+def test_a_shorter_lookalike_does_not_displace_a_value_with_the_word(keyword, meant):
+    lookalikes = ["Milton", "Hamlin", "Peres", "Perec", "New Yorke"]
+    assert ("t", "a", meant) in found([keyword], {("t", "a"): [*lookalikes, meant]})
+
+
+def test_the_value_itself_is_closer_than_one_with_further_words():
+    values = {("t", "a"): ["Fresno", "Fresno Unified School District"]}
+    assert found(["Fresno"], values) == [("t", "a", "Fresno")]
+
+
+def test_the_single_closest_value_of_each_keyword_and_column_is_a_setting():
+    values = {("t", "a"): ["Fresnos", "Alameda", "Fresnot"], ("t", "b"): ["Fresnon"]}
+    one = Matching(per_keyword=1)
+    assert len(found(["Fresno"], values)) == 3
+    assert found(["Fresno"], values, matching=one) == [("t", "a", "Fresnos"), ("t", "b", "Fresnon")]
+    assert len(found(["Fresno", "Alameda"], values, matching=one)) == 3
+    assert CHESS.per_keyword == 1
 
 
 def test_the_semantic_threshold_is_the_similaritys_own_unless_one_is_given():

@@ -70,6 +70,7 @@ def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[
             columns[name] = replace(
                 columns[name],
                 description=_description(columns[name], row),
+                expanded=_expanded(columns[name], row),
                 value_description=_clean(row.get("value_description", "")),
             )
     if seen and (silent := [name for name in columns if name not in seen]):
@@ -77,10 +78,16 @@ def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[
     return replace(table, columns=tuple(columns.values()))
 
 
-def _description(column: Column, row: dict[str, str]) -> str:
+def _expanded(column: Column, row: dict[str, str]) -> str:
+    """The expanded column name, if it says more than the name itself."""
     expanded = _clean(row.get("column_name", ""))
+    return "" if _key(expanded) == _key(column.name) else expanded
+
+
+def _description(column: Column, row: dict[str, str]) -> str:
+    expanded = _expanded(column, row)
     description = _clean(row.get("column_description", ""))
-    if _key(expanded) == _key(column.name) or _key(expanded) in _key(description):
+    if _key(expanded) in _key(description):
         expanded = ""
     return ": ".join(filter(None, [expanded, description]))
 

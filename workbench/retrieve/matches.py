@@ -9,6 +9,7 @@ default similarity of meaning, which compares letters. `CHESS` holds the paper's
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -35,10 +36,13 @@ class Matching:
     edit: least similarity by spelling of a whole keyword.
     part: the same for a part of a phrase that is looked up by itself.
     code: the same for numbers and keywords of up to three letters, where one letter makes another word.
+    word: what a value that has all words of the keyword, as "Lewis Hamilton" has "Hamilton", counts at least when
+        values are compared: no shorter lookalike, such as "Milton", displaces it.
     semantic: least similarity by meaning; None uses the similarity's own `alike`.
     sure: from this similarity by spelling on, `semantic` is not required, since embeddings do not forgive typos.
     keep: least fraction of the column's best similarity by spelling.
-    best_of: whether that best is taken over the same "keyword" or, as in CHESS, over the whole "question".
+    best_of: whether that best is taken over the same "keyword" or, as in CHESS's code, over the whole "question".
+    per_keyword: how many values of a column are kept for one keyword; 1 as in CHESS, appendix A.1.
     per_column: how many values of a column are kept.
     """
 
@@ -46,15 +50,25 @@ class Matching:
     edit: float = 0.3
     part: float = 0.7
     code: float = 0.95
+    word: float = 0.89
     semantic: float | None = None
     sure: float = 0.8
     keep: float = 0.9
     best_of: Literal["keyword", "question"] = "keyword"
+    per_keyword: int = 5
     per_column: int = 5
 
 
 CHESS = Matching(
-    candidates=10, part=0.3, code=0.3, semantic=0.6, sure=2.0, best_of="question", per_column=100
+    candidates=10,
+    part=0.3,
+    code=0.3,
+    word=0.0,
+    semantic=0.6,
+    sure=2.0,
+    best_of="question",
+    per_keyword=1,
+    per_column=100,
 )
 
 
@@ -152,35 +166,37 @@ def _judged(
     return kept, dropped
 
 
-def _searches(keywords: Sequence[str], matching: Matching) -> Iterator[tuple[str, float]]:
-    """The texts to look up, each with the least similarity by spelling."""
+def _searches(keywords: Sequence[str], matching: Matching) -> Iterator[tuple[str, float, bool]]:
+    """The texts to look up, each with the least similarity by spelling, and whether it is a whole keyword."""
     wholes = distinct(keywords)
     for text in distinct([*wholes, *(part for whole in wholes for part in parts(whole))]):
+        whole = text in wholes
         if len(text) <= 3 or not re.search(r"[^\W\d_]", text):
-            yield text, matching.code
+            yield text, matching.code, whole
         else:
-            yield text, matching.edit if text in wholes else matching.part
+            yield text, matching.edit if whole else matching.part, whole
         if re.fullmatch("[A-Z]{2,4}", text):  # UK may be written U.K.
-            yield ".".join(text) + ".", matching.code
+            yield ".".join(text) + ".", matching.code, False
 
 
 def _spelled(
-    index: ValueIndex, text: str, least: float, matching: Matching, *, explain: bool
+    index: ValueIndex, text: str, least: float, whole: bool, matching: Matching, *, explain: bool
 ) -> Iterator[ValueCandidate]:
     """The index's candidates for a text, with their similarity by spelling.
 
-    That is the ratio of letters shared in order, of the texts or of their sorted words, whichever is higher.
+    That is the ratio of letters shared in order, of the texts or of their sorted words, whichever is higher. A value
+    with all words of a `whole` keyword passes at any similarity.
     """
     form, in_order = search_form(text), _sorted(text)
     for hit in index.search(text, matching.candidates):
         value = hit.value
-        whole = fuzz.ratio(form, search_form(value))
-        edit = max(whole, fuzz.ratio(in_order, _sorted(value))) / 100
-        if edit >= least:
-            yield ValueCandidate(text, hit.table, hit.column, value, hit.score, edit)
+        plain = fuzz.ratio(form, search_form(value))
+        edit = max(plain, fuzz.ratio(in_order, _sorted(value))) / 100
+        candidate = ValueCandidate(text, hit.table, hit.column, value, hit.score, edit)
+        if edit >= least or (whole and matching.word and _has_words(candidate)):
+            yield candidate
         elif explain:
-            why = f"edit {edit:.2f} < {least:g}"
-            yield ValueCandidate(text, hit.table, hit.column, value, hit.score, edit, None, why)
+            yield replace(candidate, outcome=f"edit {edit:.2f} < {least:g}")
 
 
 @lru_cache(maxsize=50_000)
@@ -209,16 +225,17 @@ def _meant(
 
 
 def _closest(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:
-    """The candidates, dropped if they are much less similar than the best of their column."""
+    """The candidates, dropped if they are much less close than the best of their column."""
 
     def group(c: ValueCandidate) -> tuple[str, str, str]:
         return c.table, c.column, c.keyword if matching.best_of == "keyword" else ""
 
-    best = {group(c): c.edit for c in sorted(found, key=lambda c: c.edit)}  # the last one stays
+    close = {c: _closeness(c, matching) for c in found}
+    best = {group(c): close[c] for c in sorted(found, key=close.__getitem__)}  # the last one stays
 
     def judged(c: ValueCandidate) -> ValueCandidate:
         top = best[group(c)]
-        if c.edit >= matching.keep * top:
+        if close[c] >= matching.keep * top:
             return c
         far = f"edit {c.edit:.2f} < {matching.keep:g} of the column's best {top:.2f}"
         return replace(c, outcome=far)
@@ -226,12 +243,27 @@ def _closest(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandi
     return [judged(c) for c in found]
 
 
+def _closeness(c: ValueCandidate, matching: Matching) -> float:
+    """Similarity by spelling, or `matching.word` if the value has all words of the keyword and this is more."""
+    return matching.word if c.edit < matching.word and _has_words(c) else c.edit
+
+
+def _has_words(c: ValueCandidate) -> bool:
+    """Whether the value has all words of the keyword; a number by itself is no word."""
+    said = set(words(c.keyword))
+    return bool(re.search(r"[^\W\d_]", c.keyword)) and said <= set(words(c.value))
+
+
 def _limited(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:
-    """The candidates, dropped if their value is repeated or their column has enough values."""
+    """The candidates, dropped if their value is repeated or their keyword or their column has enough values."""
     seen: dict[tuple[str, str], set[str]] = {}
+    kept: Counter[tuple[str, str, str]] = Counter()
 
     def judged(c: ValueCandidate) -> ValueCandidate:
         values = seen.setdefault((c.table, c.column), set())
+        kept[c.table, c.column, c.keyword] += 1
+        if kept[c.table, c.column, c.keyword] > matching.per_keyword:
+            return replace(c, outcome=f"the keyword has {matching.per_keyword} closer values here")
         if c.value in values:
             return replace(c, outcome="found by a closer keyword")
         if len(values) == matching.per_column:
@@ -239,7 +271,7 @@ def _limited(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandi
         values.add(c.value)
         return c
 
-    return [judged(c) for c in sorted(found, key=_rank)]
+    return [judged(c) for c in sorted(found, key=lambda c: (-_closeness(c, matching), *_rank(c)))]
 
 
 def _rank(c: ValueCandidate) -> tuple[bool, float, float, str, str]:

@@ -21,7 +21,8 @@ class Column:
     """A column and what a prompt may show of it.
 
     `type` is the declared type. `description` and `value_description` come from the catalog and say what
-    the column and its values mean. `examples` are values from the database.
+    the column and its values mean. `examples` are values from the database. `expanded` is the catalog's longer name
+    of the column; the description tells it, too.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Column:
     description: str = ""
     value_description: str = ""
     examples: tuple[Value, ...] = ()
+    expanded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

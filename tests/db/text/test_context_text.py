@@ -200,3 +200,9 @@ class TestColumns:
         assert seen.column("pupil", "name").description == "first name"
         room = seen.column("class", "room")
         assert (room.description, room.value_description) == ("", "")
+
+    def test_expanded_names_stay_where_the_description_is_left_out(self):
+        column = Column("dob", "TEXT", "date of birth: as told", "", (), "date of birth")
+        schema = Schema("school", (Table("pupil", (column,)),))
+        seen = with_descriptions(schema, []).column("pupil", "dob")
+        assert (seen.description, seen.value_description) == ("date of birth", "")

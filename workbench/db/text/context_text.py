@@ -126,12 +126,16 @@ def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:
 
 
 def with_descriptions(schema: Schema, descriptions: Iterable[DescriptionMatch]) -> Schema:
-    """The schema with the retrieved descriptions only; others would distract (CHESS, appendix A.2)."""
+    """The schema with the retrieved descriptions only; others would distract (CHESS, appendix A.2).
+
+    Expanded column names always stay: they are short, and a name that is an abbreviation says nothing without.
+    """
     matches = _texts((match, match.text) for match in descriptions)
 
     def shown(table: str, column: Column) -> Column:
         texts = matches.get((lower_name(table), lower_name(column.name)), {})
-        return replace(column, description="; ".join(texts), value_description="")
+        told = "; ".join(texts) or column.expanded
+        return replace(column, description=told, value_description="")
 
     return _with_columns(schema, shown)
 
