@@ -53,6 +53,21 @@ def test_a_preview_counts_the_calls_of_every_model_and_leaves_no_files(
     assert 1 < low < high
 
 
+def test_no_reply_is_estimated_longer_than_its_step_allows(checkout, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_PREVIEW", "2")
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    checkout(one=[RUNS])
+
+    def dollars(**values):
+        with Store() as store:
+            return cost(settings(tmp_path, **values), 2, store).total.dollars[1]
+
+    whole = dollars(model="openai/gpt-4", models="{judge: openai/gpt-4}", limit=10)
+    short = dollars(parameters="{openai/gpt-4: {max_tokens: 10}}")
+    output = 0.06 / 1000  # dollars for a token of GPT-4's output
+    assert whole - short == pytest.approx(10 * (1000 - 10) * output, rel=0.02)
+
+
 def test_a_model_that_runs_in_this_process_is_not_asked():
     def answer(request, seed):
         raise AssertionError("the model was asked")

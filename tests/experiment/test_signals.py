@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -57,6 +58,24 @@ def test_a_program_under_nohup_goes_on(tmp_path):
         wait_for_a_call(server)
         process.send_signal(signal.SIGHUP)
         assert process.wait(60) == 0
+
+
+@pytest.mark.slow
+def test_reproduce_that_is_told_to_end_keeps_the_reply_in_flight_and_says_how_to_go_on(
+    tmp_path, checkout
+):
+    with Server(seconds=0.5) as server:
+        path = str(tmp_path / "lab.sqlite")
+        cell = CELL.format(root=str(ROOT), path=path, url=server.url)
+        experiment = checkout(one=[cell, "import time; time.sleep(600)"], two=["1"]).path
+        command = [sys.executable, "-m", "workbench", "reproduce", experiment, "--at-once", "1"]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        wait_for_a_call(server)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert said.splitlines()[-1].startswith("workbench: stopped; finished work is saved")
+    assert stored(tmp_path / "lab.sqlite") == [("answer to: hello",)]
 
 
 @pytest.mark.slow

@@ -131,13 +131,10 @@ def _without_query(trials: Sequence[Trial]) -> str:
     others = [trial.candidate.reasoning for trial in trials if trial not in cut_off]
     if not cut_off:
         return others[0] if others else ""
-    count = f"All {len(trials)}" if not others else f"{len(cut_off)} of {len(trials)}"
-    cut = (
-        f"{count} replies were cut off by their output limit; --parameter max_tokens=N sets a larger one."
-        if len(trials) > 1
-        else "The reply was cut off by its output limit; --parameter max_tokens=N sets a larger one."
-    )
-    return f"{cut} {others[0]}" if others else cut
+    count = f"{len(cut_off)} of {len(trials)}" if others else f"All {len(trials)}"
+    which = f"{count} replies were" if len(trials) > 1 else "The reply was"
+    cut = f"{which} cut off by {'their' if len(trials) > 1 else 'its'} output limit"
+    return " ".join([f"{cut}; --parameter max_tokens=N sets a larger one.", *others[:1]])
 
 
 def _ran(trial: Trial | None) -> bool:

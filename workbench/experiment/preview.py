@@ -41,7 +41,7 @@ def cost(
         figures = Path(folder) / "figures"
         run(jobs, figures, at_once=1, again=True, environment=environment, watch=watch)
         estimates = [
-            Estimate(line["prompt"], line["model"], line["expected"], line["tokens"])
+            Estimate(line["prompt"], line["model"], line["expected"], line["tokens"], line["limit"])
             for job in jobs
             for line in job.reports
             if "expected" in line

@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass, replace
 from typing import Literal
 
 from workbench.errors import BudgetError
+from workbench.llm.remote.prices import longest
 from workbench.types import Completion, Request
 
 
@@ -46,7 +47,8 @@ class Ledger:
     `retried` counts faults after which a request was sent again, and `failed` faults that ended a request
     or the run. `perhaps_paid` counts requests that were sent and got no whole reply, so that the provider may
     have charged for them. `flagged` counts answers that were cut off or filtered, by finish reason. `left_out`
-    has a line for each model and parameter that it refuses.
+    has a line for each model and parameter that it refuses. `limits` has the most tokens that a paid reply to
+    each prompt by each model could have.
     """
 
     def __init__(self) -> None:
@@ -59,6 +61,7 @@ class Ledger:
         self.flagged: Counter[str] = Counter()
         self.perhaps_paid = 0
         self.left_out: dict[tuple[str, str], str] = {}
+        self.limits: dict[tuple[str, str], int] = {}
 
     def hit(self, request: Request, answer: Completion) -> None:
         """Count an answer that came from the cache."""
@@ -75,7 +78,9 @@ class Ledger:
 
     def paid(self, request: Request, answer: Completion) -> None:
         """Count an answer that was paid for now."""
+        pair = (request.prompt, request.model)
         with self._lock:
+            self.limits[pair] = max(longest(request), self.limits.get(pair, 0))
             for tally in (self._tally(request), self._total):
                 tally.calls += 1
                 tally.input_tokens += answer.usage.input

@@ -116,4 +116,5 @@ def tell_estimates(ledger: Ledger, weight: float) -> None:
                 model=model,
                 expected=round(tally.calls * weight),
                 tokens=round(tally.input_tokens / tally.calls),
+                limit=ledger.limits[prompt, model],
             )
