@@ -1,0 +1,65 @@
+"""MAC-SQL's notebooks on a benchmark in Spider's layout: table 2, EM and EX of table 4, and figure 6."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workbench.experiment.reproduce import plan, run
+from workbench.report.papers import published
+from workbench.study.settings import load_experiment
+
+CHECKOUT = Path(__file__).parents[2]
+EXPERIMENTS = CHECKOUT / "experiments"
+
+
+@pytest.mark.parametrize("name", ["mac_bird", "mac_spider"])
+def test_rows_of_gpt_3_5_are_named_as_the_papers(name, monkeypatch):
+    monkeypatch.setenv("BIRD", "bird")
+    monkeypatch.setenv("SPIDER", "spider")
+    assert "gpt-3.5" in load_experiment(str(EXPERIMENTS / f"{name}.yaml")).models["small"]
+    source = (CHECKOUT / "notebooks/mac_sql/end_to_end.ipynb").read_text(encoding="utf-8")
+    ours = {
+        one.replace("{label}", "GPT-3.5") for one in re.findall(r'f\\"(.*?\{label\}.*?)\\"', source)
+    }
+    paper = set(published("MAC-SQL", "table 1").frame()["label"])
+    assert ours == {label for label in paper if "GPT-3.5" in label}
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory, tiny):
+    """The folder of the figures of mac_spider.yaml, with embedded models, on twelve questions."""
+    folder = tmp_path_factory.mktemp("mac")
+    (folder / "experiments").mkdir()
+    text = (EXPERIMENTS / "mac_spider.yaml").read_text(encoding="utf-8")
+    for model in ("openai/gpt-4-turbo", "openai/gpt-3.5-turbo"):
+        text = text.replace(model, "embedded/parser")
+    text = text.replace("$SPIDER", "../spider")
+    (folder / "experiments" / "mac_spider.yaml").write_text(text, encoding="utf-8")
+    tiny.write_spider(folder / "spider")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(folder / "home"))
+        jobs = plan(load_experiment(str(folder / "experiments" / "mac_spider.yaml")))
+        run(jobs, folder / "figures", at_once=2)
+    assert {job.name: job.error for job in jobs} == dict.fromkeys((job.name for job in jobs), "")
+    return folder / "figures"
+
+
+@pytest.mark.slow
+def test_table_2_has_our_row_beside_the_papers(figures):
+    shown = (figures / "mac_table_2.md").read_text()
+    (line,) = [line for line in shown.splitlines() if line.startswith("| MAC-SQL |")]
+    assert "86.75" in line
+
+
+@pytest.mark.slow
+def test_table_4_has_em_and_ex(figures):
+    ours = pd.read_csv(figures / "mac_table_4.csv")
+    assert {"EM", "EX"} <= set(ours.columns)
+    assert (figures / "mac_table_4.md").read_text().count("-shot") >= 3
+
+
+@pytest.mark.slow
+def test_figure_6_stands_beside_the_papers_shares_on_spider(figures):
+    assert "Spider" in (figures / "mac_figure_6_shares.md").read_text()
