@@ -5,7 +5,7 @@ A step asks its model in one line:
     reply = lab.ask(self, "generate/direct", context, think=True)
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +26,7 @@ from workbench.llm.parameters import (
 )
 from workbench.prompts.prompt import load
 from workbench.replies.text import answer_text
-from workbench.types import Completion, Context, Execution, Question, Request, Schema
+from workbench.types import Completion, Context, Execution, Limits, Question, Request, Schema
 
 
 class Step(Protocol):
@@ -50,6 +50,7 @@ class Lab:
     system: the name under which the cache counts the calls.
     parameters: for a model or a role, parameters of all its calls, such as {"reasoning_effort": "low"}; None
         removes one, and a role's win over a model's. The roles are generation, filtering, judge and rest.
+    limits: what one query may use; every step's queries run within them.
     watch: called with each request before it is sent, and with the data that its prompt shows.
     """
 
@@ -59,6 +60,7 @@ class Lab:
     prompts: Path | None = None
     system: str = ""
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
 
     def __post_init__(self) -> None:
@@ -145,7 +147,12 @@ class Lab:
 
     def run(self, question: Question, sql: str) -> Execution:
         """The result of a query on the question's database."""
-        return self.executor.execute(self.database(question.db_id), sql)
+        return self.run_many(question, [sql])[0]
+
+    def run_many(self, question: Question, queries: Sequence[str]) -> list[Execution]:
+        """The results of queries on the question's database."""
+        path = self.database(question.db_id)
+        return self.executor.execute_many([(path, sql) for sql in queries], self.limits)
 
 
 @lru_cache(maxsize=64)

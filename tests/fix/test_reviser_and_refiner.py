@@ -212,3 +212,33 @@ def test_a_negative_number_of_tries_is_refused(step, count):
     step("test/model", **{count: 0})
     with pytest.raises(BadInputError, match=f"^{count} is -1"):
         step("test/model", **{count: -1})
+
+
+class TestSelfConsistency:
+    """CHESS, section 4.3: several samples of a revision, of which the most frequent result wins."""
+
+    def test_the_most_frequent_result_of_the_samples_wins(self, repair):
+        step = Reviser("test/model", 1, samples=3, temperature=0.5)
+        same = "SELECT name FROM animal WHERE legs = 4 LIMIT 9"
+        trial, asked = repair(step, BROKEN, [OTHER, RIGHT, same])
+        assert chain(trial)[0] == BROKEN
+        assert trial.candidate.sql in {RIGHT, same}, "two of the three have this result"
+        assert len({request.sample for request in asked}) == len(asked) == 3
+        assert len(trial.candidate.call_keys) == 3
+
+    def test_failed_samples_have_no_vote(self, repair):
+        step = Reviser("test/model", 1, samples=3, temperature=0.5)
+        trial, _ = repair(step, BROKEN, ["SELECT x", "SELECT x", RIGHT])
+        assert chain(trial) == [BROKEN, RIGHT]
+
+    def test_candidates_of_other_samples_ask_for_other_revisions(self, repair):
+        step = Reviser("test/model", 1, samples=2, temperature=0.5)
+        numbers = [
+            {request.sample for request in repair(step, BROKEN, [RIGHT, RIGHT], sample)[1]}
+            for sample in (0, 1)
+        ]
+        assert numbers == [{0, 1}, {2, 3}]
+
+    def test_samples_at_temperature_0_are_refused(self):
+        with pytest.raises(BadInputError, match="samples is 3 and temperature 0"):
+            Reviser("test/model", samples=3)

@@ -39,6 +39,17 @@ def test_a_keyword_counts_by_itself():
     assert found("which ones?", keywords=["membership"])[0].column == "lapsed"
 
 
+def test_what_one_keyword_has_first_is_found_though_the_question_is_about_others():
+    columns = tuple(Column(f"c{n}", "", f"vessel length of kind {n}") for n in range(30))
+    schema = Schema("d", (Table("t", (*columns, Column("draught", "", "depth of the keel"))),))
+    shown = found("Which vessel has the length?", keywords=["vessel length", "keel"], schema=schema)
+    assert "draught" in [match.column for match in shown][:5]
+
+
+def test_questions_without_a_hint_are_ranked_by_what_they_say_alone():
+    assert found("who is a master?", hint="") == found("who is a master?", hint="  ")
+
+
 def test_names_of_columns_are_read_as_words():
     assert found("last visit")[0].column == "lastVisit"
 

@@ -60,7 +60,7 @@ def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
         ("modle: x", "no setting modle; there are about, benchmark"),
         ("limit: many", "limit is 'many', and should be int"),
         ("limit: true", "limit is True, and should be int"),
-        ("limit: 0", "limit is 0, and should be 1 or more"),
+        ("limit: 0", "limit is 0: it must be a number of questions"),
         ("dollars: -1", "dollars is -1, and should be 0 or more"),
         ("notebooks: [a]", "notebooks is .*should be dict"),
         ("notebooks: {a: 3}", "a: parameters by name, not 3"),

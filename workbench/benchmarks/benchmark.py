@@ -1,5 +1,6 @@
 """A benchmark: questions, gold queries apart from them, and a folder of databases."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,16 +63,48 @@ class Benchmark:
         return content_hash("questions", [self.questions, golds])
 
 
-def some(questions: Sequence[Question], limit: int | None) -> list[Question]:
-    """`limit` of the questions, spread evenly; all of them where it is None."""
+def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
+    """`limit` of the questions, spread evenly; all of them where it is None.
+
+    A limit below 1 is a share of each database's questions, rounded down, one at least: 0.1 is how CHESS draws its
+    Subsampled Development Set (section 4.1.1), 147 of BIRD dev's 1,534.
+    """
+    check_limit(limit)
     if limit is None:
         return list(questions)
-    if type(limit) is not int or limit < 1:
+    if limit >= 1:
+        return _spread(questions, int(limit))
+    by_database: dict[str, list[Question]] = {}
+    for question in questions:
+        by_database.setdefault(question.db_id, []).append(question)
+    drawn = {
+        question.id
+        for part in by_database.values()
+        for question in _spread(part, size(len(part), limit))
+    }
+    return [question for question in questions if question.id in drawn]
+
+
+def _spread(questions: Sequence[Question], count: int) -> list[Question]:
+    count = min(count, len(questions))
+    return [questions[n * len(questions) // count] for n in range(count)]
+
+
+def size(count: int, limit: float | None) -> int:
+    """About how many questions a limit leaves of so many."""
+    if limit is None:
+        return count
+    return min(int(limit), count) if limit >= 1 else max(1, math.floor(count * limit + 1e-9))
+
+
+def check_limit(limit: float | None) -> None:
+    """Refuse what is neither a number of questions nor a share of them."""
+    whole = type(limit) is int and limit >= 1
+    if limit is not None and not whole and not (type(limit) is float and 0 < limit < 1):
         raise BadInputError(
-            f"limit is {limit!r}: it must be a number of questions, 1 or more, or None"
+            f"limit is {limit!r}: it must be a number of questions, 1 or more, a share of each database's between 0"
+            " and 1, or None"
         )
-    limit = min(limit, len(questions))
-    return [questions[n * len(questions) // limit] for n in range(limit)]
 
 
 def locate(root: Path, file: str, folder: str, what: str) -> tuple[Path, Path]:

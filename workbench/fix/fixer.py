@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from workbench.db.text.context_text import result_text
 from workbench.errors import at_least, one_of
-from workbench.fix.repair_loop import ask_repair
+from workbench.fix.repair_loop import ask_repairs
 from workbench.lab import Lab
 from workbench.types import SUSPECT, Context, Suspect, Trial
 
@@ -39,10 +39,10 @@ class Fixer:
                 if t.execution
             ]
             result = result_text(trial.execution)
-            candidate = ask_repair(
+            repairs = ask_repairs(
                 lab, context, trial, self, "fix/fixer", result=result, history=history
             )
-            if candidate is None:  # the same prompt again would get the same cached reply
+            if not repairs:  # the same prompt again would get the same cached reply
                 break
-            trial = Trial(candidate, lab.run(context.question, candidate.sql), trial)
+            trial = Trial(repairs[0], lab.run(context.question, repairs[0].sql), trial)
         return trial

@@ -1,6 +1,7 @@
 """The loop that CHESS's Reviser and MAC-SQL's Refiner share: ask for a repair, run it, keep the best query."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,42 +25,58 @@ def repair_loop(
     *,
     suspect: Suspect,
     sound: bool = False,
+    samples: int = 1,
     schema_text: Callable[[Schema], str] = create_table_text,
     describe: Callable[[Execution], str] = result_text,
 ) -> Trial:
     """The best query after up to `tries` repairs, with all of them in its history.
 
     The loop ends when a query's result is not suspect, or when the model returns the query unchanged. With
-    `sound`, the model is also asked about queries whose result is not. `describe` writes the result for the
-    prompt.
+    `sound`, the model is also asked about queries whose result is not. Of several `samples` of a repair, the first
+    with the most frequent result is taken. `describe` writes the result for the prompt.
     """
     for _ in range(tries):
         execution = trial.execution or _NOT_RUN
         if not execution.is_suspect(suspect) and not sound:
             break
         result = describe(execution)
-        candidate = ask_repair(
-            lab, context, trial, step, prompt, schema_text=schema_text, result=result
+        repairs = ask_repairs(
+            lab, context, trial, step, prompt, samples, schema_text=schema_text, result=result
         )
-        if not candidate or normal_form(candidate.sql) == normal_form(trial.candidate.sql):
+        repair = _agreed([Trial(c, lab.run(context.question, c.sql), trial) for c in repairs])
+        if not repair or normal_form(repair.candidate.sql) == normal_form(trial.candidate.sql):
             break
-        trial = Trial(candidate, lab.run(context.question, candidate.sql), trial)
+        trial = repair
     return _best(trial, suspect)
 
 
-def ask_repair(
-    lab: Lab, context: Context, trial: Trial, step: Step, prompt: str, **data: Any
-) -> Candidate | None:
-    """The candidate that the model writes in place of the trial's; None if the reply holds no SQL.
+def ask_repairs(
+    lab: Lab, context: Context, trial: Trial, step: Step, prompt: str, samples: int = 1, **data: Any
+) -> list[Candidate]:
+    """The candidates that the model writes in place of the trial's; replies without SQL are left out.
 
-    At temperature 0 equal queries share one call: the number of their sample is not part of it.
+    Each candidate has the keys of all calls. At temperature 0 equal queries share one call: the number of their
+    sample is not part of it.
     """
     last = trial.candidate
-    sample = last.sample if step.temperature else 0
-    reply = lab.ask(step, prompt, context, sample, query=last.sql, **data)
-    sql = read_sql(reply.text).sql
-    keys = (*last.call_keys, reply.key)
-    return Candidate(sql, last.generator, last.sample, reply.text, keys) if sql else None
+    first = last.sample * samples if step.temperature else 0
+    asked = [
+        lab.request(step, prompt, context, sample, query=last.sql, **data)
+        for sample in range(first, first + samples)
+    ]
+    replies = lab.ask_many(asked)
+    keys = (*last.call_keys, *(reply.key for reply in replies))
+    found = [(reply.text, read_sql(reply.text).sql) for reply in replies]
+    return [Candidate(sql, last.generator, last.sample, text, keys) for text, sql in found if sql]
+
+
+def _agreed(repairs: Sequence[Trial]) -> Trial | None:
+    """Self-consistency: the first repair of the most frequent result; of the failed, the first if all fail."""
+    results = [trial.execution.fingerprint if trial.execution else "" for trial in repairs]
+    votes = Counter(filter(None, results))
+    if not votes:
+        return repairs[0] if repairs else None
+    return repairs[results.index(votes.most_common(1)[0][0])]
 
 
 def _best(trial: Trial, suspect: Suspect) -> Trial:

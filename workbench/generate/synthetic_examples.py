@@ -69,8 +69,7 @@ class SyntheticExamples(PromptGenerator):
                 for row in read_examples(reply.text)[:count]:
                     example = Example(**row)
                     by_sql.setdefault(normal_form(example.sql), example)
-        path = lab.database(context.question.db_id)
-        executions = lab.executor.execute_many([(path, e.sql) for e in by_sql.values()])
+        executions = lab.run_many(context.question, [e.sql for e in by_sql.values()])
         return tuple(
             example
             for example, execution in zip(by_sql.values(), executions, strict=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.benchmarks.benchmark import some
+from workbench.benchmarks.benchmark import size, some
 from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
 from workbench.lab import Lab
@@ -19,13 +19,14 @@ from workbench.study.progress import previewed
 from workbench.study.saved import Saved
 from workbench.study.settings import Experiment, experiment_of
 from workbench.study.study import Study, client_of
+from workbench.types import Limits
 
 
 def open_study(
     experiment: str | Experiment,
     *,
     model: str = "",
-    limit: int | None = None,
+    limit: float | None = None,
     root: Path | None = None,
     prompts: Path | None = None,
     dollars: float | None = None,
@@ -34,7 +35,7 @@ def open_study(
 ) -> Study:
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
 
-    `limit` is a number of questions, spread evenly. `root` is the folder where the benchmark was unpacked,
+    `limit` is a number of questions, spread evenly, or a share of each database's, such as 0.1. `root` is the folder where the benchmark was unpacked,
     `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
     and `parameters` has, for a model or a role, those of all its calls.
 
@@ -64,10 +65,15 @@ def open_study(
         few = some(asked, previewed() or None)
         client = client_of(store, budget)
         lab = Lab(
-            client, executor, whole.database, settings.prompts, parameters=settings.parameters
+            client,
+            executor,
+            whole.database,
+            settings.prompts,
+            parameters=settings.parameters,
+            limits=Limits(seconds=settings.sql_seconds),
         )
         part = replace(whole, questions=tuple(few))
-        many = min(filter(None, (settings.stands_for or len(asked), limit, settings.limit)))
+        many = size(size(settings.stands_for or len(whole.questions), settings.limit), limit)
         weight = many / len(few) if previewed() else 0.0
         study = Study(settings, part, lab, Saved(where, store), budget, stack.pop_all(), weight)
     atexit.register(study.close)

@@ -69,7 +69,7 @@ def keys(system: System, lab: Lab) -> ResultKeys:
     for name in dict.fromkeys(steps.unsourced + select.unsourced):
         _say_unsourced(name)
     return ResultKeys(
-        content_hash("steps", [code(), _texts(lab.prompts), servers, steps.record]),
+        content_hash("steps", [code(), _texts(lab.prompts), servers, lab.limits, steps.record]),
         content_hash("select", select.record),
         content_hash(
             "context",

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workbench.benchmarks.benchmark import check_limit
 from workbench.benchmarks.named import BENCHMARKS
 from workbench.errors import BadInputError
 from workbench.llm.parameters import ROLES, check_given
-from workbench.types import SUSPECT, Suspect
+from workbench.types import SUSPECT, Limits, Suspect
 from workbench.yamlfile import read_yaml
 
 
@@ -23,7 +24,8 @@ class Experiment:
     """The settings of an experiment. `models` names the models of single roles, such as `judge` or `filtering`.
 
     `parameters` has, for a model or a role, those of all its calls, over the steps' own; None leaves one out.
-    `limit` takes this number of questions, spread evenly. `dollars` and `calls` bound what may be spent.
+    `limit` takes this number of questions, spread evenly, or this share of each database's, such as 0.1. A query may
+    run for `sql_seconds`. `dollars` and `calls` bound what may be spent.
     `suspect` names the results that fixers repair and selectors leave out, over the steps' own; None means
     those of failed queries on Spider, and the steps' own elsewhere.
     Notebooks read `options`; `notebooks` has the parameters of each notebook. `folder` is the parent of the
@@ -39,7 +41,8 @@ class Experiment:
     models: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prompts: Path | None = None
-    limit: int | None = None
+    limit: float | None = None
+    sql_seconds: float = 30.0
     dollars: float | None = None
     calls: int | None = None
     suspect: Suspect | None = None
@@ -115,9 +118,14 @@ def load_experiment(name: str) -> Experiment:
         check_given(given.get("parameters", {}))
     except BadInputError as error:
         raise BadInputError(f"{path}: parameters: {error}") from error
-    for key, least in {"limit": 1, "calls": 1, "dollars": 0}.items():
+    for key, least in {"calls": 1, "dollars": 0}.items():
         if given.get(key, least) < least:
             raise BadInputError(f"{path}: {key} is {given[key]}, and should be {least} or more")
+    try:
+        check_limit(given.get("limit"))
+        Limits(seconds=given.get("sql_seconds", 30))
+    except (BadInputError, ValueError) as error:
+        raise BadInputError(f"{path}: {error}") from error
     if given.get("suspect", "nulls") not in SUSPECT:
         raise BadInputError(
             f"{path}: suspect is {given['suspect']!r}, and should be {' or '.join(SUSPECT)}"
@@ -159,7 +167,8 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "models": (dict,),
     "parameters": (dict,),
     "prompts": (str,),
-    "limit": (int,),
+    "limit": (int, float),
+    "sql_seconds": (int, float),
     "dollars": (int, float),
     "calls": (int,),
     "suspect": (str,),

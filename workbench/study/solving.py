@@ -100,9 +100,7 @@ def _trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     """The trials of a record with their executions."""
     trials = [trial_of(record) for record in attempt["trials"]]
     queries = list({tried.candidate.sql for trial in trials for tried in trial.history})
-    path = lab.database(question.db_id)
-    executions = lab.executor.execute_many([(path, sql) for sql in queries])
-    by_sql = dict(zip(queries, executions, strict=True))
+    by_sql = dict(zip(queries, lab.run_many(question, queries), strict=True))
 
     def executed(trial: Trial) -> Trial:
         before = trial.repaired_from

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workbench.benchmarks.benchmark import Benchmark, some
+from workbench.benchmarks.benchmark import Benchmark, size, some
 from workbench.canonical import content_hash
 from workbench.evaluate.bird.efficiency import measure, ves_interval
 from workbench.evaluate.judge import judge
@@ -31,7 +31,7 @@ from workbench.study.settings import Experiment
 from workbench.study.solving import prepare_once, selection_of, solve_all
 from workbench.systems.identity import identify
 from workbench.systems.system import System, with_suspect
-from workbench.types import Context, Question, Suspect
+from workbench.types import Context, Limits, Question, Suspect
 
 _Shown = TypeVar("_Shown", Figure, ResultTable)
 EMBEDDED = "embedded/parser"
@@ -86,12 +86,11 @@ class Study:
         lacks = {name: left for name in names if (left := left_out(self.lab.client.store, name))}
         return Stamp(self.model, self.benchmark.name, n, sense, asked=asked, left_out=lacks)
 
-    def fewer(self, limit: int | None) -> "Study":
-        """The same study with this number of questions, spread evenly, for sweeps that take long."""
+    def fewer(self, limit: float | None) -> "Study":
+        """The same study with this number of questions, spread evenly, or this share of each database's, such as 0.1."""
         if self._weight:
             many = round(self._weight * len(self.benchmark.questions))
-            share = min(limit or many, many) / len(self.benchmark.questions)
-            return replace(self, _weight=share)
+            return replace(self, _weight=size(many, limit) / len(self.benchmark.questions))
         asked = some(self.benchmark.questions, limit)
         return replace(self, benchmark=replace(self.benchmark, questions=tuple(asked)))
 
@@ -213,6 +212,7 @@ class Study:
             self.benchmark.fingerprint(),
             servers,
             identify(system).record,
+            *([self.lab.limits] if self.lab.limits != Limits() else []),
         ]
         return content_hash("run", asked).removeprefix("run:")[:12]
 

@@ -71,8 +71,7 @@ def attempt(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
 
 def ran(lab: Lab, question: Question, candidates: Sequence[Candidate]) -> tuple[Trial, ...]:
     """The candidates with their results on the question's database."""
-    path = lab.database(question.db_id)
-    executions = lab.executor.execute_many([(path, candidate.sql) for candidate in candidates])
+    executions = lab.run_many(question, [candidate.sql for candidate in candidates])
     return tuple(map(Trial, candidates, executions))
 
 
