@@ -11,6 +11,7 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.experiment.reproduce import plan, run
 from workbench.label.store import Label, LabelStore
+from workbench.study.settings import CHECKOUT, load_experiment
 
 SAVES = """import os, pathlib
 from workbench.study.progress import tell
@@ -232,6 +233,18 @@ def test_a_role_that_no_notebook_has_is_an_error(checkout):
     assert plan(replace(experiment, models={"judge": "m/x"}))
     with pytest.raises(BadInputError, match=r"no notebook of it has a role judg$"):
         plan(replace(experiment, models={"judge": "m/x", "judg": "m/x"}))
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.stem for path in (CHECKOUT / "experiments").glob("*.yaml"))
+)
+def test_every_experiment_of_ours_has_its_notebooks_parameters_and_roles(name, monkeypatch):
+    for variable in ("BIRD", "SPIDER"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PREDICTIONS", "somewhere")
+    monkeypatch.setenv("WORKBENCH_PREVIEW", "1")  # needs no benchmark
+    experiment = replace(load_experiment(name), model="embedded/parser")
+    assert [job.name for job in plan(experiment)] == list(experiment.notebooks)
 
 
 def test_only_accepts_notebooks_of_the_experiment(checkout):
