@@ -1,5 +1,6 @@
 """Benchmarks are opened by name; one table says all that there is to know of each."""
 
+import re
 import shutil
 
 import pytest
@@ -54,6 +55,26 @@ def test_a_root_without_any_of_its_databases_is_refused(tiny, tmp_path):
         (root / "dev_databases" / name).rename(root / "dev_databases" / f"other_{name}")
     with pytest.raises(BadInputError, match="bird-dev: none of its databases is in"):
         open_benchmark("bird-dev", root)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_questions_that_an_editor_saved_with_a_mark_are_read(tiny, tmp_path, encoding):
+    file = tiny.write_bird(tmp_path) / "dev.json"
+    file.write_bytes(file.read_text().encode(encoding))
+    assert len(open_benchmark("bird-dev", tmp_path).questions) == 12
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "expected a list with an object for each item"),
+        ('["é"]'.encode("latin-1"), "not UTF-8 text (invalid continuation byte at byte 2); save"),
+    ],
+)
+def test_questions_that_cannot_be_read_are_one_line(tiny, tmp_path, content, complaint):
+    (tiny.write_bird(tmp_path) / "dev.json").write_bytes(content)
+    with pytest.raises(BadInputError, match=re.escape(complaint)):
+        open_benchmark("bird-dev", tmp_path)
 
 
 def test_what_is_not_bundled_needs_its_folder():

@@ -141,11 +141,24 @@ def _databases(folder: Path) -> Path | None:
     return None
 
 
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, or in UTF-16 as spreadsheets save it."""
+    with naming(path):
+        content = path.read_bytes()
+    utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    try:
+        return content.decode("utf-16" if utf_16 else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInputError(
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from error
+
+
 def read_items(path: Path) -> list[Any]:
     """The items of a benchmark's file, which is a JSON list."""
+    text = read_text(path)
     try:
-        with naming(path):
-            items = orjson.loads(path.read_bytes())
+        items = orjson.loads(text) if text.strip() else []
     except ValueError as error:
         raise BadInputError(f"{path}: not JSON ({error})") from error
     if not isinstance(items, list) or not items:

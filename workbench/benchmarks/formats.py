@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.benchmarks.benchmark import Benchmark
-from workbench.errors import BadInputError, naming
+from workbench.benchmarks.benchmark import Benchmark, read_text
+from workbench.errors import BadInputError
 
 _BIRD = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs
 # Files that hold gold beside the prediction call gold `sql` or `query`, so these names are tried last.
@@ -43,15 +43,7 @@ class Prediction:
 
 def read_predictions(path: Path, benchmark: Benchmark) -> list[Prediction]:
     """The predictions of a file, at least one. The benchmark helps to tell a db_id from SQL."""
-    try:
-        with naming(path):
-            content = path.read_bytes()
-        utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-        text = content.decode("utf-16" if utf_16 else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInputError(
-            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
-        ) from error
+    text = read_text(path)
     predictions = list(_read(path, text, benchmark)) if text.strip() else []
     if not predictions:
         raise BadInputError(
