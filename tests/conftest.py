@@ -130,8 +130,8 @@ def spider_items():
     return [{"db_id": db_id, "question": text, "query": sql} for db_id, text, sql in ITEMS]
 
 
-def write_spider(folder, file="dev.json"):
-    write_databases(folder / "database")
+def write_spider(folder, file="dev.json", databases="database"):
+    write_databases(folder / databases)
     (folder / file).write_text(json.dumps(spider_items()))
     (folder / "tables.json").write_text(json.dumps(tables_json()))
     return folder

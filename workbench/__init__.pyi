@@ -81,6 +81,7 @@ from workbench.systems.chess import chess_ir_cg_ut as chess_ir_cg_ut
 from workbench.systems.chess import chess_ir_ss_cg as chess_ir_ss_cg
 from workbench.systems.chess import chess_table_4 as chess_table_4
 from workbench.systems.chess import chess_table_8 as chess_table_8
+from workbench.systems.few_shot import GivenExamples as GivenExamples
 from workbench.systems.few_shot import NearestExamples as NearestExamples
 from workbench.systems.mac_sql import SchemaWithValues as SchemaWithValues
 from workbench.systems.mac_sql import mac_sql as mac_sql
@@ -90,6 +91,7 @@ from workbench.systems.replay import replayed as replayed
 from workbench.systems.system import System as System
 from workbench.systems.system import prepare as prepare
 from workbench.systems.system import solve as solve
+from workbench.train.examples import examples_of as examples_of
 from workbench.train.examples import training_examples as training_examples
 from workbench.types import Candidate as Candidate
 from workbench.types import Completion as Completion

@@ -32,6 +32,22 @@ def test_the_train_split_is_both_files_with_the_ids_of_the_first_unchanged(tmp_p
     assert [question.text for question in benchmark.questions].index("from another dataset") == 12
 
 
+@pytest.mark.parametrize("tables", ["tables.json", "test_tables.json"])
+def test_the_test_split_has_databases_of_its_own(tmp_path, tiny, tables):
+    tiny.write_spider(tmp_path)  # the dev split beside it
+    root = tiny.write_spider(tmp_path / "of_test", "test.json", "test_database")
+    for source in (root / "test.json", root / "test_database"):
+        source.rename(tmp_path / source.name)
+    (root / "tables.json").rename(tmp_path / tables)
+    if tables != "tables.json":  # that of train and dev does not describe the test databases
+        (tmp_path / "tables.json").write_text("[]")
+    benchmark = open_benchmark("spider-test", tmp_path)
+    assert (benchmark.name, benchmark.sense) == ("spider-test", "spider")
+    assert benchmark.database("pond") == tmp_path / "test_database/pond/pond.sqlite"
+    assert len(benchmark.questions) == 12
+    assert set(benchmark.schemas) == {"zoo", "shop", "pond"}
+
+
 def test_half_a_train_split_is_refused(tmp_path, tiny):
     root = tiny.write_spider(tmp_path, "train_spider.json")
     with pytest.raises(BadInputError, match=r"train_others\.json: No such file"):
@@ -40,7 +56,7 @@ def test_half_a_train_split_is_refused(tmp_path, tiny):
 
 def test_what_is_missing_is_named(tmp_path, tiny):
     root = tiny.write_spider(tmp_path)
-    with pytest.raises(BadInputError, match="no benchmark 'spider-test'; there are"):
+    with pytest.raises(BadInputError, match=r"Spider's spider-test: no test\.json in"):
         open_benchmark("spider-test", root)
     (root / "tables.json").unlink()
     with pytest.raises(BadInputError, match=r"tables\.json: No such file"):

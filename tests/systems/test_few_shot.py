@@ -1,5 +1,6 @@
 """Examples from training questions: the most alike first, as many as are asked for."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -14,9 +15,9 @@ from workbench.llm.scripted import Scripted
 from workbench.prompts.prompt import split_sections
 from workbench.store import Store
 from workbench.systems.baselines import direct
-from workbench.systems.few_shot import NearestExamples
+from workbench.systems.few_shot import GivenExamples, NearestExamples
 from workbench.systems.system import solve
-from workbench.train.examples import training_examples
+from workbench.train.examples import examples_of, training_examples
 from workbench.types import Example
 
 EXAMPLES = (
@@ -77,3 +78,42 @@ def test_a_training_split_becomes_examples():
 def test_a_negative_number_of_examples_is_refused():
     with pytest.raises(BadInputError, match=r"^shown is -1"):
         NearestExamples("some/model", EXAMPLES, -1)
+
+
+def write(path, *records):
+    path.write_text("\n".join(map(json.dumps, records)))
+    return path
+
+
+def test_another_systems_examples_are_read_for_each_question(tmp_path):
+    benchmark = open_benchmark("bundled-dev")
+    first, second = (question.id for question in benchmark.questions[:2])
+    path = write(
+        tmp_path / "codes.jsonl",
+        {"question_id": first, "question": "How many?", "sql": "SELECT 1", "sample": 0},
+        {"question_id": first, "question": "Which?", "sql": "SELECT 2", "sample": 1},
+        {"question_id": second, "question": "Who?", "sql": "SELECT 3"},
+    )
+    assert examples_of(path, benchmark) == {
+        first: (Example("How many?", "SELECT 1"), Example("Which?", "SELECT 2")),
+        second: (Example("Who?", "SELECT 3"),),
+    }
+
+
+@pytest.mark.parametrize(
+    "record", [{"question_id": "none", "question": "Who?"}, {"question_id": "{}"}]
+)
+def test_a_record_that_is_no_example_of_a_question_is_named(tmp_path, record):
+    benchmark = open_benchmark("bundled-dev")
+    record = {key: text.format(benchmark.questions[0].id) for key, text in record.items()}
+    path = write(tmp_path / "codes.jsonl", record | {"sql": "SELECT 1"})
+    with pytest.raises(BadInputError, match="line 1: expected a question_id of bundled-dev"):
+        examples_of(path, benchmark)
+
+
+def test_the_prompt_shows_the_first_of_the_examples_written_for_its_question(asked):
+    question = open_benchmark("bundled-dev").questions[0]
+    given = {question.id: EXAMPLES, "another": (Example("Another?", "SELECT 9"),)}
+    prompt, selection = asked(2, generator=GivenExamples("some/model", given, 2))
+    assert [f"SQL: SELECT {n}" in prompt for n in (1, 2, 3, 9)] == [True, True, False, False]
+    assert selection.trials[0].candidate.generator == "given_examples"

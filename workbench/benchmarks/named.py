@@ -68,6 +68,19 @@ _RECORDS = (
         alias="spider",
     ),
     BenchmarkRecord(
+        "spider-test",
+        partial(
+            load_spider,
+            files=("test.json",),
+            databases="test_database",
+            tables=("test_tables.json", "tables.json"),
+        ),
+        questions=2147,
+        train="spider-train",
+        sense="spider",
+        url=_SPIDER,
+    ),
+    BenchmarkRecord(
         "spider-train",
         partial(load_spider, files=("train_spider.json", "train_others.json")),
         questions=8659,

@@ -1,11 +1,12 @@
-"""Spider (dev, train) as unpacked from its public archive.
+"""Spider (dev, test, train) as unpacked from its public archive.
 
 Spider's items have no ids: the position of an item in its file is its id. The train split is, as in the release,
 the 7,000 items of train_spider.json followed by the 1,659 of train_others.json, which come from six older
 datasets; ids below 7,000 are those of train_spider.json alone.
 
 Spider's exact match is defined on the schemas of tables.json, whose foreign keys are not always those
-that the SQLite files declare.
+that the SQLite files declare. The test split has databases of its own in test_database, and releases differ in
+whether their schemas stand in test_tables.json or in tables.json.
 """
 
 from collections.abc import Sequence
@@ -18,11 +19,15 @@ from workbench.types import Column, ForeignKey, Gold, Question, Schema, Table
 
 
 def load_spider(
-    root: Path, name: str = "spider-dev", files: Sequence[str] = ("dev.json",)
+    root: Path,
+    name: str = "spider-dev",
+    files: Sequence[str] = ("dev.json",),
+    databases: str = "database",
+    tables: Sequence[str] = ("tables.json",),
 ) -> Benchmark:
-    """The questions of one split, in the order of its files."""
+    """The questions of one split, in the order of its files; its schemas are in the first file of `tables` that exists."""
     first, *others = files
-    path, databases = locate(root, first, "database", f"Spider's {name}")
+    path, folder = locate(root, first, databases, f"Spider's {name}")
     questions: list[Question] = []
     golds: dict[str, Gold] = {}
     for source in (path, *map(path.with_name, others)):
@@ -31,10 +36,12 @@ def load_spider(
             db_id = text_field(item, number, source, "db_id")
             questions.append(Question(key, db_id, text_field(item, number, source, "question")))
             golds[key] = Gold(key, text_field(item, number, source, "query"))
-    schemas = _schemas(path.with_name("tables.json"))
+    described = [found for table in tables if (found := path.with_name(table)).is_file()]
+    source = next(iter(described), path.with_name(tables[-1]))
+    schemas = _schemas(source)
     if unknown := {question.db_id for question in questions} - set(schemas):
-        raise BadInputError(f"tables.json does not describe {', '.join(sorted(unknown))}")
-    return Benchmark(name, "spider", databases, tuple(questions), golds, schemas)
+        raise BadInputError(f"{source.name} does not describe {', '.join(sorted(unknown))}")
+    return Benchmark(name, "spider", folder, tuple(questions), golds, schemas)
 
 
 def _schemas(path: Path) -> dict[str, Schema]:

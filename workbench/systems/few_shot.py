@@ -1,8 +1,9 @@
-"""Few-shot examples from a training set: the alternative to synthetic examples in CHASE-SQL's table 9.
+"""Few-shot examples of other origins: the alternatives to synthetic examples in CHASE-SQL's table 9.
 
 The prompt is `generate/synthetic_examples`, which suits examples of any origin: it differs in nothing but these.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.db.text.context_text import examples_text
@@ -39,3 +40,25 @@ class NearestExamples:
         nearest = [self.examples[index] for index in order[: self.shown]]
         reply = lab.ask(self, SyntheticExamples.prompt, context, examples=examples_text(nearest))
         return read_candidates("training_examples", [reply])
+
+
+@dataclass(frozen=True, slots=True)
+class GivenExamples:
+    """A generator whose prompt shows examples that another system wrote for the question.
+
+    examples: by question id, as `train.examples.examples_of` reads them from a file.
+    shown: how many of them the prompt shows, the first ones.
+    """
+
+    model: str
+    examples: Mapping[str, tuple[Example, ...]] = field(repr=False)
+    shown: int = 75
+    temperature: float = 0.0
+
+    def __post_init__(self) -> None:
+        at_least(0, shown=self.shown)
+
+    def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
+        first = self.examples.get(context.question.id, ())[: self.shown]
+        reply = lab.ask(self, SyntheticExamples.prompt, context, examples=examples_text(first))
+        return read_candidates("given_examples", [reply])
