@@ -3,6 +3,10 @@
 import pytest
 
 from workbench.errors import BadInputError
+from workbench.retrieve.embed import Embedding
+from workbench.retrieve.index.minhash import MinHash
+from workbench.retrieve.matches import CHESS
+from workbench.retrieve.named import retrieval_of
 from workbench.study.settings import load_experiment
 
 
@@ -57,6 +61,8 @@ def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
     ("text", "complaint"),
     [
         ("suspect: all", "suspect is 'all', and should be failed or empty or nulls"),
+        ("retrieval: best", "retrieval is 'best', and should be default or paper"),
+        ("retrieval: {edit: high}", "edit is 'high', and should be a number"),
         ("modle: x", "no setting modle; there are about, benchmark"),
         ("limit: many", "limit is 'many', and should be int"),
         ("limit: true", "limit is True, and should be int"),
@@ -76,6 +82,29 @@ def test_a_mistake_is_one_line(write, text, complaint):
     with pytest.raises(BadInputError, match=complaint) as caught:
         load_experiment(write(text))
     assert "\n" not in str(caught.value)
+
+
+def test_retrieval_is_a_name_or_settings(write):
+    assert load_experiment(write("retrieval: paper")).retrieval == "paper"
+    text = "retrieval: {like: paper, similarity: minilm, edit: 0.4}"
+    assert load_experiment(write(text)).retrieval == {
+        "like": "paper",
+        "similarity": "minilm",
+        "edit": 0.4,
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["chase_bird_gemini", "chase_bird_claude", "chase_bird_mistral", "chase_spider", "chess_bird"],
+)
+def test_the_papers_experiments_retrieve_as_the_papers_do(name, monkeypatch):
+    for variable in ("BIRD", "SPIDER"):
+        monkeypatch.setenv(variable, "/nowhere")
+    found = retrieval_of(load_experiment(name).retrieval)
+    assert isinstance(found.index, MinHash)
+    assert isinstance(found.similarity, Embedding)
+    assert found.matching == CHESS
 
 
 def test_a_name_is_looked_for_in_the_folders_above(write, tmp_path, monkeypatch):

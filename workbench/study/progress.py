@@ -7,6 +7,9 @@ differ more or less often than the model's answers would, so the number of calls
 
 import os
 import time
+from array import array
+from base64 import b64encode
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import orjson
 
 from workbench.llm.budget import Ledger, Tally
-from workbench.llm.provider import Reply, send
+from workbench.llm.provider import EMBEDDING, Reply, send
 from workbench.types import Request
 
 if TYPE_CHECKING:
@@ -94,9 +97,18 @@ def previewed() -> int:
 
 
 def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
-    """The embedded parser's reply instead of the requested model's."""
+    """The embedded parser's reply instead of the requested model's, and for a text's vector its letters."""
     if request.model == STAND_IN:
         return send(request, key, url, seconds)
+    if request.parameters.get(EMBEDDING):
+        text = str(request.messages[0]["content"])
+        counts = Counter(text.lower().encode())
+        vector = array("f", [counts[letter] for letter in range(256)])
+        message = {"role": "assistant", "content": b64encode(vector.tobytes()).decode()}
+        return {
+            "choices": [{"message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": len(text) // 4, "completion_tokens": 0},
+        }
     temperature = request.parameters.get("temperature", 1.0)
     asked = replace(request, model=STAND_IN, parameters={"temperature": temperature})
     reply = send(asked, "", "", seconds)

@@ -26,6 +26,7 @@ class Experiment:
     `parameters` has, for a model or a role, those of all its calls, over the steps' own; None leaves one out.
     `limit` takes this number of questions, spread evenly, or this share of each database's, such as 0.1. A query may
     run for `sql_seconds`. `dollars` and `calls` bound what may be spent.
+    `retrieval` chooses how values are retrieved, by a name or by settings (`retrieve/named.py`).
     `suspect` names the results that fixers repair and selectors leave out, over the steps' own; None means
     those of failed queries on Spider, and the steps' own elsewhere.
     Notebooks read `options`; `notebooks` has the parameters of each notebook. `folder` is the parent of the
@@ -45,6 +46,7 @@ class Experiment:
     sql_seconds: float = 30.0
     dollars: float | None = None
     calls: int | None = None
+    retrieval: str | Mapping[str, Any] = "default"
     suspect: Suspect | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     notebooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -126,6 +128,13 @@ def load_experiment(name: str) -> Experiment:
         Limits(seconds=given.get("sql_seconds", 30))
     except (BadInputError, ValueError) as error:
         raise BadInputError(f"{path}: {error}") from error
+    if "retrieval" in given:
+        from workbench.retrieve.named import retrieval_of  # noqa: PLC0415  numpy: a tenth of a second
+
+        try:
+            retrieval_of(given["retrieval"])
+        except BadInputError as error:
+            raise BadInputError(f"{path}: {error}") from error
     if given.get("suspect", "nulls") not in SUSPECT:
         raise BadInputError(
             f"{path}: suspect is {given['suspect']!r}, and should be {' or '.join(SUSPECT)}"
@@ -171,6 +180,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "sql_seconds": (int, float),
     "dollars": (int, float),
     "calls": (int,),
+    "retrieval": (str, dict),
     "suspect": (str,),
     "options": (dict,),
     "notebooks": (dict,),

@@ -22,6 +22,7 @@ from workbench.llm.parameters import left_out
 from workbench.pool import chosen
 from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable, alone
+from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.store import Store
 from workbench.study.progress import Progress, previewed, stand_in, tell, tell_estimates
 from workbench.study.result_cache import endpoints, keys, models
@@ -94,10 +95,17 @@ class Study:
         asked = some(self.benchmark.questions, limit)
         return replace(self, benchmark=replace(self.benchmark, questions=tuple(asked)))
 
+    def with_settings(self, system: System) -> System:
+        """The system with the experiment's `retrieval` and `suspect`, as `run` runs it."""
+        if self.experiment.retrieval != "default":
+            chosen = retrieval_of(self.experiment.retrieval)
+            system = replace(system, retrieve=with_retrieval(system.retrieve, chosen))
+        return with_suspect(system, self.suspect) if self.suspect else system
+
     def run(self, system: System, name: str = "") -> Run:
         """Run the system on every question; cached results are reused."""
         name = name or system.name
-        system = with_suspect(system, self.suspect) if self.suspect else system
+        system = self.with_settings(system)
         lab = replace(self.lab, client=client_of(self.lab.client.store, self._budget), system=name)
         run = self._run_id(system)
         own_first = sorted(models(system), key=lambda model: (model != self.model, model))
@@ -131,6 +139,7 @@ class Study:
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""
         lab = replace(self.lab, client=client_of(self.lab.client.store, self._budget))
+        system = self.with_settings(system)
         made = keys(system, lab)
         for question in self.benchmark.questions:
             yield question, list(prepare_once(system, made, question, lab).contexts)

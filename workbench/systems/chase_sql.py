@@ -5,8 +5,10 @@
 3. Fix: candidates that fail or return no rows are repaired, three attempts at most (section 2.4).
 4. Select: candidates are compared in pairs, and the one that wins most is the answer (section 2.5).
 
-Departs from the paper where the paper gives no numbers: all generators sample at one temperature, and every
-sample's prompt shows tables and columns in an order of its own.
+Departs from the paper where it gives no numbers: all generators sample at one temperature, and every sample's
+prompt shows tables and columns in an order of its own. Departs from it in step 1, too, unless the experiment says
+`retrieval: paper`: by default values come from a trigram index and are compared by their letters, which finds more
+and asks for no embeddings (`retrieve/named.py`, tests/benchmarks/README.md).
 """
 
 from collections.abc import Mapping

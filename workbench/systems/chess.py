@@ -7,11 +7,8 @@ the second, `chess_table_8` its engines.
 
 Departs from the paper in retrieval. By default, values come from the trigram index, and values and
 descriptions are compared by their letters. That needs no key, costs nothing, and finds more typos than the
-paper's index (tests/benchmarks/README.md), but no synonyms. The paper's own retrieval is MinHash LSH and
-embeddings with its thresholds, from `retrieve.index.minhash`, `retrieve.embed` and `retrieve.matches`:
-
-    keywords, embedding = Keywords(model), Embedding("openai/text-embedding-3-small")
-    replace(system, retrieve=InformationRetriever(Retrieval(keywords, MinHash(), embedding, CHESS)))
+paper's index (tests/benchmarks/README.md), but no synonyms. An experiment that says `retrieval: paper` has the
+paper's own: MinHash LSH, and embeddings with its thresholds (`retrieve/named.py`).
 
 Table 7's correct context and figure 3's industrial schemas are `retrieve` steps of `evaluate`, since they need
 gold:
