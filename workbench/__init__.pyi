@@ -61,6 +61,7 @@ from workbench.study.analysis.generators import selected_alone as selected_alone
 from workbench.study.analysis.pools import answers as answers
 from workbench.study.analysis.pools import lost as lost
 from workbench.study.analysis.pools import predicted as predicted
+from workbench.study.analysis.schema_size import distinct_columns as distinct_columns
 from workbench.study.analysis.schema_size import industrial as industrial
 from workbench.study.analysis.schema_size import pass_at as pass_at
 from workbench.study.analysis.schema_size import prompt_tokens as prompt_tokens

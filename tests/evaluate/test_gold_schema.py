@@ -42,19 +42,23 @@ def test_without_further_columns_the_schema_is_golds_columns_and_keys():
 
 @pytest.mark.parametrize("size", [3, 4, 7, 9, 13, 14, 50, 500])
 def test_the_schema_has_the_requested_number_of_columns_and_golds_are_among_them(size):
-    large = around_gold(ZOO, GOLD, size, (POND,))
+    large = around_gold(ZOO, GOLD, size, (POND,), repeated=size > 13)
     assert len(large.columns()) == len(columns(large)) == size
     assert columns(large) >= CORE
 
 
 def test_names_of_tables_differ_as_sqlite_compares_them():
-    names = [lower_name(t.name) for t in around_gold(ZOO, GOLD, 100, (POND, POND)).tables]
+    names = [
+        lower_name(t.name) for t in around_gold(ZOO, GOLD, 100, (POND, POND), repeated=True).tables
+    ]
     assert len(names) == len(set(names))
     assert {"animal", "pond_animal", "pond_2_animal"} <= set(names)
 
 
 def test_a_larger_schema_has_the_columns_of_a_smaller_one():
-    sizes = [columns(around_gold(ZOO, GOLD, size, (POND,))) for size in range(3, 60, 7)]
+    sizes = [
+        columns(around_gold(ZOO, GOLD, size, (POND,), repeated=True)) for size in range(3, 60, 7)
+    ]
     assert all(small < large for small, large in pairwise(sizes))
 
 
@@ -70,7 +74,7 @@ def test_another_question_and_another_seed_draw_other_columns():
 
 def test_foreign_keys_refer_only_to_columns_of_the_schema():
     for size in range(3, 40):
-        large = around_gold(ZOO, GOLD, size, (POND,))
+        large = around_gold(ZOO, GOLD, size, (POND,), repeated=True)
         for one in large.tables:
             there = {column.name for column in one.columns}
             assert set(one.primary_key) <= there
@@ -80,15 +84,22 @@ def test_foreign_keys_refer_only_to_columns_of_the_schema():
 
 
 def test_a_copied_key_points_at_its_copy():
-    large = around_gold(ZOO, GOLD, 17, (POND,))
+    large = around_gold(ZOO, GOLD, 17, (POND,), repeated=True)
     keys = {one.name: one.foreign_keys for one in large.tables}
     assert keys["catch"][0].ref_table == "pond_Animal"
     assert keys["pond_2_catch"][0].ref_table == "pond_2_Animal"
 
 
 def test_the_questions_own_database_is_not_added_again():
-    with pytest.raises(BadInputError, match="50 columns were asked for and 9 are there"):
+    with pytest.raises(
+        BadInputError, match="50 columns were asked for and 9 distinct ones are there"
+    ):
         around_gold(ZOO, GOLD, 50, (ZOO,))
+
+
+def test_no_table_is_repeated_to_reach_the_number():
+    with pytest.raises(BadInputError, match="14 columns were asked for and 13 distinct ones are"):
+        around_gold(ZOO, GOLD, 14, (POND,))
 
 
 def test_an_unreadable_gold_query_keeps_its_whole_schema():

@@ -50,20 +50,30 @@ class AroundGold:
     others: tuple[Schema, ...] = field(default=(), repr=False)
     """The schemas that further columns are drawn from, besides the question's own."""
     seed: int = 0
+    repeated: bool = False
+    """Whether the other schemas are repeated under new names where they are too few, as a preview needs."""
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         gold = self.golds[question.id]
-        large = around_gold(schema, gold, self.columns, self.others, self.seed)
+        large = around_gold(
+            schema, gold, self.columns, self.others, self.seed, repeated=self.repeated
+        )
         return self.retrieve(lab, question, large)
 
 
 def around_gold(
-    schema: Schema, gold: Gold, columns: int = 0, others: Sequence[Schema] = (), seed: int = 0
+    schema: Schema,
+    gold: Gold,
+    columns: int = 0,
+    others: Sequence[Schema] = (),
+    seed: int = 0,
+    *,
+    repeated: bool = False,
 ) -> Schema:
     """Gold's tables and columns with their keys, and other columns until there are `columns` in all.
 
-    The others are drawn from the rest of the schema and from the other schemas, which are repeated under
-    new names if they are too few. A larger schema contains the smaller ones of the same seed. If the gold
+    The others are drawn from the rest of the schema and from the other schemas, each once. Only if `repeated`,
+    they are repeated under new names where they are too few. A larger schema contains the smaller ones of the same seed. If the gold
     query cannot be read, its whole schema is kept.
     """
     core = union_schema(schema, [gold.sql])
@@ -77,9 +87,10 @@ def around_gold(
         rest = [
             (t.name, c.name) for t in fresh for c in t.columns if (t.name, c.name) not in chosen
         ]
-        if not rest:
+        if not rest or (copy and not repeated):
             raise BadInputError(
-                f"{columns:,} columns were asked for and {len(chosen):,} are there: give more schemas"
+                f"{columns:,} columns were asked for and {len(chosen):,} distinct ones are there: give more schemas,"
+                " or ask for fewer columns"
             )
         tables += fresh
         chance.shuffle(rest)

@@ -4,7 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.study.analysis.schema_size import industrial, pass_at, prompt_tokens
+from workbench.errors import BadInputError
+from workbench.study.analysis.schema_size import (
+    distinct_columns,
+    industrial,
+    merged,
+    pass_at,
+    prompt_tokens,
+)
 from workbench.systems.chess import chess_ir_cg_ut
 from workbench.systems.system import prepare
 
@@ -25,6 +32,23 @@ def test_the_schema_has_as_many_columns_as_asked_for(study, system):
     for question in study.benchmark.questions[:2]:
         context = prepare(industrial(study, system, 130), question, study.lab)
         assert len(context.schema.columns()) == 130
+
+
+def test_the_bundled_dev_and_train_databases_are_merged_and_no_column_repeats(study, system):
+    study = replace(study, experiment=replace(study.experiment, options={"train": "bundled-train"}))
+    said = distinct_columns(study)
+    assert said == "The columns are drawn from 765 distinct ones in 80 tables of 8 databases"
+    question = study.benchmark.questions[0]
+    context = prepare(industrial(study, system, 765), question, study.lab)
+    known = {
+        (one.name.lower(), *(column.name for column in one.columns))
+        for schema in merged(study)
+        for one in schema.tables
+    }
+    assert len(known) == 80
+    assert len(context.schema.columns()) == 765
+    with pytest.raises(BadInputError, match="4,337 columns were asked for and 765 distinct ones"):
+        prepare(industrial(study, system, 4337), question, study.lab)
 
 
 def test_it_is_the_same_whichever_questions_are_asked(study, few, system):

@@ -3,18 +3,55 @@
 from dataclasses import replace
 from typing import Any
 
+from workbench.benchmarks.named import open_benchmark
 from workbench.evaluate.gold_schema import AroundGold
+from workbench.study.progress import previewed
 from workbench.study.runs import Run, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.system import System
+from workbench.types import Schema, Table, lower_name
 
 
 def industrial(study: Study, system: System, columns: int) -> System:
-    """The system where the schema has so many columns: those that gold needs, and any of all databases."""
-    files = study.benchmark.databases.glob("*/*.sqlite")
-    others = tuple(study.lab.schema(path.parent.name) for path in sorted(files))
-    around = AroundGold(system.retrieve, study.benchmark.golds, columns, others)
+    """The system where the schema has so many columns: those that gold needs, and any of all databases.
+
+    In a preview without the benchmark's data, the bundled columns are repeated until there are enough.
+    """
+    golds, others = study.benchmark.golds, merged(study)
+    around = AroundGold(system.retrieve, golds, columns, others, repeated=previewed() > 0)
     return replace(system, retrieve=around)
+
+
+def merged(study: Study) -> tuple[Schema, ...]:
+    """The schemas of all databases of the benchmark, and of the one that the option `train` names.
+
+    The paper merges BIRD's dev and train. Of equal tables, with the same name and columns, the first is taken.
+    """
+    names = [study.experiment.benchmark, *filter(None, [study.options.get("train")])]
+    seen: set[tuple[str, ...]] = set()
+    schemas: list[Schema] = []
+    for name in dict.fromkeys(names):
+        whole = open_benchmark(name, study.experiment.root)
+        lab = replace(study.lab, database=whole.database)
+        for path in sorted(whole.databases.glob("*/*.sqlite")):
+            schema = lab.schema(path.parent.name)
+            tables = [(table, _names(table)) for table in schema.tables]
+            fresh = tuple(table for table, names_ in tables if names_ not in seen)
+            seen.update(names_ for _, names_ in tables)
+            schemas.append(replace(schema, tables=fresh))
+    return tuple(schemas)
+
+
+def _names(table: Table) -> tuple[str, ...]:
+    return tuple(map(lower_name, (table.name, *(column.name for column in table.columns))))
+
+
+def distinct_columns(study: Study) -> str:
+    """How many distinct columns the merged schemas have, as a sentence for a caption."""
+    schemas = merged(study)
+    tables = [table for schema in schemas for table in schema.tables]
+    columns = sum(len(table.columns) for table in tables)
+    return f"The columns are drawn from {columns:,} distinct ones in {len(tables)} tables of {len(schemas)} databases"
 
 
 def pass_at(run: Run, label: str = "") -> dict[str, Any]:
