@@ -15,7 +15,7 @@ gold:
 
     replace(system, retrieve=AroundGold(system.retrieve, benchmark.golds), prune=())
 
-The Schema Selector saves tokens in the generator's prompt and spends them in calls of the cheap model. On the
+The Schema Selector saves tokens in the generator's prompt and spends them in calls of the cheap model. On
 4,337 columns, the bundled ones repeated, the generator's prompt shrinks from 75,000 tokens to 390, after 3,337
 calls of filter_column with 1.7 million tokens. That pays from the 23rd candidate on, so a figure of tokens
 should show both.
