@@ -8,8 +8,7 @@ its entry point.
 
 In reading order:
 
-    prompt/     messages          a prompt -> the kind of call, and a Context
-                schema_reading    CREATE TABLE statements or bracketed lists -> Schema
+    prompt/     messages, schema_reading    a prompt -> the kind of call, and a Context with a Schema
     linking/    index             a schema prepared for linking: words, kinds of columns, codes, keys
                 mentions          which words speak of which columns and tables
                 formula, expressions, hints   what each clause of a hint defines
@@ -17,8 +16,7 @@ In reading order:
                 reading           all of that together: a question as it is understood
     grammar/    values, comparisons, tests    tests of rows, and the sets of them that fit together
                 head, outputs, orders, groups, heads   what a query may return, by shape
-                joins             ways to join tables along foreign keys
-                joint             heads, tests and joins put together and scored
+                joins, joint      ways to join tables; heads, tests and joins put together and scored
                 render            a hypothesis as SQL
     parser      `hypotheses` of a context, and what is `spoken` of; weights.json, learned by `training.learn`
     calls/      the reply to each kind of call; `answer` picks the module

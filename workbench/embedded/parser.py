@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from workbench.embedded.grammar.head import Head
 from workbench.embedded.grammar.heads import heads
 from workbench.embedded.grammar.joint import Draft, Joint, Style, gains
 from workbench.embedded.grammar.render import render
-from workbench.embedded.grammar.tests import sets, tests
+from workbench.embedded.grammar.tests import Tests, sets, tests
 from workbench.embedded.linking.reading import Reading, added, read_question
 from workbench.types import Context
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")  # written by training.learn
 WEIGHTS: dict[str, float] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
 _RECENT = 64  # prompts whose hypotheses are cached
+Parts = tuple[Reading, list[Head], list[Tests]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +38,27 @@ class Hypothesis:
 @lru_cache(maxsize=_RECENT)
 def hypotheses(context: Context, style: Style = Style()) -> tuple[Hypothesis, ...]:  # noqa: B008
     """The queries that the question may ask for, the most probable first, no two the same."""
-    return propose(context, style, WEIGHTS)
+    return combined(*_parts(context), style)
 
 
-def propose(
-    context: Context, style: Style, weights: Mapping[str, float], kept: int = 40
-) -> tuple[Hypothesis, ...]:
-    """Hypotheses under any weights: the trainer's are not those of the package."""
-    if not context.schema.tables or not context.question.text.strip():
-        return ()
+@lru_cache(maxsize=8)  # prompts of several styles are about one context
+def _parts(context: Context) -> Parts:
+    return parts(context, WEIGHTS)
+
+
+def parts(context: Context, weights: Mapping[str, float]) -> Parts:
+    """The question as it is read, and the heads and tests of its queries, under any weights."""
     reading = read_question(context, weights)
-    gain = gains(reading)
-    drafts = list(Joint(reading, style, gain).drafts(heads(reading), sets(tests(reading), gain)))
+    return reading, heads(reading), sets(tests(reading), gains(reading))
+
+
+def combined(
+    reading: Reading, heads: list[Head], sets: list[Tests], style: Style, kept: int = 40
+) -> tuple[Hypothesis, ...]:
+    """The queries that heads and tests make up together."""
+    if not reading.made.sheets or not reading.text:
+        return ()
+    drafts = list(Joint(reading, style, gains(reading)).drafts(heads, sets))
     found: dict[str, Hypothesis] = {}
     for draft in sorted(drafts, key=lambda d: -d.score):
         if len(found) >= kept:

@@ -23,9 +23,12 @@ def version() -> str:
     """A hash of all that the model's answers depend on: its code, its weights and its English."""
     wing = Path(__file__).parent
     package = wing.parent
-    paths = [*wing.rglob("*.py"), wing / "weights.json", *package.joinpath("english").rglob("*.py")]
+    paths = [*wing.rglob("*.*"), *package.joinpath("english").glob("*.*")]
+    kinds = {".py", ".json", ".txt"}
     digest = hashlib.sha256()
-    for path in sorted(path for path in paths if wing / "training" not in path.parents):
+    for path in sorted(
+        p for p in paths if p.suffix in kinds and wing / "training" not in p.parents
+    ):
         digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
     return f"{MODEL}@{digest.hexdigest()[:16]}"
 
@@ -42,19 +45,11 @@ def reply(request: Request, seed: str) -> provider.Reply:
     limit = request.parameters.get("max_tokens")
     cut = text if limit is None else _first(text, int(limit))
     lines = [line for m in request.messages for line in str(m["content"]).split("\n")]
-    return {
-        "model": MODEL,
-        "choices": [
-            {
-                "message": {"role": "assistant", "content": cut},
-                "finish_reason": "stop" if cut == text else "length",
-            }
-        ],
-        "usage": {
-            "prompt_tokens": sum(map(_count, lines)),
-            "completion_tokens": len(_TOKEN.findall(cut)),
-        },
-    }
+    reason = "stop" if cut == text else "length"
+    choice = {"message": {"role": "assistant", "content": cut}, "finish_reason": reason}
+    written = len(_TOKEN.findall(cut))
+    usage = {"prompt_tokens": sum(map(_count, lines)), "completion_tokens": written}
+    return {"model": MODEL, "choices": [choice], "usage": usage}
 
 
 @lru_cache(maxsize=65536)  # prompts have most of their lines in common

@@ -1,4 +1,4 @@
-"""What a query does, as a set of short sentences: the model compares queries by these.
+"""The elements of a query: short sentences about what it does, by which the model compares queries.
 
 "keeps only rows where `st is 'K'`" is one. Aliases are left out, since each query chooses its own.
 """

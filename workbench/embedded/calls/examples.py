@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"(?i)int|real|num|float|double|dec")
 
 
 def write_examples(asked: Asked, _temperature: float, seed: str) -> str:
-    """One JSON object a line: as many as are asked for and the schema has room for, all different."""
+    """JSON objects, one a line: as many as are asked for and the schema has room for, all different."""
     numbers = [int(number) for number in re.findall(r"\b(\d+)\b", asked.answer)]
     chance = random.Random(seed)  # noqa: S311  no secret
     examples = _examples(asked.context.schema, max(numbers, default=10), chance)
@@ -69,7 +69,7 @@ def _examples(schema: Schema, count: int, chance: random.Random) -> Iterator[tup
 
 
 def _fields(schema: Schema, table: Table, chance: random.Random) -> dict[str, str]:
-    """What an example about a table may say: in words by lower-case names, in SQL by the others."""
+    """Fields of an example about a table: in words by lower-case names, in SQL by the others."""
     fields = {"table": _spoken(table.name), "T": quote(table.name)}
     fields["least"] = str(chance.randint(1, 5))
     fields["F"], fields["function"] = chance.choice(_FUNCTIONS)

@@ -70,7 +70,7 @@ def _fields(section: str) -> dict[str, str]:
     return dict(re.findall(r"^([\w ]+): (.*)$", section, re.MULTILINE))
 
 
-@lru_cache(maxsize=1024)  # every question about a database is asked of the same columns
+@lru_cache(maxsize=8192)  # every question about a database is asked of the same columns
 def _one_column(section: str) -> Schema:
     """The schema of a `## Column` section: one table with one column."""
     lines = _fields(section)

@@ -24,7 +24,7 @@ _OPERATIONS = (
 
 @dataclass
 class Head:
-    """What a query selects, with what orders, groups and cuts it."""
+    """The columns and totals that a query selects, and its grouping, order and limit."""
 
     shape: str  # list, count, total, formula, group, having or ordered
     select: tuple[Pieces, ...]
@@ -62,7 +62,7 @@ class Head:
 
 
 def listing(head: Head, listed: Head, **changed: Any) -> Head:
-    """What groups, orders or totals, put together with the list that it is about."""
+    """A head that groups, orders or totals, put together with the list that it is about."""
     together: dict[str, Any] = {
         "select": listed.select + head.select,
         "mask": listed.mask | head.mask,
@@ -74,7 +74,7 @@ def listing(head: Head, listed: Head, **changed: Any) -> Head:
 
 
 def asked(reading: Reading) -> list[tuple[str, set[str], int]]:
-    """What the cues ask for: the feature of missing it, the operations that answer it, and the tokens."""
+    """For each cue: the feature of missing it, the operations that answer it, and its tokens."""
     return [
         (f"{name}.missed", answers, cue.mask)
         for name, kinds, answers in _OPERATIONS
@@ -96,7 +96,7 @@ def columns_of(parts: Iterable[Pieces]) -> list[int]:
 
 
 def group_of(reading: Reading, head: Head) -> tuple[int, ...]:
-    """What one row of a list stands for: the key of the table whose rows it names, or its own columns.
+    """The columns to group a list by: the key of the table whose rows it names, or its own columns.
 
     Two persons may have one name, so that grouping by the name would add up their rows.
     """

@@ -1,4 +1,4 @@
-"""What a query may return, in every shape that the grammar knows; the weights say which shape fits."""
+"""The heads of queries, in every shape that the grammar knows; the weights say which shape fits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a head, a set of tests and a way to join their tables are worth together.
+"""The score of a head, a set of tests and a way to join their tables together.
 
 A head has a score of its own and so has each test: the features that speak for it alone, weighed. This
 module adds what can only be said of the whole: which words of the question nothing explains, which clauses of
@@ -42,7 +42,7 @@ class Draft:
 
 @dataclass(slots=True)
 class _Way:
-    """A way to join some tables, with what it is worth and the tokens that name its tables."""
+    """A way to join some tables, with its score and the tokens that name its tables."""
 
     tree: Tree
     features: Features
@@ -51,7 +51,7 @@ class _Way:
 
 
 class Joint:
-    """Puts heads and tests together. `gain` tells what explaining each token of the question is worth."""
+    """Puts heads and tests together. `gain` has the gain of explaining each token of the question."""
 
     def __init__(self, reading: Reading, style: Style, gain: Mapping[int, float]) -> None:
         self.reading = reading
@@ -165,7 +165,7 @@ class Joint:
         return min(1.0, mentions[0].strength) if mentions else 0.0
 
     def _left(self, mask: int) -> tuple[Features, float]:
-        """What the tokens that nothing explains cost. Without it the shortest query would win always."""
+        """The cost of tokens that nothing explains. Without it the shortest query would always win."""
         if mask not in self.left:
             features: Features = {}
             for i in range(mask.bit_length()):
@@ -177,7 +177,7 @@ class Joint:
 
 
 def gains(reading: Reading) -> dict[int, float]:
-    """What it is worth to explain each token: the cost of leaving it, the other way round."""
+    """The gain of explaining each token: the cost of leaving it, with the sign turned."""
     kinds = {i: kind_of_loss(reading, i) for i in range(len(reading.text))}
     return {i: -reading.weights.get(f"left.{kind}", 0.0) for i, kind in kinds.items() if kind}
 

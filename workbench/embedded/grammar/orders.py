@@ -14,7 +14,7 @@ _TOTAL = frozenset({"most"})  # a total is taken for each group and compared
 
 
 def extremes(reading: Reading) -> list[Head]:
-    """What the superlatives of the question and the hint may order by, the best first, without a list."""
+    """Orders that the superlatives of the question and the hint may ask for, the best first, without a list."""
     found = list(_defined(reading))
     for cue in reading.all_cues("max", "min"):
         found += _near(reading, cue)
@@ -31,7 +31,7 @@ def _extreme(
 
 
 def _defined(reading: Reading) -> Iterator[Head]:
-    """What the hint says is the best, as in "longest refers to MAX(len_m)"."""
+    """Orders by what the hint calls the best, as in "longest refers to MAX(len_m)"."""
     cues = reading.all_cues("most", "max", "fewest", "min")
     for clause in reading.definitions:
         hints, mask = 1 << clause.number, clause.mask

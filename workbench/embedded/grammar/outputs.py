@@ -1,6 +1,5 @@
 """The columns that a question may ask for, alone and several together, as lists."""
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -8,19 +7,13 @@ from workbench.embedded.grammar.head import Head, union
 from workbench.embedded.linking.mentions import Mention
 from workbench.embedded.linking.reading import Features, Part, Reading, added
 
-_BREAKS = frozenset(
-    re.findall(
-        r"\w+",
-        "of in for that who which with is are was were did do does has have had from by whose where when on at",
-    )
-)
-_JOINING = frozenset(
-    re.findall(
-        r"\S+",
-        ", and & with along together as well plus the their its his her a or then what which",
-    )
-)
-_PREPOSITIONS = frozenset(re.findall(r"\w+", "in on at by with from for per each every"))
+_BREAKS = {"of", "in", "for", "that", "who", "which", "with", "is", "are", "was", "were", "did",
+    "do", "does", "has", "have", "had", "from", "by", "whose", "where", "when", "on",
+    "at"}  # fmt: skip
+_JOINING = {",", "and", "&", "with", "along", "together", "as", "well", "plus", "the", "their",
+    "its", "his", "her", "a", "or", "then", "what", "which"}  # fmt: skip
+_PREPOSITIONS = {"in", "on", "at", "by", "with", "from", "for", "per", "each",
+    "every"}  # fmt: skip
 _KEPT = 14
 
 
@@ -101,7 +94,7 @@ def _asks_measure(reading: Reading, mention: Mention) -> bool:
 
 
 def _labels(reading: Reading) -> Iterator[Part]:
-    """What names the rows of a table that is spoken of, or of one that holds persons.
+    """Columns that name the rows of a table that is spoken of, or of one that holds persons.
 
     A foreign key speaks of the table that it points at, too: "which engineer" by a column `eng`.
     """

@@ -130,8 +130,6 @@ def _negated(reading: Reading, found: list[Part]) -> Iterator[Part]:
         cue = reading.cue_before(part.first, ("not",), 4)
         if part.column < 0 or not end.startswith(" = ") or not part.mask or not cue:
             continue
-        features = part.features | {
-            "negated": 1.0,
-        }
+        features = part.features | {"negated": 1.0}
         test = (*part.pieces[:-1], f" <> {end[3:]}")
         yield reading.part(test, part.mask | cue.mask, features, part.hints)

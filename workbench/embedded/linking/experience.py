@@ -7,17 +7,14 @@ from workbench.english.words import Token, tokens
 from workbench.types import Example
 
 _FORMS = {
-    name: re.compile(pattern, re.IGNORECASE)
-    for name, pattern in {
-        "count": r"\bCOUNT\s*\(",
-        "avg": r"\bAVG\s*\(",
-        "sum": r"\bSUM\s*\(",
-        "group": r"\bGROUP\s+BY\b",
-        "first": r"\bLIMIT\s+\d|\b(?:MAX|MIN)\s*\(",
-        "nested": r"\(\s*SELECT\b",
-        "ratio": r"\)\s*/|\*\s*100\b",
-        "distinct": r"\bDISTINCT\b",
-    }.items()
+    "count": re.compile(r"(?i)\bCOUNT\s*\("),
+    "avg": re.compile(r"(?i)\bAVG\s*\("),
+    "sum": re.compile(r"(?i)\bSUM\s*\("),
+    "group": re.compile(r"(?i)\bGROUP\s+BY\b"),
+    "first": re.compile(r"(?i)\bLIMIT\s+\d|\b(?:MAX|MIN)\s*\("),
+    "nested": re.compile(r"(?i)\(\s*SELECT\b"),
+    "ratio": re.compile(r"\)\s*/|\*\s*100\b"),
+    "distinct": re.compile(r"(?i)\bDISTINCT\b"),
 }
 
 

@@ -23,13 +23,9 @@ from workbench.embedded.linking.index import Index, Pieces, part_of_date
 # The signs that join operands, by how tightly they bind; comparisons stand between the second and the third.
 _LEVELS = ({"OR"}, {"AND"}, {"+", "-", "||"}, {"*", "/", "%"})
 _COMPARISONS = 2
-_PLAIN = frozenset(
-    re.findall(
-        r"\w+",
-        """SUBSTR SUBSTRING STRFTIME JULIANDAY LENGTH ROUND ABS INSTR LOWER UPPER REPLACE TRIM DATE COALESCE
-        IFNULL IIF NULLIF DATETIME TIME""",
-    )
-)
+_PLAIN = {"SUBSTR", "SUBSTRING", "STRFTIME", "JULIANDAY", "LENGTH", "ROUND", "ABS", "INSTR",
+    "LOWER", "UPPER", "REPLACE", "TRIM", "DATE", "COALESCE", "IFNULL", "IIF", "NULLIF", "DATETIME",
+    "TIME"}  # fmt: skip
 _TOTALS = {"COUNT": "COUNT", "SUM": "SUM", "AVG": "AVG", "TOTAL": "TOTAL", "AVERAGE": "AVG"}
 _WORKS = {"DIVIDE": "/", "SUBTRACT": "-", "MULTIPLY": "*", "ADD": "+"}
 _PARTS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d"}

@@ -1,4 +1,4 @@
-"""What an expression in a hint comes to: SQL with columns by number, so that each query can name them."""
+"""The formula of an expression in a hint: SQL with columns by number, so that each query can name them."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _LONGEST_NAME = 8  # words of a column's name
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """What an expression comes to. `best` is MAX or MIN of something, which is `inner`."""
+    """The SQL of an expression and its kind. `best` is MAX or MIN of something, which is `inner`."""
 
     pieces: Pieces
     kind: Kind

@@ -1,16 +1,11 @@
-"""What a hint defines: "X refers to col = 'v'", "percentage = DIVIDE(...) * 100", or something less formal."""
+"""Definitions in a hint: "X refers to col = 'v'", "percentage = DIVIDE(...) * 100", or something less formal."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench.embedded.linking.expressions import Reader
-from workbench.embedded.linking.formula import (
-    Formula,
-    NoFormulaError,
-    lexemes,
-    merged,
-)
+from workbench.embedded.linking.formula import Formula, NoFormulaError, lexemes, merged
 from workbench.embedded.linking.index import Index
 from workbench.english.words import Token, alike, tokens
 
@@ -52,7 +47,7 @@ class Definition:
 
 
 def definitions(hint: str, question: Sequence[Token], made: Index) -> list[Definition]:
-    """What a hint's clauses define, in their order."""
+    """The definitions of a hint's clauses, in their order."""
     hidden = _LITERAL.sub(lambda m: "\0" * len(m[0]), hint)  # no clause ends within quotes
     cuts = [0, *(place for m in _CLAUSES.finditer(hidden) for place in m.span()), len(hint)]
     clauses = [hint[a:b].strip(" ,.") for a, b in zip(cuts[::2], cuts[1::2], strict=True)]

@@ -78,7 +78,6 @@ class Sheet:
 class Index:
     """A schema's columns and tables by number, and what finds them."""
 
-    schema: Schema
     fields: list[Field] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
     # columns by the names of table and column, and by their own names
@@ -95,10 +94,10 @@ class Index:
         return self.sheets[found.table].name, found.name
 
 
-@lru_cache(maxsize=1024)  # questions in a row are about one schema, or each of its columns alone
+@lru_cache(maxsize=256)  # questions in a row are about one schema, or each of its columns alone
 def index(schema: Schema) -> Index:
     """The schema's index."""
-    made = Index(schema)
+    made = Index()
     for number, table in enumerate(schema.tables):
         first = len(made.fields)
         foreign = {lower_name(c) for k in table.foreign_keys for c in k.columns}

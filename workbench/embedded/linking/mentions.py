@@ -14,9 +14,7 @@ _GAP = 3  # tokens that may stand between two words of one mention
 _KEPT = 60  # columns looked at further
 _PLACES = 3  # mentions of one column
 _WEAKEST = 0.12  # the strength of a mention
-_COMMANDS = frozenset(
-    {"name", "state", "list", "number", "count", "total", "first", "last", "report"}
-)
+_COMMANDS = {"name", "state", "list", "number", "count", "total", "first", "last", "report"}
 _BREAKS = frozenset({",", ";", ".", "?", "and", "or", ":", "who", "that"})
 
 

@@ -1,6 +1,5 @@
 """All that is understood of a question before any SQL is thought of."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,8 +13,9 @@ from workbench.types import Context, lower_name
 
 Features = dict[str, float]
 
-_OPENINGS = frozenset(re.findall(r"\S+", ". , ; : ? please and then also can you"))
-_PREPOSITIONS = frozenset(re.findall(r"\S+", "in on at for by to from of with under into"))
+_OPENINGS = {".", ",", ";", ":", "?", "please", "and", "then", "also", "can", "you"}  # fmt: skip
+_PREPOSITIONS = {"in", "on", "at", "for", "by", "to", "from", "of", "with", "under",
+    "into"}  # fmt: skip
 _QUESTIONS = frozenset({"what", "which", "who", "whose", "how", "when", "where"})
 
 
@@ -140,7 +140,7 @@ def closest(mentions: Iterable[Mention], place: int) -> Mention:
 
 @lru_cache(maxsize=256)  # a question is asked about one column after the other
 def _words(text: str) -> tuple[tuple[Token, ...], tuple[Cue, ...]]:
-    """What a text says whatever the schema is."""
+    """The tokens and cues of a text, which no schema changes."""
     words = tokens(text)
     return words, tuple(cues(words))
 

@@ -1,4 +1,4 @@
-"""What a prompt asks and all that it shows: the model knows nothing else.
+"""A prompt's task and all that it shows: the model knows nothing else.
 
 A prompt is read as a person would read it: its sections by their titles (`prompts/README.md`), the kind
 of call by the form of answer that it asks for, never by a prompt's name. Text without sections is read for
@@ -65,7 +65,7 @@ class Asked:
 
 
 def read(messages: Sequence[Message]) -> Asked:
-    """What the messages ask."""
+    """The messages as the model understands them."""
     text = "\n".join(str(m["content"]) for m in messages if m.get("role") != "system")
     parts = _SECTION.split(text)
     sections = {

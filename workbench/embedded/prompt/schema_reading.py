@@ -74,7 +74,7 @@ def _table(name: str, parts: Iterable[tuple[tuple[str, ...], str]]) -> Table:
 
 @lru_cache(maxsize=8192)  # prompts show the same columns in many orders
 def _definition(words: tuple[str, ...], note: str) -> Table:
-    """What one definition adds to its table: a column, a primary key, a foreign key."""
+    """The part of a table that one definition declares: a column, a primary key, a foreign key."""
     upper = [word.upper() for word in words]
     columns: tuple[Column, ...] = ()
     if upper[0] not in _CONSTRAINTS or len(words) == 1:

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import load_bundled, load_flaws
-from workbench.db.catalog import describe
 from workbench.db.execute import Executor
-from workbench.db.schema import read_schema, with_examples
 from workbench.db.text.schema_text import create_table_text
 from workbench.embedded.grammar.joint import Style
-from workbench.embedded.parser import WEIGHTS_FILE, Hypothesis, propose
+from workbench.embedded.parser import WEIGHTS_FILE, Hypothesis, combined, parts
 from workbench.embedded.prompt.schema_reading import read_create_tables
 from workbench.lab import Lab
 from workbench.llm.client import Client
@@ -29,6 +27,7 @@ from workbench.store import Store
 from workbench.types import Context, Limits
 
 Weights = dict[str, float]
+Contexts = Mapping[str, Context]  # of questions, by their ids
 Judged = Sequence[tuple[Hypothesis, bool]]  # the hypotheses of a question, and which are right
 PRIOR = Path(__file__).with_name("prior.json")
 _LIMITS = Limits(seconds=1.0, rows=2_000, bytes=500_000)  # gold queries need far less
@@ -46,16 +45,14 @@ class Settings:
     sharpness: float = 2.0
 
 
-def train_contexts(benchmark: Benchmark, lab: Lab) -> dict[str, Context]:
+def train_contexts(benchmark: Benchmark, lab: Lab) -> Contexts:
     """The split's questions as a prompt shows them, by their ids; flawed ones are left out."""
     flawed = {flaw.question_id for flaw in load_flaws("train")}
     retrieval = Retrieval(None)
-    schemas = {}
-    for db_id in {question.db_id for question in benchmark.questions}:
-        path = benchmark.database(db_id)
-        schema = with_examples(read_schema(path), path)
-        schema = describe(schema, path.with_name("database_description"))
-        schemas[db_id] = read_create_tables(create_table_text(schema))
+    schemas = {
+        db_id: read_create_tables(create_table_text(lab.schema(db_id)))
+        for db_id in {question.db_id for question in benchmark.questions}
+    }
     return {
         question.id: retrieval(lab, question, schemas[question.db_id])
         for question in benchmark.questions
@@ -64,37 +61,21 @@ def train_contexts(benchmark: Benchmark, lab: Lab) -> dict[str, Context]:
 
 
 def judged(
-    benchmark: Benchmark,
-    executor: Executor,
-    contexts: Mapping[str, Context],
-    weights: Weights,
-    kept: int,
+    benchmark: Benchmark, executor: Executor, contexts: Contexts, weights: Weights, kept: int
 ) -> dict[str, Judged]:
-    """What the model proposes for each context with these weights, judged by execution."""
-    proposed = {i: propose(context, Style(), weights, kept) for i, context in contexts.items()}
-    jobs = {
-        i: [
-            (benchmark.database(contexts[i].question.db_id), sql)
-            for sql in (benchmark.golds[i].sql, *(h.sql for h in found))
-        ]
-        for i, found in proposed.items()
-    }
-    every = [job for some in jobs.values() for job in some]
-    results = dict(zip(every, executor.result_fingerprints(every, _LIMITS), strict=True))
-    return {
-        i: [(h, bool(right) and results[job] == right) for h, job in zip(found, mine, strict=True)]
-        for i, found in proposed.items()
-        for gold, *mine in (jobs[i],)
-        for right in (results[gold],)
-    }
+    """The model's proposals for each context with these weights, judged by execution."""
+    found: dict[str, Judged] = {}
+    for i, context in contexts.items():
+        proposed = combined(*parts(context, weights), Style(), kept)
+        path = benchmark.database(context.question.db_id)
+        queries = [(path, sql) for sql in (benchmark.golds[i].sql, *(h.sql for h in proposed))]
+        gold, *results = executor.result_fingerprints(queries, _LIMITS)
+        found[i] = [(h, bool(gold) and r == gold) for h, r in zip(proposed, results, strict=True)]
+    return found
 
 
 def learn(
-    benchmark: Benchmark,
-    executor: Executor,
-    contexts: Mapping[str, Context],
-    prior: Weights,
-    settings: Settings,
+    benchmark: Benchmark, executor: Executor, contexts: Contexts, prior: Weights, settings: Settings
 ) -> Weights:
     """Weights under which right hypotheses are likely."""
     weights = dict(prior)
