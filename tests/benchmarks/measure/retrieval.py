@@ -1,6 +1,7 @@
 """Value retrieval: how many of the text literals in gold queries are among the retrieved values.
 
     python tests/benchmarks/measure/retrieval.py [--model MODEL] [--spider DIR] [--runs] [--misses]
+        [--retrieval SETTING] [--every N]
 
 On the bundled benchmark (dev and train) and, with `--spider` or WORKBENCH_SPIDER, on Spider's dev set; on
 the bundled one with the hints and without them. Keywords come from a model (the embedded one, which
@@ -14,6 +15,8 @@ to five words, the most that could be looked up.
   of one or two letters.
 - It is found when a retrieved value equals it or matches its pattern, and found in place when that value's
   column is one that the gold query uses.
+
+`--retrieval` takes what an experiment's setting of that name does, as YAML: `paper`, `{index: minhash}`.
 
 The bar, for literals that the question names: 0.95 found. Exits with 1 if it is missed.
 """
@@ -31,6 +34,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
+import yaml
 
 sys.path[:0] = [str(Path(__file__).parents[3])]
 
@@ -46,15 +50,15 @@ from workbench.lab import Lab  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
 from workbench.retrieve.index.values import open_index  # noqa: E402
 from workbench.retrieve.keywords import Keywords, distinct, spoken  # noqa: E402
-from workbench.retrieve.lexical import Lexical, words  # noqa: E402
-from workbench.retrieve.matches import Matching, find_matches  # noqa: E402
+from workbench.retrieve.lexical import words  # noqa: E402
+from workbench.retrieve.matches import find_matches  # noqa: E402
+from workbench.retrieve.named import retrieval_of  # noqa: E402
+from workbench.retrieve.retrieval import Retrieval  # noqa: E402
 from workbench.store import Store  # noqa: E402
 from workbench.types import Gold, Question, Schema, ValueMatch  # noqa: E402
 
 BAR = 0.95
 SPAN = 5
-MATCHING = Matching()
-SIMILARITY = Lexical()
 
 Asker = Callable[[Lab, Question], Sequence[str]]
 
@@ -120,16 +124,20 @@ def word_runs(lab: Lab, question: Question) -> tuple[str, ...]:
     return tuple(distinct(map(" ".join, runs)))
 
 
-def measure(lab: Lab, benchmark: Benchmark, hints: bool, ask: Asker) -> Iterator[dict[str, object]]:
+def measure(
+    lab: Lab, benchmark: Benchmark, hints: bool, ask: Asker, chosen: Retrieval
+) -> Iterator[dict[str, object]]:
     """A record for each text literal; and one without a literal for each question, for what it cost."""
     schemas = {q.db_id: read_schema(benchmark.database(q.db_id)) for q in benchmark.questions}
-    indexes = {db_id: open_index(benchmark.database(db_id)) for db_id in schemas}
+    assert chosen.index
+    indexes = {db_id: open_index(benchmark.database(db_id), chosen.index) for db_id in schemas}
     for asked in benchmark.questions:
         question = asked if hints else replace(asked, evidence="")
         schema, gold = schemas[asked.db_id], benchmark.golds[asked.id]
         started = time.process_time()
         keywords = ask(lab, question)
-        values = find_matches(lab, indexes[asked.db_id], schema, keywords, SIMILARITY, MATCHING)
+        index, similarity, matching = indexes[asked.db_id], chosen.similarity, chosen.matching
+        values = find_matches(lab, index, schema, keywords, similarity, matching)
         seconds = time.process_time() - started
         record = {"question": asked.id, "type": kind(gold, schema), "db": asked.db_id}
         yield {**record, "keywords": len(keywords), "values": len(values), "seconds": seconds}
@@ -178,6 +186,8 @@ def main() -> None:
     parser.add_argument("--spider", type=Path, default=os.environ.get("WORKBENCH_SPIDER"))
     parser.add_argument("--runs", action="store_true")
     parser.add_argument("--misses", action="store_true")
+    parser.add_argument("--retrieval", type=yaml.safe_load, default="default")
+    parser.add_argument("--every", type=int, default=1, help="ask every N-th question")
     given = parser.parse_args()
     askers: dict[str, Asker] = {
         given.model: Keywords(given.model),
@@ -190,11 +200,13 @@ def main() -> None:
         sets.append((load_spider(Path(given.spider)), False))
     recalls: dict[str, float] = defaultdict(float)
     with Store() as store, Executor() as executor:
-        for benchmark, hints in sets:
+        for whole, hints in sets:
+            benchmark = replace(whole, questions=whole.questions[:: given.every])
             lab = Lab(Client(store), executor, benchmark.database)
             for name, ask in askers.items():
                 title = f"{benchmark.name}, {'with' if hints else 'without'} hints, {name}"
-                records = pd.DataFrame(measure(lab, benchmark, hints, ask))
+                chosen = retrieval_of(given.retrieval)
+                records = pd.DataFrame(measure(lab, benchmark, hints, ask, chosen))
                 recalls[title] = tell(title, records)
                 if given.misses:
                     literal = records[records["literal"].notna()]
