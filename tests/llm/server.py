@@ -3,7 +3,7 @@
 `plan` holds what the next requests meet, in order of arrival; when it is empty, or for `"ok"`, a request
 is answered. A request that has one of the parameters that `refuses` names is refused with its message, in
 OpenAI's form. The replies are OpenAI's chat completions, or what `respond` makes of a request's path and body:
-a status, a body and headers. `asked` counts requests, `paid` those that a real provider would charge for, each by body.
+a status, a body and headers. `files` answers requests for files and batches. `asked` counts requests, `paid` those that a real provider would charge for, each by body.
 """
 
 import json
@@ -52,6 +52,7 @@ class Server:
         self.capacity = 10**6
         self.refuses: dict[str, str] = {}
         self.respond: Respond | None = None
+        self.files: Callable[[str, str, bytes], tuple[int, bytes] | None] | None = None
         self.reasoning_tokens = 0
         self.closing = threading.Event()
         self.lock = threading.Lock()
@@ -118,8 +119,22 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Quiet."""
 
+    def do_GET(self) -> None:
+        self.give_files("GET", b"")
+
+    def give_files(self, method: str, raw: bytes) -> None:
+        files = self.server.script.files
+        assert files
+        if found := files(method, self.path, raw):
+            self.send(found[0], found[1])
+        else:
+            self.answer("reset", {"choices": [{}]})
+
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
+        if "/files" in self.path or "/batches" in self.path:
+            self.give_files("POST", raw)
+            return
         body = json.loads(raw)
         text = json.dumps(body, sort_keys=True)
         script = self.server.script

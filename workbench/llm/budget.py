@@ -190,7 +190,8 @@ class Budget:
         self.spent = 0.0
         self.made = 0
         self._uncounted = False  # a reply came without its numbers of tokens
-        self._reserved: list[float] = []
+        self._reserved = 0.0  # dollars of calls under way
+        self._under_way = 0
         self._lock = threading.Lock()
 
     def reserve(self, amount: float | None, model: str) -> bool:
@@ -206,11 +207,12 @@ class Budget:
                 )
             amount = amount or 0.0
             fits = (
-                self.dollars is None or self.spent + sum(self._reserved) + amount <= self.dollars
-            ) and (self.calls is None or self.made + len(self._reserved) < self.calls)
+                self.dollars is None or self.spent + self._reserved + amount <= self.dollars
+            ) and (self.calls is None or self.made + self._under_way < self.calls)
             if fits:
-                self._reserved.append(amount)
-            elif not self._reserved:
+                self._reserved += amount
+                self._under_way += 1
+            elif not self._under_way:
                 raise BudgetError(self._refusal(amount))
             return fits
 
@@ -218,7 +220,8 @@ class Budget:
         """End the reservation of a call; `paid` says that the provider was paid, `cost` how much."""
         with self._lock:
             amount = amount or 0.0
-            self._reserved.remove(amount)
+            self._under_way -= 1
+            self._reserved = self._reserved - amount if self._under_way else 0.0
             self.made += paid
             if paid and cost is None and self.dollars is not None:
                 self._uncounted = True

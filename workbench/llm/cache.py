@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import sqlite3
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,33 @@ class Call:
     reply: Mapping[str, Any]
     seconds: float
     created: float
+
+
+def call_of(
+    request: Request,
+    key: str,
+    endpoint: str,
+    answer: Completion,
+    reply: Mapping[str, Any],
+    seconds: float,
+) -> Call:
+    """A request and its answer as they are stored now."""
+    return Call(
+        key=key,
+        text=answer.text,
+        finish_reason=answer.finish_reason,
+        usage=answer.usage,
+        cost=answer.cost,
+        endpoint=endpoint,
+        model=request.model,
+        messages=request.messages,
+        parameters=request.parameters,
+        sample=request.sample,
+        prompt=request.prompt,
+        reply=reply,
+        seconds=seconds,
+        created=time.time(),
+    )
 
 
 COLUMNS = (
@@ -133,11 +161,11 @@ class Cache:
             self._recent.clear()
         self._recent[answer.key] = answer
 
-    def put(self, call: Call, *, replace: bool = False) -> None:
+    def put(self, call: Call, *, replace: bool = False, save: bool = True) -> None:
         """Store a call, on disk when this returns. Threads that store at the same time share a transaction.
 
-        A call of a model of our own costs nothing: it stays in memory until `save`, so that many share a
-        transaction. A call that a full disk refuses stays in memory: the next `save`, of any client of this
+        Without `save` it stays in memory until the next one, so that many share a transaction, and so does a
+        call of a model of our own, which costs nothing. A call that a full disk refuses stays in memory: the next `save`, of any client of this
         process, tries again.
         """
         self._unsaved.calls.append((call, pack(call), replace))
@@ -145,7 +173,8 @@ class Cache:
             fields = (call.text, call.model, call.finish_reason, call.usage, call.cost, call.key)
             self._remember(Completion(*fields, cached=True))
         else:
-            self.save()
+            if save:
+                self.save()
             self._recent.pop(call.key, None)
 
     def save_refused(self) -> None:

@@ -4,6 +4,7 @@ A cached answer costs a hash and a lookup, and imports nothing of any provider. 
 `CallRunner`, which stores each answer before it returns it.
 """
 
+import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,11 +15,14 @@ from workbench.errors import BudgetError, CacheMissError, ProviderError, StoreEr
 from workbench.llm import provider
 from workbench.llm.budget import Budget, Ledger
 from workbench.llm.cache import Cache, request_key
+from workbench.llm.calls.batch_table import BatchTable
+from workbench.llm.calls.batches import MOST, Batches
 from workbench.llm.calls.call_state import CallState, PendingCall
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.calls.runner import CallRunner
 from workbench.llm.parameters import Parameters
+from workbench.llm.remote.batches import BatchService, LiteLLMBatches
 from workbench.store import Store
 from workbench.types import Completion, Request
 
@@ -33,6 +37,9 @@ class Client:
     paid. `timeout` is how many seconds a run waits for a reply, and `deadline` for all attempts of a
     request; a reply that is slower fails the request and is stored when it comes. `retries` is how many
     failures are followed by another attempt. At most `at_once` calls per model are under way.
+
+    With `batch`, calls are gathered and sent in batches, at half the price, where LiteLLM has them for their
+    provider; tests replace the service.
 
     `ledger` counts what this client asked and paid.
     """
@@ -50,21 +57,28 @@ class Client:
         deadline: float = 1200.0,
         retries: int = 4,
         at_once: int = 64,
+        batch: bool | BatchService = False,
     ) -> None:
         self.store = store
         self.ledger = Ledger()
         self.offline = offline
         self.at_once = at_once
+        cache, locks = Cache(store), CallLocks(store)
+        batches = None
+        if batch or BatchTable(store).has_unread():
+            service = LiteLLMBatches() if isinstance(batch, bool) else batch
+            batches = Batches(cache, locks, service, gathers=bool(batch))
         self._state = CallState(
-            Cache(store),
-            CallLocks(store),
+            cache,
+            locks,
             Parameters(store, self.ledger),
             self.ledger,
             budget or Budget(),
             send,
+            batches,
             refresh=refresh,
             timeout=timeout,
-            deadline=deadline,
+            deadline=math.inf if batch else deadline,
             retries=retries,
         )
         self._api_base = api_base
@@ -155,9 +169,12 @@ class Client:
         """The model's endpoint as it stands in keys, its address, and its limiter."""
         given = self._api_base if isinstance(self._api_base, str) else self._api_base.get(model, "")
         url = provider.address(model, given)
+        batches = self._state.batches
+        ours = provider.is_ours(model)
+        most = MOST if batches and not ours and batches.gathers(model) else self.at_once
         with self._lock:
             return self._models.setdefault(
-                model, (provider.endpoint(model, url), url, Limiter(most=self.at_once))
+                model, (provider.endpoint(model, url), url, Limiter(most=most))
             )
 
     def _make(self, calls: dict[str, PendingCall], total: int) -> dict[int, Completion]:

@@ -168,7 +168,7 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
         )
     except Exception as error:
         raise refusal(error) from error
-    found = tidy(_without(secrets(url), reply.model_dump()))
+    found = tidy(without_secrets(secrets(url), reply.model_dump()))
     return with_vector(found) if embeds else found
 
 
@@ -177,15 +177,15 @@ def _route(model: str) -> str:
     return model.replace("ollama/", "ollama_chat/", 1) if model.startswith("ollama/") else model
 
 
-def _without(hidden: Collection[str], value: Any) -> Any:
+def without_secrets(hidden: Collection[str], value: Any) -> Any:
     """A reply without the secrets that a server repeats in it."""
     if isinstance(value, str):
         for secret in hidden:
             value = value.replace(secret, "***")
         return value
     if isinstance(value, Mapping):
-        return {key: _without(hidden, item) for key, item in value.items()}
-    return [_without(hidden, item) for item in value] if isinstance(value, list) else value
+        return {key: without_secrets(hidden, item) for key, item in value.items()}
+    return [without_secrets(hidden, item) for item in value] if isinstance(value, list) else value
 
 
 def unsupported(request: Request, url: str) -> str:

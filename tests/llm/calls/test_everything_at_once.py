@@ -189,7 +189,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def the_budget_holds(self) -> None:
-        assert self.budget.spent + sum(self.budget._reserved) <= DOLLARS + 1e-9
+        assert self.budget.spent + self.budget._reserved <= DOLLARS + 1e-9
 
 
 Machine.TestCase.settings = settings(

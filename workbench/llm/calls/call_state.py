@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from workbench.llm.budget import Budget, Ledger
-from workbench.llm.cache import FILTERED, Cache, Call
+from workbench.llm.cache import FILTERED, Cache, call_of
+from workbench.llm.calls.batches import Batches
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.calls.threads import Threads
 from workbench.llm.parameters import Parameters
-from workbench.llm.provider import Refusal, Reply, Send
+from workbench.llm.provider import Refusal, Send
 from workbench.llm.remote.prices import bill
-from workbench.llm.remote.replies import read_usage
+from workbench.llm.remote.replies import answer_of, read_usage
 from workbench.types import Completion, Request, Usage
 
 LATE = 600.0  # seconds that an attempt goes on after its run has given it up, to store a late reply
@@ -47,11 +48,13 @@ class PendingCall:
     replied: bool = False  # a reply to the attempt has arrived
     doubtful: bool = False  # the attempt is counted as perhaps paid
     abandoned: bool = False  # its run waits no more: the end of the attempt resolves it
+    batched: bool = False  # the attempt is in a batch
+    reserved: float | None = None  # dollars that the budget holds for the attempt
 
 
 @dataclass(slots=True)
 class CallState:
-    """What all runs of one client share; the first ten fields are those of `Client`."""
+    """What all runs of one client share; the first eleven fields are those of `Client`."""
 
     cache: Cache
     locks: CallLocks
@@ -59,6 +62,7 @@ class CallState:
     ledger: Ledger
     budget: Budget
     send: Send
+    batches: Batches | None
     refresh: bool
     timeout: float
     deadline: float
@@ -105,7 +109,12 @@ class CallState:
         """End a call that its run waits for no longer: at once, or when its attempt has ended.
 
         An attempt that has not ended after `LATE` seconds more is not waited for: its call can be made again.
+        A call that waits in a batch ends at once: it is not sent if it was not yet, and else any run can wait
+        for its batch.
         """
+        if call.batched and self.batches and self.batches.leave(call.key):
+            call.running = False
+            self.budget.settle(call.reserved, None, paid=False)
         with self.lock:
             call.abandoned = call.running
         if call.abandoned:
@@ -122,12 +131,12 @@ class CallState:
                 call.doubtful = True
                 self.ledger.doubt(1)
 
-    def attempt(self, call: PendingCall, reserved: float | None) -> Completion:
-        """Send the request, check the reply, and store it."""
+    def attempt(self, call: PendingCall, send: Send, *, save: bool = True) -> Completion:
+        """Send the request, check the reply, and store it: on disk when this returns, or without `save` when the cache is saved."""
         request = call.request
         price, paid = None, False
         try:
-            reply = self.send(request, call.key, call.url, call.limit + LATE)
+            reply = send(request, call.key, call.url, call.limit + LATE)
             seconds = time.monotonic() - call.began
             paid, price = True, bill(request.model, reply)
             with self.lock:
@@ -135,15 +144,15 @@ class CallState:
                 self.ledger.doubt(-call.doubtful)
         except Refusal as refusal:
             if _may_be_paid(refusal):
-                price, paid = reserved, True
+                price, paid = call.reserved, True
                 self.doubt(call)
             raise
         finally:
-            self.budget.settle(reserved, price, paid=paid)
+            self.budget.settle(call.reserved, price, paid=paid)
         usage = read_usage(reply) or Usage()
         answer = Completion("", request.model, "", usage, price, call.key)
         try:
-            text, reason = _answer(reply)
+            text, reason = answer_of(reply)
         except Refusal:
             self.ledger.paid(request, answer)
             raise
@@ -151,25 +160,8 @@ class CallState:
         if reason == "content_filter":
             answer = replace(answer, fault="filtered", error=FILTERED)
         self.ledger.paid(request, answer)
-        self.cache.put(
-            Call(
-                key=call.key,
-                text=text,
-                finish_reason=reason,
-                usage=usage,
-                cost=price,
-                endpoint=call.endpoint,
-                model=request.model,
-                messages=request.messages,
-                parameters=request.parameters,
-                sample=request.sample,
-                prompt=request.prompt,
-                reply=reply,
-                seconds=seconds,
-                created=time.time(),
-            ),
-            replace=self.refresh,
-        )
+        stored = call_of(request, call.key, call.endpoint, answer, reply, seconds)
+        self.cache.put(stored, replace=self.refresh, save=save)
         self.refreshed.add(call.key)
         return answer
 
@@ -185,19 +177,3 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-def _answer(reply: Reply) -> tuple[str, str]:
-    """The answer's text, removed from the reply, and the finish reason."""
-    if not reply.get("choices"):
-        raise Refusal("empty", "the reply has no choices")
-    choice = reply["choices"][0]
-    message = choice.get("message") or {}
-    reason = choice.get("finish_reason") or "stop"
-    text = message.pop("content", None)
-    refused = (message.get("provider_specific_fields") or {}).get("refusal")
-    if reason == "content_filter" or refused:
-        return text or refused or "", "content_filter"
-    if text is None:
-        raise Refusal("empty", f"the reply has no content (finish_reason {reason!r})")
-    return text, reason

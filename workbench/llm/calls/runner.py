@@ -1,29 +1,32 @@
 """Make the calls of one run: start, repeat, give up and stop them.
 
-Each attempt has a thread. The thread that called `complete_many` keeps the time and waits for
+Each attempt has a thread, or joins a batch. The thread that called `complete_many` keeps the time and waits for
 whichever attempt ends first; it needs no event loop, so it works in a notebook cell as it is.
 
 A call goes through these steps. It waits in the schedule until its model's limiter has room. Then it is
 registered with this process's other runs and locked against other processes, so that each request is
-paid once. Then its budget is reserved and a thread sends it. Its result comes back as an event: an answer
+paid once. Then its budget is reserved and a thread or a batch sends it. Its result comes back as an event: an answer
 ends it; a refusal ends it, ends the run, or puts it back into the schedule.
 
 A reply that is slower than the client's time-out ends the call as a failure, and it is not sent again: its
 provider may have charged for it. The attempt goes on, and stores its reply if it still comes.
 """
 
+import math
 import queue
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from workbench.llm.cache import request_key
+from workbench.llm.calls.batch_calls import Joined
 from workbench.llm.calls.call_state import CallState, PendingCall
 from workbench.llm.calls.refusals import Again, consequence, failure
 from workbench.llm.calls.schedule import Schedule
-from workbench.llm.provider import Refusal, is_ours
+from workbench.llm.provider import Refusal, Send, is_ours
 from workbench.llm.remote.prices import most
 from workbench.types import Completion, Request
 
@@ -100,6 +103,10 @@ class CallRunner:
     def _wake(self) -> None:
         self._events.put(lambda: None)
 
+    def _post(self, act: Callable[..., None], *given: Any) -> None:
+        """Have the run's thread do something."""
+        self._events.put(partial(act, *given))
+
     def _secure(self, call: PendingCall) -> bool:
         """Whether this run may make the call.
 
@@ -114,9 +121,7 @@ class CallRunner:
             self._refit(call, fitted)
             return False
         call.waits_until = call.waits_until or time.monotonic() + state.deadline
-        if state.follow(
-            call.key, lambda result: self._events.put(partial(self._hear, call, result))
-        ):
+        if state.follow(call.key, partial(self._post, self._hear, call)):
             self._followed.add(call)
             return False
         call.registered = True
@@ -157,39 +162,68 @@ class CallRunner:
     def _send(self, call: PendingCall) -> bool:
         """Make or start an attempt; False if the budget has no room while other calls are under way."""
         state = self.state
-        reserved = most(call.request)
-        if not state.budget.reserve(reserved, call.request.model):
+        ours = is_ours(call.request.model)
+        batches = None if ours else state.batches
+        batched = batches is not None and batches.takes(call.request, call.key)
+        call.reserved = most(call.request, batch=batched)
+        if not state.budget.reserve(call.reserved, call.request.model):
             return False
         call.began = time.monotonic()
-        call.deadline = call.deadline or call.began + state.deadline
-        call.limit = max(0.1, min(state.timeout, call.deadline - call.began))
+        call.batched = batched
+        call.deadline = math.inf if batched else call.deadline or call.began + state.deadline
+        call.limit = (
+            math.inf if batched else max(0.1, min(state.timeout, call.deadline - call.began))
+        )
         call.attempts += 1
         call.running, call.replied, call.doubtful = True, False, False
         self._under_way.add(call)
-        work = partial(self._work, call, reserved)
-        if is_ours(call.request.model):
-            work()  # it computes and never waits, so a thread would only cost time
+        if ours:
+            self._work(call)  # it computes and never waits, so a thread would only cost time
+        elif batches and batched:
+            finish, again = partial(self._finish, call), partial(self._post, self._look_again, call)
+            batches.join(Joined(call.key, call.request, call.endpoint, call.url, finish, again))
         else:
             try:
-                state.threads.start(work)
+                state.threads.start(partial(self._work, call))
             except RuntimeError:  # the system has no thread left
                 call.running = False
-                state.budget.settle(reserved, None, paid=False)
+                state.budget.settle(call.reserved, None, paid=False)
                 raise
         return True
 
-    def _work(self, call: PendingCall, reserved: float | None) -> None:
+    def _work(self, call: PendingCall) -> None:
         """One attempt, in a thread unless the model is ours."""
-        result: Completion | BaseException
+        self._report(call, self._result(call, self.state.send))
+
+    def _finish(self, call: PendingCall, send: Send) -> Callable[[BaseException | None], None]:
+        """Take the reply from a batch; returns what reports it, or why it could not be stored."""
+        result = self._result(call, send, save=False)
+        return lambda error: self._report(call, error or result)
+
+    def _look_again(self, call: PendingCall) -> None:
+        """Look at a call anew whose batch another process has read."""
+        self._stop_waiting(call)
+        if self.open.get(call.key) is call:
+            self.state.budget.settle(call.reserved, None, paid=False)
+            call.running = False
+            self.state.resolve(call, None)
+            self._schedule.add(call)
+
+    def _result(
+        self, call: PendingCall, send: Send, *, save: bool = True
+    ) -> Completion | BaseException:
         try:
-            result = self.state.attempt(call, reserved)
+            return self.state.attempt(call, send, save=save)
         except BaseException as error:  # noqa: BLE001  `_end_attempt` raises it in the run's thread
-            result = error
+            return error
+
+    def _report(self, call: PendingCall, result: Completion | BaseException) -> None:
+        """Hand the result of an attempt to the run's thread."""
         # `leave` and this block exclude each other, so exactly one of them resolves the call.
         with self.state.lock:
             call.running = False
             abandoned = call.abandoned
-        self._events.put(partial(self._end_attempt, call, result))
+        self._post(self._end_attempt, call, result)
         if abandoned:
             self.state.resolve(call, result if isinstance(result, Completion) else None)
 
@@ -271,6 +305,9 @@ class CallRunner:
         """After a stop, take the answers that arrive within `STOP_WAIT`; start nothing new."""
         self._stopping = True
         until = time.monotonic() + STOP_WAIT
-        while self._under_way and (left := until - time.monotonic()) > 0:
+        while (
+            any(not call.batched for call in self._under_way)
+            and (left := until - time.monotonic()) > 0
+        ):
             with suppress(queue.Empty):
                 self._events.get(timeout=left)()

@@ -77,22 +77,33 @@ def _entries(model: str) -> Iterator[Mapping[str, Any]]:
 _FAMILIES = {"vertex_ai", "bedrock", "fireworks_ai"}  # the list has several providers of these
 
 
-def price(model: str, tokens: int = 0) -> Price | None:
-    """The model's price for a call with this many tokens of input; None if LiteLLM lists none."""
+def price(model: str, tokens: int = 0, *, batch: bool = False) -> Price | None:
+    """The model's price for a call with this many tokens of input; None if LiteLLM lists none.
+
+    `batch` is the price in a batch: half the other where LiteLLM lists none of its own.
+    """
     if is_ours(model):
         return Price(0.0, 0.0, 0.0, 0.0, 0.0)
-    return _price(model, -(-tokens // 1000) * 1000)  # tiers begin above whole thousands
+    return _price(model, -(-tokens // 1000) * 1000, batch)  # tiers begin above whole thousands
 
 
 @functools.lru_cache(maxsize=1000)
-def _price(model: str, tokens: int) -> Price | None:
+def _price(model: str, tokens: int, batch: bool) -> Price | None:
     entry = listed(model)
-    read, output = (_rate(entry, f"{kind}_cost_per_token", tokens) for kind in ("input", "output"))
+
+    def rate(name: str) -> float | None:
+        live = _rate(entry, name, tokens)
+        if not batch or live is None:
+            return live
+        own = _rate(entry, name, tokens, "_batches")
+        return live / 2 if own is None else own
+
+    read, output = rate("input_cost_per_token"), rate("output_cost_per_token")
     if read is None or output is None:
         return None
-    cached = _rate(entry, "cache_read_input_token_cost", tokens)
-    written = _rate(entry, "cache_creation_input_token_cost", tokens)
-    reasoning = _rate(entry, "output_cost_per_reasoning_token", tokens)
+    cached = rate("cache_read_input_token_cost")
+    written = rate("cache_creation_input_token_cost")
+    reasoning = rate("output_cost_per_reasoning_token")
     return Price(
         read,
         output,
@@ -102,22 +113,24 @@ def _price(model: str, tokens: int) -> Price | None:
     )
 
 
-def _rate(entry: Mapping[str, Any], name: str, tokens: int) -> float | None:
-    """The rate of that name in the highest tier that the input reaches."""
-    found, reached = entry.get(name), 0
+def _rate(entry: Mapping[str, Any], name: str, tokens: int, way: str = "") -> float | None:
+    """The rate of that name in the highest tier that the input reaches; `way` ends the names of a batch's rates."""
+    found, reached = entry.get(f"{name}{way}"), 0
     for key, value in entry.items():
-        tier = key.startswith(name) and re.fullmatch(rf"{name}_above_(\d+)k_tokens", key)
+        tier = key.startswith(name) and re.fullmatch(rf"{name}_above_(\d+)k_tokens{way}", key)
         if tier and value is not None and reached < int(tier[1]) * 1000 < tokens:
             found, reached = value, int(tier[1]) * 1000
     return None if found is None else float(found)
 
 
-def cost(model: str, usage: Usage, written: int = 0, reasoning: int = 0) -> float | None:
+def cost(
+    model: str, usage: Usage, written: int = 0, reasoning: int = 0, *, batch: bool = False
+) -> float | None:
     """Dollars for these tokens, or None if the model has no price.
 
     `written` is the part of the input that the provider wrote to its cache, and `reasoning` a part of the output.
     """
-    if (rate := price(model, usage.input)) is None:
+    if (rate := price(model, usage.input, batch=batch)) is None:
         return None
     fresh = usage.input - usage.cached - written
     return (
@@ -132,7 +145,7 @@ def cost(model: str, usage: Usage, written: int = 0, reasoning: int = 0) -> floa
 def bill(model: str, reply: Reply) -> float | None:
     """Dollars for a reply; None if the model has no price, or the reply does not say how long it is."""
     if usage := read_usage(reply):
-        return cost(model, usage, *tokens_apart(reply))
+        return cost(model, usage, *tokens_apart(reply), batch="batch" in reply)
     return 0.0 if is_ours(model) else None
 
 
@@ -145,7 +158,7 @@ def longest(request: Request) -> int:
     return int(entry.get("max_output_tokens") or entry.get("max_tokens") or LONGEST)
 
 
-def most(request: Request) -> float | None:
+def most(request: Request, *, batch: bool = False) -> float | None:
     """The most that a call may cost: a token for every two bytes of input, and all the output that it may have."""
     size = sum(len(str(message.get("content")).encode()) for message in request.messages)
-    return cost(request.model, Usage(size // 2 + 100, longest(request)))
+    return cost(request.model, Usage(size // 2 + 100, longest(request)), batch=batch)

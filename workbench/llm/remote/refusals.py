@@ -57,6 +57,10 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
         self.wait = wait
 
 
+class Gone(Refusal):
+    """The provider does not have what was asked for, or no longer."""
+
+
 def refusal(error: Exception) -> Refusal:
     """An exception of LiteLLM as a `Refusal`, by its status and its causes. Others are raised again."""
     chain = list(_chain(error))

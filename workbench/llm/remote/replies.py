@@ -9,6 +9,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.llm.remote.refusals import Refusal
 from workbench.types import Usage
 
 Reply = dict[str, Any]
@@ -50,6 +51,22 @@ def _count_tokens(reply: Reply) -> None:
         reply.pop("usage", None)
     elif "total_tokens" in usage:
         usage["completion_tokens"] = max(written, usage["total_tokens"] - read)
+
+
+def answer_of(reply: Reply) -> tuple[str, str]:
+    """The answer's text, removed from the reply, and the finish reason. Raises `Refusal` if there is none."""
+    if not reply.get("choices"):
+        raise Refusal("empty", "the reply has no choices")
+    choice = reply["choices"][0]
+    message = choice.get("message") or {}
+    reason = choice.get("finish_reason") or "stop"
+    text = message.pop("content", None)
+    refused = (message.get("provider_specific_fields") or {}).get("refusal")
+    if reason == "content_filter" or refused:
+        return text or refused or "", "content_filter"
+    if text is None:
+        raise Refusal("empty", f"the reply has no content (finish_reason {reason!r})")
+    return text, reason
 
 
 def read_usage(reply: Reply) -> Usage | None:

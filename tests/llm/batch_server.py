@@ -1,0 +1,133 @@
+"""OpenAI's files and batches, for the server of these tests: `with Server() as server: Files(server)`.
+
+A batch is answered when it has been looked at `looks` times. `asked` counts how often each body stood in a
+batch and `paid` how often one was answered. `plan` holds what the next looks at finished batches meet:
+
+- "expired": every third request has no answer, as time has run out;
+- "errors": every third request failed, and stands in the file of errors;
+- "cut": the file of results ends in the middle, once;
+- "invalid": the batch failed before it began, as its second request is wrong;
+- "enqueued": the batch failed before it began, as too much waits already.
+
+`lost` holds what the next requests to create a batch meet: "before" and "after" it is made, the connection ends.
+"""
+
+import json
+import random
+import threading
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Any
+
+from tests.llm.server import Server, reply_to
+
+
+class Files:
+    """The files and batches of a server, in memory."""
+
+    def __init__(self, server: Server, *, looks: int = 1) -> None:
+        self.looks = looks
+        self.plan: deque[str] = deque()
+        self.lost: deque[str] = deque()
+        self.asked: Counter[str] = Counter()
+        self.paid: Counter[str] = Counter()
+        self.files: dict[str, bytes] = {}
+        self.batches: dict[str, dict[str, Any]] = {}
+        self.bodies: list[dict[str, Any]] = []
+        self._looked: Counter[str] = Counter()
+        self._whole: dict[str, bytes] = {}  # files that are cut off until they are read again
+        self._lock = threading.Lock()
+        self._random = random.Random(1)
+        server.files = self
+
+    def __call__(self, method: str, path: str, raw: bytes) -> tuple[int, bytes] | None:
+        """The status and body for a request; None to end its connection."""
+        with self._lock:
+            path = path.partition("?")[0].partition("/v1")[2] or path
+            match method, path.removeprefix("/openai").strip("/").split("/"):
+                case "POST", ["files"]:
+                    return self._upload(raw)
+                case "GET", ["files", name, "content"] if name in self.files:
+                    found = self.files[name]
+                    self.files[name] = self._whole.pop(name, found)
+                    return 200, found
+                case "POST", ["batches"]:
+                    return self._create(json.loads(raw))
+                case "GET", ["batches"]:
+                    listed = {"object": "list", "data": list(self.batches.values())}
+                    return 200, json.dumps(listed | {"has_more": False}).encode()
+                case "GET", ["batches", name] if name in self.batches:
+                    self._look(name)
+                    return 200, json.dumps(self.batches[name]).encode()
+        return 404, b'{"error": {"message": "there is none", "code": "not_found"}}'
+
+    def _upload(self, raw: bytes) -> tuple[int, bytes]:
+        edge = raw.split(b"\r\n", 1)[0]
+        part = next(part for part in raw.split(edge) if b'name="file"' in part)
+        name = f"file-{len(self.files)}"
+        self.files[name] = part.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
+        made = {"id": name, "object": "file", "bytes": 1, "created_at": 1, "filename": name}
+        return 200, json.dumps(made | {"purpose": "batch", "status": "processed"}).encode()
+
+    def _create(self, body: Mapping[str, Any]) -> tuple[int, bytes] | None:
+        lost = self.lost.popleft() if self.lost else ""
+        if lost == "before":
+            return None
+        name = f"batch-{len(self.batches)}"
+        self.batches[name] = {
+            "id": name, "object": "batch", "endpoint": "/v1/chat/completions", "completion_window": "24h",
+            "input_file_id": body["input_file_id"], "metadata": body.get("metadata") or {}, "created_at": 1,
+            "status": "in_progress", "output_file_id": None, "error_file_id": None, "errors": {"data": []},
+        }  # fmt: skip
+        items = self._items(name)
+        self.asked.update(json.dumps(item["body"], sort_keys=True) for item in items)
+        self.bodies += [item["body"] for item in items]
+        self.batches[name]["request_counts"] = {"total": len(items), "completed": 0, "failed": 0}
+        return None if lost else (200, json.dumps(self.batches[name]).encode())
+
+    def _items(self, name: str) -> list[dict[str, Any]]:
+        lines = self.files[self.batches[name]["input_file_id"]].splitlines()
+        return [json.loads(line) for line in lines if line.strip()]
+
+    def _look(self, name: str) -> None:
+        batch = self.batches[name]
+        self._looked[name] += 1
+        if batch["status"] != "in_progress" or self._looked[name] < self.looks:
+            return
+        fault = self.plan.popleft() if self.plan else ""
+        if fault in {"invalid", "enqueued"}:
+            code, message, line = {
+                "invalid": ("invalid_request", "this parameter is wrong", 2),
+                "enqueued": ("token_limit_exceeded", "Enqueued token limit reached", None),
+            }[fault]
+            batch |= {"status": "failed"}
+            batch["errors"] = {"data": [{"code": code, "message": message, "line": line}]}
+            return
+        answered, failed = [], []
+        for number, item in enumerate(self._items(name)):
+            bad = fault in {"expired", "errors"} and number % 3 == 0
+            line = {"id": "r", "custom_id": item["custom_id"]}
+            if bad and fault == "expired":
+                line |= {"response": None, "error": {"code": "batch_expired", "message": "late"}}
+            elif bad:
+                error = {"message": "something broke", "code": "server_error"}
+                line |= {"response": {"status_code": 500, "body": {"error": error}}, "error": None}
+            else:
+                self.paid[json.dumps(item["body"], sort_keys=True)] += 1
+                body = reply_to(item["body"])
+                line |= {"response": {"status_code": 200, "body": body}, "error": None}
+            (failed if bad else answered).append(json.dumps(line).encode() + b"\n")
+        self._random.shuffle(answered)
+        batch["status"] = "expired" if fault == "expired" else "completed"
+        counts = {"completed": len(answered), "failed": len(failed)}
+        batch["request_counts"] = {"total": len(answered) + len(failed)} | counts
+        for kind, lines in (("output", answered), ("error", failed)):
+            if lines:
+                batch[f"{kind}_file_id"] = f"{kind}-{name}"
+                self.files[f"{kind}-{name}"] = b"".join(lines)
+        if fault == "cut" and answered:
+            whole = self.files[f"output-{name}"]
+            self._whole[f"output-{name}"], self.files[f"output-{name}"] = (
+                whole,
+                whole[: len(whole) // 2],
+            )
