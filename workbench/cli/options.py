@@ -51,6 +51,12 @@ dollars = click.option(
     "--dollars", type=click.FloatRange(min=0), help="Stop before more than this is spent."
 )
 
+batch = click.option(
+    "--batch",
+    is_flag=True,
+    help="Send calls in batches: half the price, and answers within a day. Stop and go on at any time.",
+)
+
 out = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),

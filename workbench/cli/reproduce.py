@@ -35,8 +35,14 @@ _SHOWN = 10  # candidates that trace shows without --all
     help="Notebooks at a time. Default: one a processor, or one alone where a budget is set.",
 )
 @click.option("--again", is_flag=True, help="Run unchanged notebooks again, too, from the cache.")
+@options.batch
 def reproduce(
-    experiment: str, only: tuple[str, ...], limit: int | None, at_once: int | None, again: bool
+    experiment: str,
+    only: tuple[str, ...],
+    limit: int | None,
+    at_once: int | None,
+    again: bool,
+    batch: bool,
 ) -> None:
     """Run the notebooks of EXPERIMENT and draw the papers' tables and figures.
 
@@ -55,7 +61,10 @@ def reproduce(
     display = Display()
     if settings.dollars is not None or settings.calls is not None:
         at_once = 1  # a notebook's kernel learns what was spent only when it starts
-    records = run(jobs, figures, at_once=at_once, again=again, watch=display)
+    environment = {"WORKBENCH_BATCH": "1"} if batch else {}
+    records = run(
+        jobs, figures, at_once=at_once, again=again, environment=environment, watch=display
+    )
     display(jobs)
     failed = [job for job in jobs if job.state not in {"done", "unchanged"}]
     written = manifest.write_manifest(settings, records, [job.name for job in failed], limit)

@@ -22,6 +22,7 @@ from workbench.cli.options import SYSTEMS, given_to, make_system
 @options.parameters
 @options.prompts
 @options.dollars
+@options.batch
 def run(
     system: str,
     benchmark: str,
@@ -32,6 +33,7 @@ def run(
     parameters: options.Parameters,
     prompts: Path | None,
     dollars: float | None,
+    batch: bool,
 ) -> None:
     """Run SYSTEM over a benchmark and print its execution accuracy and cost.
 
@@ -54,6 +56,7 @@ def run(
         prompts=prompts,
         dollars=dollars,
         parameters=given_to(model, parameters),
+        batch=batch,
     ) as study:
         done = study.run(make_system(system, model, judge))
         table = study.save(name, study.table(done))

@@ -82,7 +82,7 @@ def common(experiment: Experiment) -> str:
 
     The hash includes the files that settings name: prompts, predictions, weights, another benchmark.
     """
-    settings = replace(experiment, notebooks={}, about="")
+    settings = replace(experiment, notebooks={}, about="", batch=False)  # batches answer alike
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
     names = {question.db_id for question in benchmark.questions}
     databases = {name: file_state(benchmark.database(name))[0] for name in names}

@@ -36,7 +36,8 @@ class Client:
     `refresh`, every request is asked once more and replaces its cached answer. `budget` limits what is
     paid. `timeout` is how many seconds a run waits for a reply, and `deadline` for all attempts of a
     request; a reply that is slower fails the request and is stored when it comes. `retries` is how many
-    failures are followed by another attempt. At most `at_once` calls per model are under way.
+    failures are followed by another attempt. At most `at_once` calls per model are under way,
+    and fewer where the provider takes fewer.
 
     With `batch`, calls are gathered and sent in batches, at half the price, where LiteLLM has them for their
     provider; tests replace the service.
@@ -56,7 +57,7 @@ class Client:
         timeout: float = 600.0,
         deadline: float = 1200.0,
         retries: int = 4,
-        at_once: int = 64,
+        at_once: int = 1024,
         batch: bool | BatchService = False,
     ) -> None:
         self.store = store
@@ -157,6 +158,12 @@ class Client:
         probe = self._state.parameters.probe
         learned = [probe(call.request, call.endpoint, call.url) for call in remote]
         return any(learned)
+
+    @property
+    def room(self) -> int:
+        """How many more questions would find work at their providers soon."""
+        limiters = [limiter for _, _, limiter in list(self._models.values())]
+        return min((limiter.room for limiter in limiters), default=1)
 
     @contextmanager
     def stopped(self) -> Iterator[None]:

@@ -32,12 +32,14 @@ def open_study(
     dollars: float | None = None,
     figures: Path | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    batch: bool = False,
 ) -> Study:
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
 
     `limit` is a number of questions, spread evenly, or a share of each database's, such as 0.1. `root` is the folder where the benchmark was unpacked,
     `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
-    and `parameters` has, for a model or a role, those of all its calls.
+    and `parameters` has, for a model or a role, those of all its calls. With `batch`, calls are sent in batches,
+    at half the price and answered within a day.
 
     Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
     after the experiment. With a `limit` this folder is another one, so that figures of a few questions never
@@ -51,6 +53,7 @@ def open_study(
         prompts=prompts or settings.prompts,
         dollars=dollars or settings.dollars,
         parameters=parameters or settings.parameters,
+        batch=batch or settings.batch or bool(os.environ.get("WORKBENCH_BATCH")),
     )
     whole = open_benchmark(settings.benchmark, settings.root)
     asked = some(some(whole.questions, settings.limit), limit)
@@ -63,7 +66,7 @@ def open_study(
         executor = stack.enter_context(Executor(store))
         budget = _left(settings, store)
         few = some(asked, previewed() or None)
-        client = client_of(store, budget)
+        client = client_of(store, budget, batch=settings.batch)
         lab = Lab(
             client,
             executor,

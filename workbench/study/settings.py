@@ -27,6 +27,7 @@ class Experiment:
     `limit` takes this number of questions, spread evenly, or this share of each database's, such as 0.1. A query may
     run for `sql_seconds`. `dollars` and `calls` bound what may be spent.
     `retrieval` chooses how values are retrieved, by a name or by settings (`retrieve/named.py`).
+    With `batch`, calls are sent in batches, at half the price and answered within a day.
     `suspect` names the results that fixers repair and selectors leave out, over the steps' own; None means
     those of failed queries on Spider, and the steps' own elsewhere.
     Notebooks read `options`; `notebooks` has the parameters of each notebook. `folder` is the parent of the
@@ -47,6 +48,7 @@ class Experiment:
     dollars: float | None = None
     calls: int | None = None
     retrieval: str | Mapping[str, Any] = "default"
+    batch: bool = False
     suspect: Suspect | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     notebooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -96,7 +98,8 @@ def load_experiment(name: str) -> Experiment:
         )
     for key, kinds in _KINDS.items():
         if settings.get(key) is not None and (
-            not isinstance(settings[key], kinds) or isinstance(settings[key], bool)
+            not isinstance(settings[key], kinds)
+            or (isinstance(settings[key], bool) and bool not in kinds)
         ):
             expected = " or ".join(kind.__name__ for kind in kinds)
             raise BadInputError(f"{path}: {key} is {settings[key]!r:.60}, and should be {expected}")
@@ -181,6 +184,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "dollars": (int, float),
     "calls": (int,),
     "retrieval": (str, dict),
+    "batch": (bool,),
     "suspect": (str,),
     "options": (dict,),
     "notebooks": (dict,),

@@ -27,6 +27,7 @@ from workbench.systems.system import System, attempt, stages
 from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
 
 _PAUSE = 0.2  # seconds between looks at questions that other processes solve
+_QUESTIONS = 1000  # that are under way at once, as each takes a thread
 _CONTEXTS = 2000  # prepared questions that stay in memory
 _CHOICE = ("chosen", "selector", "scores", "comparisons", "call_keys")  # fields of a selection
 
@@ -56,6 +57,9 @@ def solve_all(
     found = _look(store, wanted)
     open_ = [question for question in questions if question.id not in found]
     locks = CallLocks(store)
+    ours = all(
+        map(is_ours, models(system))
+    )  # they only compute, so more threads would gain nothing
 
     def report(*_: int) -> None:
         if watch:
@@ -72,7 +76,8 @@ def solve_all(
         each(
             solve,
             open_[start:] + open_[:start],
-            at_once=2 if all(map(is_ours, models(system))) else 8,
+            at_once=2 if ours else _QUESTIONS,
+            room=None if ours else lambda: lab.client.room,
             progress=report,
             ending=lab.client.stopped,
         )

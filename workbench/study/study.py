@@ -106,7 +106,7 @@ class Study:
         """Run the system on every question; cached results are reused."""
         name = name or system.name
         system = self.with_settings(system)
-        lab = replace(self.lab, client=client_of(self.lab.client.store, self._budget), system=name)
+        lab = replace(self.lab, client=self._client(), system=name)
         run = self._run_id(system)
         own_first = sorted(models(system), key=lambda model: (model != self.model, model))
         self.saved.asked[run] = tuple(own_first)
@@ -138,7 +138,7 @@ class Study:
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""
-        lab = replace(self.lab, client=client_of(self.lab.client.store, self._budget))
+        lab = replace(self.lab, client=self._client())
         system = self.with_settings(system)
         made = keys(system, lab)
         for question in self.benchmark.questions:
@@ -212,6 +212,10 @@ class Study:
             element("p", element("b", self.experiment.name), f": {self.stamp}", class_=NO_MATH)
         )
 
+    def _client(self) -> Client:
+        """A client with a ledger of its own."""
+        return client_of(self.lab.client.store, self._budget, batch=self.experiment.batch)
+
     def _run_id(self, system: System) -> str:
         servers = endpoints(system, self.lab)
         # The embedded model's version changes with its code; the run's id should not.
@@ -226,8 +230,8 @@ class Study:
         return content_hash("run", asked).removeprefix("run:")[:12]
 
 
-def client_of(store: Store, budget: Budget | None) -> Client:
+def client_of(store: Store, budget: Budget | None, *, batch: bool = False) -> Client:
     """The client of the models, or in a preview that of the embedded parser."""
     if previewed():  # an address of its own keeps the parser's replies apart from the models'
         return Client(store, send=stand_in, api_base="http://stand-in.invalid")
-    return Client(store, budget=budget)
+    return Client(store, budget=budget, batch=batch)

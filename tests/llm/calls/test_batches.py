@@ -109,6 +109,16 @@ def test_a_batch_whose_id_did_not_arrive_is_found_by_its_name_and_not_sent_again
     assert len(files.batches) == made
 
 
+def test_a_batch_that_cannot_be_looked_for_is_asked_for_once_more(
+    store: Store, server: Server, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Wire, "find", lambda *_: "")
+    files.lost.append("after")
+    answers = client(store, server).complete_many(REQUESTS)
+    assert [answer.text for answer in answers] == TEXTS
+    assert len(files.batches) == 2
+
+
 def test_an_item_that_fails_its_batch_is_refused_and_the_others_are_sent_again(
     store: Store, server: Server, files: Files
 ) -> None:

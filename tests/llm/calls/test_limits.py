@@ -41,19 +41,19 @@ def refused_of(accepts: Callable[[float], bool], clock: Clock, number: int) -> i
         while answered + len(under_way) < number and limiter.start(print):
             fine = accepts(clock.now)
             heapq.heappush(under_way, (clock.now + (1.0 if fine else 0.1), clock.now, fine))
-        more = answered + len(under_way) < number and len(under_way) < 64
         times = [under_way[0][0]] if under_way else []
-        times += [clock.now + limiter.opens_in() + 1e-6] if more else []
-        clock.now = min(times)
+        opens = limiter.opens_in()  # zero where it waits for an answer
+        times += [clock.now + opens + 1e-6] if opens and answered + len(under_way) < number else []
+        clock.now = max(clock.now, min(times))
         while under_way and under_way[0][0] <= clock.now:
             _, sent, fine = heapq.heappop(under_way)
+            limiter.end()
             if fine:
                 answered += 1
                 limiter.accepted(sent)
             else:
                 refused += 1
                 limiter.throttled(sent)
-            limiter.end()
     return refused
 
 

@@ -65,6 +65,8 @@ class CallRunner:
             self._collect_last_answers()
             raise
         finally:
+            for limiter in self._schedule.due:
+                limiter.withdraw(self._wake)
             for call in self.open.values():
                 self._stop_waiting(call)
                 self.state.leave(call, None)
@@ -95,6 +97,8 @@ class CallRunner:
                         break
             if due:
                 waits.append(limiter.opens_in() or FULL)
+            else:
+                limiter.withdraw(self._wake)
         now = time.monotonic()
         waits += [call.began + call.limit - now for call in self._under_way]
         waits += [call.waits_until - now for call in self._followed]
