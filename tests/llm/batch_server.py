@@ -43,7 +43,8 @@ class Files:
     def __call__(self, method: str, path: str, raw: bytes) -> tuple[int, bytes] | None:
         """The status and body for a request; None to end its connection."""
         with self._lock:
-            path = path.partition("?")[0].partition("/v1")[2] or path
+            path = path.partition("?")[0]
+            path = path.partition("/v1")[2] or path
             match method, path.removeprefix("/openai").strip("/").split("/"):
                 case "POST", ["files"]:
                     return self._upload(raw)

@@ -62,7 +62,7 @@ def down(experiment, tmp_path, monkeypatch):
     send = Scripted([ANSWER, Refusal("rejected", "no such thing today")], otherwise=ANSWER)
     for module in ("study", "opening"):
         client = f"workbench.study.{module}.client_of"
-        monkeypatch.setattr(client, lambda store, _: Client(store, send=send))
+        monkeypatch.setattr(client, lambda store, _, **__: Client(store, send=send))
     with open_study(replace(experiment, model="some/model"), limit=2) as opened:
         opened.fewer(1).run(direct(opened.model))
         yield opened
