@@ -57,9 +57,8 @@ def solve_all(
     found = _look(store, wanted)
     open_ = [question for question in questions if question.id not in found]
     locks = CallLocks(store)
-    ours = all(
-        map(is_ours, models(system))
-    )  # they only compute, so more threads would gain nothing
+    # Models of ours only compute, so more threads would gain nothing.
+    ours = all(map(is_ours, models(system)))
 
     def report(*_: int) -> None:
         if watch:
