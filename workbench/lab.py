@@ -24,9 +24,20 @@ from workbench.llm.parameters import (
     limits_output,
     with_more_room,
 )
+from workbench.llm.remote.prefixes import with_common_part
+from workbench.prompts.order import arranged, read_order, shared_ends
 from workbench.prompts.prompt import load
 from workbench.replies.text import answer_text
-from workbench.types import Completion, Context, Execution, Limits, Question, Request, Schema
+from workbench.types import (
+    Column,
+    Completion,
+    Context,
+    Execution,
+    Limits,
+    Question,
+    Request,
+    Schema,
+)
 
 
 class Step(Protocol):
@@ -46,7 +57,8 @@ class Lab:
     client: sends model calls; shares its cache file with the executor.
     executor: runs SQL in sandboxed workers.
     database: the path of a database file, by db_id.
-    prompts: a folder of prompts that replace the packaged ones of the same names.
+    prompts: a folder of prompts that replace the packaged ones of the same names, and may say another order of
+        their sections.
     system: the name under which the cache counts the calls.
     parameters: for a model or a role, parameters of all its calls, such as {"reasoning_effort": "low"}; None
         removes one, and a role's win over a model's. The roles are generation, filtering, judge and rest.
@@ -84,7 +96,7 @@ class Lab:
         A reply that its output limit cuts off is asked for once more with more room, unless the limit is a
         user's own. The shorter reply stays where the longer one fails.
         """
-        asked = list(requests)
+        asked = with_common_part(list(requests))
         replies = self.client.complete_many(asked)
         again = {
             index: with_more_room(request, thought=not answer_text(reply.text))
@@ -125,7 +137,9 @@ class Lab:
         if isinstance(about, Context):
             data = context_data(about, schema_text) | data
         template = load(prompt, self.prompts)
-        messages = template.messages(**data)
+        order = read_order(self.prompts)
+        whole = isinstance(about, Context) and bool(order) and self._is_whole(about)
+        messages = arranged(template.messages(**data), order, whole=whole)
         parameters = call_parameters(
             step.model,
             step.temperature,
@@ -133,11 +147,30 @@ class Lab:
             given_for(step.model, prompt, self.parameters),
         )
         request = Request(
-            prompt, step.model, messages, parameters, sample, question.id, self.system
+            prompt,
+            step.model,
+            messages,
+            parameters,
+            sample,
+            question.id,
+            self.system,
+            shared_ends(messages),
         )
         if self.watch:
             self.watch(request, data)
         return request
+
+    def seed(self, question: Question) -> str:
+        """What the samples' orders of a schema are drawn from: the question, as each sees orders of its own.
+
+        It is the database where prompts begin with the schema, so that its questions share the orders.
+        """
+        return question.db_id if read_order(self.prompts) else question.id
+
+    def _is_whole(self, context: Context) -> bool:
+        """Whether the context's schema is its database's, in whatever order: no column is pruned or changed."""
+        whole = self.schema(context.question.db_id)
+        return _content(context.schema) == _content(whole)
 
     def schema(self, db_id: str) -> Schema:
         """The database's schema with the catalog's descriptions and example values, as prompts show it."""
@@ -162,3 +195,9 @@ def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
     schema = with_examples(read_schema(path), path)
     folder = path.parent / "database_description"
     return describe(schema, folder) if folder.is_dir() else schema
+
+
+@lru_cache(maxsize=256)
+def _content(schema: Schema) -> frozenset[tuple[str, frozenset[Column]]]:
+    """The tables and columns of a schema, without their order."""
+    return frozenset((table.name, frozenset(table.columns)) for table in schema.tables)

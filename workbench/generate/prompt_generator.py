@@ -24,8 +24,8 @@ class PromptGenerator:
     """Proposes `samples` candidates, each from its own call of the prompt.
 
     A subclass may declare a field `shuffle: bool`. If it is true, each sample's prompt shows the tables and
-    columns, and examples if it has some, in its own order, drawn from question and sample: it makes the
-    candidates more diverse (CHASE-SQL, section 2.3).
+    columns, and examples if it has some, in its own order, drawn from question and sample (see `Lab.seed`): it
+    makes the candidates more diverse (CHASE-SQL, section 2.3).
     """
 
     prompt: ClassVar[str]
@@ -67,13 +67,13 @@ class PromptGenerator:
 
     def _request(self, lab: Lab, context: Context, sample: int, data: Mapping[str, Any]) -> Request:
         shown = self.data_of(data, context, sample)
-        seen = self._seen(context, sample)
+        seen = self._seen(lab, context, sample)
         return lab.request(self, self.prompt, seen, sample, schema_text=self.schema_text, **shown)
 
-    def _seen(self, context: Context, sample: int) -> Context:
+    def _seen(self, lab: Lab, context: Context, sample: int) -> Context:
         if not self.shuffle:
             return context
-        seed = content_hash("shuffle", [context.question.id, sample])
+        seed = content_hash("shuffle", [lab.seed(context.question), sample])
         return replace(context, schema=shuffled(context.schema, seed))
 
 

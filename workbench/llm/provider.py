@@ -151,9 +151,12 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
         answer, _ = _ours[request.model.split("/", maxsplit=1)[0]]
         with _answering:
             return answer(request, _seed(request))
+    from workbench.llm.remote.prefixes import as_sent  # noqa: PLC0415  it imports prices, which import this module
+
     litellm = load()
-    parameters = dict(request.parameters) | ({"api_base": url} if url else {})
-    messages = [dict(message) for message in request.messages]
+    sent, given = as_sent(request, url)
+    parameters = dict(given) | ({"api_base": url} if url else {})
+    messages = [dict(message) for message in sent]
     embeds = parameters.pop(EMBEDDING, False)
     function = litellm.embedding if embeds else litellm.completion
     data = {"input": [m["content"] for m in messages]} if embeds else {"messages": messages}

@@ -14,6 +14,9 @@ class Request:
     `model` begins with its provider, as in LiteLLM: "openai/gpt-4o". `parameters` are the generation
     parameters. Samples 0, 1, 2... of the same messages are separate calls. `prompt`, `question` and
     `system` name what the call is for: the ledger counts by them, and the cache key leaves them out.
+
+    `shared` says where the parts of the last message end, in characters, that other calls begin with, too:
+    providers can cache them. The key leaves it out.
     """
 
     prompt: str
@@ -23,6 +26,7 @@ class Request:
     sample: int = 0
     question: str = ""
     system: str = ""
+    shared: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from workbench.llm.budget import Budget, Ledger
 from workbench.llm.cache import FILTERED, Cache, call_of
 from workbench.llm.calls.batches import Batches
+from workbench.llm.calls.beginnings import Beginnings
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.calls.threads import Threads
@@ -73,6 +74,7 @@ class CallState:
     in_flight: dict[str, list[Callable[[Completion | None], None]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     threads: Threads = field(default_factory=Threads)
+    beginnings: Beginnings = field(default_factory=Beginnings)
 
     def cached(self, key: str) -> Completion | None:
         """The stored answer; None while it is still to be refreshed."""
@@ -148,6 +150,7 @@ class CallState:
                 self.doubt(call)
             raise
         finally:
+            self.beginnings.end(request, answered=paid)
             self.budget.settle(call.reserved, price, paid=paid)
         usage = read_usage(reply) or Usage()
         answer = Completion("", request.model, "", usage, price, call.key)

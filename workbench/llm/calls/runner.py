@@ -120,6 +120,9 @@ class CallRunner:
         if call.registered:
             return True
         state = self.state
+        if state.beginnings.waits(call.request):
+            self._schedule.add(call, POLL)
+            return False
         fitted = state.parameters.fit(call.request, call.endpoint)
         if fitted is not call.request:  # refused since the call was made ready
             self._refit(call, fitted)
@@ -187,9 +190,11 @@ class CallRunner:
             finish, again = partial(self._finish, call), partial(self._post, self._look_again, call)
             batches.join(Joined(call.key, call.request, call.endpoint, call.url, finish, again))
         else:
+            state.beginnings.start(call.request)
             try:
                 state.threads.start(partial(self._work, call))
             except RuntimeError:  # the system has no thread left
+                state.beginnings.end(call.request, answered=False)
                 call.running = False
                 state.budget.settle(call.reserved, None, paid=False)
                 raise
