@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from workbench.prune.filter_columns import FilterColumns
-from workbench.systems.cheaper import cheaper
 from workbench.systems.chase_sql import chase_sql
+from workbench.systems.cheaper import cheaper
 from workbench.systems.chess import chess_ir_ss_cg
 from workbench.systems.mac_sql import mac_sql
 
