@@ -119,3 +119,15 @@ def test_an_estimate_without_a_limit_has_the_room_that_steps_give(store: Store) 
 
     assert most("openai/gpt-5") == pytest.approx((1000 + 8192) * 1e-5)
     assert most("openai/gpt-4o") == pytest.approx(1000 * 1e-5)
+
+
+def test_calls_that_can_be_in_batches_are_priced_both_ways(store: Store) -> None:
+    estimates = [
+        Estimate("p", "openai/gpt-4.1", 10, 1000),
+        Estimate("p", "anthropic/claude-sonnet-4-5", 10, 1000),
+    ]
+    (one, other) = (preview(Client(store), [], [estimate]) for estimate in estimates)
+    assert one.batched == pytest.approx([cost / 2 for cost in one.dollars])
+    assert "(in batches $" in str(one)
+    assert other.batched == other.dollars
+    assert "in batches" not in str(other)

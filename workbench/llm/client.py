@@ -177,12 +177,12 @@ class Client:
         given = self._api_base if isinstance(self._api_base, str) else self._api_base.get(model, "")
         url = provider.address(model, given)
         batches = self._state.batches
-        ours = provider.is_ours(model)
-        most = MOST if batches and not ours and batches.gathers(model) else self.at_once
+        if batches and not provider.is_ours(model) and batches.gathers(model):
+            limiter = Limiter(MOST, first=MOST)
+        else:
+            limiter = Limiter(self.at_once)
         with self._lock:
-            return self._models.setdefault(
-                model, (provider.endpoint(model, url), url, Limiter(most=most))
-            )
+            return self._models.setdefault(model, (provider.endpoint(model, url), url, limiter))
 
     def _make(self, calls: dict[str, PendingCall], total: int) -> dict[int, Completion]:
         if self.offline:

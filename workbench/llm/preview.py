@@ -15,6 +15,7 @@ from workbench.errors import BadInputError, naming
 from workbench.llm.budget import dollars
 from workbench.llm.client import Client
 from workbench.llm.parameters import output_limit
+from workbench.llm.remote.batches import LiteLLMBatches
 from workbench.llm.remote.prices import cost, listed, longest
 from workbench.llm.transfer import Select, calls
 from workbench.store import Store
@@ -47,7 +48,8 @@ class Preview:
     """`requests`, `cached` and `new` (calls to make) are exact counts; the rest are estimates.
 
     `expected` is the number of calls given as `Estimate`s. A `Range` is a low and a high estimate.
-    `unpriced` counts calls of unknown price, which `dollars` leaves out.
+    `unpriced` counts calls of unknown price, which `dollars` leaves out. `batched` is what the calls cost with
+    those in batches that can be.
     """
 
     requests: int
@@ -56,6 +58,7 @@ class Preview:
     expected: int
     input_tokens: Range
     dollars: Range
+    batched: Range
     unpriced: int
     seconds: Range
 
@@ -64,6 +67,8 @@ class Preview:
         low, high = self.dollars
         tokens = " to ".join(f"{end:,.0f}" for end in self.input_tokens)
         money = f"{dollars(low)} to {dollars(high, self.unpriced)}"
+        if self.batched != self.dollars:
+            money += f" (in batches {dollars(self.batched[0])} to {dollars(self.batched[1])})"
         time = " to ".join(_duration(end) for end in self.seconds)
         lines = [
             f"{_count(self.requests, 'request')}: {self.cached:,} cached, {_count(self.new, 'call')} to make",
@@ -96,7 +101,7 @@ def preview(
         groups.append(_Group(request.prompt, request.model, 1, characters, None, limit, thought))
     expected = [_expected(estimate) for estimate in estimates]
     rates: dict[tuple[str, str], _Rates] = {}
-    tokens = money = seconds = (0.0, 0.0)
+    tokens = money = batched = seconds = (0.0, 0.0)
     unpriced = 0
     for group in [*groups, *expected]:
         pair = (group.prompt, group.model)
@@ -113,6 +118,12 @@ def preview(
             unpriced += group.calls
         else:
             money = _add(money, (costs[0], costs[1]), group.calls)
+            batch = not LiteLLMBatches().unable(group.model)
+            less = [
+                cost(group.model, Usage(round(read), round(written)), batch=batch) or 0.0
+                for read, written in zip(size, output, strict=True)
+            ]
+            batched = _add(batched, (less[0], less[1]), group.calls)
     return Preview(
         requests=total,
         cached=cached,
@@ -120,6 +131,7 @@ def preview(
         expected=sum(group.calls for group in expected),
         input_tokens=tokens,
         dollars=money,
+        batched=batched,
         unpriced=unpriced,
         seconds=(seconds[0] / client.at_once, seconds[1] / client.at_once),
     )
@@ -209,7 +221,7 @@ def _measured(store: Store, prompt: str, model: str) -> _Rates:
                 call.seconds,
             )
             for call, _ in zip(calls(store, select), range(200), strict=False)
-            if call.usage.input
+            if call.usage.input and "batch" not in call.reply  # its time is the batch's
         ]
         if len(measured) >= 5:
             return _Rates(*(_middle(values) for values in zip(*measured, strict=True)))

@@ -56,6 +56,14 @@ def test_a_batch_gives_the_same_keys_and_answers_as_live_calls(
     assert not unread(store)
 
 
+def test_more_calls_than_a_provider_takes_live_share_a_batch(
+    store: Store, server: Server, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "QUIET", 1.0)
+    client(store, server).complete_many([ask(f"question {number}") for number in range(300)])
+    assert [batch["request_counts"]["total"] for batch in files.batches.values()] == [300]
+
+
 def test_the_price_of_a_batch_is_half(store: Store, server: Server, files: Files) -> None:
     asked = client(store, server)
     (answer,) = asked.complete_many(REQUESTS[:1])
