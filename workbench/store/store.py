@@ -235,8 +235,10 @@ class Store:
         return sqlite_utils.Database(self._reader)
 
     def close(self) -> None:
-        for name in {"_reader", "_writer"} & vars(self).keys():
-            vars(self)[name].close()
+        """Close the file once no thread reads or writes it: SQLite crashes where a connection in use is closed."""
+        with self._reading, self._writing:
+            for name in {"_reader", "_writer"} & vars(self).keys():
+                vars(self)[name].close()
 
     def __enter__(self) -> Self:
         return self

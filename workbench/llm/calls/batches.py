@@ -278,6 +278,7 @@ class Batches:
         try:
             self._cache.save()
             self._table.remove(batch, found)
+            self._remove_empty(batch)
         except StoreError as error:
             failed = error
             raise
@@ -287,6 +288,11 @@ class Batches:
         for key, reply in found.items():
             if isinstance(reply, Refusal) and key in waiting:
                 self._joined.end([waiting[key]], reply)
+
+    def _remove_empty(self, batch: Batch) -> None:
+        """Remove a batch that is read whole, before the last of its runs learns it and may close the cache file."""
+        if not self._table.requests(batch):
+            self._table.remove(batch)
 
     def _put(self, request: Request, key: str, endpoint: str, reply: Reply) -> None:
         """Store a reply for which no run waits."""
