@@ -8,7 +8,7 @@ CREATE TABLE batches(
     asked REAL,                         -- when its creation was first asked for, NULL before
     batch TEXT NOT NULL DEFAULT '',     -- the provider's id of the batch, '' before it is known
     created REAL NOT NULL
-) WITHOUT ROWID;
+);
 CREATE TABLE batch_items(
     number INTEGER PRIMARY KEY,         -- the order of a batch's requests in its file
     key TEXT NOT NULL UNIQUE,
