@@ -27,7 +27,7 @@ TEXTS = [f"answer to: question {number}" for number in range(9)]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "QUIET", 0.02)
+    monkeypatch.setattr(batches, "QUIET", 0.5)
     monkeypatch.setattr(batches, "POLL", (0.01, 0.02))
     monkeypatch.setattr(batches, "SETTLING", 0.05)
 
@@ -191,7 +191,7 @@ def test_a_live_run_waits_for_the_batch_of_a_run_that_was_stopped(
 _KILLED = """
 from tests.llm.batch_wire import Wire
 from workbench.llm.calls import batches
-batches.QUIET, batches.POLL, batches.SETTLING = 0.02, (0.01, 0.02), 0.5
+batches.QUIET, batches.POLL, batches.SETTLING = 0.5, (0.01, 0.02), 0.5
 client = Client(store, send=send, api_base=sys.argv[2], batch=Wire())
 print("begun", flush=True)
 answers = client.complete_many([ask(f"question {number}") for number in range(9)])
