@@ -354,7 +354,8 @@ def test_bad_arguments_are_one_line(complaint, arguments, line):
         (b'{"0": "SELECT', "not JSON"),
         (b'{"77": "SELECT 1"}', "bird-dev has no question '77'"),
         (b'{"0": "SELECT 1\\t----- bird -----\\tpond"}', "entry '0': database 'pond', but"),
-        (b"\xff\xfe", "not UTF-8 text"),
+        (b"\xff\x81", "not UTF-8 text"),
+        (b"\xff\xfe", "empty; expected predictions"),  # UTF-16 without text
     ],
 )
 def test_bad_prediction_files_are_one_line(complaint, bird, tmp_path, content, line):

@@ -29,7 +29,7 @@ def pairs(tmp_path_factory):
         Executor(store, workers=1) as executor,
     ):
         lab = Lab(Client(store), executor, benchmark.database)
-        for question in benchmark.questions[::12]:
+        for question in benchmark.questions[::9]:
             schema = lab.schema(question.db_id)
             trials = ran(lab, question, EIGHT(lab, Context(question, schema)))
             queries = [trials[group.representative].candidate.sql for group in groups(trials, "")]

@@ -121,7 +121,8 @@ def test_a_users_class_named_query_plan_differs_from_the_packages():
 
 
 def test_steps_of_this_package_are_identified_by_name_and_fields():
-    assert identify(Majority(seed=3)).record == ["workbench.select.majority.Majority", {"seed": 3}]
+    fields = {"seed": 3, "suspect": "nulls"}
+    assert identify(Majority(seed=3)).record == ["workbench.select.majority.Majority", fields]
     assert identify(chase_sql()).unsourced == ()
 
 

@@ -15,6 +15,7 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.prompts.prompt import load, names
+from workbench.prune.filter_columns import FilterColumns
 from workbench.select.pairwise import Pairwise
 from workbench.select.unit_tests import UnitTester
 from workbench.store import Store
@@ -34,6 +35,7 @@ CALLED_WITH = {
 NEEDS = {"Selector": {"mean_columns": 1}}
 # Parameters that choose between a step's prompts.
 VARIANTS = {
+    FilterColumns: [{"group": 1}, {"group": 2}],
     UnitTester: [{"by": "test"}, {"by": "candidate"}],
     Pairwise: [{"reasons": False}, {"reasons": True}],
 }

@@ -99,7 +99,8 @@ class Edit:
             named = Path(f"{request.prompt}.md")  # errors then name the prompt and the line
             system, user = parse(self.source, named).render(data)
             messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
-        whole = request.messages[-1]["content"].startswith("## Database schema\n")
+        starts = "## Database schema\n"
+        whole = any(message["content"].startswith(starts) for message in request.messages)
         messages = arranged(messages, read_order(prompts), whole=whole)
         parameters = request.parameters if self.parameters is None else self.parameters
         model = self.model or request.model

@@ -99,6 +99,8 @@ def _price(model: str, tokens: int, batch: bool) -> Price | None:
         return live / 2 if own is None else own
 
     read, output = rate("input_cost_per_token"), rate("output_cost_per_token")
+    if entry.get("mode") == "embedding":
+        output = 0.0  # LiteLLM lists none where there is no output
     if read is None or output is None:
         return None
     cached = rate("cache_read_input_token_cost")
