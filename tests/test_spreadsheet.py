@@ -40,7 +40,7 @@ def test_a_formula_has_an_apostrophe_before_it_whatever_blanks_it_begins_with(si
 @pytest.mark.parametrize(
     "cell", ["", " ", "SELECT -1", "a=b", "w/o Refiner", "(+1)", "1 - 2", '"=']
 )
-def test_other_text_stays_as_it_is(cell):
+def test_text_that_holds_no_key_is_not_masked(cell):
     assert plain(cell) == cell
 
 

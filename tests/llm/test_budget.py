@@ -44,7 +44,7 @@ def test_another_providers_price_is_not_taken() -> None:
     assert price("hosted_vllm/gpt-4o-mini") is None
 
 
-def test_sums_say_what_they_leave_out() -> None:
+def test_a_total_says_how_many_calls_without_a_price_it_leaves_out() -> None:
     ledger = Ledger()
     ledger.paid(ask(), Completion("x", MODEL, cost=0.5))
     ledger.paid(ask(), Completion("x", MODEL, cost=None))
@@ -109,13 +109,13 @@ def test_a_budget_may_be_a_number_of_calls(store: Store) -> None:
     assert len(model.history) == 7
 
 
-def test_dollars_cannot_be_kept_to_where_no_price_is_known(store: Store) -> None:
+def test_a_budget_in_dollars_is_refused_for_a_model_without_a_price(store: Store) -> None:
     client = Client(store, send=Scripted(), budget=Budget(1.0))
     with pytest.raises(BudgetError, match="no price is known for hosted_vllm/x"):
         client.complete(Request("p", "hosted_vllm/x", ask().messages))
 
 
-def test_hits_cost_no_budget(store: Store) -> None:
+def test_cached_answers_count_for_no_budget(store: Store) -> None:
     Client(store, send=Scripted(["x"])).complete(ask())
     assert Client(store, budget=Budget(calls=0)).complete(ask()).text == "x"
 

@@ -58,13 +58,13 @@ def test_what_a_call_is_for_and_the_order_of_its_parameters_are_not_in_the_key()
     assert request_key(other, HERE) == request_key(BASE, HERE)
 
 
-def test_keys_stay_what_they_are() -> None:
+def test_keys_of_committed_requests_do_not_change() -> None:
     assert request_key(ask("hello", temperature=0), "") == (
         "call:8682245b4cf49ce14973d41fadf249a0e2e8768dfb34c6e4d7d9ec668dfa0de1"
     )
 
 
-def test_what_was_put_is_got_and_nothing_else(store: Store) -> None:
+def test_the_cache_returns_the_stored_reply_and_no_other(store: Store) -> None:
     Cache(store).put(call())
     found = Cache(store).get("call:1")
     assert found is not None
@@ -137,7 +137,7 @@ def test_a_second_put_of_the_same_key_keeps_the_first_reply(store: Store) -> Non
     assert store.read("SELECT text FROM calls") == [("first",)]
 
 
-def test_refreshing_replaces_it(store: Store) -> None:
+def test_refreshing_replaces_the_cached_reply(store: Store) -> None:
     cache = Cache(store)
     cache.put(call(text="first"))
     assert cache.get("call:1")

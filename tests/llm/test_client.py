@@ -83,14 +83,16 @@ def test_a_url_loses_its_secrets() -> None:
     assert public("https://me:pw@Example.org:8080/v1/?api_key=x#y") == "https://example.org:8080/v1"
 
 
-def test_offline_a_miss_is_an_error_that_names_prompt_question_and_key(store: Store) -> None:
+def test_offline_a_call_that_is_not_cached_is_an_error_that_names_prompt_question_and_key(
+    store: Store,
+) -> None:
     request = Request("generate/direct", "openai/m", ask().messages, {}, 0, "question 7")
     client = Client(store, send=Scripted(), offline=True)
     with pytest.raises(CacheMissError, match=r"1 of 1 .*'generate/direct'.*'question 7'.*call:"):
         client.complete(request)
 
 
-def test_offline_a_hit_is_an_answer(store: Store) -> None:
+def test_offline_a_cached_call_is_answered(store: Store) -> None:
     Client(store, send=Scripted(["x"])).complete(ask())
     assert Client(store, offline=True).complete(ask()).text == "x"
 
@@ -152,7 +154,7 @@ def test_a_mistake_in_the_sender_is_raised_where_it_was_asked(store: Store) -> N
 
 
 @pytest.mark.usefixtures("litellm")
-def test_what_arrives_at_the_provider_is_what_was_asked(store: Store, server: Server) -> None:
+def test_the_provider_receives_the_request_unchanged(store: Store, server: Server) -> None:
     request = ask("hello", temperature=0, seed=7, stop=["a"], top_k=3)
     Client(store, api_base=server.url).complete(request)
     assert server.bodies == [
@@ -167,7 +169,7 @@ def test_what_arrives_at_the_provider_is_what_was_asked(store: Store, server: Se
     ]
 
 
-def test_a_hit_imports_no_litellm(store: Store, tmp_path: Path) -> None:
+def test_a_cached_answer_imports_no_litellm(store: Store, tmp_path: Path) -> None:
     Client(store, send=Scripted(["x"])).complete(ask())
     script = (
         "import sys; from pathlib import Path\n"

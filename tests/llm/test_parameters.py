@@ -231,7 +231,7 @@ def test_a_parameter_that_is_none_is_one_clear_error_before_anything_is_asked(
     assert model.history == []
 
 
-def test_parameters_of_nobody_are_an_error_that_names_the_roles() -> None:
+def test_parameters_for_an_unknown_role_are_an_error_that_names_the_roles() -> None:
     with pytest.raises(
         BadInputError, match=r"'judging'.* role: generation, filtering, judge, rest"
     ):

@@ -23,7 +23,7 @@ def test_cached_answers_are_counted(store: Store) -> None:
     assert "11 requests: 5 cached, 6 calls to make" in str(found)
 
 
-def test_it_asks_nobody_and_changes_nothing(store: Store) -> None:
+def test_a_preview_makes_no_call_and_changes_no_cache_file(store: Store) -> None:
     model = Scripted()
     client = Client(store, send=model)
     preview(client, [ask()])
@@ -55,20 +55,20 @@ def test_a_model_without_a_price_is_left_out_and_said(store: Store) -> None:
     assert "1 call of unknown price" in str(found)
 
 
-def test_calls_that_depend_on_replies_come_as_an_estimate_that_says_so(store: Store) -> None:
+def test_calls_that_depend_on_replies_are_estimated_and_the_preview_says_so(store: Store) -> None:
     found = preview(Client(store), [ask()], [Estimate("fix", MODEL, 50, 2000)])
     assert (found.new, found.expected) == (1, 50)
     assert found.input_tokens[0] > 50 * 1000
     assert "about 50 more, whose prompts depend on replies: an estimate" in str(found)
 
 
-def test_nothing_to_ask_costs_nothing(store: Store) -> None:
+def test_a_preview_of_no_calls_costs_nothing(store: Store) -> None:
     found = preview(Client(store), [])
     assert found.dollars == (0.0, 0.0)
     assert found.seconds == (0.0, 0.0)
 
 
-def test_a_file_holds_calls_as_they_will_be_sent(store: Store, tmp_path: Path) -> None:
+def test_a_saved_preview_holds_each_call_as_it_will_be_sent(store: Store, tmp_path: Path) -> None:
     client = Client(store, send=Scripted(otherwise="x"))
     client.complete_many([ask("a"), ask("b")])
     path = tmp_path / "calls.jsonl"
@@ -77,7 +77,7 @@ def test_a_file_holds_calls_as_they_will_be_sent(store: Store, tmp_path: Path) -
     assert "4 requests: 2 cached, 2 calls to make" in told
 
 
-def test_a_file_holds_estimates_of_calls_that_depend_on_replies(
+def test_a_saved_preview_holds_estimates_of_calls_that_depend_on_replies(
     store: Store, tmp_path: Path
 ) -> None:
     path = tmp_path / "calls.jsonl"
@@ -89,7 +89,9 @@ def test_a_file_holds_estimates_of_calls_that_depend_on_replies(
 
 
 @pytest.mark.parametrize("line", ["[]", "{", '{"prompt": "p"}', '{"calls": 1}', "3"])
-def test_a_line_that_is_neither_is_named(store: Store, tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_neither_call_nor_estimate_is_named(
+    store: Store, tmp_path: Path, line: str
+) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_bytes(orjson.dumps(ask("a")) + b"\n" + line.encode())
     with pytest.raises(BadInputError, match=r"line 2: .*expected a call .* or an estimate"):

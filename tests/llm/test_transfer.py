@@ -45,7 +45,7 @@ def test_an_export_shows_the_request_as_sent(filled: Store, tmp_path: Path) -> N
     assert first["parameters"] == {"temperature": 0.5}
 
 
-def test_somebody_else_replays_a_bundle_offline(
+def test_an_exported_cache_answers_the_same_run_offline_on_another_machine(
     filled: Store, other: Store, tmp_path: Path
 ) -> None:
     keys = [Client(filled).key(request) for request in REQUESTS[:10]]
@@ -201,7 +201,9 @@ def test_an_export_has_the_parameters_that_its_models_refuse(store: Store, tmp_p
     assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
 
 
-def test_an_export_of_other_calls_has_none(store: Store, tmp_path: Path) -> None:
+def test_an_export_without_those_models_has_no_refused_parameters(
+    store: Store, tmp_path: Path
+) -> None:
     told = "Unsupported value: 'temperature' does not support 0.2 with this model."
     request = Request("p", "openai/thinker", ask().messages, {"temperature": 0.2})
     Client(store, send=Scripted([Refusal("rejected", told), "x", "y"])).complete_many([request])

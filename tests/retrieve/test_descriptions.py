@@ -35,7 +35,7 @@ def test_the_hint_counts_as_the_question_does():
     assert found("who left?", "left refers to membership ended")[0].column == "lapsed"
 
 
-def test_a_keyword_counts_by_itself():
+def test_each_keyword_is_compared_with_descriptions_by_itself():
     assert found("which ones?", keywords=["membership"])[0].column == "lapsed"
 
 

@@ -79,7 +79,7 @@ def test_the_parts_of_a_phrase_are_its_words_and_its_beginnings_and_ends():
     assert parts("Fresno") == []
 
 
-def test_each_stage_says_why_a_candidate_fell_out():
+def test_each_stage_says_why_it_dropped_a_candidate():
     values = {("t", "a"): ["abcdef", "abcdxy", "zzzzaz"], ("t", "b"): ["abcdgh"]}
     assert outcomes(["abcdef"], values, Told({"abcdgh": 0.2})) == {
         ("abcdef", "abcdef"): "kept",
@@ -96,7 +96,7 @@ def test_a_column_has_no_more_values_than_it_may():
     assert fates["ward 12", "ward 12c"] == "the column has 2 closer values"
 
 
-def test_a_value_found_twice_is_kept_for_the_closer_keyword():
+def test_a_value_found_by_two_keywords_is_kept_for_the_closer():
     fates = outcomes(["Fresno", "Fresna"], {("t", "a"): ["Fresno"]})
     assert fates["Fresno", "Fresno"] == "kept"
     assert fates["Fresna", "Fresno"] == "found by a closer keyword"
@@ -143,7 +143,7 @@ def test_the_semantic_threshold_is_the_similaritys_own_unless_one_is_given():
     assert not found(["Fresno"], values, similarity, Matching(semantic=0.6))
 
 
-def test_what_is_spelled_almost_alike_needs_no_likeness_in_meaning():
+def test_a_value_spelled_almost_alike_needs_no_similarity_of_meaning():
     values, similarity = {("t", "a"): ["Fresno"]}, Told({"Fresno": 0.1})
     assert found(["Frenso"], values, similarity)
     assert not found(["Frenso"], values, similarity, Matching(sure=0.9))
@@ -167,7 +167,7 @@ def test_an_explanation_is_a_table_of_every_candidate():
 
 
 @pytest.mark.parametrize("keywords", [[], ["?"], ["of the"]])
-def test_nothing_to_look_up_finds_nothing(keywords):
+def test_no_keywords_find_no_values(keywords):
     assert found(keywords) == []
 
 

@@ -38,7 +38,7 @@ def lab(tmp_path, apiary):
         yield lab
 
 
-def test_a_question_gets_the_values_and_descriptions_it_may_mean(lab):
+def test_retrieval_gives_a_question_the_values_and_descriptions_it_may_mean(lab):
     schema = lab.schema("apiary")
     context = RETRIEVAL(lab, QUESTION, schema)
     assert [(m.column, m.value, m.keyword) for m in context.values] == [
@@ -68,7 +68,7 @@ def test_a_database_that_has_changed_is_indexed_anew(lab, apiary):
     assert "Grate Holme" in {match.value for match in RETRIEVAL(lab, QUESTION, schema).values}
 
 
-def test_without_keywords_the_question_speaks_for_itself(lab):
+def test_without_a_keyword_model_the_questions_own_words_are_looked_up(lab):
     context = replace(RETRIEVAL, keywords=None)(lab, QUESTION, lab.schema("apiary"))
     assert [match.value for match in context.values] == ["Great Holme", "M"]
     assert lab.client.ledger.total().calls == 0
@@ -80,7 +80,7 @@ def test_without_an_index_no_values_are_looked_for(lab):
     assert context.descriptions
 
 
-def test_without_descriptions_there_are_none(lab):
+def test_without_a_description_search_the_context_has_no_descriptions(lab):
     context = replace(RETRIEVAL, descriptions=None)(lab, QUESTION, lab.schema("apiary"))
     assert context.values
     assert context.descriptions == ()

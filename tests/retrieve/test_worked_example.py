@@ -55,7 +55,7 @@ def test_each_keyword_finds_its_values_and_none_of_the_others(context):
     }
 
 
-def test_a_prompt_lists_them_column_by_column(context):
+def test_a_prompt_lists_the_values_column_by_column(context):
     assert context_data(context)["values"].splitlines() == [
         "schools.County: 'Alameda'",
         "schools.School: 'Alameda County Community', 'Alameda High'",

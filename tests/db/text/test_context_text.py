@@ -64,7 +64,7 @@ class TestValues:
             "class.room: 'A1'",
         ]
 
-    def test_none_are_no_text(self):
+    def test_no_values_make_no_text(self):
         assert values_text([]) == descriptions_text([]) == examples_text([]) == ""
 
     @given(st.text(min_size=1), st.text(min_size=1), st.text())
@@ -73,14 +73,14 @@ class TestValues:
         assert len(values_text(found).splitlines()) == (1 if column == "other" else 2)
 
     @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=500))
-    def test_they_can_be_copied_into_sql(self, text):
+    def test_listed_values_can_be_copied_into_sql(self, text):
         written = values_text([value("pupil", "name", text)]).removeprefix("pupil.name: ")
         with closing(sqlite3.connect(":memory:")) as connection:
             assert connection.execute(f"SELECT {written}").fetchone() == (text,)
 
 
 class TestDescriptions:
-    def test_those_of_one_column_share_its_line(self):
+    def test_values_of_one_column_share_its_line(self):
         found = [
             description("class", "room", "where it meets"),
             description("pupil", "name", "first\n## name"),

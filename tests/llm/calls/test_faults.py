@@ -75,7 +75,7 @@ def test_a_retry_after_of_an_hour_is_capped(
         ("400", "rejected", "not supported"),
     ],
 )
-def test_the_items_own_failure_is_a_value_that_is_not_kept(
+def test_a_requests_own_failure_is_a_value_and_is_not_cached(
     store: Store, server: Server, plan: str, fault: str, said: str
 ) -> None:
     server.plan.append(plan)

@@ -90,7 +90,7 @@ def bucket(most: int, seconds: float) -> Callable[[float], bool]:
     [((sliding, 50, 60), 720, 45), ((bucket, 50, 60), 500, 45), ((sliding, 10, 1), 100, 75)],
     ids=["50 a minute", "a bucket of 50", "10 a second"],
 )
-def test_a_limit_that_is_told_by_429s_alone_is_found_with_few_of_them(
+def test_a_rate_limit_known_only_from_429s_is_found_with_few_of_them(
     clock: Clock, limit: tuple[Any, int, int], seconds: float, refused: int
 ) -> None:
     """Of 400 calls; 54 of the first 64 are refused where 10 a second are accepted."""
@@ -123,7 +123,7 @@ def test_each_429_after_a_pause_doubles_the_next(clock: Clock) -> None:
         assert seconds <= limiter.opens_in() <= 1.1 * seconds
 
 
-def test_who_finds_it_full_is_called_when_a_call_ends() -> None:
+def test_a_caller_refused_by_a_full_limit_is_called_back_when_a_call_ends() -> None:
     called = []
     limiter = Limiter(most=1)
     assert limiter.start(print)

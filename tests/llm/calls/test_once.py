@@ -49,7 +49,7 @@ def test_two_clients_of_one_process_pay_once(store: Store, server: Server) -> No
     assert server.calls == 1
 
 
-def test_those_who_wait_for_a_call_that_fails_get_its_failure(store: Store) -> None:
+def test_threads_that_wait_for_a_failing_call_get_its_failure(store: Store) -> None:
     started = threading.Event()
     answers = []
 
@@ -79,7 +79,7 @@ def test_a_call_that_another_process_locked_is_made_when_that_process_is_gone(
     assert Client(store, send=Scripted(["x"]), api_base=server.url).complete(ask()).text == "x"
 
 
-def test_who_waits_for_a_call_of_another_process_stops_waiting_at_the_deadline(
+def test_waiting_for_a_call_of_another_process_ends_at_the_deadline(
     store: Store, server: Server
 ) -> None:
     server.seconds = 30

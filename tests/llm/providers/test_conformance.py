@@ -31,7 +31,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dic
 
 
 @pytest.mark.parametrize(("provider", "behaviour"), CASES)
-def test_what_a_provider_does_is_read_as_it_is_meant(
+def test_each_behaviour_of_a_provider_is_read_correctly(
     found: dict[tuple[str, str], dict[str, Any]], provider: str, behaviour: str
 ) -> None:
     read, case = found[provider, behaviour], CASES[provider, behaviour]

@@ -75,7 +75,7 @@ with Store(Path(sys.argv[1])) as store:
 """
 
 
-def test_a_provider_that_nobody_knows_stops_the_run(tmp_path: object) -> None:
+def test_an_unknown_provider_stops_the_run(tmp_path: object) -> None:
     assert run(UNKNOWN, f"{tmp_path}/lab.sqlite").splitlines()[-1] == "stopped"
 
 

@@ -44,7 +44,7 @@ def test_a_key_reaches_the_provider_and_no_file_log_or_error(
     assert CANARY not in captured.out + captured.err
 
 
-def test_what_a_provider_says_of_a_key_is_put_out_of_sight(store: Store) -> None:
+def test_keys_in_a_providers_message_are_masked(store: Store) -> None:
     said = f"Incorrect API key provided: {CANARY}"
     answer = Client(store, send=Scripted([Refusal("rejected", said)])).complete(ask())
     assert answer.error == "Incorrect API key provided: ***"
@@ -66,7 +66,7 @@ def test_keys_are_recognised_in_any_text(text: str) -> None:
     assert "***" in redact(text)
 
 
-def test_other_text_stays_as_it_is() -> None:
+def test_text_that_holds_no_key_is_not_masked() -> None:
     text = "no such column: task_key-value; SELECT sk FROM t WHERE a = 'sk-1'"
     assert redact(text) == text
 
@@ -87,7 +87,7 @@ def test_a_key_that_a_server_repeats_in_its_answer_is_not_kept(
     assert not any(secret.encode() in kept for secret in told.split())
 
 
-def test_secrets_of_the_environment_and_keys_of_any_provider_are_put_out_of_sight(
+def test_secrets_of_the_environment_and_keys_of_any_provider_are_masked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("WATSONX_APIKEY", "an-odd/secret+form")

@@ -107,11 +107,11 @@ def test_a_table_that_takes_too_long_is_named(database, monkeypatch):
 
 
 @pytest.mark.parametrize("script", ["", "CREATE TABLE t (c TEXT)", "CREATE TABLE t (c INTEGER)"])
-def test_a_database_without_texts_has_none(database, script):
+def test_a_database_without_texts_has_no_values(database, script):
     assert read_values(database(script)).texts == []
 
 
-def test_a_hundred_thousand_equal_values_are_one(database):
+def test_a_hundred_thousand_equal_values_are_indexed_once(database):
     path = database(
         """CREATE TABLE t (c); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000)
         INSERT INTO t SELECT 'same' FROM n"""

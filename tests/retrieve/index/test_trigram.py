@@ -61,7 +61,7 @@ def test_the_exact_text_has_score_1_and_comes_before_other_spellings():
     assert [score for _, score in found[1:]] == pytest.approx([0.999] * 3)
 
 
-def test_one_word_of_several_is_enough():
+def test_one_word_of_a_value_finds_it():
     filler = [f"number {n} of many" for n in range(2000)]
     assert search([*filler, "the Kettle of Doom"], "kettle")[0][0] == "the Kettle of Doom"
 

@@ -88,7 +88,7 @@ def test_an_index_is_written_to_the_workbenchs_home_or_to_the_given_folder(datab
     assert build_index(path, folder=tmp_path / "new" / "place").parent == tmp_path / "new" / "place"
 
 
-def test_each_kind_and_each_database_has_its_own(database, tmp_path):
+def test_each_kind_of_index_and_each_database_has_a_file_of_its_own(database, tmp_path):
     first, second = database(c=["x"]), database(file="other", c=["x"])
     kinds = [*KINDS, MinHash(64), replace(Trigram(), candidates=9)]
     assert len({build_index(path, kind) for path in (first, second) for kind in kinds}) == 8
