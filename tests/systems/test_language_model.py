@@ -67,6 +67,7 @@ STEPS = {
     "pairwise with reasons": on_two_trials(wb.Pairwise(MODEL, reasons=True)),
     "ranker": on_two_trials(wb.Ranker(MODEL)),
     "unit tests": on_two_trials(wb.UnitTester(MODEL, tests=1)),
+    "filter columns in groups": on_context(wb.FilterColumns(MODEL, group=4)),
 }
 
 
@@ -149,7 +150,7 @@ def test_every_candidate_has_a_query_or_the_reason_why_not(taken):
 
 def test_what_pruning_leaves_is_a_schema_that_can_be_asked_about(taken):
     contexts = [result for result in taken.values() if isinstance(result, Context)]
-    assert len(contexts) == 4
+    assert len(contexts) == 5
     assert all(context.schema.columns() for context in contexts)
 
 
