@@ -172,6 +172,7 @@ def test_a_stopped_run_sends_nothing_more_and_the_next_takes_up_its_answers(
 def test_a_live_run_waits_for_the_batch_of_a_run_that_was_stopped(
     store: Store, server: Server, files: Files
 ) -> None:
+    files.looks = 1_000_000  # the batch is not answered before its run is killed
     process = python(_KILLED, store.path, server.url)
     while not files.batches:
         time.sleep(0.01)
