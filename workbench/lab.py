@@ -161,7 +161,7 @@ class Lab:
         return request
 
     def seed(self, question: Question) -> str:
-        """What the samples' orders of a schema are drawn from: the question, as each sees orders of its own.
+        """The seed of the samples' orders of a schema: the question, since each has orders of its own.
 
         It is the database where prompts begin with the schema, so that its questions share the orders.
         """

@@ -1,4 +1,4 @@
-"""One prompt of our own: question, hint, schema with descriptions and values, and the benchmark's rules.
+"""The generator with our own prompt: question, hint, schema with descriptions and values, and the benchmark's rules.
 
 No paper has it. The papers' baseline is BIRD's prompt without rules, `generate.zero_shot`.
 """

@@ -161,7 +161,7 @@ class Client:
 
     @property
     def room(self) -> int:
-        """How many more questions would find work at their providers soon."""
+        """The number of further questions whose calls the providers would take soon."""
         limiters = [limiter for _, _, limiter in list(self._models.values())]
         return min((limiter.room for limiter in limiters), default=1)
 

@@ -168,7 +168,7 @@ class Batches:
                 call.again()
 
     def _advance(self, watched: _Watched) -> None:
-        """One step of a batch; a refusal that may pass is followed by another attempt."""
+        """Take a batch one step further; after a refusal that may pass, try again later."""
         batch = watched.batch
         try:
             if batch.batch or self._create(watched):

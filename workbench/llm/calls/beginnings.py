@@ -13,7 +13,7 @@ LASTS = 300.0  # seconds for which a provider is sure to keep a beginning in its
 
 
 class Beginnings:
-    """What a client knows of the caches of providers: which beginnings are asked for, and which were answered."""
+    """The beginnings of prompts that providers may have cached: which are asked for, and which were answered."""
 
     def __init__(self) -> None:
         self._ahead: dict[str, Request] = {}

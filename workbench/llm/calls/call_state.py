@@ -55,7 +55,7 @@ class PendingCall:
 
 @dataclass(slots=True)
 class CallState:
-    """What all runs of one client share; the first eleven fields are those of `Client`."""
+    """The state that all runs of one client share; the first eleven fields are those of `Client`."""
 
     cache: Cache
     locks: CallLocks

@@ -1,4 +1,4 @@
-"""How many calls one model is sent: as many at once as its provider takes, and at the pace that it allows.
+"""The limit on the calls of one model: as many at once as its provider takes, at the pace that it allows.
 
 Until the first 429 the number of calls under way doubles with each round of answers while more calls wait, up to
 the most that the user allows. A 429 says either that too many calls are under way or that too many were sent. If
@@ -65,7 +65,7 @@ class Limiter:
 
     @property
     def room(self) -> int:
-        """How many more runs would find work soon: those for whom there is room, and as many again in line."""
+        """The number of further runs whose calls would be sent soon: as many as there is room for, and as many again."""
         return int(2 * self.window) - self._running - len(self._waiting)
 
     def start(self, callback: Callable[[], None]) -> bool:
@@ -170,13 +170,13 @@ class Limiter:
         return True
 
     def _free(self, now: float) -> int:
-        """How many calls may be sent now."""
+        """The number of calls that may be sent now."""
         if self._held or now < self._open_at:
             return 0
         free = max(0, int(self.window) - self._running)
         return min(free, 1) if self.interval or self._tries else free
 
     def _next(self) -> list[Callable[[], None]]:
-        """Those in line for whom there is room, or will be at `opens_in`."""
+        """The runs in line for which there is room, or will be at `opens_in`."""
         now = time.monotonic()
         return list(islice(self._waiting, self._free(max(now, self._open_at))))

@@ -30,7 +30,7 @@ State = Literal["running", "ended", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How far a batch is.
+    """The progress of a batch.
 
     `files` are those of its answers and of its errors. `answers` counts both as the provider does, None if it
     does not. `errors` says why a batch failed, in which case nothing was paid: a reason and the number of the
@@ -52,7 +52,7 @@ class Item:
 
 
 class BatchService(Protocol):
-    """What a provider does with batches; each function raises `Refusal`."""
+    """A provider's operations on batches; each raises `Refusal`."""
 
     def unable(self, model: str) -> str:
         """Why the model's calls cannot go into a batch, or ""."""
