@@ -1,28 +1,20 @@
-"""One attempt at a call: send it, check and price the reply, and store it before anybody sees it.
-
-The thread that made the attempt stores its reply. A run that stops waiting, at a deadline or by Ctrl-C,
-therefore loses no reply that still arrives, and a later run with the same request waits for the same
-attempt. These threads are daemons: they keep no process alive.
-"""
+"""The calls without an answer yet, and what all runs of a client share: which calls are under way, and who waits."""
 
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from workbench.llm.budget import Budget, Ledger
-from workbench.llm.cache import FILTERED, Cache, call_of
+from workbench.llm.cache import Cache
 from workbench.llm.calls.batches import Batches
 from workbench.llm.calls.beginnings import Beginnings
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.calls.threads import Threads
 from workbench.llm.parameters import Parameters
-from workbench.llm.provider import Refusal, Send
-from workbench.llm.remote.prices import bill
-from workbench.llm.remote.replies import answer_of, read_usage
-from workbench.types import Completion, Request, Usage
+from workbench.llm.provider import Send
+from workbench.types import Completion, Request
 
 LATE = 600.0  # seconds that an attempt goes on after its run has given it up, to store a late reply
 
@@ -132,51 +124,3 @@ class CallState:
             if call.running and not (call.doubtful or call.replied):
                 call.doubtful = True
                 self.ledger.doubt(1)
-
-    def attempt(self, call: PendingCall, send: Send, *, save: bool = True) -> Completion:
-        """Send the request, check the reply, and store it: on disk when this returns, or without `save` when the cache is saved."""
-        request = call.request
-        price, paid = None, False
-        try:
-            reply = send(request, call.key, call.url, call.limit + LATE)
-            seconds = time.monotonic() - call.began
-            paid, price = True, bill(request.model, reply)
-            with self.lock:
-                call.replied = True
-                self.ledger.doubt(-call.doubtful)
-        except Refusal as refusal:
-            if _may_be_paid(refusal):
-                price, paid = call.reserved, True
-                self.doubt(call)
-            raise
-        finally:
-            self.beginnings.end(request, answered=paid)
-            self.budget.settle(call.reserved, price, paid=paid)
-        usage = read_usage(reply) or Usage()
-        answer = Completion("", request.model, "", usage, price, call.key)
-        try:
-            text, reason = answer_of(reply)
-        except Refusal:
-            self.ledger.paid(request, answer)
-            raise
-        answer = replace(answer, text=text, finish_reason=reason)
-        if reason == "content_filter":
-            answer = replace(answer, fault="filtered", error=FILTERED)
-        self.ledger.paid(request, answer)
-        stored = call_of(request, call.key, call.endpoint, answer, reply, seconds)
-        self.cache.put(stored, replace=self.refresh, save=save)
-        self.refreshed.add(call.key)
-        return answer
-
-
-def _may_be_paid(refusal: Refusal) -> bool:
-    """Whether the request reached its provider, who may have charged for a reply that did not arrive whole."""
-    names = {type(error).__name__ for error in _causes(refusal)}
-    sent = not names & {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}
-    return sent and refusal.fault in {"connection", "timeout", "malformed"}
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

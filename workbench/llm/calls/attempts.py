@@ -1,0 +1,173 @@
+"""The attempts at the calls of one run: send a request, check and price its reply, and store it before anybody sees it.
+
+Each attempt has a thread or joins a batch, and stores its own reply. A run that stops waiting, at a deadline or
+by Ctrl-C, therefore loses no reply that still arrives, and a later run with the same request waits for the same
+attempt. The threads are daemons: they keep no process alive.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from workbench.llm.cache import FILTERED, call_of
+from workbench.llm.calls.batch_calls import Joined
+from workbench.llm.calls.call_state import LATE, CallState, PendingCall
+from workbench.llm.provider import Refusal, Send, is_ours
+from workbench.llm.remote.prices import bill, most
+from workbench.llm.remote.replies import answer_of, read_usage
+from workbench.types import Completion, Usage
+
+Result = Completion | BaseException
+
+
+class Attempts:
+    """The attempts of one run, at most one of each call at a time.
+
+    `ended` is given the result of each attempt, and `again` a call whose batch another process has read. Any
+    thread calls them.
+    """
+
+    def __init__(
+        self,
+        state: CallState,
+        ended: Callable[[PendingCall, Result], None],
+        again: Callable[[PendingCall], None],
+    ) -> None:
+        self._state = state
+        self._ended = ended
+        self._again = again
+        self.under_way: set[PendingCall] = set()
+        self.slow_at = math.inf  # no attempt is slow before
+
+    def start(self, call: PendingCall) -> bool:
+        """Make or start an attempt; False if the budget has no room while other calls are under way."""
+        state = self._state
+        ours = is_ours(call.request.model)
+        batches = None if ours else state.batches
+        batched = batches is not None and batches.takes(call.request, call.key)
+        call.reserved = most(call.request, batch=batched)
+        if not state.budget.reserve(call.reserved, call.request.model):
+            return False
+        call.began = time.monotonic()
+        call.batched = batched
+        call.deadline = math.inf if batched else call.deadline or call.began + state.deadline
+        call.limit = (
+            math.inf if batched else max(0.1, min(state.timeout, call.deadline - call.began))
+        )
+        call.attempts += 1
+        call.running, call.replied, call.doubtful = True, False, False
+        self.under_way.add(call)
+        self.slow_at = min(self.slow_at, call.began + call.limit)
+        if ours:
+            self._make(call)  # it computes and never waits, so a thread would only cost time
+        elif batches and batched:
+            finish, again = partial(self._finish, call), partial(self._again, call)
+            batches.join(Joined(call.key, call.request, call.endpoint, call.url, finish, again))
+        else:
+            state.beginnings.start(call.request)
+            try:
+                state.threads.start(partial(self._make, call))
+            except RuntimeError:  # the system has no thread left
+                state.beginnings.end(call.request, answered=False)
+                self.cancel(call)
+                raise
+        return True
+
+    def slow(self, now: float) -> list[PendingCall]:
+        """The calls whose attempts have had no reply for as long as the run waits for one."""
+        if (
+            now <= self.slow_at
+        ):  # as most often: a walk over all attempts for each reply would add up
+            return []
+        slow = [call for call in self.under_way if now > call.began + call.limit]
+        ends = (call.began + call.limit for call in self.under_way.difference(slow))
+        self.slow_at = min(ends, default=math.inf)
+        return slow
+
+    def stop_waiting(self, call: PendingCall) -> None:
+        """Give back the limiter's room of the attempt under way, if there is one."""
+        if call in self.under_way:
+            self.under_way.discard(call)
+            call.limiter.end()
+
+    def cancel(self, call: PendingCall) -> None:
+        """End an attempt that was not sent."""
+        call.running = False
+        self._state.budget.settle(call.reserved, None, paid=False)
+
+    def _make(self, call: PendingCall) -> None:
+        """One attempt, in a thread unless the model is ours."""
+        self._report(call, self._result(call, self._state.send))
+
+    def _finish(self, call: PendingCall, send: Send) -> Callable[[BaseException | None], None]:
+        """Take the reply from a batch; returns what reports it, or why it could not be stored."""
+        result = self._result(call, send, save=False)
+        return lambda error: self._report(call, error or result)
+
+    def _result(self, call: PendingCall, send: Send, *, save: bool = True) -> Result:
+        try:
+            return _answer(self._state, call, send, save=save)
+        except BaseException as error:  # noqa: BLE001  the run's thread raises it
+            return error
+
+    def _report(self, call: PendingCall, result: Result) -> None:
+        """Hand the result of an attempt to the run."""
+        # `leave` and this block exclude each other, so exactly one of them resolves the call.
+        with self._state.lock:
+            call.running = False
+            abandoned = call.abandoned
+        self._ended(call, result)
+        if abandoned:
+            self._state.resolve(call, result if isinstance(result, Completion) else None)
+
+
+def _answer(state: CallState, call: PendingCall, send: Send, *, save: bool) -> Completion:
+    """Send the request, check the reply, and store it: on disk when this returns, or without `save` when the cache is saved."""
+    request = call.request
+    price, paid = None, False
+    try:
+        reply = send(request, call.key, call.url, call.limit + LATE)
+        seconds = time.monotonic() - call.began
+        paid, price = True, bill(request.model, reply)
+        with state.lock:
+            call.replied = True
+            state.ledger.doubt(-call.doubtful)
+    except Refusal as refusal:
+        if _may_be_paid(refusal):
+            price, paid = call.reserved, True
+            state.doubt(call)
+        raise
+    finally:
+        state.beginnings.end(request, answered=paid)
+        state.budget.settle(call.reserved, price, paid=paid)
+    answer = Completion(
+        "", request.model, usage=read_usage(reply) or Usage(), cost=price, key=call.key
+    )
+    try:
+        text, reason = answer_of(reply)
+    except Refusal:
+        state.ledger.paid(request, answer)
+        raise
+    answer = replace(answer, text=text, finish_reason=reason)
+    if reason == "content_filter":
+        answer = replace(answer, fault="filtered", error=FILTERED)
+    state.ledger.paid(request, answer)
+    stored = call_of(request, call.key, call.endpoint, answer, reply, seconds)
+    state.cache.put(stored, replace=state.refresh, save=save)
+    state.refreshed.add(call.key)
+    return answer
+
+
+def _may_be_paid(refusal: Refusal) -> bool:
+    """Whether the request reached its provider, who may have charged for a reply that did not arrive whole."""
+    names = {type(error).__name__ for error in _causes(refusal)}
+    sent = not names & {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}
+    return sent and refusal.fault in {"connection", "timeout", "malformed"}
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
