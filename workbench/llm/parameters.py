@@ -7,6 +7,7 @@ Models differ in the parameters they take, and in the values: gpt-5 takes no tem
 takes one only as long as it does not reason. LiteLLM knows many of these rules and applies them before it
 sends anything; a server states the others in its refusals. Both kinds are remembered in the cache file, with
 all parameters of the refused request, so that a request is fitted without LiteLLM before its key is made.
+An output limit that is too long beside a prompt is remembered for that request (`output_room`).
 """
 
 import re
@@ -21,11 +22,12 @@ from workbench.canonical import canonical
 from workbench.errors import BadInputError
 from workbench.llm import provider
 from workbench.llm.budget import Ledger
+from workbench.llm.cache import request_key
+from workbench.llm.remote.output_room import LIMITS, with_less_room
 from workbench.llm.remote.prices import listed
 from workbench.store import Store
 from workbench.types import Request
 
-_LIMITS = ("max_tokens", "max_completion_tokens")  # two names of the limit on a reply's tokens
 _THOUGHT = 8_192  # tokens that a model may think if nothing else is said
 _EFFORTS = {
     "none": 0,
@@ -51,16 +53,26 @@ class Parameters:
         self._ledger = ledger
         self._probed: set[tuple[str, str, bytes]] = set()
         self._refused: dict[tuple[str, str], dict[bytes, str]] = {}
-        select = "SELECT endpoint, model, parameters, parameter FROM refused_parameters"
-        for endpoint, model, sent, name in store.read(select):
-            self._refused.setdefault((endpoint, model), {})[sent.encode()] = name
+        self._too_long: dict[tuple[str, str], dict[str, str]] = {}  # refusals by the call's key
+        select = "SELECT endpoint, model, parameters, parameter, reason FROM refused_parameters"
+        for endpoint, model, sent, name, reason in store.read(select):
+            if sent.startswith("{"):
+                self._refused.setdefault((endpoint, model), {})[sent.encode()] = name
+            else:
+                self._too_long.setdefault((endpoint, model), {})[sent] = reason
 
     def fit(self, request: Request, endpoint: str) -> Request:
-        """The request without the parameters that its model is known to refuse; itself if there are none."""
+        """The request as its model is known to take it; itself if nothing is refused.
+
+        It has no parameter that the model refuses, and an output limit that fits beside the prompt.
+        """
         refused = self._refused.get((endpoint, request.model), {})
         while refused and (name := refused.get(canonical(request.parameters))):
             self._ledger.leave_out(request.model, name, request.parameters[name])
             request = without(request, name)
+        too_long = self._too_long.get((endpoint, request.model), {})
+        while too_long and (reason := too_long.get(request_key(request, endpoint))):
+            request = with_less_room(request, reason) or request
         return request
 
     def probe(self, request: Request, endpoint: str, url: str) -> bool:
@@ -78,16 +90,28 @@ class Parameters:
         return request is not known
 
     def learn(self, request: Request, endpoint: str, reason: str) -> bool:
-        """Remember which parameter a refusal names; False if it names none that the request has."""
+        """Remember what a refusal says of parameters; False if it names none that the request has.
+
+        A refused parameter is remembered with all parameters of the request. An output limit that does not fit
+        beside the prompt is remembered with the request's key, since a shorter prompt leaves more room.
+        """
         sent = request.parameters
-        if provider.EMBEDDING in sent or not (name := refused_name(reason, sent)):
+        if provider.EMBEDDING in sent:
             return False
-        packed = canonical(sent)
-        self._refused.setdefault((endpoint, request.model), {})[packed] = name
-        if line := self._ledger.leave_out(request.model, name, sent[name]):
-            print(line, file=sys.stderr)
+        owner = (endpoint, request.model)
+        if with_less_room(request, reason):
+            name = next(limit for limit in LIMITS if limit in sent)
+            of = request_key(request, endpoint)
+            self._too_long.setdefault(owner, {})[of] = reason
+        elif name := refused_name(reason, sent):
+            of = canonical(sent).decode()
+            self._refused.setdefault(owner, {})[of.encode()] = name
+            if line := self._ledger.leave_out(request.model, name, sent[name]):
+                print(line, file=sys.stderr)
+        else:
+            return False
         if not self._store.read_only:
-            row = (endpoint, request.model, packed.decode(), name, reason, time.time())
+            row = (*owner, of, name, reason, time.time())
             with self._store.write() as connection:
                 connection.execute(_INSERT, row)
         return True
@@ -104,7 +128,10 @@ def refused_name(reason: str, sent: Mapping[str, Any]) -> str:
 
 def left_out(store: Store, model: str) -> list[str]:
     """The parameters that the model refuses, at any of its addresses, in alphabetical order."""
-    select = "SELECT DISTINCT parameter FROM refused_parameters WHERE model = ? ORDER BY parameter"
+    select = (
+        "SELECT DISTINCT parameter FROM refused_parameters WHERE model = ? AND parameters LIKE '{%' "
+        "ORDER BY parameter"
+    )
     return [name for (name,) in store.read(select, (model,))]
 
 
@@ -173,7 +200,7 @@ def call_parameters(
 
 def limits_output(given: Mapping[str, Any]) -> bool:
     """Whether a user's parameters say how long a reply may be, by a number or by None for no limit."""
-    return any(name in given for name in _LIMITS)
+    return any(name in given for name in LIMITS)
 
 
 def output_limit(model: str, answer: int, given: Mapping[str, Any]) -> int:
