@@ -13,9 +13,11 @@ from workbench.llm.client import Client
 from workbench.select.pairwise import Pairwise
 from workbench.store import Store
 from workbench.train.tuning import local
+from workbench.train.tuning.causal import load
 from workbench.train.tuning.checkpoint import Tuning
 from workbench.train.tuning.local import adapter_folder, version
 from workbench.train.tuning.lora import Lora
+from workbench.train.tuning.prefixes import SHORTEST, Prefixes
 from workbench.types import Candidate, Context, Execution, Question, Request, Trial
 
 COLD = {"temperature": 0.0}
@@ -178,3 +180,18 @@ def test_tuned_on_what_pairwise_asks_it_selects_among_queries_it_never_saw(
         selection = choose(lab, context, trials)
         assert selection.scores == (0.0, 2.0)  # in both orders
         assert "RIGHT" in selection.sql
+
+
+def test_a_prompt_that_begins_like_an_earlier_one_gets_the_reply_that_it_gets_alone(
+    torch, tiny_model, monkeypatch
+):
+    causal = load(tiny_model)
+    first, second = ([*range(4, 20)] * (SHORTEST // 16) + [last, 7] for last in (8, 9))
+    options = {"temperature": 0, "max_tokens": 8}
+    alone = local._generate(causal, Prefixes(), second, options, "a seed")
+    prefixes = Prefixes()
+    local._generate(causal, prefixes, first, options, "a seed")
+    known = prefixes.begin(second)
+    assert known.get_seq_length() == SHORTEST
+    prefixes.keep(first, known)
+    assert local._generate(causal, prefixes, second, options, "a seed") == alone

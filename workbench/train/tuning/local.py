@@ -22,11 +22,12 @@ from workbench.llm import provider
 from workbench.store import home
 from workbench.train.tuning.causal import Causal, find, fingerprint, libraries, load, unwarned
 from workbench.train.tuning.checkpoint import RECORD, Tuning, weights_hash
+from workbench.train.tuning.prefixes import Prefixes
 from workbench.types import Request
 
 LONGEST = 1024  # tokens of a reply if the request sets no `max_tokens`
 
-_loaded: dict[str, Causal] = {}  # by the model's version
+_loaded: dict[str, tuple[Causal, Prefixes]] = {}  # by the model's version
 
 
 def adapter_folder(name: str) -> Path:
@@ -85,8 +86,11 @@ def _fingerprint_of(model: Path, state: tuple[tuple[str, int, int], ...]) -> str
     return fingerprint(model)
 
 
-def _model(model: str) -> Causal:
-    """The model behind a name; an adapter is put onto exactly the base model that it was tuned from."""
+def _model(model: str) -> tuple[Causal, Prefixes]:
+    """The model behind a name and the prompts that it read last.
+
+    An adapter is put onto exactly the base model that it was tuned from.
+    """
     key = version(model)
     if key in _loaded:
         return _loaded[key]
@@ -109,11 +113,13 @@ def _model(model: str) -> Causal:
     if tuning is not None:
         with unwarned():
             ready = peft.PeftModel.from_pretrained(causal.model, folder).eval()
-    _loaded[key] = Causal(causal.tokenizer, ready, causal.window)
+    _loaded[key] = Causal(causal.tokenizer, ready, causal.window), Prefixes()
     return _loaded[key]
 
 
-def _generate(causal: Causal, read: list[int], options: Mapping[str, Any], seed: str) -> list[int]:
+def _generate(
+    causal: Causal, prefixes: Prefixes, read: list[int], options: Mapping[str, Any], seed: str
+) -> list[int]:
     """The reply's tokens, including the end token if it was reached."""
     torch, _, _ = libraries()
     if others := options.keys() - {"temperature", "top_p", "max_tokens"}:
@@ -131,22 +137,25 @@ def _generate(causal: Causal, read: list[int], options: Mapping[str, Any], seed:
         written = causal.model.generate(
             input_ids=tokens,
             attention_mask=torch.ones_like(tokens),
+            past_key_values=prefixes.begin(read),
+            return_dict_in_generate=True,
             max_new_tokens=min(options.get("max_tokens", LONGEST), causal.window - len(read)),
             **how,
         )
-    ids: list[int] = written[0, len(read) :].tolist()
+    prefixes.keep(read, written.past_key_values)
+    ids: list[int] = written.sequences[0, len(read) :].tolist()
     return ids
 
 
 def reply(request: Request, seed: str) -> provider.Reply:
     """The model's reply to a request."""
-    causal = _model(request.model)
+    causal, prefixes = _model(request.model)
     read = causal.read(request.messages)
     if len(read) >= causal.window:
         raise provider.Refusal(
             "rejected", f"{len(read)} tokens, and the model reads {causal.window}"
         )
-    wrote = _generate(causal, read, request.parameters, seed)
+    wrote = _generate(causal, prefixes, read, request.parameters, seed)
     ended = wrote[-1] in causal.model.generation_config.eos_token_id
     message = {
         "role": "assistant",
