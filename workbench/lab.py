@@ -99,20 +99,23 @@ class Lab:
         asked = with_common_part(list(requests))
         replies = self.client.complete_many(asked)
         again = {
-            index: with_more_room(request, thought=not answer_text(reply.text))
+            index: longer
             for index, (request, reply) in enumerate(zip(asked, replies, strict=True))
-            if reply.finish_reason == "length" and self._limits(request)
+            if (longer := self.longer(request, reply))
         }
-        longer = self.client.complete_many(list(again.values())) if again else []
-        for index, reply in zip(again, longer, strict=True):
+        second = self.client.complete_many(list(again.values())) if again else []
+        for index, reply in zip(again, second, strict=True):
             if not reply.fault or replies[index].fault:
                 replies[index] = reply
         return replies
 
-    def _limits(self, request: Request) -> bool:
-        """Whether the request's output limit is this lab's and not a user's."""
+    def longer(self, request: Request, reply: Completion) -> Request | None:
+        """The request with more room for its reply, if this lab's own output limit cut the reply off."""
         given = given_for(request.model, request.prompt, self.parameters)
-        return "max_tokens" in request.parameters and not limits_output(given)
+        ours = "max_tokens" in request.parameters and not limits_output(given)
+        if reply.finish_reason != "length" or not ours:
+            return None
+        return with_more_room(request, thought=not answer_text(reply.text))
 
     def request(
         self,

@@ -1,11 +1,16 @@
 """Calls are recorded without paying, and edited without anything but the context getting in."""
 
+from dataclasses import replace
+
 import pytest
 
+from tests.explore.conftest import RIGHT
 from workbench.errors import BadInputError
 from workbench.explore.compare import text
 from workbench.explore.editor import template_source as source
 from workbench.explore.steps import Edit, record
+from workbench.llm.client import Client
+from workbench.store import Store
 
 
 def test_recording_makes_no_calls_and_names_the_missing_one(zoo):
@@ -79,3 +84,15 @@ def test_gold_is_no_part_of_what_a_prompt_can_show(zoo, step):
     assert gold == "SELECT max(legs) FROM animal"
     assert gold not in text(step.request)
     assert gold not in " ".join(map(str, step.data.values()))
+
+
+def test_a_reply_that_was_cut_off_is_shown_with_the_call_that_gave_it_more_room(zoo, tmp_path):
+    def send(request, *_):
+        cut_off = request.parameters["max_tokens"] < 2000
+        text, reason = ("SELECT coun", "length") if cut_off else (RIGHT, "stop")
+        return {"choices": [{"message": {"content": text}, "finish_reason": reason}]}
+
+    with Store(tmp_path / "short.sqlite") as store:
+        lab = replace(zoo.lab, client=Client(store, send=send))
+        (step,) = record(zoo.system, zoo.questions[0], lab, pay=True).steps
+        assert lab.client.cached(step.request).text == RIGHT

@@ -65,7 +65,15 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
         selection = system.select(watched, contexts[-1], trials)
     except CacheMissError as error:
         missing = str(error)
-    return Recording(question, tuple(steps), tuple(contexts), selection, missing)
+    read = tuple(_read(watched, step) for step in steps)
+    return Recording(question, read, tuple(contexts), selection, missing)
+
+
+def _read(lab: Lab, step: Step) -> Step:
+    """The call whose reply the system read: the one with more room, where the first reply was cut off."""
+    reply = lab.client.cached(step.request)
+    longer = reply and lab.longer(step.request, reply)
+    return Step(longer, step.data) if longer and lab.client.cached(longer) else step
 
 
 def _cached_only(client: Client) -> Client:
