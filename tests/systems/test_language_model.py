@@ -18,6 +18,7 @@ import workbench as wb
 from workbench.evaluate.gold_schema import AroundGold
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.prompts.prompt import names
+from workbench.select.groups import query_and_result
 from workbench.store import Store
 from workbench.systems.baselines import WHOLE_SCHEMA
 from workbench.systems.system import ran
@@ -47,6 +48,24 @@ def on_two_trials(step):
     return lambda lab, context, trials: step(lab, context, trials[:2])
 
 
+def evaluate_one_test(lab, context, trials):
+    """The Unit Tester's judging call by itself: whether the step makes it depends on the reply before it."""
+    shown = [query_and_result(trial) for trial in trials[:2]]
+    demand = "The query should count each row once."
+    return lab.ask(
+        wb.UnitTester(MODEL), "select/evaluate_one_test", context, test=demand, candidates=shown
+    )
+
+
+def evaluate_one_candidate(lab, context, trials):
+    """The same call with `by="candidate"`."""
+    shown = query_and_result(trials[0])
+    demands = ["The query should count each row once."]
+    return lab.ask(
+        wb.UnitTester(MODEL), "select/evaluate_one_candidate", context, tests=demands, **shown
+    )
+
+
 STEPS = {
     "keywords": on_question(wb.Keywords(MODEL)),
     "filter columns": on_context(wb.FilterColumns(MODEL)),
@@ -67,6 +86,8 @@ STEPS = {
     "pairwise with reasons": on_two_trials(wb.Pairwise(MODEL, reasons=True)),
     "ranker": on_two_trials(wb.Ranker(MODEL)),
     "unit tests": on_two_trials(wb.UnitTester(MODEL, tests=1)),
+    "one unit test": evaluate_one_test,
+    "unit tests of one candidate": evaluate_one_candidate,
     "filter columns in groups": on_context(wb.FilterColumns(MODEL, group=4)),
 }
 
@@ -138,7 +159,7 @@ def taken(study):
 
 def test_every_prompt_of_the_three_systems_is_asked(study, taken):
     asked = {prompt for (prompt,) in study.lab.client.store.read("SELECT prompt FROM calls")}
-    assert asked == set(names()) - {"select/evaluate_one_candidate"}  # `by="candidate"` asks it
+    assert asked == set(names())
 
 
 def test_every_candidate_has_a_query_or_the_reason_why_not(taken):
