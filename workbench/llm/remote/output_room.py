@@ -26,11 +26,11 @@ _LONGEST = re.compile(
 def with_less_room(request: Request, reason: str) -> Request | None:
     """The request with an output limit that the refusal's numbers allow; None if they allow no shorter one."""
     name = next((limit for limit in LIMITS if limit in request.parameters), None)
-    room = _room(_THOUSANDS.sub("", reason))
-    if name is None or room is None:
+    found = _room(_THOUSANDS.sub("", reason))
+    if name is None or found is None:
         return None
     sent = request.parameters[name]
-    room, exact = room
+    room, exact = found
     if not exact:  # "at least 1 input token": the prompt was not counted to its end
         room = min(room, sent // 2)
     if not 0 < room < sent:
