@@ -15,8 +15,9 @@ from workbench.errors import BudgetError, CacheMissError, ProviderError, StoreEr
 from workbench.llm import provider
 from workbench.llm.budget import Budget, Ledger
 from workbench.llm.cache import Cache, request_key
-from workbench.llm.calls.batch_table import BatchTable
-from workbench.llm.calls.batches import MOST, Batches
+from workbench.llm.calls.batches.gathering import Batches
+from workbench.llm.calls.batches.joined import MOST
+from workbench.llm.calls.batches.table import BatchTable
 from workbench.llm.calls.call_state import CallState, PendingCall
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks

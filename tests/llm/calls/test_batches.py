@@ -16,7 +16,7 @@ from tests.llm.server import Server
 from tests.llm.wire import ask, python
 from workbench.errors import BudgetError
 from workbench.llm.budget import Budget
-from workbench.llm.calls import batches
+from workbench.llm.calls.batches import following, gathering
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
@@ -27,9 +27,9 @@ TEXTS = [f"answer to: question {number}" for number in range(9)]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "QUIET", 0.5)
-    monkeypatch.setattr(batches, "POLL", (0.01, 0.02))
-    monkeypatch.setattr(batches, "SETTLING", 0.05)
+    monkeypatch.setattr(gathering, "QUIET", 0.5)
+    monkeypatch.setattr(following, "POLL", (0.01, 0.02))
+    monkeypatch.setattr(following, "SETTLING", 0.05)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_batch_gives_the_same_keys_and_answers_as_live_calls(
 def test_more_calls_than_a_provider_takes_live_share_a_batch(
     store: Store, server: Server, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "QUIET", 1.0)
+    monkeypatch.setattr(gathering, "QUIET", 1.0)
     client(store, server).complete_many([ask(f"question {number}") for number in range(300)])
     assert [batch["request_counts"]["total"] for batch in files.batches.values()] == [300]
 
@@ -76,7 +76,7 @@ def test_the_price_of_a_batch_is_half(store: Store, server: Server, files: Files
 def test_the_calls_of_many_runs_at_one_step_share_a_batch(
     store: Store, server: Server, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "QUIET", 0.5)
+    monkeypatch.setattr(gathering, "QUIET", 0.5)
     asked = client(store, server)
     threads = [threading.Thread(target=asked.complete, args=(one,)) for one in REQUESTS]
     for thread in threads:
@@ -180,7 +180,7 @@ def test_a_live_run_waits_for_the_batch_of_a_run_that_was_stopped(
     process.wait()
     files.looks = 1
     live = Client(store, send=wire.send, api_base=server.url)
-    live._state.batches._service = Wire()  # type: ignore[union-attr]
+    live._state.batches._sent._service = Wire()  # type: ignore[union-attr]
     answers = live.complete_many([REQUESTS[0], ask("another")])
     assert [answer.text for answer in answers] == [TEXTS[0], "answer to: another"]
     assert files.paid.total() == 9
@@ -191,8 +191,8 @@ def test_a_live_run_waits_for_the_batch_of_a_run_that_was_stopped(
 
 _KILLED = """
 from tests.llm.batch_wire import Wire
-from workbench.llm.calls import batches
-batches.QUIET, batches.POLL, batches.SETTLING = 0.5, (0.01, 0.02), 0.5
+from workbench.llm.calls.batches import following, gathering
+gathering.QUIET, following.POLL, following.SETTLING = 0.5, (0.01, 0.02), 0.5
 client = Client(store, send=send, api_base=sys.argv[2], batch=Wire())
 print("begun", flush=True)
 answers = client.complete_many([ask(f"question {number}") for number in range(9)])

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.llm.batch_server import Files
 from tests.llm.providers.protocols import base
 from tests.llm.server import Server
-from workbench.llm.calls import batches
+from workbench.llm.calls.batches import following, gathering
 from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Request
@@ -22,7 +22,7 @@ PARAMETERS = {"max_tokens": 100, "seed": 7, "extra_body": {"cache_salt": "a"}}
 
 
 def main(folder: Path) -> None:
-    batches.QUIET, batches.POLL = 0.02, (0.01, 0.02)
+    gathering.QUIET, following.POLL = 0.02, (0.01, 0.02)
     for name, model in MODELS.items():
         text = ({"role": "system", "content": "Answer."}, {"role": "user", "content": name})
         request = Request("p", model, text, PARAMETERS)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.llm.cache import FILTERED, call_of
-from workbench.llm.calls.batch_calls import Joined
+from workbench.llm.calls.batches.joined import Joined
 from workbench.llm.calls.call_state import LATE, CallState, PendingCall
 from workbench.llm.provider import Refusal, Send, is_ours
 from workbench.llm.remote.prices import bill, most

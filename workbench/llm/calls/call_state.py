@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from workbench.llm.budget import Budget, Ledger
 from workbench.llm.cache import Cache
-from workbench.llm.calls.batches import Batches
+from workbench.llm.calls.batches.gathering import Batches
 from workbench.llm.calls.beginnings import Beginnings
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks

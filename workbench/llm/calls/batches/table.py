@@ -73,11 +73,13 @@ class BatchTable:
         return {key: Request(**orjson.loads(request)) for key, request in rows}
 
     def remove(self, batch: Batch, keys: Iterable[str] | None = None) -> None:
-        """Remove requests that have their answers, or without `keys` the batch and all its requests."""
+        """Remove requests that have their answers, or without `keys` all; and a batch that has none left."""
         with self._store.write() as connection:
             if keys is None:
                 connection.execute("DELETE FROM batch_items WHERE batch = ?", (batch.name,))
-                connection.execute("DELETE FROM batches WHERE name = ?", (batch.name,))
             else:
                 rows: Sequence[tuple[str]] = [(key,) for key in keys]
                 connection.executemany("DELETE FROM batch_items WHERE key = ?", rows)
+            left = "SELECT 1 FROM batch_items WHERE batch = name"
+            delete = f"DELETE FROM batches WHERE name = ? AND NOT EXISTS ({left})"
+            connection.execute(delete, (batch.name,))

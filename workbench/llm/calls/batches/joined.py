@@ -9,6 +9,8 @@ from workbench.llm.provider import Send
 from workbench.llm.remote.replies import Reply
 from workbench.types import Request
 
+MOST, BYTES = 50_000, 100_000_000  # requests of a batch, and their size
+
 # Takes a function that gives the reply; returns what tells the run, once the reply is on disk or with the error.
 Finish = Callable[[Send], Callable[[BaseException | None], None]]
 
@@ -62,8 +64,9 @@ class JoinedCalls:
                 call.finish(partial(_raised, error))(None)
 
 
-def first(calls: Sequence[Joined], most: int, size: int) -> Sequence[Joined]:
-    """The first of the calls, at most so many and so many characters, as a batch takes them."""
+def first(calls: Sequence[Joined], most: int) -> Sequence[Joined]:
+    """The first of the calls, at most so many and about `BYTES` of them, as a batch takes them."""
+    size = BYTES
     for number, call in enumerate(calls):
         size -= sum(len(str(message)) for message in call.request.messages)
         if number == most or (number and size < 0):

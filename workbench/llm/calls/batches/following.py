@@ -1,0 +1,203 @@
+"""Follow the batches that were sent: create them at their provider, and look at them until they end.
+
+A batch is on disk before it is sent (`BatchTable`): a call that a killed run has sent joins its old batch and is
+not sent again. A kill between the request for a batch and its id leaves a batch whose id is unknown. Its name is
+in its metadata, so it is looked for among the provider's batches before it is asked for again.
+"""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from uuid import uuid4
+
+from workbench.llm.cache import Cache
+from workbench.llm.calls.batches.joined import MOST, Joined, JoinedCalls
+from workbench.llm.calls.batches.results import store_results
+from workbench.llm.calls.batches.table import Batch, BatchTable
+from workbench.llm.calls.limits import pause
+from workbench.llm.calls.locks import CallLocks
+from workbench.llm.provider import Refusal
+from workbench.llm.remote.batches import BatchService, Status, failure
+from workbench.llm.remote.refusals import Gone
+
+POLL = (5.0, 60.0)  # seconds between two looks at a batch: at first, and at most
+SETTLING = 20.0  # seconds in which a batch that was asked for appears among its provider's batches
+TRIES = 8  # failures in a row after which the calls of a batch fail; its answers stay to be read
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A batch of ours to look after: when to look next, and the failures since the last success."""
+
+    batch: Batch
+    url: str
+    due: float = 0.0
+    wait: float = field(default_factory=lambda: POLL[0])
+    failures: int = 0
+
+
+class SentBatches:
+    """The batches that a client follows, each of them locked against other processes.
+
+    `most` is how many calls a batch may have, and `full_until` when its provider has room for the next one.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        locks: CallLocks,
+        service: BatchService,
+        table: BatchTable,
+        joined: JoinedCalls,
+    ) -> None:
+        self._cache = cache
+        self._locks = locks
+        self._service = service
+        self._table = table
+        self._joined = joined
+        self._watched: dict[str, _Watched] = {}
+        self.most = MOST
+        self.full_until = 0.0
+
+    def begin(self, calls: Sequence[Joined]) -> None:
+        """Make one batch of the calls, on disk when this returns."""
+        batch = Batch(uuid4().hex, calls[0].endpoint, calls[0].request.model)
+        self._locks.acquire(batch.name)
+        self._watched[batch.name] = _Watched(batch, calls[0].url)
+        self._table.add(batch, {call.key: call.request for call in calls})
+        for call in calls:
+            call.batch = batch.name
+
+    def take_over(self, name: str, url: str) -> None:
+        """Look after a batch of another run that ended; have its calls looked at anew if it was read meanwhile."""
+        if name in self._watched or not self._locks.acquire(name):
+            return  # or another process still reads it
+        if batch := self._table.load(name):
+            self._watched[name] = _Watched(batch, url)
+            return
+        self._locks.release(name)
+        for call in self._joined.of(name):
+            if self._joined.remove(call.key):
+                call.again()
+
+    def due(self) -> Iterator[float]:
+        """When the batches are to be looked at next."""
+        return (watched.due for watched in self._watched.values())
+
+    def advance(self) -> None:
+        """Take the batches that are due one step further."""
+        for watched in list(self._watched.values()):
+            if time.monotonic() >= watched.due:
+                self._advance(watched)
+
+    def leave(self) -> None:
+        """Follow no batch any more."""
+        for name in list(self._watched):
+            self._forget(name)
+
+    def _advance(self, watched: _Watched) -> None:
+        """Take a batch one step further; after a refusal that may pass, try again later."""
+        batch = watched.batch
+        try:
+            if batch.batch or self._create(watched):
+                self._look(watched)
+            watched.failures = 0
+        except Gone as gone:
+            self._close(watched, Refusal("connection", f"{gone}; it is perhaps paid", again=True))
+        except Refusal as refusal:
+            watched.failures += 1
+            if refusal.again and watched.failures < TRIES:
+                watched.due = time.monotonic() + pause(watched.failures, refusal.wait)
+            elif batch.asked:  # what it holds is paid: a later run reads it
+                text = f"{refusal}. The batch {batch.batch} is kept, and the next run takes up its answers"
+                calls = self._joined.of(batch.name)
+                self._forget(batch.name)
+                self._joined.end(calls, Refusal("server", text, fatal=refusal.fatal))
+            else:
+                fault = "server" if refusal.again else refusal.fault
+                self._close(watched, Refusal(fault, str(refusal), fatal=refusal.fatal))
+
+    def _close(self, watched: _Watched, refusal: Refusal) -> None:
+        """Remove a batch from which no more answers come, and refuse its calls without one."""
+        self._table.remove(watched.batch)
+        calls = self._joined.of(watched.batch.name)
+        self._forget(watched.batch.name)
+        self._joined.end(calls, refusal)
+
+    def _create(self, watched: _Watched) -> bool:
+        """Upload the requests and create the batch; False where its provider is first to be asked again."""
+        batch, service, url = watched.batch, self._service, watched.url
+        requests = self._table.requests(batch)
+        if not batch.file:
+            lines = [service.line(request, key) for key, request in requests.items()]
+            batch.file = service.upload(batch.model, url, batch.name, lines)
+            self._table.update(batch)
+        if batch.asked:
+            batch.batch = service.find(batch.model, url, batch.name)
+            if not batch.batch and time.time() < batch.asked + SETTLING:
+                watched.due = time.monotonic() + min(POLL[0], SETTLING)
+                return False
+        if not batch.batch:
+            batch.asked = time.time()
+            self._table.update(batch)
+            try:
+                batch.batch = service.create(batch.model, url, batch.name, batch.file)
+            except Refusal as refusal:
+                if refusal.fault in {"rejected", "rate_limit"}:  # so it was surely not created
+                    batch.asked = None
+                    self._table.update(batch)
+                raise
+        self._table.update(batch)
+        print(
+            f"batch of {len(requests):,} calls sent to {batch.model}: {batch.batch}. It goes on if you stop, "
+            "and the same command takes up its answers",
+            file=sys.stderr,
+        )
+        return True
+
+    def _look(self, watched: _Watched) -> None:
+        batch = watched.batch
+        status = self._service.look(batch.model, watched.url, batch.batch)
+        if status.state == "ended":
+            self._read(watched, status)
+        elif status.state == "failed":
+            self._fail(watched, status)
+        else:
+            watched.due = time.monotonic() + watched.wait
+            watched.wait = min(1.5 * watched.wait, POLL[1])
+
+    def _read(self, watched: _Watched, status: Status) -> None:
+        """Store the answers, and end the calls that have none."""
+        batch = watched.batch
+        read = partial(self._service.read, batch.model, watched.url)
+        items = chain.from_iterable(map(read, status.files))
+        answers, whole = store_results(self._cache, self._table, self._joined, batch, items)
+        if not whole or answers < (status.answers or 0):
+            raise Refusal("connection", f"the results of {batch.batch} are cut off", again=True)
+        self._close(watched, Refusal("server", "its batch ended without an answer", again=True))
+
+    def _fail(self, watched: _Watched, status: Status) -> None:
+        """End a batch that its provider did not begin: refuse the requests that it names, send the others again."""
+        batch = watched.batch
+        requests = list(self._table.requests(batch))
+        self._table.remove(batch)
+        calls = {call.key: call for call in self._joined.of(batch.name)}
+        self._forget(batch.name)
+        text = "; ".join(text for text, _ in status.errors) or "the provider gives no reason"
+        named = {requests[line - 1] for _, line in status.errors if 0 < line <= len(requests)}
+        full = "token_limit" in text or "enqueued" in text.lower()
+        if full:
+            self.most = max(1, len(requests) // 2)
+            self.full_until = time.monotonic() + POLL[1]
+        for key, call in calls.items():
+            if full or (named and key not in named):
+                call.batch = ""
+            else:
+                self._joined.end([call], failure(f"the batch failed: {text}"))
+
+    def _forget(self, name: str) -> None:
+        del self._watched[name]
+        self._locks.release(name)

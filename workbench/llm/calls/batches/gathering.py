@@ -1,0 +1,116 @@
+"""Gather calls into batches: those of all runs are sent together, and their answers taken as they come.
+
+A call joins the batches in place of a thread that waits for its reply. Once no call has joined for `QUIET`
+seconds, as every question waits at its step, all that have joined are sent as one batch.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Iterable
+
+from workbench.llm.cache import Cache
+from workbench.llm.calls.batches.following import SentBatches
+from workbench.llm.calls.batches.joined import Joined, JoinedCalls, first
+from workbench.llm.calls.batches.table import BatchTable
+from workbench.llm.calls.locks import CallLocks
+from workbench.llm.provider import EMBEDDING
+from workbench.llm.remote.batches import BatchService
+from workbench.types import Request
+
+QUIET = 5.0  # seconds without another call after which those that have joined are sent
+
+
+class Batches:
+    """The batches of one client. Its thread lives while calls wait.
+
+    Without `gathers`, calls only wait for batches that an earlier run sent, and no other is sent.
+    """
+
+    def __init__(
+        self, cache: Cache, locks: CallLocks, service: BatchService, *, gathers: bool
+    ) -> None:
+        self._service = service
+        self._gathers = gathers
+        self._table = BatchTable(cache.store)
+        self._joined = JoinedCalls()
+        self._sent = SentBatches(cache, locks, service, self._table, self._joined)
+        self._told: set[str] = set()
+        self._changed = 0.0
+        self._running = False
+        self._lock = threading.Lock()
+
+    def takes(self, request: Request, key: str) -> bool:
+        """Whether the call goes into a batch, or is in one that is not read yet."""
+        if self._table.batch_of(key):
+            return True
+        return self.gathers(request.model) and not request.parameters.get(EMBEDDING)
+
+    def gathers(self, model: str) -> bool:
+        """Whether calls of the model are gathered; says once why they are not."""
+        if not self._gathers:
+            return False
+        if (why := self._service.unable(model)) and model not in self._told:
+            self._told.add(model)
+            print(f"{model}: {why}; its calls are sent live", file=sys.stderr)
+        return not why
+
+    def join(self, call: Joined) -> None:
+        """Have the call sent with the next batch."""
+        call.batch = self._table.batch_of(call.key)
+        with self._lock:
+            self._joined.add(call)
+            self._changed = time.monotonic()
+            if not self._running:
+                self._running = True
+                threading.Thread(target=self._run, name="batches", daemon=True).start()
+
+    def leave(self, key: str) -> bool:
+        """Wait for the call no longer: it is not sent if it was not yet. False if it has just ended."""
+        return self._joined.remove(key) is not None
+
+    def _run(self) -> None:
+        try:
+            while self._step():
+                time.sleep(self._rest())
+        except BaseException as error:  # noqa: BLE001  the runs that wait raise it
+            with self._lock:
+                joined = self._joined.all()
+                self._stop()
+            self._joined.end(joined, error)
+
+    def _stop(self) -> None:
+        """Look after no batch any more: whoever waits for one next does. Called with the lock held."""
+        self._running = False
+        self._sent.leave()
+
+    def _rest(self) -> float:
+        """Seconds until there is something to do."""
+        now = time.monotonic()
+        ends = [self._changed + QUIET, *self._sent.due()]
+        return max(0.01, min([QUIET, *(end - now for end in ends if end > now)]))
+
+    def _step(self) -> bool:
+        """Do what is due; False if nobody waits, so the thread ends."""
+        with self._lock:
+            joined = self._joined.all()
+            if not joined:
+                self._stop()
+                return False
+        now = time.monotonic()
+        waiting = [call for call in joined if not call.batch]
+        full = len(waiting) >= self._sent.most
+        if waiting and now >= self._sent.full_until and (full or now >= self._changed + QUIET):
+            self._gather(waiting)
+        for name, url in {call.batch: call.url for call in joined if call.batch}.items():
+            self._sent.take_over(name, url)
+        self._sent.advance()
+        return True
+
+    def _gather(self, waiting: Iterable[Joined]) -> None:
+        """Make batches of the calls: one of each model and address, or more where they are too large."""
+        groups: dict[tuple[str, str, str], list[Joined]] = {}
+        for call in waiting:
+            groups.setdefault((call.request.model, call.endpoint, call.url), []).append(call)
+        for calls in groups.values():
+            self._sent.begin(first(calls, self._sent.most))  # the others go into the next one

@@ -1,0 +1,84 @@
+"""Store the results of a batch, and end the calls that wait for them."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from workbench.errors import StoreError
+from workbench.llm.cache import Cache, call_of
+from workbench.llm.calls.batches.joined import JoinedCalls
+from workbench.llm.calls.batches.table import Batch, BatchTable
+from workbench.llm.provider import Refusal
+from workbench.llm.remote.batches import Item
+from workbench.llm.remote.prices import bill
+from workbench.llm.remote.replies import Reply, answer_of, read_usage
+from workbench.types import Completion, Request, Usage
+
+SAVED = 500  # answers that share a transaction
+
+
+def store_results(
+    cache: Cache,
+    table: BatchTable,
+    joined: JoinedCalls,
+    batch: Batch,
+    items: Iterable[Item | None],
+) -> tuple[int, bool]:
+    """Store the answers that are not stored yet; returns the number of all answers, and whether no line is torn."""
+    requests = table.requests(batch)
+    answers, whole = 0, True
+    found: dict[str, Reply | Refusal] = {}
+    for item in items:
+        if item is None:
+            whole = False
+            continue
+        answers += not isinstance(item.reply, Refusal)
+        if item.key in requests:
+            found[item.key] = item.reply
+        if len(found) >= SAVED:
+            _store(cache, table, joined, batch, requests, found)
+            found = {}
+    _store(cache, table, joined, batch, requests, found)
+    return answers, whole
+
+
+def _store(
+    cache: Cache,
+    table: BatchTable,
+    joined: JoinedCalls,
+    batch: Batch,
+    requests: Mapping[str, Request],
+    found: Mapping[str, Reply | Refusal],
+) -> None:
+    """Store answers, and then end the calls that wait for them."""
+    waiting = {call.key: call for call in joined.of(batch.name)}
+    reports = []
+    failed: StoreError | None = None
+    for key, reply in found.items():
+        if isinstance(reply, Refusal):
+            continue
+        reply["batch"] = batch.batch
+        if report := joined.finish(key, reply):
+            reports.append(report)
+        else:  # a run that was stopped has paid for it
+            _put(cache, requests[key], key, batch.endpoint, reply)
+    try:
+        cache.save()
+        table.remove(batch, found)
+    except StoreError as error:
+        failed = error
+        raise
+    finally:
+        for report in reports:
+            report(failed)
+    for key, reply in found.items():
+        if isinstance(reply, Refusal) and key in waiting:
+            joined.end([waiting[key]], reply)
+
+
+def _put(cache: Cache, request: Request, key: str, endpoint: str, reply: Reply) -> None:
+    """Store a reply for which no run waits."""
+    usage, price = read_usage(reply) or Usage(), bill(request.model, reply)
+    with suppress(Refusal):  # it holds no answer
+        text, reason = answer_of(reply)
+        answer = Completion(text, request.model, reason, usage, price, key)
+        cache.put(call_of(request, key, endpoint, answer, reply, 0.0), save=False)
