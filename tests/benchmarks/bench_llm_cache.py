@@ -32,7 +32,8 @@ warnings.simplefilter("ignore")
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.llm.server import Server
 from workbench.canonical import canonical
-from workbench.llm.cache import Cache, Call
+from workbench.llm.cache.rows import Call
+from workbench.llm.cache.table import Cache
 from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Request, Usage

@@ -23,7 +23,7 @@ from workbench.explore import (
 from workbench.explore.steps import Edit, Recording, Step
 from workbench.html import parts, tree
 from workbench.lab import Lab
-from workbench.llm.cache import Call
+from workbench.llm.cache.rows import Call
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.report.display import records, results, selections

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from tests.llm.wire import ask
 from workbench.errors import StoreError
-from workbench.llm import cache as module
-from workbench.llm.cache import Cache, Call, request_key, unpack
-from workbench.llm.transfer import calls
+from workbench.llm.cache import rows
+from workbench.llm.cache.keys import request_key
+from workbench.llm.cache.rows import Call, unpack
+from workbench.llm.cache.table import Cache
+from workbench.llm.cache.transfer import calls
 from workbench.store import Store
 from workbench.types import Request, Usage
 
@@ -149,7 +151,7 @@ def test_refreshing_replaces_the_cached_reply(store: Store) -> None:
 
 def test_a_filtered_reply_is_stored_as_such(store: Store) -> None:
     with store.write() as connection:
-        module.insert(connection, call())
+        rows.insert(connection, call())
         connection.execute("UPDATE calls SET finish_reason = 'content_filter', text = ''")
     found = Cache(store).get("call:1")
     assert found is not None
@@ -183,6 +185,6 @@ def test_threads_that_put_at_once_lose_nothing(store: Store) -> None:
 
 def test_a_row_of_a_missing_part_says_which(store: Store, tmp_path: Path) -> None:
     Cache(store).put(call(content="a shared part, " * 100))
-    row = store.read(f"SELECT {module.COLUMNS} FROM calls")[0]
+    row = store.read(f"SELECT {rows.COLUMNS} FROM calls")[0]
     with pytest.raises(KeyError):
         unpack(row, {})

@@ -12,12 +12,12 @@ from tests.llm.server import Server
 from tests.llm.wire import ROOT, ask
 from workbench.errors import BadInputError, ProviderError
 from workbench.llm import provider
-from workbench.llm.cache import request_key
+from workbench.llm.cache.keys import request_key
+from workbench.llm.cache.transfer import merge, verify
 from workbench.llm.client import Client
 from workbench.llm.parameters import check_given, given_for, left_out, refused_name
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
-from workbench.llm.transfer import merge, verify
 from workbench.store import Store
 from workbench.types import Request
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.llm.cache import request_key
+from workbench.llm.cache.keys import request_key
 from workbench.llm.remote.prefixes import as_sent, beginning, cached_ends, with_common_part
 from workbench.types import Request
 

@@ -5,12 +5,12 @@ import pytest
 
 from tests.llm.wire import ask
 from workbench.errors import BadInputError
-from workbench.llm import transfer
-from workbench.llm.cache import Cache
+from workbench.llm.cache import transfer
+from workbench.llm.cache.table import Cache
+from workbench.llm.cache.transfer import Select
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
-from workbench.llm.transfer import Select
 from workbench.store import Store
 from workbench.types import Request
 

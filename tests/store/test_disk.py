@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import StoreError
-from workbench.llm.cache import text_id
+from workbench.llm.cache.rows import text_id
 from workbench.store import Store
 
 NOBODY = 65534

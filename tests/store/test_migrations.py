@@ -8,8 +8,8 @@ import pytest
 
 from tests.llm.test_cache import call
 from workbench.errors import StoreError
-from workbench.llm.cache import COLUMNS, Call, pack
-from workbench.llm.transfer import calls, verify
+from workbench.llm.cache.rows import COLUMNS, Call, pack
+from workbench.llm.cache.transfer import calls, verify
 from workbench.store import Store
 from workbench.store.migrations import MIGRATIONS, statements
 

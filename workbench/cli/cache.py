@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from workbench.errors import BadInputError, naming
-from workbench.llm import transfer
+from workbench.llm.cache import transfer
 from workbench.store import Store, home
 
 _FILE = click.Path(path_type=Path, dir_okay=False)

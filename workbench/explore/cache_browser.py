@@ -22,8 +22,8 @@ from workbench.explore.compare import text_diff
 from workbench.explore.widgets import Explorer, button, choices, fill, labelled, output, row, watch
 from workbench.html.parts import Html, details, line, table, view, views
 from workbench.llm.budget import dollars
-from workbench.llm.cache import Call
-from workbench.llm.transfer import stats
+from workbench.llm.cache.rows import Call
+from workbench.llm.cache.transfer import stats
 
 if TYPE_CHECKING:
     from workbench.study.study import Study

@@ -7,9 +7,9 @@ import pandas as pd
 
 from workbench.errors import BadInputError, one_of
 from workbench.html.parts import Html, details, heading, line, pre, view
-from workbench.llm import transfer
 from workbench.llm.budget import dollars
-from workbench.llm.cache import Call
+from workbench.llm.cache import transfer
+from workbench.llm.cache.rows import Call
 from workbench.llm.client import Client
 from workbench.llm.remote.prices import cost, most
 from workbench.store import Store

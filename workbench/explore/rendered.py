@@ -8,8 +8,8 @@ import pandas as pd
 from workbench.explore.steps import Recording, Step
 from workbench.html.parts import Html, details, heading, line, listed, pre, table, view
 from workbench.html.tree import Node
+from workbench.llm.cache.transfer import Select, calls
 from workbench.llm.client import Client
-from workbench.llm.transfer import Select, calls
 from workbench.prompts.prompt import split_sections
 from workbench.report.display.records import found_part
 from workbench.types import Context, Request

@@ -14,7 +14,8 @@ from dataclasses import replace
 from workbench.errors import BudgetError, CacheMissError, ProviderError, StoreError
 from workbench.llm import provider
 from workbench.llm.budget import Budget, Ledger
-from workbench.llm.cache import Cache, request_key
+from workbench.llm.cache.keys import request_key
+from workbench.llm.cache.table import Cache
 from workbench.llm.calls.batches.gathering import Batches
 from workbench.llm.calls.batches.joined import MOST
 from workbench.llm.calls.batches.table import BatchTable

@@ -13,11 +13,11 @@ import orjson
 
 from workbench.errors import BadInputError, naming
 from workbench.llm.budget import dollars
+from workbench.llm.cache.transfer import Select, calls
 from workbench.llm.client import Client
 from workbench.llm.parameters import output_limit
 from workbench.llm.remote.batches import LiteLLMBatches
 from workbench.llm.remote.prices import cost, listed, longest
-from workbench.llm.transfer import Select, calls
 from workbench.store import Store
 from workbench.types import Request, Usage
 

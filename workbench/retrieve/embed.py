@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from workbench.lab import Lab
-from workbench.llm.cache import Call, insert
+from workbench.llm.cache.rows import Call, insert
 from workbench.llm.provider import EMBEDDING
 from workbench.retrieve.lexical import Matrix
 from workbench.retrieve.minilm import encode

@@ -187,7 +187,7 @@ class Store:
             except sqlite3.Error as error:
                 raise self._failure(error) from error
 
-    def read_keys(self, sql: str, keys: Sequence[str]) -> list[Any]:
+    def read_keys(self, sql: str, keys: Sequence[str | int]) -> list[Any]:
         """The rows of a SELECT that ends in `IN`, for any number of keys."""
         return self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)])
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT))
 
 from tests.llm.server import Server  # noqa: E402  the path comes first
-from workbench.llm import transfer  # noqa: E402
+from workbench.llm.cache import transfer  # noqa: E402
 from workbench.store import Store  # noqa: E402
 
 PROCESSES = 8

@@ -10,7 +10,7 @@ from tests.llm.providers.protocols import chat
 from tests.llm.server import Server
 from tests.llm.wire import ask
 from workbench.errors import ProviderError, redact
-from workbench.llm import transfer
+from workbench.llm.cache import transfer
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from workbench.llm.cache import FILTERED, call_of
+from workbench.llm.cache.rows import call_of
+from workbench.llm.cache.table import with_fault
 from workbench.llm.calls.batches.joined import Joined
 from workbench.llm.calls.call_state import LATE, CallState, PendingCall
 from workbench.llm.provider import Refusal, Send, is_ours
@@ -150,9 +151,7 @@ def _answer(state: CallState, call: PendingCall, send: Send, *, save: bool) -> C
     except Refusal:
         state.ledger.paid(request, answer)
         raise
-    answer = replace(answer, text=text, finish_reason=reason)
-    if reason == "content_filter":
-        answer = replace(answer, fault="filtered", error=FILTERED)
+    answer = with_fault(replace(answer, text=text, finish_reason=reason))
     state.ledger.paid(request, answer)
     stored = call_of(request, call.key, call.endpoint, answer, reply, seconds)
     state.cache.put(stored, replace=state.refresh, save=save)

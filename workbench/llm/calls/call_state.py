@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from workbench.llm.budget import Budget, Ledger
-from workbench.llm.cache import Cache
+from workbench.llm.cache.table import Cache
 from workbench.llm.calls.batches.gathering import Batches
 from workbench.llm.calls.beginnings import Beginnings
 from workbench.llm.calls.limits import Limiter

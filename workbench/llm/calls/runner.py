@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from workbench.llm.cache import request_key
+from workbench.llm.cache.keys import request_key
 from workbench.llm.calls.attempts import Attempts, Result
 from workbench.llm.calls.call_state import CallState, PendingCall
 from workbench.llm.calls.refusals import Again, consequence, failure

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 from uuid import uuid4
 
-from workbench.llm.cache import Cache
+from workbench.llm.cache.table import Cache
 from workbench.llm.calls.batches.joined import MOST, Joined, JoinedCalls
 from workbench.llm.calls.batches.results import store_results
 from workbench.llm.calls.batches.table import Batch, BatchTable

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterable
 
-from workbench.llm.cache import Cache
+from workbench.llm.cache.table import Cache
 from workbench.llm.calls.batches.following import SentBatches
 from workbench.llm.calls.batches.joined import Joined, JoinedCalls, first
 from workbench.llm.calls.batches.table import BatchTable

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from workbench.errors import StoreError
-from workbench.llm.cache import Cache, call_of
+from workbench.llm.cache.rows import call_of
+from workbench.llm.cache.table import Cache
 from workbench.llm.calls.batches.joined import JoinedCalls
 from workbench.llm.calls.batches.table import Batch, BatchTable
 from workbench.llm.provider import Refusal

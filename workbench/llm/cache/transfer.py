@@ -1,8 +1,8 @@
 """Work on all cached calls: count, export, import, merge, prune and check them.
 
 An export is JSON lines, one call each with its full request, in the order of keys, and then the parameters
-that their models refuse: equal caches give equal files. With it, others can replay a run offline. A key is a hash of the request, so merges cannot conflict:
-if both caches have a reply to the same request, ours stays.
+that their models refuse: equal caches give equal files. With it, others can replay a run offline. A key is a hash
+of the request, so merges cannot conflict: if both caches have a reply to the same request, ours stays.
 """
 
 import os
@@ -18,7 +18,8 @@ import orjson
 
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError
-from workbench.llm.cache import COLUMNS, Call, insert, request_key, text_id, unpack
+from workbench.llm.cache.keys import request_key
+from workbench.llm.cache.rows import COLUMNS, Call, insert, text_id, unpack
 from workbench.llm.parameters import insert_refusal, refusals
 from workbench.store import Store
 from workbench.store.checksum import checksum
@@ -69,12 +70,7 @@ def calls(store: Store, select: Select = ALL) -> Iterator[Call]:
             for part in message["content"]
             if isinstance(part, int)
         }
-        texts = dict(
-            store.read(
-                "SELECT id, text FROM texts WHERE id IN (SELECT value FROM json_each(?))",
-                [canonical(sorted(numbers))],
-            )
-        )
+        texts = dict(store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(numbers)))
         for row in rows:
             yield unpack(row, texts)
         last = rows[-1][0]

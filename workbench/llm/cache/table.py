@@ -1,0 +1,111 @@
+"""The cached model calls: each is stored before anybody sees its answer, and recent answers stay in memory."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from workbench.canonical import canonical
+from workbench.errors import StoreError
+from workbench.llm.cache.rows import Call, Packed, pack, write
+from workbench.llm.provider import is_ours
+from workbench.store import Store
+from workbench.types import Completion, Request, Usage
+
+RECENT = 20_000  # answers in memory, about 40 MB
+
+_GET = (
+    "SELECT text, model, finish_reason, input_tokens, output_tokens, cached_tokens, cost "
+    "FROM calls WHERE key = ?"
+)
+
+
+def with_fault(answer: Completion) -> Completion:
+    """The answer; a failure where the provider's content filter withheld it."""
+    if answer.finish_reason != "content_filter":
+        return answer
+    withheld = "the provider's content filter withheld the answer"
+    return replace(answer, fault="filtered", error=withheld)
+
+
+class _Unsaved:
+    """The calls that are not on disk yet, as put, packed, and with whether they replace others."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Call, Packed, bool]] = []
+        self.refused = False  # the last attempt to write them failed
+        self.saving = threading.Lock()
+
+
+_UNSAVED: dict[Path, _Unsaved] = {}  # by cache file, for all clients of this process
+
+
+class Cache:
+    """The table `calls` of a cache file."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._unsaved = _UNSAVED.setdefault(store.path.resolve(), _Unsaved())
+        self._recent: dict[str, Completion] = {}
+
+    def get(self, key: str) -> Completion | None:
+        """The stored answer, or None. Recent answers are in memory too: the row of a key never changes."""
+        if answer := self._recent.get(key):
+            return answer
+        if not (rows := self.store.read(_GET, (key,))):
+            return None
+        text, model, reason, read, written, cached, cost = rows[0]
+        usage = Usage(read, written, cached)
+        answer = with_fault(Completion(text, model, reason, usage, cost, key, cached=True))
+        self._remember(answer)
+        return answer
+
+    def answered(self, request: Request, endpoint: str) -> bool:
+        """Whether any call of the request's prompt and parameters has a stored answer."""
+        values = (endpoint, request.model, request.prompt, canonical(request.parameters).decode())
+        select = (
+            "SELECT 1 FROM calls WHERE endpoint = ? AND model = ? AND prompt = ? AND parameters = ?"
+        )
+        return bool(self.store.read(f"{select} LIMIT 1", values))
+
+    def _remember(self, answer: Completion) -> None:
+        if len(self._recent) >= RECENT:
+            self._recent.clear()
+        self._recent[answer.key] = answer
+
+    def put(self, call: Call, *, replace: bool = False, save: bool = True) -> None:
+        """Store a call, on disk when this returns. Threads that store at the same time share a transaction.
+
+        Without `save` it stays in memory until the next one, so that many share a transaction, and so does a
+        call of a model of our own, which costs nothing. A call that a full disk refuses stays in memory: the next
+        `save`, of any client of this process, tries again.
+        """
+        self._unsaved.calls.append((call, pack(call), replace))
+        if is_ours(call.model):
+            fields = (call.text, call.model, call.finish_reason, call.usage, call.cost, call.key)
+            self._remember(Completion(*fields, cached=True))
+        else:
+            if save:
+                self.save()
+            self._recent.pop(call.key, None)
+
+    def save_refused(self) -> None:
+        """Write the calls that a full disk refused, if there are any; raises `StoreError` if it still does."""
+        if self._unsaved.refused:
+            self.save()
+
+    def save(self) -> None:
+        """Write the calls that are not on disk yet."""
+        unsaved = self._unsaved
+        with unsaved.saving:
+            if not (calls := tuple(unsaved.calls)):
+                return
+            paid = not all(is_ours(call.model) for call, _, _ in calls)
+            unsaved.refused = True
+            try:
+                with self.store.write(paid=paid) as connection:
+                    for _, packed, replace in calls:
+                        write(connection, packed, replace=replace)
+            except StoreError as error:
+                raise StoreError(f"{error} ({len(calls)} paid replies wait in memory)") from error
+            unsaved.refused = False
+            del unsaved.calls[: len(calls)]
