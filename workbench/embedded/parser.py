@@ -6,7 +6,7 @@ the model gives a query. Samples of one prompt differ in the draw only, so the l
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -38,10 +38,11 @@ class Hypothesis:
 @lru_cache(maxsize=_RECENT)
 def hypotheses(context: Context, style: Style = Style()) -> tuple[Hypothesis, ...]:  # noqa: B008
     """The queries that the question may ask for, the most probable first, no two the same."""
-    return combined(*_parts(context), style)
+    reading, heads, sets = _parts(replace(context, examples=()))
+    return combined(replace(reading, context=context), heads, sets, style)
 
 
-@lru_cache(maxsize=8)  # prompts of several styles are about one context
+@lru_cache(maxsize=8)  # prompts of several styles, with and without examples, are about one context
 def _parts(context: Context) -> Parts:
     return parts(context, WEIGHTS)
 

@@ -31,15 +31,19 @@ class Proposed:
         return *mine, *(Candidate("", name) for name in self.generators if name not in answered)
 
 
-def replayed(name: str, pool: Pool, select: Select) -> System:
-    """A system that proposes the pool's candidates and selects one."""
+def proposed(pool: Pool) -> Proposed:
+    """A generator that proposes the pool's candidates."""
     candidates = {
         question: tuple(trial.candidate for trial in trials)
         for question, trials in pool.trials.items()
     }
     rows = [(key, c.generator, c.sample, c.sql) for key, cs in candidates.items() for c in cs]
-    proposed = Proposed(pool.generators(), content_hash("pool", rows), candidates)
-    return System(name, WHOLE_SCHEMA, (), (proposed,), (), select)
+    return Proposed(pool.generators(), content_hash("pool", rows), candidates)
+
+
+def replayed(name: str, pool: Pool, select: Select) -> System:
+    """A system that proposes the pool's candidates and selects one."""
+    return System(name, WHOLE_SCHEMA, (), (proposed(pool),), (), select)
 
 
 def picks(name: str, select: Select, lab: Lab, questions: Sequence[Question], pool: Pool) -> Pool:

@@ -13,7 +13,7 @@ from workbench.embedded.calls.chance import shares
 from workbench.embedded.parser import hypotheses
 from workbench.types import Context
 
-_LOOKED_AT = 24  # hypotheses: less likely ones change no expectation by much
+_LIKELY = 0.005  # the share of a hypothesis; less likely ones change no expectation by much
 _UNSEEN = 0.02  # how likely the right query does something that no hypothesis does
 _FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
 _ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
@@ -48,10 +48,10 @@ def _plain(words: str) -> str:
 @lru_cache(maxsize=64)
 def expected(context: Context) -> Mapping[str, float]:
     """How likely the right query does each thing, by the model's own hypotheses."""
-    found = hypotheses(context)[:_LOOKED_AT]
+    found = hypotheses(context)
     likely: dict[str, float] = {}
     for hypothesis, share in zip(found, shares([h.score for h in found]), strict=True):
-        for element in elements(hypothesis.sql):
+        for element in elements(hypothesis.sql) if share >= _LIKELY else ():
             likely[element] = likely.get(element, 0.0) + share
     return likely
 

@@ -92,7 +92,8 @@ def read(messages: Sequence[Message]) -> Asked:
             DescriptionMatch(table, column, text, 0.0)
             for table, column, text in _of_columns(sections.get("Descriptions found", ""))
         ),
-        tuple(_examples(sections.get("Examples", ""))),
+        # As with the schema, their order means nothing: prompts that differ in it alone share their hypotheses.
+        tuple(sorted(_examples(sections.get("Examples", "")), key=lambda e: (e.sql, e.question))),
     )
     return Asked(
         next(kinds),

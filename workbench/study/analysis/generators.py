@@ -1,7 +1,7 @@
 """What the selector reaches with one generator alone: the third line of CHASE-SQL's figures 2a to 2c.
 
 Section 3.1 compares it with the two bounds: where the lower bound falls, the selector stops gaining from a higher
-upper bound.
+upper bound. The selector chooses among the candidates of one run, so that none is generated or fixed again.
 """
 
 from dataclasses import replace
@@ -9,10 +9,12 @@ from dataclasses import replace
 import pandas as pd
 
 from workbench.generate.prompt_generator import PromptGenerator
+from workbench.pool import pool_of
 from workbench.report.drawing.palette import shown
 from workbench.report.figures.bounds import TOGETHER
 from workbench.study.runs import Run, accuracy
 from workbench.study.study import Study
+from workbench.systems.replay import proposed
 
 _BOUNDS = {"lower bound": "adversary", "upper bound": "oracle"}
 
@@ -24,12 +26,15 @@ def selected_alone(study: Study, run: Run, step: int = 2) -> pd.DataFrame:
     """
     runs: dict[tuple[str, int], Run] = {}
     most = int(run.questions["candidates"].max())
-    proposing = run.trials["generator"].unique()
-    for generator, one in zip(proposing, run.system.generate, strict=True):
+    generators = run.trials["generator"].unique()
+    trials = list(run.pool.items())
+    for generator, one in zip(generators, run.system.generate, strict=True):
         if not isinstance(one, PromptGenerator):
             continue
+        own = [(q, trial) for q, trial in trials if trial.candidate.generator == generator]
         for k in [*range(1, one.samples, step), one.samples]:
-            alone = replace(run.system, generate=(replace(one, samples=k),))
+            first = pool_of((q, trial) for q, trial in own if trial.candidate.sample < k)
+            alone = replace(run.system, generate=(proposed(first),), fix=())
             label = f"{run.name}, first {k} of {shown(generator)}"
             runs[generator, k] = study.run(alone, label)
     runs[TOGETHER, most] = run
