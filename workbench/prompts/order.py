@@ -56,9 +56,11 @@ def arranged(messages: Sequence[Message], order: Order | None, *, whole: bool) -
     A schema that is not the `whole` one of a database is particular to a question, and keeps its place. A
     prompt without a task, such as another author's, stays as it is.
     """
+    if order is None:
+        return messages
     system, user = (str(message["content"]) for message in messages)
     sections = split_sections(user)
-    if order is None or "Task" not in dict(sections):
+    if "Task" not in dict(sections):
         return messages
     first = [title for title in order.titles if whole or title != _SCHEMA]
     places = {title: number for number, title in enumerate(first)}

@@ -82,7 +82,7 @@ def read(messages: Sequence[Message]) -> Asked:
     )
     context = Context(
         Question("", "", _line(sections, text, "Question"), _line(sections, text, "Hint|Evidence")),
-        _schema(sections.get("Database schema", text)),
+        _schema(sections.get("Database schema", "" if "Question" in sections else text)),
         tuple(
             ValueMatch(table, column, value.replace("''", "'"), "", 0.0, 0.0)
             for table, column, shown in _of_columns(sections.get("Values found", ""))
