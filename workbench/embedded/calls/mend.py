@@ -12,7 +12,7 @@ from workbench.embedded.parser import Hypothesis, hypotheses
 from workbench.embedded.prompt.messages import Asked
 
 _CLOSE = 2.0  # the bonus for doing all that the failed query does: most of it may be right
-_UNLIKELY = 5.0  # the score below the likeliest from which a query is hardly ever drawn at temperature 1
+_UNLIKELY = 5.0  # so far below the likeliest, a query is hardly ever drawn at temperature 1
 
 
 def mend(asked: Asked, temperature: float, seed: str) -> str:
