@@ -51,11 +51,15 @@ SECONDS := 600
 soak: .venv/installed
 	$(BIN)/python tests/llm/calls/soak.py $(SECONDS)
 
+# pip writes byte code of the packages that it installs, but not of an editable one. Without it, where Python may not
+# write its own, each command takes a second longer.
+#
 # The stamp is older than a changed list of packages, and missing after an installation that failed.
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "workbench needs Python 3.11 or later; this is %s. Name another: make PYTHON=python3.12" % sys.version.split()[0])'
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	$(BIN)/python -m compileall -q workbench
 	touch $@
 
 # On Linux, the default torch package brings gigabytes of CUDA libraries. A build for processors alone is enough:

@@ -1,6 +1,8 @@
-"""Canonical JSON, equal for equal values, and hashes of it with a tag for their kind."""
+"""Canonical JSON, equal for equal values, and hashes: of values with a tag for their kind, and of files."""
 
 import hashlib
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -18,3 +20,12 @@ def canonical(value: Any) -> bytes:
 def content_hash(tag: str, value: Any) -> str:
     """`tag:` and 64 hex digits of sha256. Equal values give equal hashes on every machine."""
     return f"{tag}:{hashlib.sha256(canonical(value)).hexdigest()}"
+
+
+def files_hash(folder: Path, files: Iterable[Path]) -> str:
+    """A hash of the contents of files in a folder and of their paths in it."""
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        name = file.relative_to(folder).as_posix()
+        digest.update(name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()

@@ -14,6 +14,7 @@ from workbench.errors import BadInputError
 from workbench.evaluate.files import evaluate_files
 from workbench.pool import pool_of
 from workbench.store import Store
+from workbench.types import Limits
 
 
 @pytest.fixture(scope="module")
@@ -147,8 +148,13 @@ def test_the_text_shows_only_counts_above_0(bird, files, executor):
 def test_progress_is_of_all_files_together(bird, files, executor):
     reports = []
     paths = [files / "right.json", files / "wrong.json"]
+    new = Limits(seconds=29)  # under which no verdict is cached
     evaluate_files(
-        bird, paths, executor, progress=lambda done, total: reports.append((done, total))
+        bird,
+        paths,
+        executor,
+        limits=new,
+        progress=lambda done, total: reports.append((done, total)),
     )
     # Twelve queries, one of them without its DISTINCT too, and SELECT 99 in three databases.
     assert reports[-1] == (16, 16)

@@ -35,14 +35,13 @@ def load_bundled(split: str = "dev") -> Benchmark:
         ) from error
 
 
-def bundled_databases() -> dict[str, Path]:
-    """The SQLite files of all bundled databases, by name."""
-    found = {}
-    for split in ("dev", "train"):
-        benchmark = load_bundled(split)
-        for db_id in dict.fromkeys(question.db_id for question in benchmark.questions):
-            found[db_id] = benchmark.database(db_id)
-    return found
+def bundled_splits() -> dict[str, str]:
+    """The split of each bundled database, by name; nothing is built."""
+    return {
+        folder.name: split
+        for split in ("dev", "train")
+        for folder in sorted((_SOURCE / split / f"{split}_databases").iterdir())
+    }
 
 
 @dataclass(frozen=True, slots=True)

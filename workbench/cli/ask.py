@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbench.benchmarks.bundled import bundled_databases
+from workbench.benchmarks.bundled import bundled_splits, load_bundled
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, given_to, make_system
 from workbench.db.compare import bird_equal
@@ -53,13 +53,13 @@ def ask(
     """
     path = Path(database)
     if not path.is_file():
-        bundled = bundled_databases()
-        if database not in bundled:
+        splits = bundled_splits()
+        if database not in splits:
             raise BadInputError(
                 f"{database}: no such file; give an SQLite database, or one of the bundled"
-                f" {', '.join(bundled)}"
+                f" {', '.join(splits)}"
             )
-        path = bundled[database]
+        path = load_bundled(splits[database]).database(database)
     if not question.strip():
         raise BadInputError("the question is empty; ask one, in quotes")
     asked = Question("ask", path.stem, question, hint)

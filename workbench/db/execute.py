@@ -37,20 +37,20 @@ class Timing:
 
 
 class Executor:
-    """Runs SQL on databases, read-only and within limits, and caches the executions in `store`.
+    """Runs SQL on databases, read-only and within limits, and caches the executions in `store`, if it has one.
 
     Threads may share an executor. `workers` is the number of processes that run SQL, by default one for
     each CPU. Without a store, or with a read-only one, new executions are not cached.
     """
 
     def __init__(self, store: Store | None = None, workers: int | None = None) -> None:
-        self._store = store
+        self.store = store
         self._supervisor = Supervisor(workers or os.cpu_count() or 1)
 
     @property
     def caches(self) -> bool:
         """Whether new executions are cached, so that running a query again costs little."""
-        return self._store is not None and not self._store.read_only
+        return self.store is not None and not self.store.read_only
 
     def execute(self, database: Path, sql: str, limits: Limits = _DEFAULT) -> Execution:
         """The query's execution; a query that fails has a status and an error, and raises nothing."""
@@ -93,10 +93,10 @@ class Executor:
         """The result of every job: `cached` reads it from the store, else `convert` makes it of an answer."""
         paths = {str(path): path for path, _ in jobs}  # hashing texts is faster than hashing paths
         # Without a store no key outlives this call, so a path can stand for its content.
-        states = {name: file_state(path)[0] for name, path in paths.items()} if self._store else {}
+        states = {name: file_state(path)[0] for name, path in paths.items()} if self.store else {}
         contents = (
             {str(path): content for path, content in self.fingerprints(paths.values()).items()}
-            if self._store
+            if self.store
             else {name: _existing(path) for name, path in paths.items()}
         )
         key_makers = {name: ExecutionKeys(content, limits) for name, content in contents.items()}
@@ -112,8 +112,8 @@ class Executor:
                 key = key_makers[str(path)].key(sql)
                 queries[key] = (str(path), sql)
             keys.append(key)
-        if self._store:
-            results |= cached(self._store, queries)
+        if self.store:
+            results |= cached(self.store, queries)
         todo = [key for key in queries if key not in results]
         repeats = Counter(keys)
         done = sum(repeats[key] for key in results)
@@ -133,10 +133,10 @@ class Executor:
         for index, answer in self._supervisor.run(requests, limits.seconds):
             key = todo[index]
             results[key] = convert(answer)
-            if self._store and self.caches and not answer.get("transient"):
+            if self.store and self.caches and not answer.get("transient"):
                 name, sql = queries[key]
                 if is_unchanged(paths[name], states[name]):  # else it may be of another content
-                    executions.save(self._store, key, contents[name], sql, limits, answer)
+                    executions.save(self.store, key, contents[name], sql, limits, answer)
             done += repeats[key]
             if progress:
                 progress(done, len(jobs))
@@ -144,7 +144,7 @@ class Executor:
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """Each database's fingerprint, a hash of its content; without a store every file is read."""
-        return database_fingerprints(databases, self._supervisor, self._store)
+        return database_fingerprints(databases, self._supervisor, self.store)
 
     def time(self, database: Path, queries: Sequence[str], repeats: int, seconds: float) -> Timing:
         """Run the queries in turn, `repeats` times, within `seconds` for all; nothing comes from the cache."""

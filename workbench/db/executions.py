@@ -89,6 +89,7 @@ def execution(answer: Answer) -> Execution:
         error=answer.get("error", ""),
         seconds=answer["seconds"],
         truncated=bool(answer.get("truncated", False)),
+        transient=bool(answer.get("transient", False)),
     )
 
 

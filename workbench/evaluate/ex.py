@@ -108,6 +108,12 @@ class QuestionResults:
     def of(self, sql: str) -> Execution:
         return self.executions[normalise_text(sql)]
 
+    def are_lasting(self, sql: str | None) -> bool:
+        """Whether the results of the query and of gold would be the same at the next try."""
+        queries = [self.gold.sql] if sql is None else [self.gold.sql, sql]
+        texts = [text for q in queries for text in (q, spider_text(q, self.keep_distinct))]
+        return not any(self.of(text).transient for text in texts)
+
     def right_in_bird(self, sql: str) -> bool:
         return bird_equal(self.of(sql), self.of(self.gold.sql))
 
@@ -174,4 +180,6 @@ def spider_text(sql: str, keep_distinct: bool = False) -> str:
     in COUNT(DISTINCT ...) too, so that a query is not wrong for its duplicates alone.
     """
     sql = sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
-    return sql if keep_distinct else _QUOTED_OR_DISTINCT.sub(lambda found: found[1] or "", sql)
+    if keep_distinct or "distinct" not in sql.lower():
+        return sql
+    return _QUOTED_OR_DISTINCT.sub(lambda found: found[1] or "", sql)

@@ -3,7 +3,7 @@
 A gold query that fails is counted apart (`gold_status`) and stays in: nothing can equal it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pandas as pd
@@ -14,10 +14,15 @@ from workbench.evaluate.bird.soft_f1 import soft_f1
 from workbench.evaluate.ex import DEFAULT_LIMITS, QuestionResults, question_results
 from workbench.evaluate.spider.exact_match import exact_match
 from workbench.evaluate.spider.hardness import difficulty
+from workbench.evaluate.verdict_cache import VerdictCache
 from workbench.pool import Pool, pool_of
-from workbench.types import Candidate, Execution, Limits, Schema, Trial
+from workbench.types import Candidate, Execution, Limits, Question, Schema, Trial
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")
+_COLUMNS = (
+    "generator", "sample", "question_id", "db_id", "difficulty", "sql", "status", "gold_status", "gold_error",
+    *METRICS, "error",
+)  # fmt: skip
 _COMPLETE = {"ok", "empty"}
 _Answer = tuple[str, int, str | None]  # generator, sample, SQL or None without an answer
 
@@ -38,37 +43,34 @@ def judge(
     defines it. `keep_distinct` is the option of Spider's script (see `evaluate.ex`). `progress` is called with how many queries are done, of how many.
     """
     answers = _answers(benchmark, pool)
-    queries = {
-        question_id: [sql for _, _, sql in given if sql is not None]
-        for question_id, given in answers.items()
+    cache = VerdictCache(benchmark, executor, limits, keep_distinct=keep_distinct)
+    asked = {key: dict.fromkeys(sql for _, _, sql in given) for key, given in answers.items()}
+    verdicts = cache.read(asked)
+    missing = {
+        key: [sql for sql in sqls if (key, sql) not in verdicts] for key, sqls in asked.items()
     }
-    rows = []
+    queries = {
+        key: [sql for sql in sqls if sql is not None] for key, sqls in missing.items() if sqls
+    }
     for question, results in question_results(
         benchmark, queries, executor, limits, progress, keep_distinct=keep_distinct
     ):
-        schema = benchmark.schemas.get(question.db_id)
-        level = difficulty(benchmark, question)
-        gold = results.of(results.gold.sql)
-        verdicts: dict[str | None, dict[str, Any]] = {
-            None: _MISSING | {"em": 0.0 if schema else None}
+        made = _verdicts(benchmark, question, results, missing[question.id])
+        cache.write(question, {sql: made[sql] for sql in made if results.are_lasting(sql)})
+        verdicts |= {(question.id, sql): verdict for sql, verdict in made.items()}
+    rows = [
+        {
+            "generator": generator,
+            "sample": sample,
+            "question_id": question.id,
+            "db_id": question.db_id,
+            "sql": sql,
+            **verdicts[question.id, sql],
         }
-        for generator, sample, sql in answers[question.id]:
-            if sql not in verdicts:
-                verdicts[sql] = _verdict(str(sql), results, schema)
-            rows.append(
-                {
-                    "generator": generator,
-                    "sample": sample,
-                    "question_id": question.id,
-                    "db_id": question.db_id,
-                    "difficulty": level,
-                    "sql": sql,
-                    "gold_status": gold.status,
-                    "gold_error": gold.error,
-                    **verdicts[sql],
-                }
-            )
-    return pd.DataFrame(rows)
+        for question in benchmark.questions
+        for generator, sample, sql in answers[question.id]
+    ]
+    return pd.DataFrame(rows, columns=_COLUMNS if rows else None)
 
 
 def gold_pool(benchmark: Benchmark) -> Pool:
@@ -84,6 +86,23 @@ _MISSING = {
     "soft_f1": 0.0,
     "error": "no prediction for this question",
 }
+
+
+def _verdicts(
+    benchmark: Benchmark, question: Question, results: QuestionResults, sqls: Iterable[str | None]
+) -> dict[str | None, dict[str, Any]]:
+    """The verdict on each query for a question; None stands for a missing answer."""
+    schema = benchmark.schemas.get(question.db_id)
+    gold = results.of(results.gold.sql)
+    common = {
+        "difficulty": difficulty(benchmark, question),
+        "gold_status": gold.status,
+        "gold_error": gold.error,
+    }
+    missing = _MISSING | {"em": 0.0 if schema else None}
+    return {
+        sql: common | (missing if sql is None else _verdict(sql, results, schema)) for sql in sqls
+    }
 
 
 def _verdict(sql: str, results: QuestionResults, schema: Schema | None) -> dict[str, Any]:

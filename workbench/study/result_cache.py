@@ -6,7 +6,6 @@ holds everything that the record depends on: the question, the database and its 
 Systems that differ in their selector alone share their candidates.
 """
 
-import hashlib
 import sys
 import zlib
 from collections.abc import Collection, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from workbench.canonical import canonical, content_hash
+from workbench.canonical import canonical, content_hash, files_hash
 from workbench.lab import Lab
 from workbench.llm.parameters import ROLES
 from workbench.store import Store
@@ -125,12 +124,13 @@ def _texts(folder: Path | None) -> str:
 
 def _digest(folder: Path, without: Collection[str] = ()) -> str:
     """A hash of the code and texts in a folder and of their paths; `without` names entries left out."""
-    digest = hashlib.sha256()
-    for file in sorted(folder.rglob("*")):
-        path = file.relative_to(folder)
-        if file.suffix in {".py", ".md", ".json", ".txt"} and path.parts[0] not in without:
-            digest.update(path.as_posix().encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()
+    found = (
+        file
+        for file in folder.rglob("*")
+        if file.suffix in {".py", ".md", ".json", ".txt"}
+        and file.relative_to(folder).parts[0] not in without
+    )
+    return files_hash(folder, found)
 
 
 @cache

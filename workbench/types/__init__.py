@@ -125,7 +125,8 @@ class Execution:
     `status` is "ok" with rows and "empty" without; every other status is a failure that `error` describes.
     `row_count` is the number of `rows`; with `truncated`, the query has more. Two complete results have the
     same `fingerprint` exactly if their sets of rows are equal, which is BIRD's execution accuracy; it is ""
-    for an incomplete result. Comparisons of executions ignore `seconds`.
+    for an incomplete result. `transient` marks a failure that may be over at the next try, such as a locked
+    database. Comparisons of executions ignore `seconds`.
     """
 
     status: Status
@@ -136,6 +137,7 @@ class Execution:
     error: str = ""
     seconds: float = field(default=0.0, compare=False)
     truncated: bool = False
+    transient: bool = False
 
     def is_suspect(self, suspect: Suspect) -> bool:
         """Whether the result is one of those that `suspect` names."""

@@ -26,10 +26,10 @@ import workbench as wb
 from tests.llm.providers.protocols import MODELS, answer, base
 from tests.llm.server import Server
 from tests.llm.providers.test_systems import QUESTION
-from workbench.benchmarks.bundled import bundled_databases
+from workbench.benchmarks.bundled import load_bundled
 from workbench.lab import Lab
 
-path = bundled_databases()["harbour"]
+path = load_bundled().database("harbour")
 with Server() as server, wb.Store(Path(sys.argv[1])) as store, wb.Executor(store) as executor:
     server.respond = answer
     root = server.url.removesuffix("/v1")
