@@ -54,7 +54,18 @@ def test_an_answer_names_the_generators_that_agree(zoo):
     assert ended.exit_code == 0
     assert ended.stdout.startswith("1 row:\n")
     assert "of 21 candidates gave this answer" in ended.stdout
-    assert ended.stderr == ""
+
+
+def test_the_embedded_model_is_named_first_and_last_and_its_agreement_is_put_right(zoo):
+    ended = ask(zoo, COUNT)
+    parser = "a small statistical parser and no language model"
+    first, second = ended.stderr.splitlines()
+    assert first == f"embedded/parser answers: {parser}"
+    assert second.startswith("asking embedded/parser for 21 candidates")
+    assert "One parser wrote them all" in ended.stdout
+    assert "calls, which cost nothing\n" in ended.stdout
+    assert "$" not in ended.stdout
+    assert ended.stdout.endswith(f"embedded/parser answered: {parser}\n")
 
 
 def test_a_bundled_database_is_addressed_by_name(monkeypatch, tmp_path):

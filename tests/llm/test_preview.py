@@ -28,7 +28,7 @@ def test_a_preview_makes_no_call_and_changes_no_cache_file(store: Store) -> None
     client = Client(store, send=model)
     preview(client, [ask()])
     assert model.history == []
-    assert str(client.ledger).startswith("0 calls paid")
+    assert str(client.ledger).startswith("0 calls\n")
 
 
 def test_what_earlier_calls_took_narrows_the_range(store: Store) -> None:

@@ -51,6 +51,9 @@ def ask(
     a folder database_description beside the file. Prints the answer, its SQL, why it was chosen and what it cost;
     the exit code is 1 where there is no answer.
     """
+    embedded = model.startswith("embedded/")
+    if embedded:
+        print(f"{model} answers: {_PARSER}", file=sys.stderr)
     path = Path(database)
     if not path.is_file():
         splits = bundled_splits()
@@ -72,11 +75,12 @@ def ask(
         if not schema.tables:
             raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")
         steps = make_system(system, model, judge)
-        if not is_ours(model):
-            print(least_calls(steps, schema, model), file=sys.stderr)
+        print(least_calls(steps, schema, model), file=sys.stderr)
         selection = solve(steps, asked, lab)
-        print(answer_text(selection, embedded=model.startswith("embedded/")))
+        print(answer_text(selection, model))
         print(f"\n{client.ledger}")
+        if embedded:
+            print(f"{model} answered: {_PARSER}")
     if not _ran(selection.trial):
         sys.exit(1)
 
@@ -88,11 +92,13 @@ def least_calls(system: System, schema: Schema, model: str) -> str:
     text = f"asking {model} for {count} candidate{'s' * (count != 1)}"
     if any(isinstance(step, FilterColumns) for step in steps):
         text += f" and about each of {len(schema.columns()):,} columns that is not a key"
-    return f"{text}; fixing and choosing may take more calls. --dollars and --calls set a limit"
+    text += "; fixing and choosing may take more calls"
+    return text if is_ours(model) else f"{text}. --dollars and --calls set a limit"
 
 
-def answer_text(selection: Selection, *, embedded: bool = False) -> str:
+def answer_text(selection: Selection, model: str) -> str:
     """The answer, its SQL and why it was chosen, as text."""
+    embedded = model.startswith("embedded/")
     trial = selection.trial
     if trial is None or not trial.candidate.sql.strip():
         why = _NOTHING_FOUND if embedded else _without_query(selection.trials)
@@ -112,6 +118,10 @@ def answer_text(selection: Selection, *, embedded: bool = False) -> str:
         if _ran(trial)
         else f"There is no answer: none {of_all} ran. This one was chosen by {selection.selector}."
     )
+    if embedded and len(selection.trials) > 1:
+        lines.append(
+            "One parser wrote them all, so their agreement does not make the answer likely."
+        )
     if selection.comparisons:
         won = sum(c.winner == selection.chosen for c in selection.comparisons)
         met = sum(selection.chosen in {c.first, c.second} for c in selection.comparisons)
@@ -141,6 +151,7 @@ def _ran(trial: Trial | None) -> bool:
     return bool(trial and trial.execution and trial.execution.status in {"ok", "empty"})
 
 
+_PARSER = "a small statistical parser and no language model"
 _NOTHING_FOUND = (
     "The embedded model found no word in the question that names a table or column here. It is not a "
     "language model: name some of them, or give --model."

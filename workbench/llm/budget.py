@@ -139,9 +139,9 @@ class Ledger:
         """The totals and the faults in a few lines."""
         sums = self.total()
         lines = [
-            f"{sums.calls:,} calls paid: {dollars(sums.cost, sums.unpriced)}",
+            _calls(sums.calls, sums.cost, sums.unpriced),
             f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
-            f"{sums.hits:,} cached answers (originally {dollars(sums.cached_cost, sums.cached_unpriced)})",
+            _cached(sums.hits, sums.cached_cost, sums.cached_unpriced),
         ]
         for title, counts in (
             ("sent again after", self.retried),
@@ -167,6 +167,17 @@ class Ledger:
     def _flag(self, answer: Completion) -> None:
         if answer.finish_reason not in {"stop", ""}:
             self.flagged[answer.finish_reason] += 1
+
+
+def _calls(count: int, cost: float, unpriced: int) -> str:
+    if cost or unpriced:
+        return f"{count:,} calls paid: {dollars(cost, unpriced)}"
+    return f"{count:,} calls, which cost nothing" if count else "0 calls"
+
+
+def _cached(count: int, cost: float, unpriced: int) -> str:
+    origin = f" (originally {dollars(cost, unpriced)})" if cost or unpriced else ""
+    return f"{count:,} cached answers{origin}"
 
 
 def dollars(amount: float, unpriced: int = 0) -> str:
