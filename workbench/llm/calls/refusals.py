@@ -8,6 +8,8 @@ from workbench.errors import ProviderError
 from workbench.llm.calls.call_state import CallState, PendingCall
 from workbench.llm.calls.limits import LONGEST_WAIT, pause
 from workbench.llm.provider import Refusal, is_ours
+from workbench.llm.remote.refusals import UnknownModel
+from workbench.llm.remote.suggestions import suggestion
 from workbench.types import Completion, Request
 
 REJECTIONS = 5  # calls of one prompt rejected for one reason, without an answer, that end a run
@@ -53,7 +55,9 @@ def consequence(
     )
     state.ledger.fault(refusal.fault, again=again or refitted)
     if refusal.fatal:
-        raise ProviderError(f"{call.request.model} refused: {refusal}")
+        model = call.request.model
+        names = suggestion(model) if isinstance(refusal, UnknownModel) else ""
+        raise ProviderError(f"{model} refused: {refusal}" + (f" ({names})" if names else ""))
     if again:
         return Again(0.0, first=True) if throttled else Again(wait)
     if refitted:

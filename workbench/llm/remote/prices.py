@@ -47,6 +47,16 @@ def _bundled() -> dict[str, dict[str, Any]]:
     return entries
 
 
+@functools.cache
+def listed_names() -> Mapping[str, set[str]]:
+    """The names of the listed models by their provider, without its prefix."""
+    names: dict[str, set[str]] = {}
+    for name, entry in _bundled().items():
+        provider = str(entry.get("litellm_provider", ""))
+        names.setdefault(provider, set()).add(name.removeprefix(f"{provider}/"))
+    return names
+
+
 @functools.lru_cache(maxsize=1000)
 def listed(model: str) -> Mapping[str, Any]:
     """What LiteLLM lists of the model: its prices, limits and abilities; empty if it is not there.

@@ -21,7 +21,10 @@ _ACCOUNT = re.compile(
     r"|unpaid invoice|arrearage|exceeded_current_quota|billing_(?:hard_limit|not_active)"
     r"|account\b[^.]{0,80}(?:not active|deactivated|suspended|disabled)"
 )
-_KEY = re.compile(r"Missing credentials|api_key client|API key not valid|LLM Provider NOT provided")
+_KEY = re.compile(r"Missing credentials|api_key client|API key not valid")
+_NO_KEY = re.compile(r"(?i)missing|no key|api_key client|not set\b|not provided")
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
+_PROVIDER = "LLM Provider NOT provided"
 _MODEL = re.compile(
     r"(?i)model_(?:not_found|not_available|decommissioned)|invalid_model|(?:invalid|unknown) model\b"
     r"|\bmodels?\b.{0,120}?(?:not found|not exist|no longer available)|not a valid model"
@@ -57,6 +60,13 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
         self.wait = wait
 
 
+class UnknownModel(Refusal):
+    """The provider has no model of that name, or there is no such provider."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("rejected", text, fatal=True)
+
+
 class Gone(Refusal):
     """The provider does not have what was asked for, or no longer."""
 
@@ -65,7 +75,7 @@ def refusal(error: Exception) -> Refusal:
     """An exception of LiteLLM as a `Refusal`, by its status and its causes. Others are raised again."""
     chain = list(_chain(error))
     names = " ".join(type(e).__name__ for e in chain)
-    text = " ".join(str(error).removeprefix("litellm.").partition("Traceback (")[0].split())
+    text = _text(error)
     status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), 0)
     said = " ".join((text, *(str(getattr(e, "code", "")) for e in chain)))
     wait = _wait(chain, text)
@@ -73,10 +83,12 @@ def refusal(error: Exception) -> Refusal:
         return Refusal("rejected", missing, fatal=True)
     if "ContentPolicyViolation" in names:
         return Refusal("filtered", text)
+    if _PROVIDER in text:
+        return UnknownModel("LiteLLM knows no such provider")
+    if status in {400, 404, 422} and _MODEL.search(said):
+        return UnknownModel(text)
     if status in {401, 402, 403, 404} or _ACCOUNT.search(said) or _KEY.search(said):
-        return Refusal("rejected", text, fatal=True)
-    if status in {400, 422} and _MODEL.search(said):
-        return Refusal("rejected", text, fatal=True)
+        return Refusal("rejected", _missing_key(text) or text, fatal=True)
     if status == 429 and (_DAILY.search(text) or (_QUOTA in text and not wait)):
         return Refusal("rejected", text, fatal=True)
     if status == 429:
@@ -93,6 +105,18 @@ def refusal(error: Exception) -> Refusal:
     if status:
         return Refusal("rejected", text)
     raise error
+
+
+def _text(error: Exception) -> str:
+    """What the error says, in one line, without LiteLLM's own prefixes and the traceback."""
+    text = " ".join(str(error).removeprefix("litellm.").partition("Traceback (")[0].split())
+    return re.sub(r"^(\w+): (?:\1: )+", r"\1: ", text).rstrip(".")
+
+
+def _missing_key(text: str) -> str:
+    """What to do where the key is missing and the text names the variable that holds it; or ""."""
+    names = _VARIABLE.findall(text) if _NO_KEY.search(text) else []
+    return f"there is no key: set the environment variable {names[0]}" if names else ""
 
 
 def _missing_package(chain: list[BaseException], text: str) -> str:
