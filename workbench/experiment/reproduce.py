@@ -19,12 +19,12 @@ from typing import Any
 import orjson
 
 from workbench.errors import BadInputError, redact
+from workbench.experiment.failure import failed_cell
 from workbench.experiment.manifest import Record, common, digest, key, notebook_path
 from workbench.experiment.notebooks import check_parameters
 from workbench.study.settings import CHECKOUT, Experiment
 
 NOTEBOOKS = "notebooks"
-_LINE = 160  # characters of a cell or of an error that are shown
 _POLL = 0.3  # seconds between two polls of the processes
 _MOMENT = 2.5  # seconds that a stopped notebook has to store what it paid for
 
@@ -88,14 +88,8 @@ class Job:
     def failure(self) -> str:
         """The cell that failed and why, else the last line that the process wrote."""
         with suppress(OSError, ValueError):
-            for cell in orjson.loads(self.output.read_bytes())["cells"]:
-                for output in cell.get("outputs", ()):
-                    if output["output_type"] == "error":
-                        source = next(iter("".join(cell["source"]).strip().splitlines()), "")
-                        return redact(
-                            f"cell {cell['execution_count']} ({source:.{_LINE}}): "
-                            f"{output['ename']}: {output['evalue']:.{_LINE}}"
-                        )
+            if failed := failed_cell(orjson.loads(self.output.read_bytes())["cells"]):
+                return redact(failed)
         log = self.output.with_suffix(".log").read_text(encoding="utf-8", errors="replace")
         return redact(f"the kernel ended: {(log.strip().splitlines() or ['no reason given'])[-1]}")
 

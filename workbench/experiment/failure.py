@@ -1,0 +1,37 @@
+"""Where and why a notebook failed: its cell, as JupyterLab numbers it, the line in the cell, and the error."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_LINE = 160  # characters of a line of code
+_ERROR = 600  # characters of an error: what to do stands at its end
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_ARROW = re.compile(r"^-+> *\d+ (.*)$", re.MULTILINE)
+
+
+def failed_cell(cells: Sequence[Mapping[str, Any]]) -> str:
+    """The first cell with an error; "" if there is none.
+
+    Papermill adds a cell with the parameters, which the reader's own notebook does not have.
+    """
+    code = [cell for cell in cells if cell["cell_type"] == "code" and not _injected(cell)]
+    for number, cell in enumerate(code, 1):
+        for output in cell["outputs"]:
+            if output["output_type"] == "error":
+                where = f"cell {number} ({_line(cell, output):.{_LINE}})"
+                return f"{where}: {output['ename']}: {output['evalue']:.{_ERROR}}"
+    return ""
+
+
+def _injected(cell: Mapping[str, Any]) -> bool:
+    return "injected-parameters" in cell["metadata"].get("tags", ())
+
+
+def _line(cell: Mapping[str, Any], output: Mapping[str, Any]) -> str:
+    """The line at which the traceback's part about the cell points, else the cell's first line."""
+    for part in output.get("traceback", ()):
+        text = _COLOUR.sub("", part)
+        if "Cell In[" in text and (found := _ARROW.search(text)):
+            return found[1].strip()
+    return next(iter("".join(cell["source"]).strip().splitlines()), "")
