@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import orjson
 
 from workbench.llm.provider import Refusal
-from workbench.llm.remote.batches import Item, Status
+from workbench.llm.remote.batch_lines import Item
+from workbench.llm.remote.batches import Status
 from workbench.llm.remote.refusals import Gone
 from workbench.types import Request
 

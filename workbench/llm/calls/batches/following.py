@@ -20,7 +20,8 @@ from workbench.llm.calls.batches.table import Batch, BatchTable
 from workbench.llm.calls.limits import pause
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.provider import Refusal
-from workbench.llm.remote.batches import BatchService, Status, failure
+from workbench.llm.remote.batch_lines import failure
+from workbench.llm.remote.batches import BatchService, Status
 from workbench.llm.remote.refusals import Gone
 
 POLL = (5.0, 60.0)  # seconds between two looks at a batch: at first, and at most

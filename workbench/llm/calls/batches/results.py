@@ -9,7 +9,7 @@ from workbench.llm.cache.table import Cache
 from workbench.llm.calls.batches.joined import JoinedCalls
 from workbench.llm.calls.batches.table import Batch, BatchTable
 from workbench.llm.provider import Refusal
-from workbench.llm.remote.batches import Item
+from workbench.llm.remote.batch_lines import Item
 from workbench.llm.remote.prices import bill
 from workbench.llm.remote.replies import Reply, answer_of, read_usage
 from workbench.types import Completion, Request, Usage
