@@ -13,20 +13,21 @@ reproduce: .venv/installed
 
 PYTEST := $(BIN)/python -m pytest --numprocesses logical
 # Spider's data is not part of this repository: its tests run where WORKBENCH_SPIDER names a folder with it.
-NO_SPIDER := $(if $(WORKBENCH_SPIDER),,and not spider)
+# So do those of published revisions of gold queries, in the folder that WORKBENCH_GOLDS names.
+NO_DATA := $(if $(WORKBENCH_SPIDER),,and not spider) $(if $(WORKBENCH_GOLDS),,and not golds)
 
 test: lint
-	$(PYTEST) --dist worksteal -m "not slow and not extras and not model $(NO_SPIDER)"
-	@echo "Not run: slow tests (make test-slow), tests of the extras (make test-extras), of a language model (make test-model)$(if $(NO_SPIDER),$(comma) tests of Spider's data (set WORKBENCH_SPIDER))."
+	$(PYTEST) --dist worksteal -m "not slow and not extras and not model $(NO_DATA)"
+	@echo "Not run: slow tests (make test-slow), tests of the extras (make test-extras), of a language model (make test-model)$(if $(WORKBENCH_SPIDER),,$(comma) tests of Spider's data (set WORKBENCH_SPIDER))$(if $(WORKBENCH_GOLDS),,$(comma) tests of published revisions (set WORKBENCH_GOLDS))."
 
 # All notebooks, JupyterLab in Chromium (`make browser` installs it), killed experiments, the embedded model's accuracy.
 SLOW := slow
 test-slow: .venv/installed
-	$(PYTEST) --dist loadfile -m "($(SLOW)) $(NO_SPIDER)"
+	$(PYTEST) --dist loadfile -m "($(SLOW)) $(NO_DATA)"
 
 # Tuning a judge needs torch, which takes a gigabyte; MiniLM's vectors take 80 MB.
 test-extras: .venv/extras
-	$(PYTEST) --dist loadfile -m "extras $(NO_SPIDER)"
+	$(PYTEST) --dist loadfile -m "extras $(NO_DATA)"
 
 # A language model of 135 million parameters, served by llama.cpp. One process: the model is what takes the time.
 test-model: .venv/local

@@ -26,6 +26,7 @@ MARKERS = {  # a test that uses the fixture gets these markers
     "torch": ("extras",),
     "embed_extra": ("extras",),
     "real_spider": ("spider",),
+    "real_golds": ("golds",),
 }
 
 
@@ -179,4 +180,13 @@ def real_spider():
     folder = os.environ.get("WORKBENCH_SPIDER")
     if not folder:
         pytest.skip("needs WORKBENCH_SPIDER: a folder with Spider's dev.json and database/")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def real_golds():
+    """The folder of published revisions of BIRD and Spider, which are not part of this repository."""
+    folder = os.environ.get("WORKBENCH_GOLDS")
+    if not folder:
+        pytest.skip("needs WORKBENCH_GOLDS: a folder with Arcwise-Plat, Spider-Syn and Spider-DK")
     return Path(folder)

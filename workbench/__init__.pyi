@@ -7,10 +7,10 @@ from workbench.db.schema import with_examples as with_examples
 from workbench.db.sql.used import used as used
 from workbench.db.text.plan import narrate as narrate
 from workbench.db.text.schema_text import create_table_text as create_table_text
-from workbench.evaluate.gold_schema import AroundGold as AroundGold
-from workbench.evaluate.gold_schema import linking_by_stage as linking_by_stage
+from workbench.evaluate.gold.literals import literals as literals
+from workbench.evaluate.gold.schema import AroundGold as AroundGold
+from workbench.evaluate.gold.schema import linking_by_stage as linking_by_stage
 from workbench.evaluate.judge import gold_pool as gold_pool
-from workbench.evaluate.literals import literals as literals
 from workbench.evaluate.stats import holm as holm
 from workbench.evaluate.summary import by_feature as by_feature
 from workbench.explore.cache_browser import CacheBrowser as CacheBrowser

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import BadInputError
-from workbench.evaluate.gold_schema import Linking, mean_linking
+from workbench.evaluate.gold.schema import Linking, mean_linking
 
 ITEMS = st.lists(
     st.tuples(st.sampled_from("abc"), st.one_of(st.none(), st.sampled_from("xyz"))), max_size=8

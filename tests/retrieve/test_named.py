@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.evaluate.gold_schema import AroundGold
+from workbench.evaluate.gold.schema import AroundGold
 from workbench.retrieve.embed import Embedding, MiniLM
 from workbench.retrieve.index.minhash import MinHash
 from workbench.retrieve.index.trigram import Trigram

@@ -10,7 +10,7 @@ import pytest
 
 from tests.systems.conftest import EMPTY, QUESTION, REPLIES, RIGHT
 from workbench.errors import BadInputError
-from workbench.evaluate.gold_schema import AroundGold, linking_by_stage
+from workbench.evaluate.gold.schema import AroundGold, linking_by_stage
 from workbench.fix.reviser import Reviser
 from workbench.generate.decomposer import Decomposer
 from workbench.report.papers import published

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 import pytest
 
 import workbench as wb
-from workbench.evaluate.gold_schema import AroundGold
+from workbench.evaluate.gold.schema import AroundGold
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.prompts.prompt import names
 from workbench.select.groups import query_and_result

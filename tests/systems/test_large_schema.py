@@ -9,7 +9,7 @@ from workbench.benchmarks.bundled import load_bundled
 from workbench.db.execute import Executor
 from workbench.db.sql.used import used
 from workbench.embedded.answer import answer
-from workbench.evaluate.gold_schema import AroundGold
+from workbench.evaluate.gold.schema import AroundGold
 from workbench.lab import Lab
 from workbench.retrieve.retrieval import Retrieval
 from workbench.systems.chess import InformationRetriever, chess_ir_ss_cg

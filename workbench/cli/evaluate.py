@@ -11,6 +11,7 @@ import click
 from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import prediction_files
+from workbench.benchmarks.revisions import read_revisions
 from workbench.cli import options
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @options.limit
 @options.predictions
 @options.more_predictions
+@options.golds
 @click.option(
     "--by",
     type=click.Choice(["difficulty", "database", "feature"]),
@@ -70,6 +72,7 @@ def evaluate(
     limit: int | None,
     first: tuple[str, ...],
     more: tuple[str, ...],
+    golds: dict[str, Path],
     by: tuple[str, ...],
     compare: bool,
     pool: bool,
@@ -114,6 +117,7 @@ def evaluate(
             limits=limits,
             keep_distinct=keep_distinct,
             progress=progress,
+            revisions=read_revisions(golds, judged),
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:

@@ -44,6 +44,32 @@ judge = click.option(
     metavar="PROVIDER/MODEL",
     help="Another model that selects among the candidates, such as one tuned for it.",
 )
+
+
+def _golds(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, Path]:
+    """The files of revisions by their names."""
+    del context, option
+    files: dict[str, Path] = {}
+    for item in given:
+        name, _, file = item.partition("=")
+        if not name or not file:
+            raise click.BadParameter(f"{item!r} is not NAME=FILE")
+        if name in files:
+            raise click.BadParameter(f"the name {name!r} is there twice")
+        files[name] = Path(file)
+    return files
+
+
+golds = click.option(
+    "--gold",
+    "golds",
+    multiple=True,
+    metavar="NAME=FILE",
+    callback=_golds,
+    help="Judge under another gold, too: a JSON file with revised gold queries, such as BIRD's dev_20251106.",
+)
 limit = click.option(
     "--limit", type=click.IntRange(1), help="Only this many questions, spread evenly."
 )

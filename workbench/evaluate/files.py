@@ -9,8 +9,11 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.predictions import file_names, load_pools
+from workbench.benchmarks.revisions import Revision
 from workbench.db.execute import Executor
 from workbench.evaluate.bird.efficiency import Efficiency, measure, r_ves, ves
+from workbench.evaluate.gold.report import UnderGolds
+from workbench.evaluate.gold.revised import under_golds
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import PairedComparison
 from workbench.evaluate.summary import by_feature, compare_generators, pool_bounds, summarise
@@ -52,6 +55,8 @@ class FilesReport:
     """Each further generator against the first."""
     bounds: pd.DataFrame | None = None
     """The bounds of selection among all candidates, by k."""
+    golds: UnderGolds | None = None
+    """The same systems under the golds of revisions."""
 
     def as_text(self) -> str:
         """Tables for a terminal."""
@@ -83,6 +88,8 @@ class FilesReport:
                 "bounds of selection among k candidates of the pool, EX (BIRD)\n"
                 + shown.to_string(index=False, float_format="%.2f")
             )
+        if self.golds:
+            parts.append(self.golds.as_text())
         return "\n\n".join(parts)
 
     def as_json(self) -> dict[str, Any]:
@@ -94,7 +101,7 @@ class FilesReport:
             "files": [self._file(row) for row in _records(self.summary)],
             "comparisons": {name: asdict(row) for name, row in self.comparisons.items()},
             "bounds": None if self.bounds is None else _records(self.bounds),
-        }
+        } | ({"golds": self.golds.as_json()} if self.golds else {})
 
     def _file(self, row: dict[str, Any]) -> dict[str, Any]:
         name = row.pop("generator")
@@ -122,23 +129,24 @@ def evaluate_files(
     limits: Limits | None = None,
     keep_distinct: bool = False,
     progress: Progress | None = None,
+    revisions: Sequence[Revision] = (),
 ) -> FilesReport:
     """Judge every file, and each selector's picks from all files together.
 
     `by` names slicings: difficulty, database, feature. `compare` compares each file with the first, `pool`
-    adds the bounds of selection, `efficiency` is the number of timed runs for VES.
+    adds the bounds of selection, `efficiency` is the number of timed runs for VES. `revisions` have other golds.
     """
     pools = load_pools(file_names(paths), benchmark)
     candidates = pool_of(pair for file in pools.values() for pair in file.items())
     picked = {name: select(candidates) for name, select in (selectors or {}).items()}
-    verdicts = judge(
-        benchmark,
-        pool_of(pair for part in (candidates, *picked.values()) for pair in part.items()),
-        executor,
-        limits or Limits(),
-        progress,
-        keep_distinct=keep_distinct,
-    )
+    judged = pool_of(pair for part in (candidates, *picked.values()) for pair in part.items())
+    limits = limits or Limits()
+    verdicts = judge(benchmark, judged, executor, limits, progress, keep_distinct=keep_distinct)
+    golds = None
+    if revisions:
+        golds = under_golds(
+            benchmark, judged, verdicts, revisions, executor, limits, progress, keep_distinct=keep_distinct
+        )  # fmt: skip
     order = {name: path for path, file in pools.items() for name in file.generators()}
     order |= {name: Path(name) for name in picked}
     summary = summarise(verdicts).set_index("generator").loc[list(order)].reset_index()
@@ -158,6 +166,7 @@ def evaluate_files(
         {name: summarise(frames[name], {"database": "db_id"}.get(name, name)) for name in by},
         {name: compare_generators(verdicts, name, first) for name in others if compare},
         pool_bounds(verdicts[~verdicts["generator"].isin(picked)]) if pool else None,
+        golds,
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.benchmarks.named import open_benchmark
-from workbench.evaluate.gold_schema import AroundGold
+from workbench.evaluate.gold.schema import AroundGold
 from workbench.study.progress import previewed
 from workbench.study.runs import Run, accuracy, cells
 from workbench.study.study import Study

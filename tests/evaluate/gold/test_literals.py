@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.literals import literals
+from workbench.evaluate.gold.literals import literals
 from workbench.types import Column, Context, Gold, Question, Schema, Table, ValueMatch
 
 SCHEMA = Schema(

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.evaluate.gold_schema import around_gold, linking_by_stage
+from workbench.evaluate.gold.schema import around_gold, linking_by_stage
 from workbench.types import Column, Context, ForeignKey, Gold, Question, Schema, Table, lower_name
 
 

@@ -1,0 +1,55 @@
+"""`--gold NAME=FILE`: predictions judged under other golds, from the command line."""
+
+import json
+import sys
+
+import pytest
+
+from workbench.cli import main
+
+
+@pytest.fixture
+def evaluate(monkeypatch, capsys, tmp_path, tiny):
+    """`workbench evaluate` on a tiny BIRD with gold as predictions: exit code, output, errors."""
+    root = tiny.write_bird(tmp_path / "bird")
+    predictions = tmp_path / "right.json"
+    predictions.write_text(json.dumps({str(n): sql for n, sql in enumerate(tiny.gold)}))
+
+    def evaluate(*options):
+        given = ["evaluate", "bird", "--root", root, "--predictions", predictions, *options]
+        monkeypatch.setattr(sys, "argv", ["workbench", *map(str, given)])
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        return code, *capsys.readouterr()
+
+    return evaluate
+
+
+def test_the_tables_show_ex_under_each_gold(evaluate, tmp_path):
+    revised = tmp_path / "revised.json"
+    revised.write_text(json.dumps([{"question_id": 0, "SQL": "SELECT 99"}, {"question_id": 1}]))
+    code, out, _ = evaluate("--gold", f"new={revised}", "--json")
+    rows = json.loads(out)["golds"]["accuracies"]
+    assert code == 0
+    assert [(row["gold"], row["n"], row["ex"]) for row in rows] == [
+        ("the benchmark's", 12, 100),
+        ("new", 2, 50),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--gold", "new"], "'new' is not NAME=FILE"),
+        (["--gold", "new=a.json", "--gold", "new=b.json"], "the name 'new' is there twice"),
+        (["--gold", "new=nowhere.json"], "nowhere.json: No such file or directory"),
+    ],
+)
+def test_a_revision_that_cannot_be_read_is_refused_in_one_line(evaluate, options, words):
+    code, out, err = evaluate(*options)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1

@@ -1,0 +1,161 @@
+"""Execution accuracy under other golds: each system's EX, the verdicts that change, and the order of the systems.
+
+An answer is judged once for each different gold query of its question, in the benchmark's own sense of EX. The
+answers are those to the benchmark's questions: where a revision asks another question, a table says so. Jin et al.
+(2026, "Pervasive annotation errors break text-to-SQL benchmarks and leaderboards") re-rank systems in this way.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.revisions import Revision
+from workbench.db.execute import Executor
+from workbench.db.normalise import normalise_text
+from workbench.evaluate.gold.ranks import compare_ranks
+from workbench.evaluate.gold.report import OWN, UnderGolds
+from workbench.evaluate.judge import judge
+from workbench.evaluate.stats import compare, mean_interval
+from workbench.pool import Pool, pool_of
+from workbench.types import Gold, Limits, Question
+
+_SENSES = {"bird": "EX (BIRD)", "spider": "EX (Spider)"}
+
+
+def under_golds(
+    benchmark: Benchmark,
+    pool: Pool,
+    verdicts: pd.DataFrame,
+    revisions: Sequence[Revision],
+    executor: Executor,
+    limits: Limits,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    keep_distinct: bool = False,
+) -> UnderGolds:
+    """Judge the pool under each revision; `verdicts` are those of `judge` under the benchmark's own gold."""
+    metric = f"ex_{benchmark.sense}"
+    apart, stands_for = _distinct(benchmark, revisions)
+    first = verdicts.drop_duplicates(["generator", "question_id"])
+    frames = [first]
+    if apart.questions:
+        again = judge(
+            apart, _first_answers(pool, stands_for), executor, limits, progress, keep_distinct=keep_distinct
+        )  # fmt: skip
+        frames.append(again)
+    judged = pd.concat(frames).set_index(["generator", "question_id"])
+    right = dict(zip(judged.index, judged[metric], strict=True))
+    errors = judged.groupby(level="question_id")["gold_error"].first()
+    names = list(dict.fromkeys(first["generator"]))
+    databases = {question.id: question.db_id for question in benchmark.questions}
+    accuracies = [
+        _accuracy(OWN, name, right, {q: q for q in databases}, databases) for name in names
+    ]
+    changes, failed, ranks = [], [], {}
+    for revision in revisions:
+        under = stands_for[revision.name]
+        accuracies += [_accuracy(revision.name, name, right, under, databases) for name in names]
+        for question, key in under.items():
+            about = {"gold": revision.name, "question_id": question, "db_id": databases[question]}
+            if errors[key]:
+                failed.append(about | {"gold_error": errors[key]})
+            if changed := revision.changes[question]:
+                moves = {name: right[name, key] - right[name, question] for name in names}
+                changes.append(
+                    about
+                    | {
+                        "changed": ", ".join(changed),
+                        "became_right": [name for name, move in moves.items() if move > 0],
+                        "became_wrong": [name for name, move in moves.items() if move < 0],
+                    }
+                )
+        if len(names) > 1:
+            ranks[revision.name] = compare_ranks(
+                [[right[name, question] for question in under] for name in names],
+                [[right[name, key] for key in under.values()] for name in names],
+                [databases[question] for question in under],
+            )
+    columns = ["gold", "question_id", "db_id"]
+    return UnderGolds(
+        _SENSES[benchmark.sense],
+        pd.DataFrame(accuracies),
+        pd.DataFrame(changes, columns=[*columns, "changed", "became_right", "became_wrong"]),
+        ranks,
+        tuple(revisions),
+        pd.DataFrame(failed, columns=[*columns, "gold_error"]),
+    )
+
+
+def _distinct(
+    benchmark: Benchmark, revisions: Sequence[Revision]
+) -> tuple[Benchmark, dict[str, dict[str, str]]]:
+    """A benchmark with a question for each gold query that differs from those before it, to be judged apart.
+
+    The mappings give, for each revision and question, the id of the question that has its gold query.
+    """
+    asked = {question.id: question for question in benchmark.questions}
+    ids = {(key, normalise_text(benchmark.golds[key].sql)): key for key in asked}
+    questions: list[Question] = []
+    golds: dict[str, Gold] = {}
+    stands_for: dict[str, dict[str, str]] = {}
+    for revision in revisions:
+        under = stands_for[revision.name] = {}
+        for key in (key for key in asked if key in revision.golds):
+            gold = revision.golds[key]
+            new = f"{key} under {revision.name}"
+            under[key] = ids.setdefault((key, normalise_text(gold.sql)), new)
+            if under[key] == new:
+                questions.append(replace(asked[key], id=new))
+                golds[new] = replace(gold, question_id=new)
+    return replace(benchmark, questions=tuple(questions), golds=golds, every=()), stands_for
+
+
+def _first_answers(pool: Pool, stands_for: Mapping[str, Mapping[str, str]]) -> Pool:
+    """Each system's first answer to a question as its answer to the questions that are judged apart."""
+    several: dict[str, set[str]] = {}
+    for under in stands_for.values():
+        for key, new in under.items():
+            several.setdefault(key, set()).add(new)
+    first = {(key, trial.candidate.generator): trial for key, trial in reversed(list(pool.items()))}
+    return pool_of(
+        (new, trial)
+        for (key, _), trial in first.items()
+        for new in sorted(several.get(key, set()) - {key})
+    )
+
+
+def _accuracy(
+    gold: str,
+    name: str,
+    right: Mapping[tuple[str, str], float],
+    under: Mapping[str, str],
+    databases: Mapping[str, str],
+) -> dict[str, Any]:
+    """A row of `accuracies`; `under` gives for each question the one that it is judged as."""
+    after = {question: right[name, key] for question, key in under.items()}
+    clusters = [databases[question] for question in after]
+    interval = mean_interval(list(after.values()), clusters)
+    row: dict[str, Any] = {
+        "gold": gold,
+        "system": name,
+        "n": len(after),
+        "ex": 100 * interval.mean,
+        "low": 100 * interval.low,
+        "high": 100 * interval.high,
+    }
+    if gold == OWN:
+        return row
+    before = {question: right[name, question] for question in under}
+    paired = compare(after, before, databases)
+    return row | {
+        "own_ex": 100 * sum(before.values()) / len(before),
+        "difference": 100 * paired.difference,
+        "difference_low": 100 * paired.low,
+        "difference_high": 100 * paired.high,
+        "p_value": paired.p_value,
+        "became_right": len(paired.won),
+        "became_wrong": len(paired.lost),
+    }
