@@ -15,10 +15,12 @@ from workbench.select.ranker import Ranker
 from workbench.store import Store
 from workbench.study import accuracy, across, by_difficulty, open_study
 from workbench.study.result_cache import keys, models
+from workbench.study.settings import CHECKOUT
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.mac_sql import mac_sql
 
+DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
 SEVERAL = replace(
     chase_sql(samples=2), generate=chase_sql(samples=2).generate[:2], select=Majority()
 )
@@ -163,6 +165,18 @@ def test_fewer_questions_are_some_of_them(several):
     part = few.run(SEVERAL)
     assert set(part.questions["question_id"]) < set(run.questions["question_id"])
     assert part.id != run.id
+
+
+def test_runs_with_different_prompts_have_different_ids(several, tmp_path):
+    study, _ = several
+    small, page = study.fewer(2), tmp_path / "generate" / "direct.md"
+    page.parent.mkdir()
+    page.write_text(DIRECT.read_text())
+    mine = replace(small, lab=replace(small.lab, prompts=tmp_path))
+    packaged, copied = (where.run(direct(study.model)) for where in (small, mine))
+    page.write_text(f"{DIRECT.read_text()}\nBe brief.")
+    edited = mine.run(direct(study.model))
+    assert len({packaged.id, copied.id, edited.id}) == 3
 
 
 def test_a_model_that_fails_is_asked_again_next_time(study):

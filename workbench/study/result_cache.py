@@ -68,11 +68,11 @@ def keys(system: System, lab: Lab) -> ResultKeys:
     for name in dict.fromkeys(steps.unsourced + select.unsourced):
         _say_unsourced(name)
     return ResultKeys(
-        content_hash("steps", [code(), _texts(lab.prompts), servers, lab.limits, steps.record]),
+        content_hash("steps", [code(), texts(lab.prompts), servers, lab.limits, steps.record]),
         content_hash("select", select.record),
         content_hash(
             "context",
-            [code(), _texts(lab.prompts), endpoints(context, lab), identify(context).record],
+            [code(), texts(lab.prompts), endpoints(context, lab), identify(context).record],
         ),
         keeps_attempts=not steps.unsourced,
         keeps_selections=not steps.unsourced + select.unsourced,
@@ -118,7 +118,8 @@ def code() -> str:
     return _digest(_PACKAGE, _ABOVE)
 
 
-def _texts(folder: Path | None) -> str:
+def texts(folder: Path | None) -> str:
+    """A hash of the texts in a folder of prompts; "" without one."""
     return _digest(folder) if folder else ""
 
 

@@ -25,7 +25,7 @@ from workbench.report.tables import ResultTable, alone
 from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.store import Store
 from workbench.study.progress import Progress, previewed, stand_in, tell, tell_estimates
-from workbench.study.result_cache import endpoints, keys, models
+from workbench.study.result_cache import endpoints, keys, models, texts
 from workbench.study.runs import Run, cells, frames
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
@@ -226,6 +226,7 @@ class Study:
             servers,
             identify(system).record,
             *([self.lab.limits] if self.lab.limits != Limits() else []),
+            *([texts(self.lab.prompts)] if self.lab.prompts else []),
         ]
         return content_hash("run", asked).removeprefix("run:")[:12]
 
