@@ -22,22 +22,15 @@ def groups(reading: Reading, listed: Sequence[Head], others: Sequence[Head]) -> 
             if total.fields & head.fields:
                 continue
             each = _each(reading, head)
-            features = {
-                **head.features,
-                **total.features,
+            operations, group = total.operations | {"group"}, group_of(reading, head)
+            found = listing(total, head, shape="group", operations=operations, group=group)
+            found.mask |= each
+            found.features |= {
                 "group": 1.0,
                 "group.each": bool(each),
                 "group.overlap": bool(total.mask & head.mask & ~counting),
             }
-            yield listing(
-                total,
-                head,
-                shape="group",
-                mask=head.mask | total.mask | each,
-                features=features,
-                operations=total.operations | {"group"},
-                group=group_of(reading, head),
-            )
+            yield found
 
 
 def _each(reading: Reading, head: Head) -> int:
@@ -56,30 +49,28 @@ def havings(reading: Reading, listed: Sequence[Head]) -> Iterator[Head]:
 
 def _conditions(reading: Reading) -> Iterator[Head]:
     """Heads with a condition on groups, as yet without a list."""
-    plain = Head("having", (), 0, 0, {"having": 1.0}, frozenset({"having"}))
+    operations = frozenset({"having"})
     for clause in reading.definitions:
-        for formula in clause.formulas:
-            if formula.kind == "group_test":
-                yield replace(
-                    plain,
-                    having=formula.pieces,
-                    mask=clause.mask,
-                    hints=1 << clause.number,
-                    features={"having": 1.0, "having.hint": 1.0},
-                )
+        for formula in (f for f in clause.formulas if f.kind == "group_test"):
+            hints, features = 1 << clause.number, {"having": 1.0, "having.hint": 1.0}
+            test = formula.pieces
+            yield Head("having", (), clause.mask, hints, features, operations, having=test)
     for cue in reading.all_cues(*_SIGNS):
         near = range(max(0, cue.first - 2), min(len(reading.text), cue.end + 2))
         place = next((i for i in near if reading.text[i].number is not None), -1)
         if place < 0:
             continue
         test = (f"COUNT(*) {_SIGNS[cue.kind]} {reading.text[place].number:g}",)
-        counted = {"having": 1.0, "having.count": 1.0}
-        plain = replace(plain, having=test, mask=cue.mask | 1 << place, features=counted)
+        counted: Features = {"having": 1.0, "having.count": 1.0}
+        mask = cue.mask | 1 << place
+        plain = Head("having", (), mask, 0, counted, operations, having=test)
         yield plain
         for table, mentions in reading.linked.tables.items():
             mention = closest(mentions, place)
             gap = mention.first - max(place, cue.end - 1)
-            features: Features = {**counted, "having.table": mention.strength}
-            features["having.gap"] = 1.0 if gap < 0 else min(6, gap) / 6
-            mask = plain.mask | mention.mask
-            yield replace(plain, mask=mask, features=features, needs=(table,))
+            near_table = {
+                "having.table": mention.strength,
+                "having.gap": 1.0 if gap < 0 else min(6, gap) / 6,
+            }
+            both = mask | mention.mask
+            yield replace(plain, mask=both, features=counted | near_table, needs=(table,))

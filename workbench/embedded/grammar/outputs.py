@@ -37,7 +37,7 @@ def _list(reading: Reading, parts: tuple[Part, ...]) -> Head:
         union(p.mask for p in parts),
         union(p.hints for p in parts),
         features,
-        needs=tuple(t for p in parts for t in p.needs),
+        needs=tuple(t for p in parts for t in p.tables),
         score=reading.score(features),
     )
 
@@ -114,11 +114,11 @@ def _labels(reading: Reading) -> Iterator[Part]:
                 "label.which": before in {"which", "what"},
                 "label.referred": len(needs) > 1,
             }
-            yield reading.part(pieces, mention.mask, features, needs=needs)
+            yield reading.part(pieces, mention.mask, features, *needs)
         person = len(sheet.label) > 1
         if person or any(made.fields[i].named for i in sheet.label):
             if person or len(made.sheets) < 8:
-                yield reading.part(pieces, 0, {"label.unsaid": 1.0}, needs=(sheet.id,))
+                yield reading.part(pieces, 0, {"label.unsaid": 1.0})
             for cue in reading.all_cues("who"):
                 features = {
                     "who": 1.0,
@@ -126,7 +126,7 @@ def _labels(reading: Reading) -> Iterator[Part]:
                     "who.said": reading.said.get(sheet.id, 0.0),
                     "who.opens": cue.end in reading.openings,
                 }
-                yield reading.part(pieces, cue.mask, features, needs=(sheet.id,))
+                yield reading.part(pieces, cue.mask, features)
 
 
 def _combinations(reading: Reading, singles: Sequence[Part]) -> list[tuple[Part, ...]]:

@@ -132,4 +132,4 @@ def _negated(reading: Reading, found: list[Part]) -> Iterator[Part]:
             continue
         features = part.features | {"negated": 1.0}
         test = (*part.pieces[:-1], f" <> {end[3:]}")
-        yield reading.part(test, part.mask | cue.mask, features, part.hints)
+        yield reading.part(test, part.mask | cue.mask, features, hints=part.hints)

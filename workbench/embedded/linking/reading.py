@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from workbench.embedded.linking.hints import Definition, definitions
 from workbench.embedded.linking.index import Index, Pieces, index
@@ -25,15 +26,14 @@ class Part:
 
     pieces: Pieces
     mask: int
-    hints: int
     features: Features
     score: float
     first: int  # where in the question it is asked for
     fields: list[int]
-    tables: frozenset[int]
-    needs: tuple[int, ...]  # tables beyond those of its columns
-    value: str  # the value it tests for
-    column: int  # of an equality: the column, or -1
+    tables: frozenset[int]  # those of its columns, and others that it needs
+    hints: int = 0
+    value: str = ""  # the value it tests for
+    column: int = -1  # of an equality: the column, or -1
 
 
 @dataclass(slots=True)
@@ -55,23 +55,13 @@ class Reading:
     nearest_tables: dict[int, set[int]] = field(default_factory=dict)
 
     def part(
-        self,
-        pieces: Pieces,
-        mask: int,
-        features: Features,
-        hints: int = 0,
-        needs: tuple[int, ...] = (),
-        value: str = "",
-        column: int = -1,
+        self, pieces: Pieces, mask: int, features: Features, *needs: int, **about: Any
     ) -> Part:
-        """A part with its score by the weights and its place in the question."""
+        """A part with its score and its place; `needs` are tables beyond those of its columns."""
         first = (mask & -mask).bit_length() - 1 if mask else len(self.text)
         fields = [piece for piece in pieces if isinstance(piece, int)]
         tables = frozenset(self.made.fields[i].table for i in fields).union(needs)
-        score = self.score(features)
-        return Part(
-            pieces, mask, hints, features, score, first, fields, tables, needs, value, column
-        )
+        return Part(pieces, mask, features, self.score(features), first, fields, tables, **about)
 
     def score(self, features: Features) -> float:
         """The features' values times their weights, added up."""

@@ -11,7 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from workbench.embedded.prompt.schema_reading import read_create_tables, read_mac_schema
+from workbench.embedded.prompt.schema_reading import (
+    read_create_tables,
+    read_mac_schema,
+    unquoted,
+)
 from workbench.types import (
     Context,
     DescriptionMatch,
@@ -73,13 +77,7 @@ def read(messages: Sequence[Message]) -> Asked:
         for title, body in zip(parts[1::2], parts[2::2], strict=True)
         if title != "Worked example"  # it is about another schema
     }
-    titles = "\n".join(sections)
     answer = sections.get("Answer", "")
-    kinds = (
-        call
-        for call, form, title in _CALLS
-        if re.search(form, answer) and re.search(f"(?m)^{title}", titles)
-    )
     context = Context(
         Question("", "", _line(sections, text, "Question"), _line(sections, text, "Hint|Evidence")),
         _schema(sections.get("Database schema", "" if "Question" in sections else text)),
@@ -96,13 +94,23 @@ def read(messages: Sequence[Message]) -> Asked:
         tuple(sorted(_examples(sections.get("Examples", "")), key=lambda e: (e.sql, e.question))),
     )
     return Asked(
-        next(kinds),
+        _call(answer, "\n".join(sections)),
         context,
         answer,
         tuple(r for t, body in sections.items() if t.startswith("Candidate ") for r in _runs(body)),
         _attempts(sections),
         tuple(body for title, body in sections.items() if title.startswith("Unit test ")),
         tuple(re.split(r"\n\s*\n", sections.get("Columns") or sections.get("Column", ""))),
+    )
+
+
+@lru_cache(maxsize=1024)  # the calls of a prompt ask for one form of answer
+def _call(answer: str, titles: str) -> str:
+    """The kind of a call."""
+    return next(
+        call
+        for call, form, title in _CALLS
+        if re.search(form, answer) and re.search(f"(?m)^{title}", titles)
     )
 
 
@@ -127,11 +135,10 @@ def _line(sections: Mapping[str, str], text: str, title: str) -> str:
     return "" if line in {"None", "None."} else line
 
 
-def _of_columns(text: str) -> Iterator[tuple[str, str, str]]:
+@lru_cache(maxsize=64)  # all samples of a question show the same matches
+def _of_columns(text: str) -> list[tuple[str, ...]]:
     """Lines like "table.column: text", as table, column and text."""
-    for *names, rest in _OF_COLUMN.findall(text):
-        table, column = (n[1:-1].replace(n[0] * 2, n[0]) if n[0] in '`"' else n for n in names)
-        yield table, column, rest
+    return [(*map(unquoted, names), rest) for *names, rest in _OF_COLUMN.findall(text)]
 
 
 def _examples(text: str) -> Iterator[Example]:

@@ -34,7 +34,7 @@ def read_create_tables(text: str) -> Schema:
     while opening := _OPENING.search(text, place):
         parts, place = _parts(text, opening.end())
         if names := _TOKEN.findall(opening[1]):
-            tables.append(_table(_unquoted(names[-1]), parts))
+            tables.append(_table(unquoted(names[-1]), parts))
     return _schema(tables)
 
 
@@ -79,22 +79,22 @@ def _definition(words: tuple[str, ...], note: str) -> Table:
     columns: tuple[Column, ...] = ()
     if upper[0] not in _CONSTRAINTS or len(words) == 1:
         end = next((i for i, t in enumerate(upper) if i and t in _AFTER_TYPE), len(words))
-        declared = re.sub(r" ?([(),]) ?", r"\1", " ".join(map(_unquoted, words[1:end])))
-        columns = (_column(_unquoted(words[0]), declared.replace(",", ", "), note),)
+        declared = re.sub(r" ?([(),]) ?", r"\1", " ".join(map(unquoted, words[1:end])))
+        columns = (_column(unquoted(words[0]), declared.replace(",", ", "), note),)
     names = tuple(column.name for column in columns)
     primary = (names or _listed(words)) if "PRIMARY" in upper else ()
     keys: tuple[ForeignKey, ...] = ()
     if "REFERENCES" in upper[:-1]:
         at = upper.index("REFERENCES") + 1
         pointing = names or _listed(words[:at])
-        keys = (ForeignKey(pointing, _unquoted(words[at]), _listed(words[at:])),)
+        keys = (ForeignKey(pointing, unquoted(words[at]), _listed(words[at:])),)
     return Table("", columns, primary, keys)
 
 
 def _listed(words: Sequence[str]) -> tuple[str, ...]:
     """The names in the first parentheses."""
     inside = [*words[words.index("(") + 1 :], ")"] if "(" in words else [")"]
-    return tuple(_unquoted(word) for word in inside[: inside.index(")")] if word != ",")
+    return tuple(unquoted(word) for word in inside[: inside.index(")")] if word != ",")
 
 
 def read_mac_schema(text: str) -> Schema:
@@ -103,11 +103,11 @@ def read_mac_schema(text: str) -> Schema:
     name = ""
     for line in text.splitlines():
         if line.lower().startswith("# table:"):
-            name = _unquoted(line.partition(":")[2].strip())
+            name = unquoted(line.partition(":")[2].strip())
             tables[name] = ([], [])
         elif name and (shown := re.fullmatch(r"\s*\((.*?)\),?\s*", line)):
             column, _, note = shown[1].partition(", ")
-            tables[name][0].append(_column(_unquoted(column.strip()), "", note))
+            tables[name][0].append(_column(unquoted(column.strip()), "", note))
         elif pair := re.fullmatch(r"(.+) = (.+)", line.strip()):
             (table, column), (ref_table, ref_column) = _dotted(pair[1]), _dotted(pair[2])
             if table in tables:
@@ -133,7 +133,8 @@ def _value(literal: str) -> Value:
     return int(literal) if re.fullmatch(r"[-+]?\d+", literal) else float(literal)
 
 
-def _unquoted(name: str) -> str:
+def unquoted(name: str) -> str:
+    """The name without the signs that quote it."""
     if len(name) > 1 and name[0] in "\"`'[":
         return name[1:-1] if name[0] == "[" else name[1:-1].replace(name[0] * 2, name[0])
     return name
@@ -141,7 +142,7 @@ def _unquoted(name: str) -> str:
 
 def _dotted(name: str) -> tuple[str, str]:
     found = re.findall(r"""`(?:[^`]|``)*`|"(?:[^"]|"")*"|[^.]+""", name)
-    return _unquoted(found[0].strip()), _unquoted(found[-1].strip())
+    return unquoted(found[0].strip()), unquoted(found[-1].strip())
 
 
 def _schema(tables: Iterable[Table]) -> Schema:
