@@ -616,6 +616,17 @@ def start_long_query(database: Path) -> tuple[subprocess.Popen[str], int]:
     return process, int(workers[0])
 
 
+def test_statuses_are_those_of_the_executions(database: Path, store: Store) -> None:
+    jobs = [
+        (database, sql)
+        for sql in ("SELECT 1", "SELECT id FROM t WHERE id < 0", "SELECT nothing", "DROP TABLE t")
+    ]
+    with Executor(store, workers=1) as executor:
+        fresh, cached = executor.statuses(jobs), executor.statuses(jobs)
+        statuses = [execution.status for execution in executor.execute_many(jobs)]
+    assert fresh == cached == statuses == ["ok", "empty", "error", "denied"]
+
+
 def gone(pid: int, within: float) -> bool:
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:

@@ -23,7 +23,7 @@ from workbench.types import Execution, Limits
 
 Job = tuple[Path, str]
 Progress = Callable[[int, int], None]
-_Result = TypeVar("_Result")  # an execution or its fingerprint
+_Result = TypeVar("_Result")  # an execution, its fingerprint or its status
 _DEFAULT = Limits()
 
 
@@ -81,6 +81,10 @@ class Executor:
         """
         cached = executions.recall_fingerprints
         return self._run(jobs, limits, progress, cached, _fingerprint)
+
+    def statuses(self, jobs: Sequence[Job], limits: Limits = _DEFAULT) -> list[str]:
+        """The status of every job's execution, without its rows."""
+        return self._run(jobs, limits, None, executions.recall_statuses, _status)
 
     def _run(
         self,
@@ -196,3 +200,7 @@ def _refusal(sql: str) -> str:
 
 def _fingerprint(answer: Answer) -> str:
     return str(answer.get("fingerprint", ""))
+
+
+def _status(answer: Answer) -> str:
+    return str(answer["status"])

@@ -56,6 +56,11 @@ def recall_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
     )
 
 
+def recall_statuses(store: Store, keys: Collection[str]) -> dict[str, str]:
+    """The statuses of cached executions by key."""
+    return dict(store.read_keys("SELECT key, status FROM executions WHERE key IN", list(keys)))
+
+
 def save(store: Store, key: str, content: str, sql: str, limits: Limits, answer: Answer) -> None:
     """Cache a worker's answer; `content` is the database's fingerprint."""
     with store.write(paid=False) as connection:

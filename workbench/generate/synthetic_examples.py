@@ -69,9 +69,11 @@ class SyntheticExamples(PromptGenerator):
                 for row in read_examples(reply.text)[:count]:
                     example = Example(**row)
                     by_sql.setdefault(normal_form(example.sql), example)
-        executions = lab.run_many(context.question, [e.sql for e in by_sql.values()])
+        path = lab.database(context.question.db_id)
+        jobs = [(path, example.sql) for example in by_sql.values()]
+        statuses = lab.executor.statuses(jobs, lab.limits)
         return tuple(
             example
-            for example, execution in zip(by_sql.values(), executions, strict=True)
-            if execution.status == "ok"
+            for example, status in zip(by_sql.values(), statuses, strict=True)
+            if status == "ok"
         )

@@ -104,11 +104,19 @@ def split_sections(text: str) -> tuple[tuple[str, str], ...]:
 def _read(name: str, path: Path, ours: Prompt | None = None) -> Prompt:
     """The prompt in a file; `ours` is the prompt of the package that it replaces."""
     try:
-        source = path.read_text(encoding="utf-8")
+        about = path.stat()
+        source = _source(path, about.st_mtime_ns, about.st_size)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadInputError(f"{path} cannot be read: {reason}") from None
     return _parsed(name, path, source, ours)
+
+
+@lru_cache(maxsize=256)
+def _source(path: Path, changed: int, size: int) -> str:
+    """The text is cached until the file changes: every call of a prompt loads it."""
+    del changed, size
+    return path.read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=256)

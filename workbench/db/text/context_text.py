@@ -3,8 +3,9 @@
 Names and values are written as in SQL, so that a model can copy them, and stay on one line.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.text.quoting import DESCRIPTION_LENGTH, literal, one_line, quote
@@ -60,6 +61,11 @@ def values_text(values: Iterable[ValueMatch]) -> str:
 
 def descriptions_text(descriptions: Iterable[DescriptionMatch]) -> str:
     """A line for each column, `table.column: text`, in the order of `values_text`."""
+    return _descriptions(tuple(descriptions))
+
+
+@lru_cache(maxsize=64)  # all samples of a question show the same
+def _descriptions(descriptions: Sequence[DescriptionMatch]) -> str:
     return _by_column(((match, one_line(match.text).strip()) for match in descriptions), "; ")
 
 
