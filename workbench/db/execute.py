@@ -17,6 +17,7 @@ from workbench.db.executions import Answer, ExecutionKeys
 from workbench.db.fingerprint import database_fingerprints, file_state, is_unchanged
 from workbench.db.sandbox.guard import SQL_LENGTH
 from workbench.db.sandbox.supervisor import Supervisor
+from workbench.db.sandbox.small import SmallDatabase, run_in_memory
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 from workbench.types import Execution, Limits
@@ -167,6 +168,20 @@ class Executor:
             tuple(answer.get("opcodes", ())),
             answer.get("error", ""),
         )
+
+    def execute_in_memory(
+        self, databases: Sequence[SmallDatabase], queries: Sequence[str], limits: Limits = _DEFAULT
+    ) -> list[tuple[Execution, ...] | None]:
+        """The executions of all queries on each small database; None if its rows break a constraint of it.
+
+        `limits.seconds` is for everything together. Nothing comes from the cache, and nothing is cached.
+        """
+        refused = {sql: Execution("error", error=why) for sql in queries if (why := _refusal(sql))}
+        texts = [sql for sql in dict.fromkeys(queries) if sql not in refused]
+        return [
+            several if several is None else tuple((refused | several)[sql] for sql in queries)
+            for several in run_in_memory(self._supervisor, databases, texts, limits)
+        ]
 
     def close(self) -> None:
         """End the workers. The executor can still be used; it starts new ones."""

@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from workbench.db.sandbox.connection_cache import ConnectionCache, Opened
+from workbench.db.sandbox.failures import failure
 from workbench.db.sandbox.fetch import fetch
 from workbench.db.sandbox.guard import OPCODES
+from workbench.db.sandbox.in_memory import run_in_memory
 from workbench.db.sandbox.opening import lenient_text, wal
 
 _MB = 1_000_000
@@ -103,39 +105,12 @@ def _guarded(
     except MemoryError:
         answer = {"status": "too_large", "error": "the query needs more memory than it may use"}
     except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
-        answer = _failure(error, opened.guard.denied if opened else "", seconds)
+        answer = failure(error, opened.guard.denied if opened else "", seconds)
     if opened:
         ended = answer["status"] in {"ok", "empty", "error"} and not answer.get("transient")
         _connections.close(opened, keep=keep and ended)
     answer["seconds"] = time.monotonic() - started
     return answer
-
-
-def _failure(error: Exception, denied: str, seconds: float) -> dict[str, Any]:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code
-    if code == sqlite3.SQLITE_INTERRUPT:
-        return {"status": "timeout", "error": f"no answer within {seconds:g} s"}
-    if denied:
-        return {"status": "denied", "error": f"{denied}: only a SELECT runs here"}
-    if code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
-        return {"status": "too_large", "error": "a value or a step is larger than it may be"}
-    answer: dict[str, Any] = {"status": "error", "error": _TRANSIENT.get(code, str(error))}
-    if isinstance(error, OSError) and error.strerror:
-        answer["error"] = error.strerror  # str(error) would show the folder
-    if code in _TRANSIENT or isinstance(error, OSError):
-        answer["transient"] = True
-    return answer
-
-
-# Failures that may be over at the next try, so their executions are not cached.
-_TRANSIENT = {
-    sqlite3.SQLITE_BUSY: "the database is locked by another program",
-    sqlite3.SQLITE_LOCKED: "the database is locked by another program",
-    sqlite3.SQLITE_IOERR: "the disk gave an error",
-    sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
-    sqlite3.SQLITE_READONLY: "a program that ended while it wrote left a journal: open the database once"
-    " with a program that may write, which recovers it",
-}
 
 
 def digest(path: str) -> dict[str, Any]:
@@ -208,6 +183,7 @@ def main(parent: int) -> None:
         "run": run,
         "time_runs": time_runs,
         "digest": digest,
+        "run_in_memory": run_in_memory,
     }
     decode, encode = json.JSONDecoder().decode, _ENCODER.encode
     for line in sys.stdin.buffer:

@@ -1,0 +1,101 @@
+"""A small database that exists in memory only, and queries run on it by the sandbox's workers."""
+
+import sqlite3
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.db.executions import execution
+from workbench.db.sandbox.supervisor import Supervisor
+from workbench.errors import BadInputError
+from workbench.types import Execution, Limits, Row, Value
+
+
+@dataclass(frozen=True, slots=True)
+class SmallDatabase:
+    """The statements that create a database, and the rows of each table, by name."""
+
+    schema: tuple[str, ...]
+    rows: Mapping[str, tuple[Row, ...]]
+
+    def script(self) -> str:
+        """The database as SQL statements, for the `sqlite3` shell and for reading."""
+        inserts = [
+            f"INSERT INTO {_quoted(table)} VALUES ({', '.join(_literal(value) for value in row)})"
+            for table, rows in self.rows.items()
+            for row in rows
+        ]
+        return "".join(f"{statement};\n" for statement in (*self.schema, *inserts))
+
+    def save(self, path: Path) -> None:
+        """Write the database as an SQLite file; a file that exists is refused."""
+        if path.exists():
+            raise BadInputError(f"{path} exists; give the name of a new file")
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(self.script())
+
+
+def run_in_memory(
+    workers: Supervisor, databases: Sequence[SmallDatabase], queries: Sequence[str], limits: Limits
+) -> list[dict[str, Execution] | None]:
+    """Each query's execution on each database; None for a database whose rows break its constraints.
+
+    `limits.seconds` is for everything together; the databases that this time does not suffice for have
+    executions with the status "timeout".
+    """
+    schemas = list(dict.fromkeys(database.schema for database in databases))
+    request = {
+        "do": "run_in_memory",
+        "schemas": schemas,
+        "databases": [
+            {
+                "schema": schemas.index(database.schema),
+                "rows": {
+                    table: [list(map(_tagged, row)) for row in rows]
+                    for table, rows in database.rows.items()
+                },
+            }
+            for database in databases
+        ],
+        "queries": list(queries),
+        "seconds": limits.seconds,
+        "max_rows": limits.rows,
+        "max_bytes": limits.bytes,
+    }
+    ((_, answer),) = workers.run([request], limits.seconds)
+    if answer["status"] != "ok":
+        failed = execution(answer)
+        return [dict.fromkeys(queries, failed) for _ in databases]
+    return [
+        None
+        if several is None
+        else {sql: _execution(one) for sql, one in zip(queries, several, strict=True)}
+        for several in orjson.loads(answer["rows"])
+    ]
+
+
+def _execution(answer: dict[str, Any]) -> Execution:
+    rows = answer.get("rows", [])
+    encoded = orjson.dumps(rows)
+    return execution(answer | {"rows": encoded, "row_count": len(rows), "seconds": 0.0})
+
+
+def _tagged(value: Value) -> Any:
+    return {"blob": b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    return "NULL" if value is None else repr(value)

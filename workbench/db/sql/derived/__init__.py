@@ -1,0 +1,1 @@
+"""Queries made from a query: its mutants, and queries for the rows that it touches."""

@@ -1,0 +1,48 @@
+"""Queries for the rows that a query touches: each SELECT's joined rows that pass its WHERE, before grouping."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from workbench.db.sql.parse import parse
+from workbench.db.sql.scope import Names
+from workbench.types import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRows:
+    """A query whose result has all columns of each of `tables`, side by side in their order."""
+
+    sql: str
+    tables: tuple[str, ...]
+
+
+def source_rows(sql: str, schema: Schema, limit: int) -> list[SourceRows]:
+    """A query for each SELECT that reads tables of the schema alone; none for unreadable text.
+
+    Those of correlated subqueries fail when they run, as they name columns of the query around them.
+    """
+    tree = parse(sql)
+    if isinstance(tree, str):
+        return []
+    found = []
+    try:
+        names = Names(tree, sql, schema)
+        for select in tree.find_all(exp.Select):
+            sources = names.scope(select).sources
+            tables = [source.table for source in sources if source.table]
+            if tables and len(tables) == len(sources):
+                probe = exp.Select(
+                    **{key: select.args.get(key) for key in ("with_", "from_", "joins", "where")}
+                ).copy()
+                probe.set("expressions", [exp.Star()])
+                found.append(
+                    SourceRows(
+                        probe.limit(limit).sql("sqlite", comments=False),
+                        tuple(table.name for table in tables),
+                    )
+                )
+    except (SqlglotError, RecursionError):
+        return []
+    return found

@@ -1,0 +1,153 @@
+"""One random change of a database's rows, of the kinds on which queries are known to differ."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+
+from workbench.differ.keep import MOST_ROWS, with_value
+from workbench.differ.near import Cell, Constants, fitting, near
+from workbench.differ.rules import Rules
+from workbench.differ.touched import Rows
+from workbench.types import Value
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes rows in the cells that the queries use.
+
+    `cells` are the columns that the queries use. With `nulls`, NULL comes wherever the schema allows it, else
+    only into columns that hold it in real rows.
+    """
+
+    rules: Rules
+    constants: Constants
+    cells: tuple[Cell, ...]
+    random: Random
+    nulls: bool
+
+    def __call__(self, rows: Rows, times: int) -> Rows:
+        """A copy of the rows with so many changes."""
+        rows = {name: list(content) for name, content in rows.items()}
+        for _ in range(times):
+            kind = self.random.choice(_KINDS)
+            kind(self, rows)
+        return rows
+
+    @cached_property
+    def _values(self) -> dict[Cell, list[Value]]:
+        """Values near constants, of each column that the queries use."""
+        found = {}
+        for name, column in self.cells:
+            table = self.rules.tables[name]
+            own = self.constants.by_cell.get((name, column), [])
+            found[name, column] = fitting(own or self.constants.loose, table, column)
+        return found
+
+    def _cell(self, rows: Rows) -> tuple[str, int, int] | None:
+        """A table, the position of one of its rows, and a column that the queries use."""
+        there = [cell for cell in self.cells if rows[cell[0]]]
+        if not there:
+            return None
+        name, column = self.random.choice(there)
+        return name, self.random.randrange(len(rows[name])), column
+
+    def _set(self, rows: Rows, name: str, row: int, column: int, value: Value) -> None:
+        """Put a value of a type that the column holds, or NULL where it may stand."""
+        table = self.rules.tables[name]
+        if value is None:
+            allowed = column not in table.not_null and (self.nulls or column in table.nulls)
+        else:
+            allowed = type(value) in table.kinds(column)
+        if allowed:
+            rows[name][row] = with_value(rows[name][row], column, value)
+
+    def real_row(self, rows: Rows) -> None:
+        """Add a real row."""
+        name = self.random.choice(list(self.rules.tables))
+        real = self.rules.tables[name].rows
+        if real and len(rows[name]) < MOST_ROWS:
+            rows[name].append(self.random.choice(real))
+
+    def copies(self, rows: Rows) -> None:
+        """Repeat a row: a duplicate, or further children of one parent."""
+        filled = [name for name in rows if rows[name]]
+        if filled:
+            name = self.random.choice(filled)
+            row = self.random.choice(rows[name])
+            wanted = self.random.choice(self.constants.counts)
+            rows[name] += [row] * min(wanted, MOST_ROWS - len(rows[name]))
+
+    def removed(self, rows: Rows) -> None:
+        """Remove a row: a parent loses a child, a group becomes empty."""
+        filled = [name for name in rows if rows[name]]
+        if filled:
+            name = self.random.choice(filled)
+            rows[name].pop(self.random.randrange(len(rows[name])))
+
+    def emptied(self, rows: Rows) -> None:
+        """Remove all rows of a table."""
+        rows[self.random.choice(list(rows))] = []
+
+    def null(self, rows: Rows) -> None:
+        if cell := self._cell(rows):
+            self._set(rows, *cell, None)
+
+    def tie(self, rows: Rows) -> None:
+        """Give a row the value of another row of its table."""
+        if cell := self._cell(rows):
+            name, _, column = cell
+            self._set(rows, *cell, self.random.choice(rows[name])[column])
+
+    def near_constant(self, rows: Rows) -> None:
+        """Give a row a value next to a constant of the queries."""
+        there = [cell for cell in self.cells if rows[cell[0]] and self._values[cell]]
+        if there:
+            name, column = self.random.choice(there)
+            row = self.random.randrange(len(rows[name]))
+            self._set(rows, name, row, column, self.random.choice(self._values[name, column]))
+
+    def nudged(self, rows: Rows) -> None:
+        """Move a number or a date by one, or change the case or the end of a text."""
+        if cell := self._cell(rows):
+            name, row, column = cell
+            self._set(rows, *cell, self.random.choice(near(rows[name][row][column]) or [None]))
+
+    def real_value(self, rows: Rows) -> None:
+        """Give a row a value that a real row has in this column."""
+        if cell := self._cell(rows):
+            real = self.rules.tables[cell[0]].rows
+            if real:
+                self._set(rows, *cell, self.random.choice(real)[cell[2]])
+
+    def joined(self, rows: Rows) -> None:
+        """Give a row the value of a column with which a query joins or compares it, or refer to another parent."""
+        pairs = [*self.constants.same, *((b, a) for a, b in self.constants.same)]
+        pairs += [
+            ((name, column), (key.table, ref))
+            for name, table in self.rules.tables.items()
+            for key in table.keys
+            for column, ref in zip(key.columns, key.ref_columns, strict=True)
+        ]
+        pairs = [(a, b) for a, b in pairs if rows[a[0]] and rows[b[0]]]
+        if pairs:
+            (name, column), (other, ref) = self.random.choice(pairs)
+            row = self.random.randrange(len(rows[name]))
+            self._set(rows, name, row, column, self.random.choice(rows[other])[ref])
+
+
+_KINDS: tuple[Callable[[Changes, Rows], None], ...] = (
+    Changes.real_row,
+    Changes.real_row,
+    Changes.copies,
+    Changes.removed,
+    Changes.emptied,
+    Changes.null,
+    Changes.tie,
+    Changes.near_constant,
+    Changes.near_constant,
+    Changes.nudged,
+    Changes.real_value,
+    Changes.joined,
+    Changes.joined,
+)

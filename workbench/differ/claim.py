@@ -1,0 +1,120 @@
+"""When two queries differ on a database: their results differ in whatever order SQLite reads the rows.
+
+Where rows tie, `ORDER BY x LIMIT 1` gives the row that SQLite happens to read first, and so do columns outside
+GROUP BY. A query that gives several results on one database differs from another only if none of them is a
+result of the other, too. SQLite reads rows by their rowid, so the queries run again on tables without keys into
+which the rows go in other orders. Floats that differ in the last digits, by the order in which they are added,
+count as equal.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from workbench.db.compare import bird_equal, spider_equal
+from workbench.db.execute import Executor
+from workbench.db.sandbox.small import SmallDatabase
+from workbench.db.text.quoting import quote
+from workbench.differ.rules import Rules, TableRules
+from workbench.differ.touched import Rows
+from workbench.types import Execution, Limits, Value
+
+_ORDERS = 24  # in which rows are read before a claim: a tie of two shows itself in 24 with 1 - 1/2**24
+_MORE_ORDERS = 96  # where one query gave several results: all that it can give should show
+_LIMITS = Limits(seconds=5.0, rows=20_000, bytes=2_000_000)
+_COMPLETE = {"ok", "empty"}
+Results = tuple[Execution, Execution]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two queries under one sense of equality.
+
+    `sense` is "bird" (sets of rows) or "spider" (bags, in order if the first query has ORDER BY, columns in any
+    order); the queries are run as they stand, DISTINCT included.
+    """
+
+    first: str
+    second: str
+    sense: str
+    rules: Rules
+    executor: Executor
+
+    def results(self, several: Sequence[Rows]) -> list[Results | None]:
+        """Both queries' executions on each database; None where its rows break a constraint."""
+        databases = [self.database(rows) for rows in several]
+        answers = self.executor.execute_in_memory(databases, (self.first, self.second), _LIMITS)
+        return [answer and (answer[0], answer[1]) for answer in answers]
+
+    def database(self, rows: Rows) -> SmallDatabase:
+        """The rows under the statements of the schema."""
+        statements = [s for table in self.rules.tables.values() for s in table.statements]
+        return _database((*statements, *self.rules.views), rows)
+
+    def equal(self, a: Execution, b: Execution) -> bool:
+        """Whether two complete results are equal; the results that one query failed to give equal all."""
+        if a.status not in _COMPLETE or b.status not in _COMPLETE:
+            return True
+        if self.sense == "bird":
+            return bird_equal(a, b) or set(_rounded(a).rows) == set(_rounded(b).rows)
+        return spider_equal(b, a, self.first) or spider_equal(_rounded(b), _rounded(a), self.first)
+
+    def is_different(self, rows: Rows) -> bool:
+        """Whether the results differ in whatever order rows are read."""
+        found = self._in_orders(rows, _ORDERS)
+        if found is None:
+            return False
+        firsts, seconds = found
+        if len(firsts) > 1 and len(seconds) > 1:
+            return False
+        if len(firsts) > 1 or len(seconds) > 1:
+            more = self._in_orders(rows, _MORE_ORDERS)
+            if more is None:
+                return False
+            firsts, seconds = more
+        return not any(self.equal(a, b) for a in firsts for b in seconds)
+
+    def _in_orders(self, rows: Rows, count: int) -> tuple[list[Execution], list[Execution]] | None:
+        """The different results of each query over so many orders of rows; None if any run fails."""
+        statements = tuple(_without_keys(table) for table in self.rules.tables.values())
+        random = Random(count)
+        orders = [{name: content[::-1] for name, content in rows.items()}]
+        orders += [
+            {name: random.sample(content, len(content)) for name, content in rows.items()}
+            for _ in range(count - 1)
+        ]
+        databases = [self.database(rows)]
+        databases += [_database((*statements, *self.rules.views), order) for order in orders]
+        answers = self.executor.execute_in_memory(databases, (self.first, self.second), _LIMITS)
+        firsts: list[Execution] = []
+        seconds: list[Execution] = []
+        for answer in answers:
+            if answer is None or any(result.status not in _COMPLETE for result in answer):
+                return None
+            for result, known in zip(answer, (firsts, seconds), strict=True):
+                if not any(self.equal(result, other) for other in known):
+                    known.append(result)
+        return firsts, seconds
+
+
+def _database(statements: tuple[str, ...], rows: Rows) -> SmallDatabase:
+    return SmallDatabase(statements, {name: tuple(content) for name, content in rows.items()})
+
+
+def _without_keys(table: TableRules) -> str:
+    """The table without keys, for SQLite reads rows in the order of a key; collations and the like stay."""
+    created = table.statements[0]
+    if re.search(r"\b(COLLATE|GENERATED|AS\s*\(|VIRTUAL)\b", created, re.IGNORECASE):
+        return created
+    columns = zip(table.columns, table.types, strict=True)
+    return f"CREATE TABLE {quote(table.name)} ({', '.join(f'{quote(n)} {t}' for n, t in columns)})"
+
+
+def _rounded(execution: Execution) -> Execution:
+    rows = tuple(tuple(map(_round, row)) for row in execution.rows)
+    return replace(execution, rows=rows)
+
+
+def _round(value: Value) -> Value:
+    return float(f"{value:.9g}") if isinstance(value, float) else value

@@ -1,0 +1,123 @@
+"""Values next to a query's constants: where a condition says 5, the values 4, 5 and 6 tell the boundary.
+
+Zhong et al. (2020, section 3.2) put a query's constants and values close to them into its databases, too.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from workbench.db.sql.facts import query_facts
+from workbench.differ.rules import Rules, TableRules
+from workbench.types import Value
+
+Cell = tuple[str, int]  # a table and the position of a column
+_COUNT = re.compile(r"\b(?:limit|offset)\s+(\d+)|(\d+)\s*,\s*\d+\s*$", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MOST_COPIES = 9
+
+
+@dataclass(slots=True)
+class Constants:
+    """Values near the constants of the queries."""
+
+    by_cell: dict[Cell, list[Value]] = field(default_factory=dict)
+    """For a column that a query compares with a constant, and for those that it sets equal to this column."""
+    loose: list[Value] = field(default_factory=list)
+    """Constants that are compared with an expression."""
+    counts: list[int] = field(default_factory=lambda: [1, 2])
+    """Numbers of rows next to which a query may change: near LIMIT and near a compared aggregate."""
+    same: list[tuple[Cell, Cell]] = field(default_factory=list)
+    """Columns that a query sets equal."""
+
+
+def constants(queries: Iterable[str], rules: Rules) -> Constants:
+    """The constants of readable queries and what lies next to them."""
+    places = {
+        (name, column): (name, number)
+        for name, table in rules.tables.items()
+        for number, column in enumerate(table.columns)
+    }
+    found = Constants()
+    for sql in queries:
+        for match in _COUNT.finditer(sql):
+            found.counts += _counts(int(match[1] or match[2]))
+        if (facts := query_facts(sql, rules.schema)) is None:
+            continue
+        for a, b in (*facts.matches, *facts.mixed):
+            if a in places and b in places:
+                found.same.append((places[a], places[b]))
+        for compared in facts.compared:
+            values = near(compared.value, pattern=compared.operator == "like")
+            if compared.column in places:
+                found.by_cell.setdefault(places[compared.column], []).extend(values)
+            else:
+                found.loose += values
+                if isinstance(compared.value, int | float):
+                    found.counts += _counts(int(compared.value))
+    for a, b in found.same:
+        for cell, other in ((a, b), (b, a)):
+            if cell in found.by_cell:
+                found.by_cell.setdefault(other, []).extend(found.by_cell[cell][:6])
+    found.counts = list(dict.fromkeys(found.counts))
+    return found
+
+
+def _counts(number: int) -> list[int]:
+    return [n for n in (number - 1, number, number + 1) if 0 < n <= _MOST_COPIES]
+
+
+def near(value: Value, *, pattern: bool = False) -> list[Value]:
+    """The value and its neighbours; of a pattern of LIKE, texts that it matches and texts that it just misses."""
+    if isinstance(value, int):
+        return [value, value + 1, value - 1]
+    if isinstance(value, float):
+        return [value, value + 0.5, value - 0.5]
+    if not isinstance(value, str):
+        return []
+    if pattern or "%" in value:
+        core = value.strip("%").replace("%", " x ").replace("_", "a")
+        filled = [value.replace("%", fill).replace("_", "a") for fill in ("", "x")]
+        return [*filled, core, f"x{core}", f"{core}x", core.swapcase(), core[:-1]]
+    if value.lstrip("-").isdecimal() and len(value) < 10:
+        number = int(value)
+        return [value, str(number + 1), str(number - 1)]
+    if _DATE.match(value):
+        try:
+            day = date.fromisoformat(value[:10])
+            return [
+                value,
+                *((day + timedelta(days)).isoformat() + value[10:] for days in (1, -1, 366, -366)),
+            ]
+        except (ValueError, OverflowError):
+            pass
+    return [value, value.swapcase(), f"{value}x", value[:-1]]
+
+
+def fitting(values: Iterable[Value], table: TableRules, column: int) -> list[Value]:
+    """Those values that the column may hold, in its own type; a year is set into the dates of the column."""
+    kinds = table.kinds(column)
+    fits: list[Value] = []
+    for value in values:
+        if type(value) in kinds:
+            fits.append(value)
+        elif isinstance(value, str) and _is_number(value) and kinds & {int, float}:
+            fits.append(int(float(value)) if int in kinds else float(value))
+        elif isinstance(value, int | float) and float in kinds:
+            fits.append(float(value))
+        elif isinstance(value, float) and int in kinds and value.is_integer():
+            fits.append(int(value))
+        elif isinstance(value, int | float) and str in kinds:
+            fits.append(str(value))
+    dates = [row[column] for row in table.rows[:3]]
+    for value in list(fits):
+        if isinstance(value, str) and re.fullmatch(r"[12]\d{3}", value):
+            fits += [
+                value + old[4:] for old in dates if isinstance(old, str) and _DATE.match(old)
+            ]
+    return list(dict.fromkeys(fits))
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d{1,15}(\.\d+)?", text) is not None

@@ -1,0 +1,184 @@
+"""Search for a small database on which two queries differ.
+
+The search starts from real rows that the queries touch and changes them at random, a batch at a time. A database
+on which a query gives a result that it did not give before is kept and changed further, as fuzzers keep an input
+that reaches new code. Zhong et al. (2020) draw whole databases at random and keep those that tell a query from
+its mutants; VeriEQL (He et al. 2024) asks a solver for at most so many rows, which decides more but knows only a
+part of SQLite's SQL. Here SQLite itself judges, so every query that runs can be told apart, and no pair of
+queries is called equal but by its normal form.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from workbench.db.execute import Executor
+from workbench.db.fingerprint import file_state
+from workbench.db.sandbox.small import SmallDatabase
+from workbench.db.sql.normal_form import normal_form
+from workbench.db.sql.used import used
+from workbench.differ.change import Changes
+from workbench.differ.claim import Pair
+from workbench.differ.keep import kept
+from workbench.differ.near import constants
+from workbench.differ.rules import Rules, known_schema, read_rules
+from workbench.differ.shrink import shrunk
+from workbench.differ.touched import Rows, touched_rows
+from workbench.types import Execution, Schema
+
+Status = Literal["differ", "equal", "not told apart", "failed"]
+_BATCH = 24
+_KEPT = 40  # databases to change further
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search found.
+
+    "differ" comes with a database and both queries' executions on it; "equal" is proved by a normal form; "not
+    told apart" says nothing about equality; "failed" comes with the error of a query that does not run.
+    """
+
+    status: Status
+    database: SmallDatabase | None = None
+    first: Execution | None = None
+    second: Execution | None = None
+    tries: int = 0
+    error: str = ""
+
+    def __str__(self) -> str:
+        if self.status == "differ" and self.database:
+            sizes = [f"{name} {len(rows)}" for name, rows in self.database.rows.items()]
+            return f"differ, on a database with these numbers of rows: {', '.join(sizes)}"
+        if self.status == "not told apart":
+            return f"not told apart on {self.tries} databases"
+        return f"failed: {self.error}" if self.error else "equal: both have one normal form"
+
+
+@dataclass(frozen=True, slots=True)
+class TellApart:
+    """Finds a small database on which two queries differ.
+
+    `tries` is how many databases are tried, `seed` that of the random changes. `nulls` puts NULL wherever the
+    schema allows it; without it, only into columns that hold NULL in real rows. `shrink` leaves out what the
+    difference does not need. `seconds` ends a search early.
+    """
+
+    tries: int = 600
+    seed: int = 0
+    nulls: bool = True
+    shrink: bool = True
+    seconds: float = 5.0
+
+    def __call__(
+        self,
+        database: Path,
+        first: str,
+        second: str,
+        executor: Executor,
+        sense: Literal["bird", "spider"] = "bird",
+    ) -> Outcome:
+        """Tell the queries apart in BIRD's or Spider's sense of equality, DISTINCT kept."""
+        if normal_form(first) == normal_form(second):
+            return Outcome("equal")
+        schema = known_schema(database, file_state(database)[0])
+        rules = needed_rules(database, schema, (first, second))
+        pair = Pair(first, second, sense, rules, executor)
+        tried = 0
+        until = time.monotonic() + self.seconds
+        for tried, rows in enumerate(self._different(pair, database, until), 1):
+            if rows is None:
+                continue
+            if isinstance(rows, str):
+                return Outcome("failed", error=rows)
+            if self.shrink:
+                rows = shrunk(rows, rules, pair.is_different)
+            ((a, b),) = filter(None, pair.results([rows]))
+            return Outcome("differ", pair.database(rows), a, b, tried)
+        return Outcome("not told apart", tries=tried)
+
+    def _different(
+        self, pair: Pair, database: Path, until: float
+    ) -> Iterator[Rows | str | None]:
+        """For each database tried: its rows if the queries differ there, a query's error, or None."""
+        random = Random(self.seed)
+        rules = pair.rules
+        queries = (pair.first, pair.second)
+        changes = Changes(
+            rules, constants(queries, rules), cells(queries, rules), random, self.nulls
+        )
+        batch = list(_beginnings(touched_rows(queries, rules, database, pair.executor), rules))
+        known = list(batch)
+        seen: set[tuple[str, str]] = set()
+        tried = 0
+        while tried < self.tries and time.monotonic() < until:
+            for rows, results in zip(batch, pair.results(batch), strict=True):
+                tried += 1
+                if results is None:
+                    yield None
+                    continue
+                if failed := next((r.error for r in results if r.status == "error"), ""):
+                    yield failed
+                    return
+                different = not pair.equal(*results) and pair.is_different(rows)
+                yield rows if different else None
+                novelty = (results[0].fingerprint, results[1].fingerprint)
+                if novelty not in seen and "" not in novelty:
+                    seen.add(novelty)
+                    known = [*known, rows][-_KEPT:]
+            drawn = (
+                changes(random.choice(known), random.choice((1, 2, 3, 5, 8)))
+                for _ in range(_BATCH)
+            )
+            batch = [rows for draft in drawn if (rows := kept(draft, rules, random))]
+
+
+def needed_rules(database: Path, schema: Schema, queries: tuple[str, ...]) -> Rules:
+    """The rules of the tables that the queries read, of all tables if a query cannot be parsed."""
+    names: set[str] = set()
+    for sql in queries:
+        found = used(sql, schema)
+        names |= {table.name for table in schema.tables} if found.error else found.tables
+    tables = [table for name in names if (table := schema.table(name))]
+    views = frozenset(table.name for table in tables if table.kind == "view")
+    if views:  # what a view reads is not looked up: all tables come with it
+        tables = list(schema.tables)
+        views = frozenset(table.name for table in tables if table.kind == "view")
+    return read_rules(database, frozenset(t.name for t in tables) - views, views)
+
+
+def cells(queries: tuple[str, ...], rules: Rules) -> tuple[tuple[str, int], ...]:
+    """The columns that the queries use, all columns if a query cannot be parsed or uses none."""
+    names: set[tuple[str, str]] = set()
+    for sql in queries:
+        found = used(sql, rules.schema)
+        names |= set(rules.schema.columns()) if found.error else found.columns
+    found_cells = [
+        (name, number)
+        for name, table in rules.tables.items()
+        for number, column in enumerate(table.columns)
+    ]
+    of_queries = [c for c in found_cells if (c[0], rules.tables[c[0]].columns[c[1]]) in names]
+    return tuple(of_queries or found_cells)
+
+
+def _beginnings(touched: list[Rows], rules: Rules) -> Iterator[Rows]:
+    """The databases to begin with: real rows that the queries touch, the first rows of all tables, and none."""
+    first = {name: list(table.rows) for name, table in rules.tables.items()}
+    together: Rows = {}
+    for rows in touched:
+        for name, content in rows.items():
+            together.setdefault(name, []).extend(content)
+    drafts = [together, *touched]
+    drafts += [{name: rows[:count] for name, rows in first.items()} for count in (3, 10, 1)]
+    drafts += [
+        {name: [*together.get(name, []), *rows[:4]] for name, rows in first.items()},
+        {},
+    ]
+    for draft in drafts:
+        distinct = {name: list(dict.fromkeys(content)) for name, content in draft.items()}
+        if rows := kept(distinct, rules, Random(0)):
+            yield rows

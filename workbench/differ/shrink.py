@@ -1,0 +1,49 @@
+"""Make a database on which two queries differ small: leave out what the difference does not need.
+
+Rows go in halves, quarters and so on, as in delta debugging (Zeller and Hildebrandt 2002), as long as the queries
+still differ and the rules still hold.
+"""
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+from workbench.differ.keep import kept
+from workbench.differ.rules import Rules
+from workbench.differ.touched import Rows
+
+_MOST_CHECKS = 60
+
+
+def shrunk(rows: Rows, rules: Rules, is_different: Callable[[Rows], bool]) -> Rows:
+    """The rows with as many left out as can be, one part after another."""
+    checks = 0
+    part = max(map(len, rows.values()), default=0)
+    while part:
+        smaller = None
+        for candidate in _without(rows, part, rules):
+            checks += 1
+            if checks > _MOST_CHECKS:
+                return rows
+            if is_different(candidate):
+                smaller = candidate
+                break
+        if smaller is None:
+            part //= 2
+        else:
+            rows = smaller
+    return rows
+
+
+def _without(rows: Rows, part: int, rules: Rules) -> Iterator[Rows]:
+    """The rows with one part of a table left out, where that keeps the rules or can be made to with fewer rows."""
+    size = _size(rows)
+    for name in reversed(rules.tables):  # children first
+        for start in range(0, len(rows[name]), part):
+            left = rows[name][:start] + rows[name][start + part :]
+            mended = kept({**rows, name: left}, rules, Random(0))
+            if mended is not None and _size(mended) < size:
+                yield mended
+
+
+def _size(rows: Rows) -> int:
+    return sum(map(len, rows.values()))
