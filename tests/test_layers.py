@@ -17,7 +17,7 @@ LAYERS: list[set[str]] = [  # the lowest first
     {"store", "prompts", "pool", "yamlfile"},
     {"llm", "db"},
     {"replies"},
-    {"benchmarks", "lab"},
+    {"benchmarks", "lab", "differ"},
     VERBS,
     {"systems", "parallel"},
     {"train", "report"},

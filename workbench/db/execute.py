@@ -16,8 +16,8 @@ from workbench.db import executions
 from workbench.db.executions import Answer, ExecutionKeys
 from workbench.db.fingerprint import database_fingerprints, file_state, is_unchanged
 from workbench.db.sandbox.guard import SQL_LENGTH
-from workbench.db.sandbox.supervisor import Supervisor
 from workbench.db.sandbox.small import SmallDatabase, run_in_memory
+from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 from workbench.types import Execution, Limits

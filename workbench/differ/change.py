@@ -58,7 +58,7 @@ class Changes:
         if value is None:
             allowed = column not in table.not_null and (self.nulls or column in table.nulls)
         else:
-            allowed = type(value) in table.kinds(column)
+            allowed = table.accepts(column, value)
         if allowed:
             rows[name][row] = with_value(rows[name][row], column, value)
 

@@ -50,18 +50,20 @@ def with_value(row: Row, column: int, value: Value) -> Row:
 
 def _given(content: list[Row], table: TableRules, random: Random) -> list[Row]:
     """The rows without NULL where it is not allowed."""
-    result = []
-    for row in content:
-        for column in table.not_null:
-            if row[column] is None:
-                row = with_value(row, column, _some_value(table, column, random))
-        result.append(row)
-    return result
+    return [
+        tuple(
+            _some_value(table, column, random)
+            if value is None and column in table.not_null
+            else value
+            for column, value in enumerate(row)
+        )
+        for row in content
+    ]
 
 
 def _some_value(table: TableRules, column: int, random: Random) -> Value:
     real = [row[column] for row in table.rows if row[column] is not None]
-    kind = next(iter(table.kinds(column)))
+    kind = next(iter(table.kinds[column]))
     return random.choice(real) if real else kind(1)
 
 
@@ -71,12 +73,11 @@ def _unique(content: list[Row], table: TableRules) -> list[Row]:
         seen: set[Row] = set()
         result = []
         for row in content:
-            part = _part(row, columns)
-            while part in seen and None not in part:
-                row = with_value(row, columns[-1], fresh(row[columns[-1]], len(seen)))
-                part = _part(row, columns)
+            other = row
+            while (part := _part(other, columns)) in seen and None not in part:
+                other = with_value(other, columns[-1], fresh(other[columns[-1]], len(seen)))
             seen.add(part)
-            result.append(row)
+            result.append(other)
         content = result
     return content
 

@@ -45,9 +45,9 @@ def constants(queries: Iterable[str], rules: Rules) -> Constants:
             found.counts += _counts(int(match[1] or match[2]))
         if (facts := query_facts(sql, rules.schema)) is None:
             continue
-        for a, b in (*facts.matches, *facts.mixed):
-            if a in places and b in places:
-                found.same.append((places[a], places[b]))
+        for left, right in (*facts.matches, *facts.mixed):
+            if left in places and right in places:
+                found.same.append((places[left], places[right]))
         for compared in facts.compared:
             values = near(compared.value, pattern=compared.operator == "like")
             if compared.column in places:
@@ -97,7 +97,7 @@ def near(value: Value, *, pattern: bool = False) -> list[Value]:
 
 def fitting(values: Iterable[Value], table: TableRules, column: int) -> list[Value]:
     """Those values that the column may hold, in its own type; a year is set into the dates of the column."""
-    kinds = table.kinds(column)
+    kinds = table.kinds[column]
     fits: list[Value] = []
     for value in values:
         if type(value) in kinds:
@@ -113,10 +113,8 @@ def fitting(values: Iterable[Value], table: TableRules, column: int) -> list[Val
     dates = [row[column] for row in table.rows[:3]]
     for value in list(fits):
         if isinstance(value, str) and re.fullmatch(r"[12]\d{3}", value):
-            fits += [
-                value + old[4:] for old in dates if isinstance(old, str) and _DATE.match(old)
-            ]
-    return list(dict.fromkeys(fits))
+            fits += [value + old[4:] for old in dates if isinstance(old, str) and _DATE.match(old)]
+    return [value for value in dict.fromkeys(fits) if table.accepts(column, value)]
 
 
 def _is_number(text: str) -> bool:

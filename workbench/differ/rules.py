@@ -4,9 +4,11 @@ They are read from the SQLite file. A key that the file's own rows break is no r
 such. Real rows tell which kinds of values a column holds, and whether it holds NULL.
 """
 
+import re
 import sqlite3
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -44,10 +46,16 @@ class TableRules:
     nulls: frozenset[int]
     """Columns in which real rows hold NULL."""
 
-    def kinds(self, column: int) -> set[type]:
-        """The types of the values that real rows hold, else the one that the declared type stands for."""
-        found = {type(row[column]) for row in self.rows} - {type(None)}
-        return found or {_declared(self.types[column])}
+    kinds: tuple[frozenset[type], ...]
+    """By column: the types of the values that real rows hold, else the one that the declared type stands for."""
+    forms: tuple[str, ...]
+    """By column: "date" or "number" where all texts in real rows are such, else ""."""
+
+    def accepts(self, column: int, value: Value) -> bool:
+        """Whether a value is of the column's kind."""
+        if type(value) not in self.kinds[column]:
+            return False
+        return not isinstance(value, str) or self.forms[column] in {"", _form(value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,10 @@ def _read(path: Path, state: str, names: frozenset[str], views: frozenset[str]) 
 
 
 def _table_rules(connection: sqlite3.Connection, table: Table, schema: Schema) -> TableRules:
-    columns, types, not_null, primary = [], [], set(), {}
+    columns: list[str] = []
+    types: list[str] = []
+    not_null: set[int] = set()
+    primary: dict[int, int] = {}
     for _, column, type_, required, _, position, hidden in connection.execute(
         f"PRAGMA main.table_xinfo({quote(table.name)})"
     ):
@@ -120,7 +131,12 @@ def _table_rules(connection: sqlite3.Connection, table: Table, schema: Schema) -
     listed = ", ".join(map(quote, columns))
     rows = connection.execute(f"SELECT {listed} FROM {quote(table.name)} LIMIT ?", (_ROWS,))
     sample = tuple(map(tuple, rows.fetchall()))
-    nulls = {n for row in sample for n, value in enumerate(row) if value is None}
+    values = list(zip(*sample, strict=True)) if sample else [()] * len(columns)
+    kinds = [
+        frozenset(map(type, held)) - {type(None)} or frozenset({_declared(declared)})
+        for held, declared in zip(values, types, strict=True)
+    ]
+    forms = [{_form(value) for value in held if isinstance(value, str)} for held in values]
     return TableRules(
         table.name,
         tuple(statements),
@@ -134,7 +150,9 @@ def _table_rules(connection: sqlite3.Connection, table: Table, schema: Schema) -
             if (rule := _key(key, place, schema)) and _holds(connection, table, key)
         ),
         sample,
-        frozenset(nulls),
+        frozenset(number for number, held in enumerate(values) if None in held),
+        tuple(kinds),
+        tuple(next(iter(found)) if len(found) == 1 else "" for found in forms),
     )
 
 
@@ -178,6 +196,16 @@ def _created(connection: sqlite3.Connection, name: str) -> str:
         "SELECT sql FROM sqlite_schema WHERE lower(name) = lower(?) AND sql IS NOT NULL", (name,)
     ).fetchone()
     return str(row[0]) if row else ""
+
+
+def _form(text: str) -> str:
+    if re.fullmatch(r"-?\d{1,15}(\.\d+)?", text):
+        return "number"
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return "date"
 
 
 def _declared(type_: str) -> type[Value]:

@@ -36,7 +36,9 @@ def touched_rows(
                 part = joined[start : start + width]
                 start += width
                 if table.name in rules.tables and any(value is not None for value in part):
-                    row = _stored(part, [column.name for column in table.columns], rules, table.name)
+                    row = _stored(
+                        part, [column.name for column in table.columns], rules, table.name
+                    )
                     rows.setdefault(table.name, [])
                     if row not in rows[table.name]:
                         rows[table.name].append(row)

@@ -54,7 +54,7 @@ def _build(connection: sqlite3.Connection, schema: list[str], rows: dict[str, An
             places = ", ".join("?" * len(content[0]))
             name = table.replace('"', '""')
             connection.executemany(
-                f'INSERT INTO "{name}" VALUES ({places})',  # noqa: S608  the name is quoted
+                f'INSERT INTO "{name}" VALUES ({places})',
                 [[_plain(value) for value in row] for row in content],
             )
     connection.execute("COMMIT")

@@ -91,14 +91,14 @@ def _neighbours(column: exp.Column, names: Names) -> Iterator[exp.Expr]:
 def _place(node: exp.Expr) -> str:
     """The kind of a replaced column: by the clause that it stands in."""
     inside = node.find_ancestor(exp.Where, exp.Having, exp.Group, exp.Order, exp.Join, exp.Select)
-    clauses = {
+    clauses: dict[type[exp.Expr] | None, str] = {
         exp.Where: "column of a condition",
         exp.Having: "column of a condition",
         exp.Group: "column of GROUP BY",
         exp.Order: "column of ORDER BY",
         exp.Join: "column of a join",
     }
-    return clauses.get(type(inside), "column of the output")
+    return clauses.get(type(inside) if inside else None, "column of the output")
 
 
 _SWAPS: dict[str, dict[type[exp.Expr], type[exp.Expr]]] = {
@@ -122,10 +122,11 @@ def _swap(kind: str) -> Callable[[exp.Expr], Iterator[exp.Expr | None]]:
 
 
 def _number(node: exp.Expr) -> Iterator[exp.Expr | None]:
-    if isinstance(node, exp.Literal) and not node.is_string and node.this.isdecimal():
-        if not isinstance(node.parent, exp.Limit | exp.Offset | exp.Ordered | exp.Group):
-            yield exp.Literal.number(int(node.this) + 1)
-            yield exp.Literal.number(max(int(node.this) - 1, 0))
+    if not isinstance(node, exp.Literal) or node.is_string or not node.this.isdecimal():
+        return
+    if not isinstance(node.parent, exp.Limit | exp.Offset | exp.Ordered | exp.Group):
+        yield exp.Literal.number(int(node.this) + 1)
+        yield exp.Literal.number(max(int(node.this) - 1, 0))
 
 
 def _text(node: exp.Expr) -> Iterator[exp.Expr | None]:
@@ -172,8 +173,12 @@ def _counted(node: exp.Expr) -> Iterator[exp.Expr | None]:
 def _distinct(node: exp.Expr) -> Iterator[exp.Expr | None]:
     if isinstance(node, exp.Select):
         new = node.copy()
-        new.set("distinct", None if node.args.get("distinct") else exp.Distinct())
-        yield new
+        if node.args.get("distinct"):
+            new.set("distinct", None)
+            yield new
+        elif not node.parent and not node.args.get("group") and not node.find(exp.AggFunc):
+            new.set("distinct", exp.Distinct())
+            yield new
 
 
 def _union_all(node: exp.Expr) -> Iterator[exp.Expr | None]:

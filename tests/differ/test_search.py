@@ -1,0 +1,189 @@
+"""Queries that differ are told apart on a small database, and queries that are equal never are."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from workbench.db.execute import Executor
+from workbench.db.schema import read_schema
+from workbench.db.sql.derived.mutants import mutants
+from workbench.differ.search import Outcome, TellApart
+
+# For each kind of mutant a query, and whether the mutant needs Spider's sense, as sets of rows hide duplicates
+# and order.
+KINDS = {
+    "boundary": ("SELECT name FROM customer WHERE age > 30", False),
+    "direction": ("SELECT name FROM customer WHERE age >= 30", False),
+    "equality": ("SELECT name FROM customer WHERE city = 'Oslo'", False),
+    "connective": ("SELECT name FROM customer WHERE city = 'Oslo' AND age < 30", False),
+    "arithmetic": ("SELECT price * count FROM purchase", False),
+    "set operation": (
+        "SELECT id FROM customer EXCEPT SELECT customer_id FROM purchase",
+        False,
+    ),
+    "aggregate": ("SELECT max(price) FROM purchase", False),
+    "number": ("SELECT count(*) FROM customer WHERE age > 30", False),
+    "text": ("SELECT id FROM customer WHERE city = 'Rome'", False),
+    "pattern": ("SELECT id FROM customer WHERE name LIKE '%d%'", False),
+    "condition dropped": (
+        "SELECT customer_id FROM purchase GROUP BY customer_id HAVING count(*) > 2",
+        False,
+    ),
+    "negation": (
+        "SELECT name FROM customer WHERE id NOT IN (SELECT customer_id FROM purchase)",
+        False,
+    ),
+    "counted": ("SELECT count(city) FROM customer", False),
+    "DISTINCT": ("SELECT DISTINCT item FROM purchase", True),
+    "UNION ALL": ("SELECT city FROM customer UNION SELECT item FROM purchase", True),
+    "join kind": (
+        "SELECT name, item FROM customer JOIN purchase ON customer_id = id",
+        False,
+    ),
+    "join condition dropped": (
+        "SELECT name, item FROM customer JOIN purchase ON customer_id = id",
+        False,
+    ),
+    "direction of ORDER BY": ("SELECT name FROM customer ORDER BY age LIMIT 1", False),
+    "limit": ("SELECT name FROM customer ORDER BY age DESC LIMIT 3", False),
+    "grouping": ("SELECT city, count(*) FROM customer GROUP BY city", False),
+    "output dropped": ("SELECT name, age FROM customer", False),
+    "NULL let in": ("SELECT name FROM customer WHERE age < 30", False),
+    "column of the output": ("SELECT name FROM customer", False),
+    "column of a condition": ("SELECT item FROM purchase WHERE price > 3", False),
+    "column of GROUP BY": ("SELECT count(*) FROM customer GROUP BY city", True),
+    "column of ORDER BY": ("SELECT name FROM customer ORDER BY age", True),
+    "column of a join": (
+        "SELECT name FROM customer JOIN purchase ON customer_id = id WHERE price > 5",
+        False,
+    ),
+}
+
+
+def tell(shop: Path, executor: Executor, first: str, second: str, sense: str = "bird") -> Outcome:
+    return TellApart()(shop, first, second, executor, "spider" if sense == "spider" else "bird")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mutants_of_every_kind_are_told_apart(kind: str, shop: Path, executor: Executor) -> None:
+    sql, spider = KINDS[kind]
+    of_kind = [mutant for mutant in mutants(sql, read_schema(shop)) if mutant.kind == kind]
+    assert of_kind
+    for mutant in of_kind:
+        outcome = tell(shop, executor, sql, mutant.sql, "spider" if spider else "bird")
+        assert outcome.status == "differ", mutant.sql
+        assert max(map(len, outcome.database.rows.values())) <= 10
+        assert outcome.first != outcome.second
+
+
+EQUAL = [
+    ("SELECT name FROM customer WHERE age > 30", "SELECT name FROM customer WHERE 30 < age"),
+    ("SELECT name FROM customer WHERE age > 30", "SELECT name FROM customer WHERE age >= 31"),
+    (
+        "SELECT name FROM customer WHERE age BETWEEN 25 AND 41",
+        "SELECT name FROM customer WHERE age >= 25 AND age <= 41",
+    ),
+    (
+        "SELECT name FROM customer WHERE city IN ('Oslo', 'Rome')",
+        "SELECT name FROM customer WHERE city = 'Rome' OR city = 'Oslo'",
+    ),
+    (
+        "SELECT name, item FROM customer JOIN purchase ON customer_id = id",
+        "SELECT a.name, b.item FROM purchase AS b, customer AS a WHERE a.id = b.customer_id",
+    ),
+    # A key: every purchase has its customer, whose id is unique and not NULL.
+    (
+        "SELECT count(*) FROM purchase",
+        "SELECT count(*) FROM purchase JOIN customer ON id = customer_id",
+    ),
+    ("SELECT count(*) FROM customer", "SELECT count(DISTINCT id) FROM customer"),
+    ("SELECT count(*) FROM customer", "SELECT count(name) FROM customer"),
+    (
+        "SELECT name FROM customer WHERE id IN (SELECT customer_id FROM purchase)",
+        "SELECT name FROM customer WHERE EXISTS (SELECT 1 FROM purchase WHERE customer_id = id)",
+    ),
+    ("SELECT avg(price) FROM purchase", "SELECT sum(price) / count(price) FROM purchase"),
+    (
+        "SELECT id FROM customer WHERE joined LIKE '2021%'",
+        "SELECT id FROM customer WHERE strftime('%Y', joined) = '2021'",
+    ),
+    # Which of several tied rows comes first is SQLite's choice: a difference in it is none of the queries.
+    (
+        "SELECT name FROM customer JOIN purchase ON customer_id = id ORDER BY price LIMIT 1",
+        "SELECT name FROM purchase JOIN customer ON customer_id = id ORDER BY price LIMIT 1",
+    ),
+    ("SELECT name FROM customer LIMIT 1", "SELECT name FROM customer ORDER BY age LIMIT 1"),
+    (
+        "SELECT city, name FROM customer GROUP BY city",
+        "SELECT city, min(name) FROM customer GROUP BY city",
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), EQUAL, ids=[second for _, second in EQUAL])
+def test_equal_queries_are_never_said_to_differ(
+    first: str, second: str, shop: Path, executor: Executor
+) -> None:
+    for sense in ("bird", "spider"):
+        assert tell(shop, executor, first, second, sense).status == "not told apart"
+
+
+def test_queries_with_one_normal_form_are_equal(shop: Path, executor: Executor) -> None:
+    outcome = tell(shop, executor, "select name from CUSTOMER", "SELECT Name FROM customer -- all")
+    assert str(outcome) == "equal: both have one normal form"
+
+
+def test_a_query_that_does_not_run_is_reported(shop: Path, executor: Executor) -> None:
+    outcome = tell(shop, executor, "SELECT name FROM customer", "SELECT shoe FROM customer")
+    assert (outcome.status, outcome.error) == ("failed", "no such column: shoe")
+
+
+def test_a_tie_tells_the_first_row_from_all_of_the_greatest(shop: Path, executor: Executor) -> None:
+    outcome = tell(
+        shop,
+        executor,
+        "SELECT name FROM customer ORDER BY age DESC LIMIT 1",
+        "SELECT name FROM customer WHERE age = (SELECT max(age) FROM customer)",
+    )
+    assert outcome.status == "differ"
+    assert (outcome.first.row_count, outcome.second.row_count) == (1, 2)
+
+
+def test_the_search_gives_the_same_database_each_time(shop: Path, executor: Executor) -> None:
+    queries = ("SELECT count(city) FROM customer", "SELECT count(DISTINCT city) FROM customer")
+    first, second = (tell(shop, executor, *queries) for _ in range(2))
+    assert first == second
+
+
+def test_a_database_keeps_the_keys_and_types_of_the_schema(
+    shop: Path, executor: Executor, tmp_path: Path
+) -> None:
+    outcome = tell(
+        shop,
+        executor,
+        "SELECT name FROM customer JOIN purchase ON customer_id = id WHERE price > 8",
+        "SELECT name FROM customer JOIN purchase ON customer_id = id WHERE price >= 8",
+    )
+    outcome.database.save(tmp_path / "small.sqlite")
+    with closing(sqlite3.connect(tmp_path / "small.sqlite")) as connection:
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        types = "SELECT DISTINCT typeof(number), typeof(item), typeof(price) FROM purchase"
+        assert connection.execute(types).fetchall() == [("integer", "text", "real")]
+
+
+def test_null_goes_only_where_real_rows_have_it_if_asked(shop: Path, executor: Executor) -> None:
+    careful = TellApart(nulls=False)
+    queries = ("SELECT count(*) FROM customer", "SELECT count(age) FROM customer")
+    assert careful(shop, *queries, executor).status == "not told apart"
+    queries = ("SELECT count(*) FROM customer", "SELECT count(city) FROM customer")
+    assert careful(shop, *queries, executor).status == "differ"
+
+
+def test_a_query_that_writes_changes_nothing(shop: Path, executor: Executor) -> None:
+    before = shop.read_bytes()
+    outcome = tell(shop, executor, "SELECT name FROM customer", "DELETE FROM customer")
+    assert outcome.status == "failed"
+    assert "DELETE is not allowed" in outcome.error
+    assert shop.read_bytes() == before
