@@ -76,6 +76,7 @@ from workbench.systems.baselines import direct as direct
 from workbench.systems.baselines import zero_shot as zero_shot
 from workbench.systems.chase_sql import chase_sql as chase_sql
 from workbench.systems.chase_sql import chase_table_7 as chase_table_7
+from workbench.systems.cheaper import cheaper as cheaper
 from workbench.systems.chess import ChessModels as ChessModels
 from workbench.systems.chess import InformationRetriever as InformationRetriever
 from workbench.systems.chess import chess_ir_cg_ut as chess_ir_cg_ut

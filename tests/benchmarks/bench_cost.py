@@ -1,27 +1,28 @@
 """What the systems cost at a provider that caches the beginnings of prompts: literal, then with each part added.
 
-    python tests/benchmarks/bench_cost.py [--questions N] [--databases N] [--systems NAME ...]
+    python tests/benchmarks/bench_cost.py [--limit N] [--systems NAME ...]
 
-CHASE-SQL, CHESS and MAC-SQL answer the questions of bundled dev, or N of them, spread evenly. The
-embedded model writes the replies, so their number of tokens is its own: a language model writes more, above all
-reasoning, which no part here makes cheaper. Tokens are words and signs. Nothing here is a language model's accuracy.
+CHASE-SQL, CHESS and MAC-SQL answer the questions of bundled dev, or N of them, spread evenly. Literal, which
+all percentages are of, is what the papers' experiments run, at a provider without a cache: the packaged prompts
+in the papers' order, orders of the schema drawn for each question and sample, and a call of filter_column for each
+column, of the one model that does everything.
 
-The provider's cache (`PrefixCache`) is as the providers document theirs: a beginning of 1,024 tokens or more that is
-the same to the token is read from the cache, in steps of 128 tokens at OpenAI and Google, which cache everything;
-up to a mark at Anthropic, who is paid for what is written. Nothing falls out of it: the questions of a
-database follow one another. Prices are those that LiteLLM lists. Exits with 1 if a bar is missed.
+The embedded model writes the replies, so their number of tokens is its own: a language model writes more, above all
+reasoning, which no part here makes cheaper. Accuracy is the embedded model's, too: it says whether a part hides from
+a prompt what is needed, and nothing of how a language model takes it. `bills.py` prices the calls. Exits with
+1 if a bar is missed.
 """
 
 import argparse
-import hashlib
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.benchmarks.bills import Asked, Bill, asked, bills, total
 from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.bundled import load_bundled
 from workbench.db.execute import Executor
@@ -29,8 +30,6 @@ from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.stats import compare
 from workbench.lab import Lab
 from workbench.llm.client import Client
-from workbench.llm.remote.prefixes import as_sent
-from workbench.llm.remote.prices import Price, listed, price
 from workbench.prompts.order import CACHEABLE
 from workbench.store import Store
 from workbench.systems.chase_sql import chase_sql
@@ -40,7 +39,6 @@ from workbench.systems.mac_sql import mac_sql
 from workbench.systems.system import System, solve
 from workbench.types import Completion, Question, Request
 
-MODEL = "embedded/parser"
 MODELS = {  # each with the cheap model of its provider
     "openai/gpt-4.1": "openai/gpt-4.1-mini",
     "openai/gpt-5": "openai/gpt-5-mini",
@@ -48,102 +46,20 @@ MODELS = {  # each with the cheap model of its provider
     "gemini/gemini-2.5-pro": "gemini/gemini-2.5-flash",
 }
 GROUP = 12
-LEAST, STEP = 1024, 128  # tokens
 LIVE, BATCHED, FILTERING = 0.30, 0.16, 8  # bars: parts of the literal cost, and calls a question
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A call that was paid, and the tokens of its reply."""
-
-    request: Request
-    output: int
-
-    @property
-    def filters(self) -> bool:
-        return self.request.prompt.startswith("prune/filter_column")
-
-
-@dataclass(slots=True)
-class PrefixCache:
-    """The beginnings of prompts that one model's provider has in its cache."""
-
-    marked: bool  # caches up to marks only, and is paid for writing
-    known: set[bytes] = field(default_factory=set)
-
-    def counts(self, messages: Sequence[Mapping[str, object]]) -> tuple[int, int, int]:
-        """The tokens of a prompt: of all, of those read from the cache, and of those written to it."""
-        tokens, marks = _tokens(messages)
-        ends = marks if self.marked else range(LEAST, len(tokens) + 1, STEP)
-        hashes = dict(_hashes(tokens, [end for end in ends if end >= LEAST]))
-        read = max((end for end, found in hashes.items() if found in self.known), default=0)
-        self.known |= set(hashes.values())
-        return len(tokens), read, max(hashes, default=0) - read if self.marked else 0
-
-
-def _tokens(messages: Sequence[Mapping[str, object]]) -> tuple[list[str], list[int]]:
-    """The tokens of the messages, and where marks stand."""
-    tokens: list[str] = []
-    marks: list[int] = []
-    for message in messages:
-        content = message["content"]
-        for block in content if isinstance(content, list) else [{"text": content}]:
-            tokens += _TOKEN.findall(block["text"])
-            marks += [len(tokens)] if "cache_control" in block else []
-    return tokens, marks
-
-
-def _hashes(tokens: Sequence[str], ends: Sequence[int]) -> list[tuple[int, bytes]]:
-    digest, found, start = hashlib.sha256(), [], 0
-    for end in ends:
-        digest.update(" ".join(["", *tokens[start:end]]).encode())
-        found.append((end, digest.digest()))
-        start = end
-    return found
-
-
-def cost(
-    calls: Sequence[Asked],
-    main: str,
-    filtering: str,
-    *,
-    caches: bool,
-    marks: bool = False,
-    batch: bool = False,
-) -> float:
-    """Dollars for the calls, with the provider's cache, marks for it, and batches, or without."""
-    known: dict[str, PrefixCache] = {}
-    total = 0.0
-    for call in calls:
-        model = filtering if call.filters else main
-        cache = known.setdefault(model, PrefixCache("claude" in model))
-        request = _as_model(call.request, model)
-        tokens, read, written = cache.counts(as_sent(request)[0] if marks else request.messages)
-        if not caches:
-            read = written = 0
-        rate = _batch_price(model) if batch else price(model, tokens)
-        assert rate, f"LiteLLM lists no price of {model}"
-        fresh = tokens - read - written
-        total += fresh * rate.input + read * rate.cached + written * rate.written
-        total += call.output * rate.output
-    return total
-
-
-def _batch_price(model: str) -> Price:
-    """The prices in batches. A provider that lists none for what its cache has asks for the whole price there."""
-    entry = listed(model)
-    fresh, written = (
-        entry["input_cost_per_token_batches"],
-        "cache_creation_input_token_cost_batches",
-    )
-    output = entry["output_cost_per_token_batches"]
-    cached = entry.get("cache_read_input_token_cost_batches", fresh)
-    return Price(fresh, output, cached, entry.get(written, fresh), output)
-
-
-def _as_model(request: Request, model: str) -> Request:
-    return Request(request.prompt, model, request.messages, shared=request.shared)
+# OpenAI has no price for what its cache has in a batch of gpt-4.1: the README says why no bar can hold for it.
+UNCACHED_IN_BATCHES = "openai/gpt-4.1"
+SYSTEMS: Mapping[str, Callable[[], System]] = {
+    "CHASE-SQL": chase_sql,
+    "CHESS (IR, CG, UT)": chess_ir_cg_ut,
+    "CHESS (IR, SS, CG)": chess_ir_ss_cg,
+    "MAC-SQL": mac_sql,
+}
+ADDED = {  # the parts of `cheaper`, in the order in which they are added
+    "columns": f"columns in groups of {GROUP}",
+    "examples": "examples in one order",
+    "descriptions": "descriptions in the schema alone",
+}
 
 
 class Recorder(Client):
@@ -155,142 +71,139 @@ class Recorder(Client):
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
         replies = super().complete_many(requests)
         for request, reply in zip(requests, replies, strict=True):
-            self.calls.setdefault(reply.key, Asked(request, reply.usage.output))
+            if reply.key not in self.calls:
+                self.calls[reply.key] = asked(request, reply.usage.output)
         return replies
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The calls of a system over all questions, and which it answers rightly."""
+    """The calls of one form of a system over all questions, and which of them it answers rightly."""
 
+    title: str
     calls: Sequence[Asked]
     right: Mapping[str, bool]
 
 
-def answered(
-    system: System, client: Recorder, lab: Lab, benchmark: Benchmark, executor: Executor
-) -> Answered:
+def answered(title: str, system: System, lab: Lab, benchmark: Benchmark) -> Answered:
+    client = lab.client
+    assert isinstance(client, Recorder)
     client.start()
     pairs = []
     for done, question in enumerate(benchmark.questions, 1):
         trial = solve(system, question, lab).trial
         pairs.append((question.id, trial.candidate.sql if trial else ""))
         if sys.stderr.isatty():
-            print(f"\r{system.name}: {done}", end="", file=sys.stderr)
-    verdicts = ex_verdicts(benchmark, pairs, executor)
+            print(f"\r{system.name}, {title}: {done}   ", end="", file=sys.stderr)
+    verdicts = ex_verdicts(benchmark, pairs, lab.executor)
     right = {question: verdict for (question, _), verdict in zip(pairs, verdicts, strict=True)}
-    return Answered(list(client.calls.values()), right)
+    return Answered(title, list(client.calls.values()), right)
 
 
-SYSTEMS: Mapping[str, Callable[[str], System]] = {
-    "CHASE-SQL": chase_sql,
-    "CHESS (IR, CG, UT)": chess_ir_cg_ut,
-    "CHESS (IR, SS, CG)": chess_ir_ss_cg,
-    "MAC-SQL": mac_sql,
-}
+def forms(system: System, lab: Lab, benchmark: Benchmark) -> list[Answered]:
+    """The system as its paper has it, then with each part added to those before; parts without effect are left out."""
+    found = [answered("literal", system, lab, benchmark)]
+    before = system
+    for number, title in enumerate(ADDED.values(), 1):
+        form = cheaper(system, group=GROUP, parts=list(ADDED)[:number])
+        if form != before:
+            found.append(answered(title, form, lab, benchmark))
+        before = form
+    ordered = replace(lab, prompts=CACHEABLE)
+    return [*found, answered("what calls share comes first", before, ordered, benchmark)]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--questions", type=int, help="how many, spread evenly; default: all")
-    parser.add_argument("--databases", type=int, help="the first so many databases; default: all")
+    parser.add_argument("--limit", type=int, help="so many questions, spread evenly; default: all")
     parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
     given = parser.parse_args()
     bundled = load_bundled("dev")
-    names = list(dict.fromkeys(q.db_id for q in bundled.questions))[: given.databases]
-    questions = some([q for q in bundled.questions if q.db_id in names], given.questions)
-    questions.sort(key=lambda question: names.index(question.db_id))
+    questions = some(bundled.questions, given.limit)
+    questions = sorted(questions, key=lambda question: question.db_id)
     benchmark = replace(bundled, questions=tuple(questions))
     missed: list[str] = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Store(Path(folder) / "lab.sqlite") as store,
-        Executor(store) as executor,
-    ):
-        client = Recorder(store)
-        paper = Lab(client, executor, benchmark.database)
-        cacheable = replace(paper, prompts=CACHEABLE)
-        for name in given.systems:
-            system = SYSTEMS[name](MODEL)
-            literal, fewer, ordered = (
-                answered(form, client, lab, benchmark, executor)
-                for form, lab in (
-                    (system, paper),
-                    (cheaper(system), paper),
-                    (cheaper(system), cacheable),
-                )
-            )
-            missed += print_table(name, literal, fewer, ordered, questions)
+    for name in given.systems:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Store(Path(folder) / "lab.sqlite") as store,
+            Executor(store) as executor,
+        ):
+            lab = Lab(Recorder(store), executor, benchmark.database)
+            found = forms(SYSTEMS[name](), lab, benchmark)
+        missed += report(name, found, questions)
     for line in missed:
         print(f"MISSED: {line}")
     return bool(missed)
 
 
-def print_table(
-    name: str, literal: Answered, fewer: Answered, ordered: Answered, questions: Sequence[Question]
-) -> list[str]:
-    """Dollars for 1,000 questions by part and model, and what misses a bar."""
-    print(f"\n{name}, {len(questions)} questions: dollars for 1,000\n")
-    print(f"{'':46} calls" + "".join(f"{model.partition('/')[2]:>20}" for model in MODELS))
-    literal_cost = {model: cost(literal.calls, model, model, caches=False) for model in MODELS}
-    live: dict[str, float] = {}
-    rows: Sequence[tuple[str, Answered, bool, bool, bool]] = (
-        ("literal, without a cache", literal, False, False, False),
-        ("literal, with what the provider caches itself", literal, False, True, False),
-        (f"columns in groups of {GROUP}, examples in one order", fewer, False, True, False),
-        ("... columns asked of the cheap model", fewer, True, True, False),
-        ("... what calls share comes first", ordered, True, True, False),
-        ("... and is marked for the provider's cache", ordered, True, True, True),
-    )
-    for title, found, cheap, caches, marks in rows:
-        for model, small in MODELS.items():
-            filtering = small if cheap else model
-            live[model] = cost(found.calls, model, filtering, caches=caches, marks=marks)
-        print_row(title, found, live, literal_cost, len(questions))
-    batched = {
-        model: cost(ordered.calls, model, small, caches=True, marks=True, batch=True)
-        for model, small in MODELS.items()
-    }
-    print_row("... in batches", ordered, batched, literal_cost, len(questions))
-    filtering = [sum(c.filters for c in one.calls) / len(questions) for one in (literal, ordered)]
-    print(f"\ncalls of filter_column a question: {filtering[0]:.1f}, in groups {filtering[1]:.1f}")
-    databases = {question.id: question.db_id for question in questions}
-    print(
-        f"EX of the embedded model: literal {fmean(literal.right.values()):.1%}; paired differences:"
-    )
-    for title, found in (("fewer calls", fewer), ("and what calls share first", ordered)):
-        versus = compare(found.right, literal.right, databases)
-        interval = f"{100 * versus.low:+.1f} to {100 * versus.high:+.1f}"
-        print(
-            f"  {title}: {100 * versus.difference:+.1f} ({interval}), {len(versus.won)} won, {len(versus.lost)} lost"
-        )
+def report(name: str, found: Sequence[Answered], questions: Sequence[Question]) -> list[str]:
+    """Print what each part saves and does to accuracy; returns what misses a bar."""
+    count = len(questions)
+    literal, last = found[0], found[-1]
+    whole = {model: total(bills(literal.calls, model, caches=False)) for model in MODELS}
+    print(f"\n{name}, {count} questions: dollars for 1,000\n")
+    print(f"{'':40} calls" + "".join(f"{model.partition('/')[2]:>20}" for model in MODELS))
+
+    def row(title: str, form: Answered, **way: bool) -> Mapping[str, Mapping[str, Bill]]:
+        cheap = form is not literal
+        spent = {m: bills(form.calls, m, small if cheap else m, **way) for m, small in MODELS.items()}  # fmt: skip
+        parts = [(1000 * total(spent[m]) / count, total(spent[m]) / whole[m]) for m in MODELS]
+        cells = "".join(f"{dollars:>13.2f} ({part:4.0%})" for dollars, part in parts)
+        print(f"{title:40} {len(form.calls) / count:5.1f}{cells}", flush=True)
+        return spent
+
+    row("literal, without a cache", literal, caches=False)
+    row("literal, as the provider caches it", literal)
+    for form in found[1:]:
+        row(f"and {form.title}", form)
+    live = row("and is marked for the cache", last, marks=True)
+    batched = row("in batches", last, marks=True, batch=True)
+    for model in MODELS:
+        print_steps(model, bills(literal.calls, model, caches=False), live[model], count)
+    print_accuracy(found, questions)
     if name != "CHASE-SQL":
         return []
-    bars = ((live, LIVE, "live"), (batched, BATCHED, "in batches"))
-    return [
-        *(
-            f"{model}: {spent[model] / literal_cost[model]:.1%} of the literal cost, {how}"
-            for spent, bar, how in bars
-            for model in MODELS
-            if spent[model] / literal_cost[model] > bar
-        ),
-        *(
-            [f"{filtering[1]:.1f} calls of filter_column a question"]
-            if filtering[1] > FILTERING
-            else []
-        ),
+    bars = {"live": (LIVE, live), "in batches": (BATCHED, batched)}
+    missed = [
+        f"{model}: {part:.1%} of the literal cost {how}, at most {bar:.0%} wanted"
+        for how, (bar, spent) in bars.items()
+        for model in MODELS
+        if (part := total(spent[model]) / whole[model]) > bar
+        and (how, model) != ("in batches", UNCACHED_IN_BATCHES)
     ]
+    filtering = sum(call.filters for call in last.calls) / count
+    print(f"\ncalls of filter_column for a question: {filtering:.1f}")
+    wanted = f"{filtering:.1f} calls of filter_column a question, at most {FILTERING} wanted"
+    return missed + [wanted] * (filtering > FILTERING)
 
 
-def print_row(
-    title: str,
-    found: Answered,
-    spent: Mapping[str, float],
-    literal: Mapping[str, float],
-    count: int,
+def print_steps(
+    model: str, literal: Mapping[str, Bill], last: Mapping[str, Bill], count: int
 ) -> None:
-    cells = [f"{1000 * spent[m] / count:11.2f} ({spent[m] / literal[m]:4.0%})" for m in MODELS]
-    print(f"{title:46} {len(found.calls) / count:5.1f}" + "".join(f"{cell:>20}" for cell in cells))
+    """Where the dollars are: each prompt's calls and tokens for a question, and dollars for 1,000."""
+    print(f"\n{model}, literal and then marked for the cache:\n")
+    print(f"{'':30} calls  tokens in    cached     out   $ in  $ out")
+    for spent in (literal, last):
+        for prompt, bill in sorted(spent.items(), key=lambda pair: -pair[1].dollars):
+            tokens = (
+                f"{bill.tokens / count:10,.0f}{bill.read / count:10,.0f}{bill.output / count:8,.0f}"
+            )
+            dollars = (1000 * part / count for part in (bill.input_dollars, bill.output_dollars))
+            parts = "".join(f"{part:7.2f}" for part in dollars)
+            print(f"{prompt:30} {bill.calls / count:5.1f} {tokens}{parts}")
+        print()
+
+
+def print_accuracy(found: Sequence[Answered], questions: Sequence[Question]) -> None:
+    literal = found[0]
+    databases = {question.id: question.db_id for question in questions}
+    print(f"EX of the embedded model: literal {fmean(literal.right.values()):.1%}; differences to it, paired:")  # fmt: skip
+    for form in found[1:]:
+        versus = compare(form.right, literal.right, databases)
+        interval = f"{100 * versus.low:+.1f} to {100 * versus.high:+.1f}"
+        changed = f"{len(versus.won)} won, {len(versus.lost)} lost"
+        print(f"  and {form.title}: {100 * versus.difference:+.1f} ({interval}), {changed}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from workbench.cli import main
+from workbench.store import Store
 
 
 @pytest.fixture
@@ -43,7 +44,26 @@ def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
     assert float(row.split()[5]) == ex
     assert traced.stdout.count(", chosen") == 4
     again = workbench("run", "direct", "--limit", 4)
-    assert again.stdout == done.stdout
+    *shown, paid = done.stdout.splitlines()
+    assert again.stdout.splitlines()[:-1] == shown
+    assert paid.startswith("paid:    4 calls, ")
+    assert again.stdout.splitlines()[-1].startswith("paid:    0 calls, ")
+
+
+def test_a_preview_estimates_the_calls_and_the_run_shows_it_beside_what_it_paid(workbench):
+    few = ("run", "zero-shot", "--limit", 6)
+    before = workbench(*few, "--preview")
+    assert before.returncode == 0, before.stderr
+    *_, row, _ = before.stdout.splitlines()
+    assert row.split()[:4] == ["generate/zero_shot", "parser", "6", "0"]
+    paid, said = workbench(*few).stdout.splitlines()[-2:]
+    assert paid.startswith("paid:    6 calls, ")
+    assert said.startswith("preview: 6 calls, ")
+    assert workbench(*few, "--preview").stdout.splitlines()[-1].split()[:3] == [
+        "together",
+        "0",
+        "6",
+    ]
 
 
 def test_answers_to_the_users_own_prompts_have_their_own_file(workbench, tmp_path):
@@ -51,6 +71,21 @@ def test_answers_to_the_users_own_prompts_have_their_own_file(workbench, tmp_pat
     done = workbench("run", "direct", "--limit", 1, "--prompts", "mine")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "runs/bundled-dev-1/direct_embedded_parser_mine.csv").is_file()
+
+
+def test_cheaper_answers_have_their_own_file_and_ask_about_columns_in_groups(workbench, tmp_path):
+    done = workbench("run", "chess-ss", "--limit", 1, "--cheaper")
+    assert done.returncode == 0, done.stderr
+    assert "chess_ss_cheaper_embedded_parser.csv" in done.stdout
+    with Store() as store:
+        calls = store.read("SELECT DISTINCT prompt FROM calls WHERE prompt LIKE 'prune/filter%'")
+    assert calls == [("prune/filter_column_group",)]
+
+
+def test_a_model_for_columns_needs_a_system_that_filters_them(workbench):
+    done = workbench("run", "mac", "--limit", 1, "--filtering", "embedded/small")
+    assert done.returncode == 2
+    assert "--filtering embedded/small: mac filters no columns; leave it out" in done.stderr
 
 
 def test_a_benchmark_that_is_not_bundled_needs_its_folder(workbench):

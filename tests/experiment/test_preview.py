@@ -11,7 +11,7 @@ from workbench.experiment.preview import cost
 from workbench.llm import provider
 from workbench.prompts.prompt import load
 from workbench.store import Store
-from workbench.study.progress import stand_in
+from workbench.study.previewing import stand_in
 from workbench.types import Request
 
 RUNS = """from workbench.select.ranker import Ranker
@@ -46,7 +46,7 @@ def test_a_preview_counts_the_calls_of_every_model_and_leaves_no_files(
     with Store() as store:
         found = cost(experiment, 2, store)
         assert store.read("SELECT count(*) FROM calls") == [(0,)]
-    counted = {model: preview.expected for model, preview in found.models.items()}
+    counted = {row.model: row.calls for row in found.total.rows}
     assert counted == {"openai/gpt-4": 1534, "openai/gpt-3.5-turbo": 10}
     assert found.failed == ()
     low, high = found.total.dollars

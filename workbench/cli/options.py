@@ -70,6 +70,18 @@ golds = click.option(
     callback=_golds,
     help="Judge under another gold, too: a JSON file with revised gold queries, such as BIRD's dev_20251106.",
 )
+filtering = click.option(
+    "--filtering",
+    default="",
+    metavar="PROVIDER/MODEL",
+    help="Another model that is asked about single columns; a cheap one suffices.",
+)
+cheaper = click.option(
+    "--cheaper",
+    is_flag=True,
+    help="Fewer calls, and prompts that providers cache: departures from the papers that workbench/systems/README.md"
+    " lists.",
+)
 limit = click.option(
     "--limit", type=click.IntRange(1), help="Only this many questions, spread evenly."
 )
@@ -150,9 +162,13 @@ more_predictions = click.argument("more", nargs=-1, metavar="[FILE]...")
 
 
 # The annotation is quoted: to look a System up imports the steps, which most commands do not need.
-def make_system(name: str, model: str, judge: str = "") -> "wb.System":
-    """The system of that short name, with one model for all of its steps, and `judge` for its selector."""
+def make_system(name: str, model: str, judge: str = "", filtering: str = "") -> "wb.System":
+    """The system of that short name on one model, with `judge` for its selector, and `filtering` for columns."""
     system: wb.System = getattr(wb, SYSTEMS[name])(model)
+    if filtering:
+        by_paper, system = system, wb.cheaper(system, filtering, group=1, parts=["columns"])
+        if system == by_paper:
+            raise BadInputError(f"--filtering {filtering}: {name} filters no columns; leave it out")
     if not judge:
         return system
     select: Any = system.select

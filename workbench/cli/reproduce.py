@@ -12,8 +12,9 @@ from workbench.experiment.answers import runs_behind, write_answers
 from workbench.experiment.display import Display, spent
 from workbench.experiment.gallery import write_gallery, write_report
 from workbench.experiment.pages import page_name, write_page
-from workbench.experiment.preview import cost
+from workbench.experiment.preview import beside, cost
 from workbench.experiment.reproduce import plan, run
+from workbench.llm.budget import Tally
 from workbench.llm.client import Client
 from workbench.llm.preview import preview_file
 from workbench.store import Store
@@ -69,6 +70,11 @@ def reproduce(
     failed = [job for job in jobs if job.state not in {"done", "unchanged"}]
     written = manifest.write_manifest(settings, records, [job.name for job in failed], limit)
     print(spent(jobs))
+    if manifest.preview_path(settings).is_file() and limit is None:
+        names = ("calls", "input_tokens", "output_tokens", "hits")
+        calls, size, output, hits = (int(sum(job.total(name) for job in jobs)) for name in names)
+        paid = Tally(calls, size, output, sum(job.total("dollars") for job in jobs), hits=hits)
+        print(beside(manifest.preview_path(settings), paid))
     if figures.is_dir():
         for job in jobs:
             page = figures / page_name(job.name)
@@ -104,12 +110,19 @@ def reproduce(
     type=click.Path(path_type=Path, dir_okay=False),
     help="For a file of calls: the cache file.",
 )
-def preview(experiment: str, questions: int, api_base: str, cache: Path | None) -> None:
+@options.cheaper
+def preview(
+    experiment: str, questions: int, api_base: str, cache: Path | None, *, cheaper: bool
+) -> None:
     """Estimate the calls, cost and time of EXPERIMENT before it is run.
 
     EXPERIMENT is a name in the folder experiments, or a YAML file: its notebooks are tried with a few
     questions, and the embedded model answers for all models, so that no other model is called. If the
     benchmark's folder is not set, bundled questions stand for the benchmark's.
+
+    A line of the table is a prompt and a model: calls to make, those that the cache holds already, tokens, and dollars
+    of calls sent live, with what the provider's cache has, and in batches. The upper ends count all tokens of thinking
+    that a reply has room for. Once the experiment is run, `reproduce` shows the preview beside what was paid.
 
     EXPERIMENT may also be a file of JSON lines. A line with `messages` is a call as it will be sent: prompt,
     model, messages, parameters, sample. A line with `calls` stands for calls whose prompts depend on earlier
@@ -125,19 +138,14 @@ def preview(experiment: str, questions: int, api_base: str, cache: Path | None) 
     settings = load_experiment(experiment)
     display = Display()
     with Store() as store:
-        found = cost(settings, questions, store, display)
+        found = cost(settings, questions, store, display, cheaper=cheaper)
     where = settings.benchmark
     if settings.stands_for:
         where += f"'s questions as if they were {settings.stands_for:,}"
     print(
         f"{settings.name}: estimated from {questions} of {where}, the embedded model answering for all"
     )
-    for model, estimate in found.models.items():
-        print(f"{model}: {estimate.expected:,} calls")
-        print("  " + str(estimate).splitlines()[-1])
-    if len(found.models) > 1:
-        print(f"together: {found.total.expected:,} calls")
-        print("  " + str(found.total).splitlines()[-1])
+    print(found.total.table())
     for line in found.failed:
         print(f"left out, since it failed with so few questions: {line}")
 

@@ -1,6 +1,7 @@
 """`workbench run`: one system over the questions of a benchmark."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import click
@@ -8,6 +9,8 @@ import click
 from workbench.benchmarks.named import BENCHMARKS
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, given_to, make_system
+
+QUESTIONS = 3  # that a preview tries
 
 
 @click.command()
@@ -23,6 +26,14 @@ from workbench.cli.options import SYSTEMS, given_to, make_system
 @options.prompts
 @options.dollars
 @options.batch
+@options.cheaper
+@options.filtering
+@click.option(
+    "--preview",
+    "previews",
+    is_flag=True,
+    help="Only estimate the calls and their cost, from three questions.",
+)
 def run(
     system: str,
     benchmark: str,
@@ -34,6 +45,9 @@ def run(
     prompts: Path | None,
     dollars: float | None,
     batch: bool,
+    cheaper: bool,
+    filtering: str,
+    previews: bool,
 ) -> None:
     """Run SYSTEM over a benchmark and print its execution accuracy and cost.
 
@@ -41,14 +55,22 @@ def run(
     sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again asks only for what
     is missing.
     """
+    from workbench.experiment.preview import beside, cost_of, save  # noqa: PLC0415
     from workbench.pool import chosen  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
 
-    parts = [system, model, *([judge] if judge else []), *([prompts.name] if prompts else [])]
+    prompt_names = [prompts.name] if prompts else []
+    parts = [
+        system,
+        *["cheaper"] * cheaper,
+        *filter(None, [model, judge, filtering]),
+        *prompt_names,
+    ]
     given = [(role, item) for role, owned in parameters.items() for item in owned.items()]
     parts += [f"{role}_{name}_{value}".lstrip("_") for role, (name, value) in given]
     name = re.sub(r"\W+", "_", "_".join(parts))
-    with open_study(
+    study_of = partial(
+        open_study,
         benchmark,
         model=model,
         limit=limit,
@@ -57,15 +79,30 @@ def run(
         dollars=dollars,
         parameters=given_to(model, parameters),
         batch=batch,
-    ) as study:
-        done = study.run(make_system(system, model, judge))
+        cheaper=cheaper,
+    )
+    asked = make_system(system, model, judge, filtering)
+
+    def few() -> None:
+        with study_of() as tried:
+            tried.run(asked)
+
+    with study_of() as study:
+        folder, store = study.saved.folder, study.lab.client.store
+        if previews:
+            found = cost_of(few, QUESTIONS, store)
+            save(found, folder / f"{name}.preview.json")
+            print(found.table())
+            return
+        done = study.run(asked)
         table = study.save(name, study.table(done))
-        answers = study.saved.folder / f"{name}.answers.jsonl"
+        answers = folder / f"{name}.answers.jsonl"
         chosen(done.name, done.selections).save(answers)
     print(table.to_markdown())
-    asked = (f" --root {root}" if root else "") + (f" --limit {limit}" if limit else "")
+    of = (f" --root {root}" if root else "") + (f" --limit {limit}" if limit else "")
     print(
-        f"\nanswers: {answers}\n         workbench evaluate {benchmark}{asked} --predictions {answers}"
+        f"\nanswers: {answers}\n         workbench evaluate {benchmark}{of} --predictions {answers}"
     )
     data = answers.with_name(f"{name}.csv")
     print(f"table:   {data}\n         workbench trace {data} 0")
+    print(beside(folder / f"{name}.preview.json", done.paid))

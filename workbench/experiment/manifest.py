@@ -72,6 +72,19 @@ def folder(experiment: Experiment, limit: int | None) -> Path:
     return home() / "runs" / (experiment.name if limit is None else f"{experiment.name}-{limit}")
 
 
+def preview_path(experiment: Experiment) -> Path:
+    """The file of an experiment's last preview."""
+    return folder(experiment, None) / "preview.json"
+
+
+def previewed(path: Path) -> Mapping[str, Any] | None:
+    """The sums of a saved preview, if there is a readable one."""
+    with suppress(OSError, ValueError):
+        sums: Mapping[str, Any] = orjson.loads(path.read_bytes())
+        return sums
+    return None
+
+
 def notebook_path(experiment: Experiment, limit: int | None, notebook: str) -> Path:
     """The path of an executed notebook; its record is the .json beside it."""
     return folder(experiment, limit) / f"{notebook.replace('/', '-')}.ipynb"
@@ -181,6 +194,7 @@ def write_manifest(
         "left_out": refused,
         "limit": limit,
         "dollars": sum(record.dollars for record in listed),
+        "preview": previewed(preview_path(experiment)),
         "notebooks": [asdict(record) for record in listed],
         "failed": list(failed),
     }

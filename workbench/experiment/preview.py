@@ -1,16 +1,24 @@
-"""An estimate of what an experiment costs: its notebooks on a few questions, answered by the embedded parser.
+"""An estimate of what an experiment or a run costs: a few questions, answered by the embedded parser.
 
-No other model is asked, and the cache of the preview is thrown away. The number of calls is scaled up from the
-few questions; the length of answers comes from cached calls of the same prompt and model, or from rules of thumb.
+No other model is asked, and the cache of the preview is thrown away; a call that the user's own cache holds is
+answered from there. The number of calls is scaled up from the few questions; the length of answers comes from cached
+calls of the same prompt and model, or from rules of thumb. An estimate is saved, so that the run that follows can
+say what it came to beside it.
 """
 
+import os
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from workbench.errors import BadInputError
+from workbench.experiment.manifest import preview_path, previewed
 from workbench.experiment.reproduce import Job, plan, run
+from workbench.llm.budget import Tally, dollars
 from workbench.llm.client import Client
 from workbench.llm.preview import Estimate, Preview, preview
 from workbench.store import Store
@@ -19,9 +27,8 @@ from workbench.study.settings import Experiment
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The calls of each model and of all models together; `failed` names notebooks that failed with few questions."""
+    """The calls of all notebooks together; `failed` names notebooks that failed with few questions."""
 
-    models: dict[str, Preview]
     total: Preview
     failed: tuple[str, ...]
 
@@ -31,31 +38,86 @@ def cost(
     questions: int,
     store: Store,
     watch: Callable[[Sequence[Job]], None] | None = None,
+    *,
+    cheaper: bool = False,
 ) -> Cost:
     """Estimate an experiment's cost from this number of questions."""
-    with tempfile.TemporaryDirectory(prefix="preview") as folder:
+    with tempfile.TemporaryDirectory(prefix="preview") as temporary:
         jobs = plan(experiment)
         for job in jobs:
-            job.output = Path(folder) / "runs" / job.output.name
-        environment = {"WORKBENCH_HOME": folder, "WORKBENCH_PREVIEW": str(questions)}
-        figures = Path(folder) / "figures"
+            job.output = Path(temporary) / "runs" / job.output.name
+        environment = _environment(temporary, questions, store)
+        environment |= {"WORKBENCH_CHEAPER": "1"} if cheaper else {}
+        figures = Path(temporary) / "figures"
         run(jobs, figures, at_once=1, again=True, environment=environment, watch=watch)
-        estimates = [
-            Estimate(line["prompt"], line["model"], line["expected"], line["tokens"], line["limit"])
-            for job in jobs
-            for line in job.reports
-            if "expected" in line
-        ]
+        estimates = _estimates(line for job in jobs for line in job.reports)
     if not estimates:
         raise BadInputError(
             f"{experiment.name}: no notebook made a model call: {jobs[0].error or 'the reason is unknown'}"
             if jobs
             else f"{experiment.name} names no notebooks"
         )
-    client = Client(store)
-    names = dict.fromkeys(estimate.model for estimate in estimates)
-    by_model = {
-        name: preview(client, [], [e for e in estimates if e.model == name]) for name in names
-    }
     failed = tuple(f"{job.name}: {job.error}" for job in jobs if job.state == "failed")
-    return Cost(by_model, preview(client, [], estimates), failed)
+    found = preview(Client(store), [], estimates)
+    if not cheaper:
+        save(found, preview_path(experiment))
+    return Cost(found, failed)
+
+
+def cost_of(work: Callable[[], object], questions: int, store: Store) -> Preview:
+    """Estimate what runs of this process cost: `work` opens studies and runs systems on them."""
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="preview") as temporary:
+        lines = Path(temporary) / "lines"
+        os.environ |= _environment(temporary, questions, store) | {"WORKBENCH_PROGRESS": str(lines)}
+        try:
+            work()
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        estimates = _estimates(map(orjson.loads, lines.read_bytes().splitlines()))
+    return preview(Client(store), [], estimates)
+
+
+def _environment(home: str, questions: int, store: Store) -> dict[str, str]:
+    """What makes the runs of a process those of a preview."""
+    return {
+        "WORKBENCH_HOME": home,
+        "WORKBENCH_PREVIEW": str(questions),
+        "WORKBENCH_PREVIEW_CACHE": str(store.path),
+    }
+
+
+def _estimates(lines: Iterable[Mapping[str, Any]]) -> list[Estimate]:
+    return [Estimate(**line) for line in lines if "cacheable" in line]
+
+
+def save(found: Preview, path: Path) -> None:
+    """Save the sums of a preview."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sums = {
+        "calls": sum(row.calls for row in found.rows),
+        "cached": sum(row.cached for row in found.rows),
+        "input_tokens": found.input_tokens,
+        "output_tokens": found.output_tokens,
+        "dollars": (found.discounted[0], found.dollars[1]),
+        "dollars_in_batches": found.batched,
+        "rows": [asdict(row) for row in found.rows],
+    }
+    path.write_bytes(orjson.dumps(sums, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def beside(path: Path, paid: Tally) -> str:
+    """What a run came to, and on a second line what its preview had said, if there was one."""
+    tokens = f"{paid.input_tokens:,} tokens in, {paid.output_tokens:,} out"
+    lines = [
+        f"paid:    {paid.calls:,} calls, {tokens}, {dollars(paid.cost, paid.unpriced)}; {paid.hits:,} answers were cached"
+    ]
+    if said := previewed(path):
+        (least, most), (fewest, longest) = said["input_tokens"], said["output_tokens"]
+        low, high = said["dollars"]
+        lines.append(
+            f"preview: {said['calls']:,} calls, {least:,.0f} to {most:,.0f} tokens in, "
+            f"{fewest:,.0f} to {longest:,.0f} out, {dollars(low)} to {dollars(high)}"
+        )
+    return "\n".join(lines)

@@ -66,6 +66,7 @@ class Client:
         self.ledger = Ledger()
         self.offline = offline
         self.at_once = at_once
+        self.send = send
         cache, locks = Cache(store), CallLocks(store)
         batches = None
         if batch or BatchTable(store).has_unread():

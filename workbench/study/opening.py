@@ -13,9 +13,10 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
+from workbench.prompts.order import CACHEABLE
 from workbench.report.display import install
 from workbench.store import Store
-from workbench.study.progress import previewed
+from workbench.study.previewing import previewed
 from workbench.study.saved import Saved
 from workbench.study.settings import Experiment, experiment_of
 from workbench.study.study import Study, client_of
@@ -33,13 +34,15 @@ def open_study(
     figures: Path | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     batch: bool = False,
+    cheaper: bool = False,
 ) -> Study:
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
 
     `limit` is a number of questions, spread evenly, or a share of each database's, such as 0.1. `root` is the folder where the benchmark was unpacked,
     `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
     and `parameters` has, for a model or a role, those of all its calls. With `batch`, calls are sent in batches,
-    at half the price and answered within a day.
+    at half the price and answered within a day. With `cheaper`, systems run with the departures of
+    `systems/cheaper.py`, and with prompts in an order that providers cache.
 
     Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
     after the experiment. With a `limit` this folder is another one, so that figures of a few questions never
@@ -54,7 +57,10 @@ def open_study(
         dollars=dollars or settings.dollars,
         parameters=parameters or settings.parameters,
         batch=batch or settings.batch or bool(os.environ.get("WORKBENCH_BATCH")),
+        cheaper=cheaper or settings.cheaper or bool(os.environ.get("WORKBENCH_CHEAPER")),
     )
+    if settings.cheaper:
+        settings = replace(settings, prompts=settings.prompts or CACHEABLE)
     whole = open_benchmark(settings.benchmark, settings.root)
     asked = some(some(whole.questions, settings.limit), limit)
     own = settings.name if limit is None else f"{settings.name}-{limit}"
@@ -78,7 +84,10 @@ def open_study(
         part = replace(whole, questions=tuple(few))
         many = size(size(settings.stands_for or len(whole.questions), settings.limit), limit)
         weight = many / len(few) if previewed() else 0.0
-        study = Study(settings, part, lab, Saved(where, store), budget, stack.pop_all(), weight)
+        databases = len({q.db_id for q in asked}) / len({q.db_id for q in few})
+        study = Study(
+            settings, part, lab, Saved(where, store), budget, stack.pop_all(), weight, databases
+        )
     atexit.register(study.close)
     install()
     return study

@@ -1,31 +1,19 @@
-"""What a run reports while it works: a bar for a person, lines of JSON for `workbench reproduce`.
-
-In a preview the embedded parser answers for every model, on a few questions and in a cache that is thrown away.
-Each new call is then reported with the number of questions that the few stand for. A parser's answers fail and
-differ more or less often than the model's answers would, so the number of calls is an estimate.
-"""
+"""What a run reports while it works: a bar for a person, lines of JSON for `workbench reproduce`."""
 
 import os
 import time
-from array import array
-from base64 import b64encode
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
-from workbench.llm.budget import Ledger, Tally
-from workbench.llm.provider import EMBEDDING, Reply, send
-from workbench.types import Request
+from workbench.llm.budget import Tally
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
 EVERY = 0.5  # seconds between two lines
-STAND_IN = "embedded/parser"
 
 
 class Progress:
@@ -68,6 +56,8 @@ class Progress:
             "total": total,
             "calls": tally.calls,
             "hits": tally.hits,
+            "input_tokens": tally.input_tokens,
+            "output_tokens": tally.output_tokens,
             "dollars": tally.cost,
         }
         _append(file, state)
@@ -89,44 +79,3 @@ def tell(**event: Any) -> None:
 def _append(file: Path, record: Mapping[str, Any]) -> None:
     with file.open("ab") as lines:
         lines.write(orjson.dumps(record) + b"\n")
-
-
-def previewed() -> int:
-    """The number of questions of a preview; 0 if this is none."""
-    return int(os.environ.get("WORKBENCH_PREVIEW") or 0)
-
-
-def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
-    """The embedded parser's reply instead of the requested model's, and for a text's vector its letters."""
-    if request.model == STAND_IN:
-        return send(request, key, url, seconds)
-    if request.parameters.get(EMBEDDING):
-        text = str(request.messages[0]["content"])
-        counts = Counter(text.lower().encode())
-        vector = array("f", [counts[letter] for letter in range(256)])
-        message = {"role": "assistant", "content": b64encode(vector.tobytes()).decode()}
-        return {
-            "choices": [{"message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": len(text) // 4, "completion_tokens": 0},
-        }
-    temperature = request.parameters.get("temperature", 1.0)
-    asked = replace(request, model=STAND_IN, parameters={"temperature": temperature})
-    reply = send(asked, "", "", seconds)
-    reply["usage"] = {  # a language model's token has about four letters
-        "prompt_tokens": sum(len(str(m["content"])) for m in request.messages) // 4,
-        "completion_tokens": len(reply["choices"][0]["message"]["content"]) // 4,
-    }
-    return reply
-
-
-def tell_estimates(ledger: Ledger, weight: float) -> None:
-    """Report the new calls, scaled from the few questions to all questions."""
-    for (prompt, model), tally in ledger.pairs().items():
-        if tally.calls:
-            tell(
-                prompt=prompt,
-                model=model,
-                expected=round(tally.calls * weight),
-                tokens=round(tally.input_tokens / tally.calls),
-                limit=ledger.limits[prompt, model],
-            )

@@ -11,6 +11,7 @@ from workbench.db.execute import Executor
 from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.spider.hardness import difficulty
 from workbench.evaluate.stats import mean_interval
+from workbench.llm.budget import Tally
 from workbench.pool import Pool, pool_of
 from workbench.report.display.selections import group_numbers
 from workbench.report.drawing.palette import ordered
@@ -27,7 +28,8 @@ class Run:
 
     `correct` is execution accuracy in the benchmark's own sense, BIRD's or Spider's. `correct_first`,
     `first_sql` and `first_status` are of a candidate before it was fixed. `oracle` and `adversary` are the
-    bounds of selection. Costs are those of all calls that a question needs, paid now or cached.
+    bounds of selection. Costs are those of all calls that a question needs, paid now or cached; `paid` has those that
+    this run made.
     """
 
     id: str
@@ -36,6 +38,7 @@ class Run:
     trials: pd.DataFrame = field(repr=False)
     questions: pd.DataFrame = field(repr=False)
     selection: Callable[[str], Selection] = field(repr=False)
+    paid: Tally = field(default_factory=Tally, repr=False)
 
     @property
     def selections(self) -> Iterator[Selection]:

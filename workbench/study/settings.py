@@ -27,7 +27,8 @@ class Experiment:
     `limit` takes this number of questions, spread evenly, or this share of each database's, such as 0.1. A query may
     run for `sql_seconds`. `dollars` and `calls` bound what may be spent.
     `retrieval` chooses how values are retrieved, by a name or by settings (`retrieve/named.py`).
-    With `batch`, calls are sent in batches, at half the price and answered within a day.
+    With `batch`, calls are sent in batches, at half the price and answered within a day. With `cheaper`, systems
+    run with the departures of `systems/cheaper.py`, and with prompts in an order that providers cache.
     `suspect` names the results that fixers repair and selectors leave out, over the steps' own; None means
     those of failed queries on Spider, and the steps' own elsewhere.
     Notebooks read `options`; `notebooks` has the parameters of each notebook. `folder` is the parent of the
@@ -49,6 +50,7 @@ class Experiment:
     calls: int | None = None
     retrieval: str | Mapping[str, Any] = "default"
     batch: bool = False
+    cheaper: bool = False
     suspect: Suspect | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     notebooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -185,6 +187,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "calls": (int,),
     "retrieval": (str, dict),
     "batch": (bool,),
+    "cheaper": (bool,),
     "suspect": (str,),
     "options": (dict,),
     "notebooks": (dict,),

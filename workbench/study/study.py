@@ -24,12 +24,14 @@ from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable, alone
 from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.store import Store
-from workbench.study.progress import Progress, previewed, stand_in, tell, tell_estimates
+from workbench.study.previewing import StandIn, previewed
+from workbench.study.progress import Progress, tell
 from workbench.study.result_cache import endpoints, keys, models, texts
 from workbench.study.runs import Run, cells, frames
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
 from workbench.study.solving import prepare_once, selection_of, solve_all
+from workbench.systems.cheaper import cheaper
 from workbench.systems.identity import identify
 from workbench.systems.system import System, with_suspect
 from workbench.types import Context, Limits, Question, Suspect
@@ -49,6 +51,7 @@ class Study:
     _budget: Budget | None
     _open: ExitStack
     _weight: float = 0.0  # in a preview: the number of questions that each of the few stands for
+    _databases: float = 1.0  # and of databases for each of theirs
 
     @property
     def model(self) -> str:
@@ -96,10 +99,12 @@ class Study:
         return replace(self, benchmark=replace(self.benchmark, questions=tuple(asked)))
 
     def with_settings(self, system: System) -> System:
-        """The system with the experiment's `retrieval` and `suspect`, as `run` runs it."""
+        """The system with the experiment's `retrieval`, `suspect` and `cheaper`, as `run` runs it."""
         if self.experiment.retrieval != "default":
             chosen = retrieval_of(self.experiment.retrieval)
             system = replace(system, retrieve=with_retrieval(system.retrieve, chosen))
+        if self.experiment.cheaper:
+            system = cheaper(system, self.experiment.models.get("filtering", ""))
         return with_suspect(system, self.suspect) if self.suspect else system
 
     def run(self, system: System, name: str = "") -> Run:
@@ -128,6 +133,7 @@ class Study:
             trials,
             asked,
             lambda question: selection_of(kept[question], questions[question], lab),
+            lab.client.ledger.total(),
         )
 
     def table(self, *runs: Run) -> ResultTable:
@@ -149,8 +155,8 @@ class Study:
         """Report failed calls and, in a preview, the expected ones to `workbench reproduce`."""
         if failed := sum(lab.client.ledger.failed.values()):
             tell(failed=failed)
-        if self._weight:
-            tell_estimates(lab.client.ledger, self._weight)
+        if isinstance(lab.client.send, StandIn):
+            lab.client.send.tell(self._weight, self._databases)
 
     def verdicts(self, run: Run) -> pd.DataFrame:
         """The verdicts on every chosen query in every sense: EX as BIRD and Spider define it, EM, Soft-F1."""
@@ -234,5 +240,5 @@ class Study:
 def client_of(store: Store, budget: Budget | None, *, batch: bool = False) -> Client:
     """The client of the models, or in a preview that of the embedded parser."""
     if previewed():  # an address of its own keeps the parser's replies apart from the models'
-        return Client(store, send=stand_in, api_base="http://stand-in.invalid")
+        return Client(store, send=StandIn(), api_base="http://stand-in.invalid")
     return Client(store, budget=budget, batch=batch)

@@ -8,7 +8,8 @@
 Departs from the paper where it gives no numbers: all generators sample at one temperature, and every sample's
 prompt shows tables and columns in an order of its own. Departs from it in step 1, too, unless the experiment says
 `retrieval: paper`: by default values come from a trigram index and are compared by their letters, which finds more
-and asks for no embeddings (`retrieve/named.py`, tests/benchmarks/README.md).
+and asks for no embeddings (`retrieve/named.py`, tests/benchmarks/README.md). Descriptions are retrieved as well, as
+in CHESS, though the schema's comments show them all; `cheaper.py` leaves them out again.
 """
 
 from collections.abc import Mapping

@@ -1,35 +1,48 @@
-"""A system with the departures from its paper that save calls and tokens.
+"""A system with the departures from its paper that save calls and tokens; none is on in the papers' experiments.
 
-With the order of prompts in `prompts/cacheable`, CHASE-SQL's 21 candidates then cost about a third of what its
-literal prompts cost (tests/benchmarks/README.md). Nothing here is on in the papers' experiments.
+Each part can be had alone (`parts`), and tests/benchmarks/README.md says what it saves and what it does to accuracy:
+
+- columns: a call of filter_column asks about a group of columns, of a cheap model where one is given;
+- examples: the samples of synthetic examples show schema and examples in one order, where CHASE-SQL's paper
+  shuffles for each. The examples are a question's own and half of the prompt, so a provider then reads all of it from
+  its cache for every sample but the first;
+- descriptions: none are retrieved for prompts whose schema has them all in its comments anyway. The paper of CHASE-SQL
+  does not retrieve them either (section 2.2). They differ from question to question, so no provider can cache them.
+
+The prompts in an order that providers cache are a folder: `Lab(prompts=CACHEABLE)`.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.prune.filter_columns import FilterColumns
+from workbench.retrieve.retrieval import Retrieval
 from workbench.systems.system import System
 
+PARTS = ("columns", "examples", "descriptions")
 
-def cheaper(system: System, filtering: str = "", *, group: int = 12) -> System:
+
+def cheaper(
+    system: System, filtering: str = "", *, group: int = 12, parts: Collection[str] = PARTS
+) -> System:
     """The system with fewer calls, and with prompts of which providers can cache more.
 
     `filtering` is a cheap model that selects columns, by default the system's own; a call asks it about `group` of
-    them. The samples of synthetic examples share one order: the examples are a question's own and half of the
-    prompt, so a provider then reads all of it from its cache for every sample but the first.
+    them. `parts` are the departures to make.
     """
-    generate: Any = [
-        replace(step, shuffle=False, columns=_in_groups(step.columns, filtering, group))
-        if isinstance(step, SyntheticExamples)
-        else step
-        for step in system.generate
-    ]
-    prune = tuple(_in_groups(step, filtering, group) for step in system.prune)
-    return replace(system, prune=prune, generate=tuple(generate))
 
-
-def _in_groups(step: Any, filtering: str, group: int) -> Any:
-    if not isinstance(step, FilterColumns):
+    def changed(step: Any) -> Any:
+        if isinstance(step, SyntheticExamples):
+            step = replace(step, columns=changed(step.columns))
+            return replace(step, shuffle=False) if "examples" in parts else step
+        if isinstance(step, FilterColumns) and "columns" in parts:
+            return replace(step, model=filtering or step.model, group=group)
+        if isinstance(step, Retrieval) and "descriptions" in parts:
+            return replace(step, descriptions=None)
         return step
-    return replace(step, model=filtering or step.model, group=group)
+
+    generate: Any = tuple(changed(step) for step in system.generate)
+    prune = tuple(changed(step) for step in system.prune)
+    return replace(system, retrieve=changed(system.retrieve), prune=prune, generate=generate)

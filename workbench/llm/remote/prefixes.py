@@ -24,6 +24,8 @@ _CHARACTERS = (
 _SHORTEST = (  # tokens of the shortest beginning that a model caches, by a pattern of its name
     (r"claude-(?:haiku-4-5|opus-4-[5-9])", 4096),
     (r"claude.*haiku", 2048),
+    (r"gemini-3", 4096),
+    (r"gemini-2\.5", 2048),
     (r"", 1024),
 )
 _SECTION = re.compile(r"^## ", re.MULTILINE)
@@ -61,11 +63,16 @@ def caches_prompts(model: str) -> bool:
     return bool(listed(model).get("supports_prompt_caching"))
 
 
+def shortest(model: str) -> int:
+    """The tokens of the shortest beginning that the model's provider caches."""
+    return next(tokens for pattern, tokens in _SHORTEST if re.search(pattern, model))
+
+
 def cached_ends(request: Request) -> list[int]:
     """Those of `shared` up to which the provider caches: the parts are long enough for the model."""
     if not request.shared or not caches_prompts(request.model):
         return []
-    least = next(tokens for pattern, tokens in _SHORTEST if re.search(pattern, request.model))
+    least = shortest(request.model)
     before = sum(len(str(message.get("content"))) for message in request.messages[:-1])
     return [end for end in request.shared if (before + end) / _CHARACTERS >= least]
 

@@ -90,7 +90,8 @@ _FAMILIES = {"vertex_ai", "bedrock", "fireworks_ai"}  # the list has several pro
 def price(model: str, tokens: int = 0, *, batch: bool = False) -> Price | None:
     """The model's price for a call with this many tokens of input; None if LiteLLM lists none.
 
-    `batch` is the price in a batch: half the other where LiteLLM lists none of its own.
+    `batch` is the price in a batch: half the other where LiteLLM lists none of its own. What the provider's cache
+    has costs as much as other input in a batch where LiteLLM lists no price of its own for it: OpenAI's gpt-4.1.
     """
     if is_ours(model):
         return Price(0.0, 0.0, 0.0, 0.0, 0.0)
@@ -113,8 +114,10 @@ def _price(model: str, tokens: int, batch: bool) -> Price | None:
         output = 0.0  # LiteLLM lists none where there is no output
     if read is None or output is None:
         return None
-    cached = rate("cache_read_input_token_cost")
-    written = rate("cache_creation_input_token_cost")
+    of_cache = ("cache_read_input_token_cost", "cache_creation_input_token_cost")
+    cached, written = (
+        _rate(entry, name, tokens, "_batches") if batch else rate(name) for name in of_cache
+    )
     reasoning = rate("output_cost_per_reasoning_token")
     return Price(
         read,

@@ -5,7 +5,7 @@ from typing import Any
 
 from workbench.benchmarks.named import open_benchmark
 from workbench.evaluate.gold.schema import AroundGold
-from workbench.study.progress import previewed
+from workbench.study.previewing import previewed
 from workbench.study.runs import Run, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.system import System

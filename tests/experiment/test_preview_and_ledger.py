@@ -1,0 +1,105 @@
+"""What a preview says is what the ledger counts afterwards, where the model answers as in the preview."""
+
+import pytest
+
+from workbench.experiment.preview import beside, cost_of, save
+from workbench.llm.budget import Tally
+from workbench.llm.client import Client
+from workbench.llm.preview import Estimate, preview
+from workbench.llm.remote.prefix_cache import PrefixCache, prefixes
+from workbench.store import Store
+from workbench.study import open_study, solving, study
+from workbench.study.previewing import stand_in
+from workbench.systems.chase_sql import chase_sql
+
+MODEL = "openai/gpt-4.1"
+QUESTIONS = 2
+
+
+class Provider:
+    """Answers as the stand-in of a preview does, and says what its cache had."""
+
+    def __init__(self):
+        self.cache = PrefixCache(MODEL)
+
+    def __call__(self, request, key, url, seconds):
+        reply = stand_in(request, key, url, seconds)
+        read, _ = self.cache.counts(prefixes(request))
+        reply["usage"]["prompt_tokens_details"] = {"cached_tokens": read}
+        return reply
+
+
+@pytest.fixture
+def answered(monkeypatch, tmp_path):
+    """Previews CHASE-SQL on two questions, runs it, and previews it again: the previews and the ledger."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+
+    def answered(*, cheaper):
+        def run():
+            with open_study("bundled-dev", model=MODEL, limit=QUESTIONS, cheaper=cheaper) as opened:
+                return opened.run(chase_sql(MODEL, samples=2))
+
+        with Store() as store, monkeypatch.context() as patched:
+            before = cost_of(run, QUESTIONS, store)
+            client = Client(store, send=Provider())
+            patched.setattr(study, "client_of", lambda *_, **__: client)
+            run()
+            patched.undo()
+            solving._prepared.clear()  # contexts of the first preview, which a new process does not have
+            return before, client.ledger, cost_of(run, QUESTIONS, store)
+
+    return answered
+
+
+@pytest.mark.parametrize("cheaper", [False, True])
+def test_a_preview_of_all_questions_is_what_the_ledger_counts(answered, cheaper):
+    before, ledger, after = answered(cheaper=cheaper)
+    paid = ledger.total()
+    counted = {row.prompt: row.calls for row in before.rows}
+    assert counted == {prompt: tally.calls for prompt, tally in ledger.by("prompt").items()}
+    groups = counted.get("prune/filter_column_group", 0)
+    assert (groups > 0) == cheaper
+    for (low, high), came in (
+        (before.input_tokens, paid.input_tokens),
+        (before.output_tokens, paid.output_tokens),
+        (before.discounted, paid.cost),
+    ):
+        assert low <= came <= high
+    middle = sum(before.discounted) / 2
+    assert before.discounted[0] < paid.cost < middle  # the upper end has longer replies
+    assert sum(row.calls for row in after.rows) == 0
+    assert sum(row.cached for row in after.rows) == paid.calls
+    assert after.dollars == (0, 0)
+
+
+def test_embedding_calls_are_counted_and_have_no_output():
+    with Store() as store:
+        calls = Estimate("retrieve/embed", "openai/text-embedding-3-small", 1000, 500)
+        found = preview(Client(store), [], [calls])
+    assert found.output_tokens == (0, 0)
+    assert found.dollars == pytest.approx((0.007, 0.013))
+
+
+def test_what_a_run_came_to_stands_beside_its_preview(tmp_path):
+    path = tmp_path / "preview.json"
+    paid = Tally(3, 2000, 100, 0.05, hits=4)
+    alone = beside(path, paid)
+    assert alone == "paid:    3 calls, 2,000 tokens in, 100 out, $0.0500; 4 answers were cached"
+    with Store() as store:
+        save(preview(Client(store), [], [Estimate("p", MODEL, 5, 1000)]), path)
+    said = "preview: 5 calls, 3,500 to 6,500 tokens in, 100 to 5,000 out, $0.0078 to $0.0530"
+    assert beside(path, paid) == f"{alone}\n{said}"
+
+
+def test_the_table_has_a_line_for_each_prompt_and_their_sums():
+    with Store() as store:
+        rows = [
+            Estimate("a/b", MODEL, 5, 1000, cacheable=800),
+            Estimate("c/d", MODEL, 2, 10, cached=7),
+        ]
+        head, first, second, last = preview(Client(store), [], rows).table().splitlines()
+    assert head.split()[:4] == ["prompt", "model", "calls", "cached"]
+    assert first.split()[:4] == ["a/b", "gpt-4.1", "5", "0"]
+    assert "80% cached" in first
+    assert second.split()[:4] == ["c/d", "gpt-4.1", "2", "7"]
+    assert last.split()[:3] == ["together", "7", "7"]

@@ -1,0 +1,72 @@
+"""Say before a run how many calls it makes, what they cost and how long they take.
+
+The numbers of requests and cached answers are exact. Tokens and seconds are estimated (`estimates.py`). The prompt
+of a call that depends on an earlier reply is not known yet: the planner of such calls gives an `Estimate` of them.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import orjson
+
+from workbench.errors import BadInputError, naming
+from workbench.llm.client import Client
+from workbench.llm.preview.estimates import Estimate, Rates, measured, row_of
+from workbench.llm.preview.rows import Preview, Range, Row, added
+from workbench.llm.remote.prefix_cache import PrefixCache, prefixes
+from workbench.types import Request
+
+__all__ = ["Estimate", "Preview", "Range", "preview", "preview_file"]
+
+
+def preview(
+    client: Client, requests: Iterable[Request], estimates: Iterable[Estimate] = ()
+) -> Preview:
+    """Preview `client.complete_many(requests)` and the calls that are estimated to follow it."""
+    keys: set[str] = set()
+    total = cached = expected = 0
+    rows: list[Row] = []
+    rates: dict[tuple[str, str], Rates] = {}
+    caches: dict[str, PrefixCache] = {}
+
+    def rates_of(prompt: str, model: str) -> Rates:
+        if (prompt, model) not in rates:
+            rates[prompt, model] = measured(client.store, prompt, model)
+        return rates[prompt, model]
+
+    for request in requests:
+        total += 1
+        key = client.key(request)
+        if key in keys or client.cached(request):
+            cached += 1
+            continue
+        keys.add(key)
+        prompt = prefixes(request)
+        counts = caches.setdefault(request.model, PrefixCache(request.model)).counts(prompt)
+        read, written = (tokens / max(1, prompt.tokens) for tokens in counts)
+        rows.append(row_of(request, rates_of(request.prompt, request.model), read, written))
+    for estimate in estimates:
+        expected += estimate.calls
+        rows.append(estimate.row(rates_of(estimate.prompt, estimate.model)))
+    return Preview(added(rows), total, cached, len(keys), expected, client.at_once)
+
+
+def preview_file(client: Client, path: Path) -> Preview:
+    """Preview a file of JSON lines, each a call as it will be sent or an estimate."""
+    requests: list[Request] = []
+    estimates: list[Estimate] = []
+    with naming(path):
+        lines = path.read_bytes().splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            fields = orjson.loads(line)
+            if "calls" in fields:
+                estimates.append(Estimate(**fields))
+            else:
+                requests.append(Request(**fields))
+        except (ValueError, TypeError) as error:
+            raise BadInputError(
+                f"{path}, line {number}: {error}; expected a call (prompt, model, messages, parameters,"
+                " sample) or an estimate (prompt, model, calls, input_tokens)"
+            ) from error
+    return preview(client, requests, estimates)

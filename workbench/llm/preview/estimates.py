@@ -1,0 +1,155 @@
+"""The tokens and seconds of calls that are not made yet, and their dollars.
+
+They come from cached calls of the same prompt and model, else of the same model, else from rules of thumb.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from workbench.llm.cache.transfer import Select, calls
+from workbench.llm.parameters import output_limit
+from workbench.llm.preview.rows import Range, Row
+from workbench.llm.remote.batches import LiteLLMBatches
+from workbench.llm.remote.prices import cost, listed, longest
+from workbench.store import Store
+from workbench.types import Request, Usage
+
+# Rules of thumb for a model without cached calls.
+TOKENS = (1 / 5, 1 / 3)  # per character of input
+OUTPUT = (20, 1000)  # tokens per answer, without those of thinking
+SECONDS = (1.0, 20.0)  # per call
+_AROUND = (0.7, 1.3)  # a number of tokens that was counted by letters
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Calls whose prompts depend on earlier replies: their number, and the tokens of input of each.
+
+    limit: the most tokens that a reply may have; by default the room that steps give to an answer of
+        a thousand tokens, with more for a model that thinks.
+    cacheable, written: the part of the input that the provider reads from its cache, and that it writes there at a
+        price.
+    output_tokens: the length of the answer's shortest form, 0 if it is not known.
+    cached: how many more such calls our own cache answers.
+    """
+
+    prompt: str
+    model: str
+    calls: int
+    input_tokens: float
+    limit: int | None = None
+    cacheable: float = 0.0
+    written: float = 0.0
+    output_tokens: float = 0.0
+    cached: int = 0
+
+    def row(self, rates: "Rates") -> Row:
+        """What the calls come to."""
+        limit = self.limit or output_limit(self.model, OUTPUT[1], {})
+        request = Request(self.prompt, self.model, (), {"max_tokens": limit})
+        size = _times(_AROUND, self.input_tokens)
+        output = rates.replies(request, self.output_tokens)
+        share = (self.cacheable / max(1.0, self.input_tokens), self.written / max(1.0, self.input_tokens))  # fmt: skip
+        return _row(self.prompt, self.model, self.calls, self.cached, size, output, share, rates)
+
+
+def row_of(request: Request, rates: "Rates", read: float, written: float) -> Row:
+    """What one call comes to; `read` and `written` are the shares of its input in the provider's cache."""
+    characters = sum(len(str(message.get("content"))) for message in request.messages)
+    size = _times(rates.tokens, characters)
+    output = rates.replies(request)
+    return _row(request.prompt, request.model, 1, 0, size, output, (read, written), rates)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Ranges of a prompt's calls with a model; `measured` says whether they are those of cached calls."""
+
+    tokens: Range = TOKENS  # of input per character of the messages
+    output: Range = OUTPUT  # tokens per call
+    seconds: Range = SECONDS  # per call
+    measured: bool = False
+
+    def replies(self, request: Request, shortest: float = 0.0) -> Range:
+        """The tokens of a reply. Measured ones have the tokens of thinking in them."""
+        if listed(request.model).get("mode") == "embedding":
+            return 0.0, 0.0
+        limit = longest(request)
+        least, most = self.output
+        if not self.measured:
+            least = shortest * _AROUND[0] or least
+            most = max(most, shortest * _AROUND[1]) + _thought(request, limit)
+        return min(least, limit), min(most, limit)
+
+
+def measured(store: Store, prompt: str, model: str) -> Rates:
+    """The rates of cached calls, if there are five."""
+    for select in (Select(prompt=prompt, model=model), Select(model=model)):
+        found = [
+            (
+                call.usage.input / max(1, sum(len(str(m.get("content"))) for m in call.messages)),
+                call.usage.output,
+                call.seconds,
+            )
+            for call, _ in zip(calls(store, select), range(200), strict=False)
+            if call.usage.input and "batch" not in call.reply  # its time is the batch's
+        ]
+        if len(found) >= 5:
+            tokens, output, seconds = map(_middle, zip(*found, strict=True))
+            return Rates(tokens, output, seconds, measured=True)
+    return Rates()
+
+
+def _row(
+    prompt: str,
+    model: str,
+    count: int,
+    cached: int,
+    size: Range,
+    output: Range,
+    share: tuple[float, float],
+    rates: Rates,
+) -> Row:
+    def dollars(*, caches: bool, batch: bool = False) -> Range | None:
+        ends = []
+        for tokens, reply in zip(size, output, strict=True):
+            read, written = (round(tokens * part) if caches else 0 for part in share)
+            usage = Usage(round(tokens), round(reply), read)
+            if (one := cost(model, usage, written, batch=batch)) is None:
+                return None
+            ends.append(one * count)
+        return ends[0], ends[1]
+
+    batch = not LiteLLMBatches().unable(model)
+    return Row(
+        prompt,
+        model,
+        count,
+        cached,
+        _times(size, count),
+        share[0],
+        _times(output, count),
+        dollars(caches=False),
+        dollars(caches=True),
+        dollars(caches=True, batch=batch),
+        _times(rates.seconds, count),
+    )
+
+
+def _thought(request: Request, limit: int) -> int:
+    """The most tokens that the model may think: its budget, else as many as the reply may have."""
+    thinking = request.parameters.get("thinking")
+    if isinstance(thinking, Mapping) and "budget_tokens" in thinking:
+        return int(thinking["budget_tokens"])
+    return limit if listed(request.model).get("supports_reasoning") else 0
+
+
+def _middle(values: Iterable[float]) -> Range:
+    """The first and the last value after a tenth is cut off at either end."""
+    ordered = sorted(values)
+    cut = len(ordered) // 10
+    return ordered[cut], ordered[-1 - cut]
+
+
+def _times(ends: Range, factor: float) -> Range:
+    return ends[0] * factor, ends[1] * factor

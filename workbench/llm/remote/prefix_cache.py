@@ -1,0 +1,88 @@
+"""What a provider's cache would have of prompts, without asking it: for previews and for benchmarks.
+
+A beginning of a prompt that is the same to the token, and as long as the model's shortest, is read from the cache: in
+steps of 128 tokens where the provider caches whatever repeats, and up to a mark at Anthropic, who is paid for what is
+written. Nothing falls out: a provider keeps a beginning for minutes after its last use, and the questions of
+a database follow one another.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from workbench.llm.remote.prefixes import as_sent, caches_prompts, shortest
+from workbench.types import Message, Request
+
+STEP = 128  # tokens
+_FOUR_LETTERS = re.compile(r".{1,4}", re.DOTALL)  # a token has about four
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """The tokens of a prompt, and hashes of its beginnings by their tokens.
+
+    every: those that end at each step. marked: those that end at a mark.
+    """
+
+    tokens: int
+    every: Mapping[int, bytes]
+    marked: Mapping[int, bytes]
+
+
+def prefixes(
+    request: Request, tokens_of: Callable[[str], list[str]] = _FOUR_LETTERS.findall
+) -> Prefixes:
+    """The prefixes of a request as it is sent; `tokens_of` cuts a text into tokens."""
+    tokens, marks = _tokens(as_sent(request)[0], tokens_of)
+    steps = set(range(STEP, len(tokens) + 1, STEP))
+    hashes = _hashes(tokens, sorted(steps.union(marks)))
+    every, marked = ({end: hashes[end] for end in ends} for ends in (steps, marks))
+    return Prefixes(len(tokens), every, marked)
+
+
+def _tokens(
+    messages: Sequence[Message], tokens_of: Callable[[str], list[str]]
+) -> tuple[list[str], list[int]]:
+    """The tokens of the messages, and where marks stand."""
+    tokens: list[str] = []
+    marks: list[int] = []
+    for message in messages:
+        content = message.get("content")
+        for block in content if isinstance(content, list) else [{"text": str(content)}]:
+            tokens += tokens_of(str(block.get("text", "")))
+            marks += [len(tokens)] if "cache_control" in block else []
+    return tokens, marks
+
+
+def _hashes(tokens: Sequence[str], ends: Sequence[int]) -> dict[int, bytes]:
+    digest, found, start = hashlib.sha256(), {}, 0
+    for end in ends:
+        digest.update("\0".join(["", *tokens[start:end]]).encode(errors="replace"))
+        found[end] = digest.digest()[:12]
+        start = end
+    return found
+
+
+@dataclass(slots=True)
+class PrefixCache:
+    """The beginnings of prompts that a model's provider has in its cache."""
+
+    model: str
+    known: set[bytes] = field(default_factory=set)
+
+    @property
+    def marking(self) -> bool:
+        """Whether the provider caches up to marks, and is paid for what is written."""
+        return "claude" in self.model
+
+    def counts(self, prompt: Prefixes) -> tuple[int, int]:
+        """The tokens of a prompt that are read from the cache, and those that are written to it at a price."""
+        if not caches_prompts(self.model):
+            return 0, 0
+        least = shortest(self.model)
+        found = prompt.marked if self.marking else prompt.every
+        ends = {end: key for end, key in found.items() if end >= least}
+        read = max((end for end, key in ends.items() if key in self.known), default=0)
+        self.known.update(ends.values())
+        return read, max(ends, default=0) - read if self.marking else 0
