@@ -46,9 +46,15 @@ MODELS = {  # each with the cheap model of its provider
     "gemini/gemini-2.5-pro": "gemini/gemini-2.5-flash",
 }
 GROUP = 12
-LIVE, BATCHED, FILTERING = 0.30, 0.16, 8  # bars: parts of the literal cost, and calls a question
-# OpenAI has no price for what its cache has in a batch of gpt-4.1: the README says why no bar can hold for it.
-UNCACHED_IN_BATCHES = "openai/gpt-4.1"
+# Bars: parts of the literal cost, and calls of filter_column a question.
+LIVE = dict.fromkeys(MODELS, 0.30)
+BATCHED = {  # only the first two halve the price of what their cache has; the README has the arithmetic
+    "openai/gpt-5": 0.16,
+    "anthropic/claude-sonnet-4-5": 0.16,
+    "gemini/gemini-2.5-pro": 0.17,  # costs in a batch what it costs live
+    "openai/gpt-4.1": 0.40,  # costs in a batch what other input does
+}
+FILTERING = 8
 SYSTEMS: Mapping[str, Callable[[], System]] = {
     "CHASE-SQL": chase_sql,
     "CHESS (IR, CG, UT)": chess_ir_cg_ut,
@@ -166,11 +172,10 @@ def report(name: str, found: Sequence[Answered], questions: Sequence[Question]) 
         return []
     bars = {"live": (LIVE, live), "in batches": (BATCHED, batched)}
     missed = [
-        f"{model}: {part:.1%} of the literal cost {how}, at most {bar:.0%} wanted"
+        f"{model}: {part:.1%} of the literal cost {how}, at most {bar[model]:.0%} wanted"
         for how, (bar, spent) in bars.items()
         for model in MODELS
-        if (part := total(spent[model]) / whole[model]) > bar
-        and (how, model) != ("in batches", UNCACHED_IN_BATCHES)
+        if (part := total(spent[model]) / whole[model]) > bar[model]
     ]
     filtering = sum(call.filters for call in last.calls) / count
     print(f"\ncalls of filter_column for a question: {filtering:.1f}")
