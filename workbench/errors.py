@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -88,11 +89,14 @@ def secrets(url: str = "") -> list[str]:
     """The secrets of the environment, and the user and password of the address; the longest first."""
     found = set(_user(url))
     for name, value in os.environ.items():
-        if _SECRET_NAMES.search(name):
-            found.add(value)
-        elif "@" in value:
-            found.update(_user(value))
+        found.update(_secrets_of(name, value))
     return sorted((secret for secret in found if len(secret) >= _SHORT), key=len, reverse=True)
+
+
+@lru_cache(maxsize=10_000)  # each reply asks for all of them
+def _secrets_of(name: str, value: str) -> tuple[str, ...]:
+    """The secrets in a variable of the environment."""
+    return (value,) if _SECRET_NAMES.search(name) else tuple(_user(value))
 
 
 def _user(url: str) -> Iterator[str]:

@@ -51,6 +51,7 @@ class CallRunner:
         self._followed: set[PendingCall] = set()  # other runs of this process make them
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._no_reply = f"makes this call and has no reply in {state.deadline:g} s"
+        self._woken = False  # a wake is among the events
         self._writable = False
         self._stopping = False
 
@@ -104,7 +105,10 @@ class CallRunner:
         return max(0.0, min(waits)) if self.open else None
 
     def _wake(self) -> None:
-        self._events.put(lambda: None)
+        """Have the run look for calls that may be sent; several wakes at once are one."""
+        if not self._woken:
+            self._woken = True
+            self._post(setattr, self, "_woken", False)
 
     def _post(self, act: Callable[..., None], *given: Any) -> None:
         """Have the run's thread do something."""
