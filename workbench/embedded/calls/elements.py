@@ -64,10 +64,9 @@ def plausibility(context: Context, sql: str, result: str) -> float:
     """
     likely = expected(context)
     does = elements(sql)
-    score = 0.0
-    for element in does | likely.keys():
-        share = min(max(likely.get(element, 0.0), _UNSEEN), 1 - _UNSEEN)
-        score += math.log(share if element in does else 1 - share)
+    share = {e: min(max(likely.get(e, 0.0), _UNSEEN), 1 - _UNSEEN) for e in does | likely.keys()}
+    # The sum is the same in any order of the set, which differs between processes.
+    score = math.fsum(math.log(s if e in does else 1 - s) for e, s in share.items())
     if failed(result):
         return score - (3.0 if result.startswith("No rows") else 8.0)
     return score - 2.0 * only_nulls(result)

@@ -4,6 +4,7 @@ A prompt may show values that have nothing to do with the question. So a value c
 it that the question says, letter by letter if need be.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.embedded.linking.reading import Features, Part, Reading
@@ -151,7 +152,7 @@ def code_tests(reading: Reading) -> Iterator[Part]:
             weights = {s: reading.made.words.get(s, 1.0) for s in meaning}
             features = {
                 "code": 1.0,
-                "code.fit": sum(weights[s] for s in shared) / sum(weights.values()),
+                "code.fit": math.fsum(weights[s] for s in shared) / math.fsum(weights.values()),
                 "code.whole": shared == meaning,
                 "code.rare": max(weights[s] for s in shared),
                 "code.yes": value.lower() in {"y", "n", "1", "0"},
