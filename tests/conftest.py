@@ -25,6 +25,8 @@ MARKERS = {  # a test that uses the fixture gets these markers
     "chromium": ("browser", "slow"),
     "torch": ("extras",),
     "embed_extra": ("extras",),
+    "dask": ("extras",),
+    "machines": ("extras", "slow"),
     "real_spider": ("spider",),
     "real_golds": ("golds",),
 }

@@ -42,6 +42,10 @@ class StoreError(WorkbenchError):
     """The cache file cannot be opened, read or written."""
 
 
+class ClusterError(WorkbenchError):
+    """A cluster, or one of its workers, cannot be reached or used."""
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Turn an OSError in the block into a BadInputError that names the path."""

@@ -270,7 +270,7 @@ def test_the_real_files_are_judged_from_the_cache_without_running_a_query(
     benchmark = load_spider(real_spider)
     path = real_spider / "predictions" / "codes_7b.sql"
     first = evaluate_files(benchmark, [path], executor).verdicts
-    monkeypatch.setattr(executor, "_supervisor", replace_with_refusal(executor._supervisor))
+    monkeypatch.setattr(executor, "supervisor", replace_with_refusal(executor.supervisor))
     assert evaluate_files(benchmark, [path], executor).verdicts.equals(first)
 
 

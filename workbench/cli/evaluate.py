@@ -1,6 +1,8 @@
 """`workbench evaluate`: judge prediction files."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,7 @@ from workbench.benchmarks.predictions import prediction_files
 from workbench.benchmarks.revisions import read_revisions
 from workbench.cli import options
 from workbench.db.execute import Executor
+from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import BadInputError
 from workbench.store import Store
 from workbench.types import Limits
@@ -65,6 +68,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a JSON line for every verdict.",
 )
+@options.cluster
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; numbers in percent.")
 def evaluate(
     benchmark: str,
@@ -81,6 +85,7 @@ def evaluate(
     keep_distinct: bool,
     seconds: float,
     verdicts: Path | None,
+    cluster: str,
     as_json: bool,
 ) -> None:
     """Judge files of predictions.
@@ -104,7 +109,12 @@ def evaluate(
     whole = open_benchmark(benchmark, root)
     asked = tuple(some(whole.questions, limit))
     judged = replace(whole, questions=asked, every=whole.every or whole.questions)
-    with Store() as store, Executor(store) as executor, options.progress_bar("queries") as progress:
+    with (
+        Store() as store,
+        _supervisor(cluster, store) as supervisor,
+        Executor(store, supervisor=supervisor) as executor,
+        options.progress_bar("queries") as progress,
+    ):
         report = evaluate_files(
             judged,
             prediction_files([*first, *more]),
@@ -122,6 +132,19 @@ def evaluate(
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:
         report.verdicts.to_json(verdicts, orient="records", lines=True)
+
+
+@contextmanager
+def _supervisor(cluster: str, store: Store) -> Iterator[Supervisor | None]:
+    """What runs queries on a cluster, if one is given."""
+    if not cluster:
+        yield None
+        return
+    from workbench.parallel.opening import open_cluster  # noqa: PLC0415  Dask, an extra
+    from workbench.parallel.sql import ClusterSupervisor  # noqa: PLC0415
+
+    with open_cluster(cluster) as opened:
+        yield ClusterSupervisor(opened, store)
 
 
 def _selectors(

@@ -95,6 +95,13 @@ batch = click.option(
     help="Send calls in batches: half the price, and answers within a day. Stop and go on at any time.",
 )
 
+cluster = click.option(
+    "--cluster",
+    default="",
+    metavar="ADDRESS",
+    help="Compute on a Dask cluster: tcp://HOST:8786, a scheduler file, or local:4 for 4 workers here.",
+)
+
 out = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -37,6 +39,7 @@ _SHOWN = 10  # candidates that trace shows without --all
 )
 @click.option("--again", is_flag=True, help="Run unchanged notebooks again, too, from the cache.")
 @options.batch
+@options.cluster
 def reproduce(
     experiment: str,
     only: tuple[str, ...],
@@ -44,6 +47,7 @@ def reproduce(
     at_once: int | None,
     again: bool,
     batch: bool,
+    cluster: str,
 ) -> None:
     """Run the notebooks of EXPERIMENT and draw the papers' tables and figures.
 
@@ -63,9 +67,11 @@ def reproduce(
     if settings.dollars is not None or settings.calls is not None:
         at_once = 1  # a notebook's kernel learns what was spent only when it starts
     environment = {"WORKBENCH_BATCH": "1"} if batch else {}
-    records = run(
-        jobs, figures, at_once=at_once, again=again, environment=environment, watch=display
-    )
+    with _shared(cluster) as address:
+        environment |= {"WORKBENCH_CLUSTER": address} if address else {}
+        records = run(
+            jobs, figures, at_once=at_once, again=again, environment=environment, watch=display
+        )
     display(jobs)
     failed = [job for job in jobs if job.state not in {"done", "unchanged"}]
     written = manifest.write_manifest(settings, records, [job.name for job in failed], limit)
@@ -92,6 +98,18 @@ def reproduce(
     for job in failed:
         print(f"failed:   {job.name}: {job.error} (the notebook up to there: {job.output})")
     sys.exit(int(bool(failed)))
+
+
+@contextmanager
+def _shared(cluster: str) -> Iterator[str]:
+    """The address of the cluster for the kernels of all notebooks, "" without one."""
+    if not cluster:
+        yield ""
+        return
+    from workbench.parallel.opening import open_cluster  # noqa: PLC0415  Dask, an extra
+
+    with open_cluster(cluster) as opened:
+        yield opened.scheduler
 
 
 @click.command()

@@ -34,6 +34,7 @@ QUESTIONS = 3  # that a preview tries
     is_flag=True,
     help="Only estimate the calls and their cost, from three questions.",
 )
+@options.cluster
 def run(
     system: str,
     benchmark: str,
@@ -48,6 +49,7 @@ def run(
     cheaper: bool,
     filtering: str,
     previews: bool,
+    cluster: str,
 ) -> None:
     """Run SYSTEM over a benchmark and print its execution accuracy and cost.
 
@@ -87,7 +89,7 @@ def run(
         with study_of() as tried:
             tried.run(asked)
 
-    with study_of() as study:
+    with study_of(cluster="" if previews else cluster) as study:
         folder, store = study.saved.folder, study.lab.client.store
         if previews:
             found = cost_of(few, QUESTIONS, store)

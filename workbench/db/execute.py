@@ -41,12 +41,17 @@ class Executor:
     """Runs SQL on databases, read-only and within limits, and caches the executions in `store`, if it has one.
 
     Threads may share an executor. `workers` is the number of processes that run SQL, by default one for
-    each CPU. Without a store, or with a read-only one, new executions are not cached.
+    each CPU, and `supervisor` gives them their queries. Without a store, or with a read-only one, new executions are not cached.
     """
 
-    def __init__(self, store: Store | None = None, workers: int | None = None) -> None:
+    def __init__(
+        self,
+        store: Store | None = None,
+        workers: int | None = None,
+        supervisor: Supervisor | None = None,
+    ) -> None:
         self.store = store
-        self._supervisor = Supervisor(workers or os.cpu_count() or 1)
+        self.supervisor = supervisor or Supervisor(workers or os.cpu_count() or 1)
 
     @property
     def caches(self) -> bool:
@@ -135,7 +140,7 @@ class Executor:
             common | {"path": real[name], "sql": sql}
             for name, sql in map(queries.__getitem__, todo)
         ]
-        for index, answer in self._supervisor.run(requests, limits.seconds):
+        for index, answer in self.supervisor.run(requests, limits.seconds):
             key = todo[index]
             results[key] = convert(answer)
             if self.store and self.caches and not answer.get("transient"):
@@ -149,7 +154,7 @@ class Executor:
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """Each database's fingerprint, a hash of its content; without a store every file is read."""
-        return database_fingerprints(databases, self._supervisor, self.store)
+        return database_fingerprints(databases, self.supervisor, self.store)
 
     def time(self, database: Path, queries: Sequence[str], repeats: int, seconds: float) -> Timing:
         """Run the queries in turn, `repeats` times, within `seconds` for all; nothing comes from the cache."""
@@ -162,7 +167,7 @@ class Executor:
             "repeats": repeats,
             "seconds": seconds,
         }
-        ((_, answer),) = self._supervisor.run([request], seconds)
+        ((_, answer),) = self.supervisor.run([request], seconds)
         return Timing(
             tuple(map(tuple, answer.get("times", ()))),
             tuple(answer.get("opcodes", ())),
@@ -185,7 +190,7 @@ class Executor:
 
     def close(self) -> None:
         """End the workers. The executor can still be used; it starts new ones."""
-        self._supervisor.close()
+        self.supervisor.close()
 
     def __enter__(self) -> Self:
         return self

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.benchmarks.benchmark import size, some
 from workbench.benchmarks.named import open_benchmark
@@ -22,6 +22,9 @@ from workbench.study.settings import Experiment, experiment_of
 from workbench.study.study import Study, client_of
 from workbench.types import Limits
 
+if TYPE_CHECKING:
+    import distributed
+
 
 def open_study(
     experiment: str | Experiment,
@@ -35,6 +38,7 @@ def open_study(
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     batch: bool = False,
     cheaper: bool = False,
+    cluster: "str | distributed.Client" = "",
 ) -> Study:
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
 
@@ -42,7 +46,8 @@ def open_study(
     `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
     and `parameters` has, for a model or a role, those of all its calls. With `batch`, calls are sent in batches,
     at half the price and answered within a day. With `cheaper`, systems run with the departures of
-    `systems/cheaper.py`, and with prompts in an order that providers cache.
+    `systems/cheaper.py`, and with prompts in an order that providers cache. `cluster` is a Dask client whose
+    workers compute, a scheduler's address or file, or "local:" and a number of workers; by default what WORKBENCH_CLUSTER says, else no cluster.
 
     Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
     after the experiment. With a `limit` this folder is another one, so that figures of a few questions never
@@ -69,7 +74,12 @@ def open_study(
     )
     with ExitStack() as stack:
         store = stack.enter_context(Store())
-        executor = stack.enter_context(Executor(store))
+        elsewhere = supervisor = None
+        if (cluster := cluster or os.environ.get("WORKBENCH_CLUSTER", "")) and not previewed():
+            from workbench.study.cluster import cluster_of  # noqa: PLC0415  Dask, an extra
+
+            elsewhere, supervisor = stack.enter_context(cluster_of(cluster, store))
+        executor = stack.enter_context(Executor(store, supervisor=supervisor))
         budget = _left(settings, store)
         few = some(asked, previewed() or None)
         client = client_of(store, budget, batch=settings.batch)
@@ -84,9 +94,10 @@ def open_study(
         part = replace(whole, questions=tuple(few))
         many = size(size(settings.stands_for or len(whole.questions), settings.limit), limit)
         weight = many / len(few) if previewed() else 0.0
+        saved = Saved(where, store)
         databases = len({q.db_id for q in asked}) / len({q.db_id for q in few})
         study = Study(
-            settings, part, lab, Saved(where, store), budget, stack.pop_all(), weight, databases
+            settings, part, lab, saved, budget, stack.pop_all(), elsewhere, weight, databases
         )
     atexit.register(study.close)
     install()

@@ -26,7 +26,17 @@ from workbench.types import Question
 
 _PACKAGE = Path(__file__).parents[1]
 # Packages that a system's steps never reach; every other one counts.
-_ABOVE = {"benchmarks", "train", "report", "study", "label", "explore", "experiment", "cli"}
+_ABOVE = {
+    "benchmarks",
+    "parallel",
+    "train",
+    "report",
+    "study",
+    "label",
+    "explore",
+    "experiment",
+    "cli",
+}
 
 
 @dataclass(frozen=True, slots=True)

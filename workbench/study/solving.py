@@ -9,7 +9,7 @@ with a failed call are not cached, so running again asks for them once more.
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,17 +44,27 @@ class Kept:
     selection: Record
 
 
+Elsewhere = Callable[
+    [System, ResultKeys, Sequence[Question], Lab, Callable[[], object]], Iterator[dict[str, Kept]]
+]
+
+
 def solve_all(
-    system: System, questions: Sequence[Question], lab: Lab, watch: Watch | None = None
+    system: System,
+    questions: Sequence[Question],
+    lab: Lab,
+    watch: Watch | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> dict[str, Kept]:
     """The records of each question, by its id.
 
     `watch` is called with the number of questions done, the number of all, and the tally of calls.
+    `elsewhere` solves questions that are not in the cache, in place of this process's threads.
     """
     store = lab.client.store
     made = keys(system, lab)
     wanted = {question.id: made.of(question, lab) for question in questions}
-    found = _look(store, wanted)
+    found = look(store, wanted)
     open_ = [question for question in questions if question.id not in found]
     locks = CallLocks(store)
     # Models of ours only compute, so more threads would gain nothing.
@@ -65,21 +75,26 @@ def solve_all(
             watch(len(found), len(questions), lab.client.ledger.total())
 
     def solve(question: Question) -> None:
-        if kept := _solve(system, made, lab, locks, question):
+        if kept := solve_once(system, made, lab, locks, question):
             found[question.id] = kept
 
     report()
     while open_:
         before = len(found)
         start = os.getpid() * 7919 % len(open_)  # far from where another process begins
-        each(
-            solve,
-            open_[start:] + open_[:start],
-            at_once=2 if ours else _QUESTIONS,
-            room=None if ours else lambda: lab.client.room,
-            progress=report,
-            ending=lab.client.stopped,
-        )
+        turned = open_[start:] + open_[:start]
+        if elsewhere:
+            for kept in elsewhere(system, made, turned, lab, report):
+                found |= kept
+        else:
+            each(
+                solve,
+                turned,
+                at_once=2 if ours else _QUESTIONS,
+                room=None if ours else lambda: lab.client.room,
+                progress=report,
+                ending=lab.client.stopped,
+            )
         open_ = [question for question in open_ if question.id not in found]
         if len(found) == before:
             time.sleep(_PAUSE)
@@ -114,7 +129,7 @@ def _trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     return tuple(map(executed, trials))
 
 
-def _look(store: Any, wanted: Mapping[str, tuple[str, str]]) -> dict[str, Kept]:
+def look(store: Any, wanted: Mapping[str, tuple[str, str]]) -> dict[str, Kept]:
     selections = read(store, "selections", [second for _, second in wanted.values()])
     attempts = read(
         store, "attempts", [a for a, selection in wanted.values() if selection in selections]
@@ -126,7 +141,7 @@ def _look(store: Any, wanted: Mapping[str, tuple[str, str]]) -> dict[str, Kept]:
     }
 
 
-def _solve(
+def solve_once(
     system: System, made: ResultKeys, lab: Lab, locks: CallLocks, question: Question
 ) -> Kept | None:
     """The question's records; None while another process solves it."""
@@ -136,7 +151,7 @@ def _solve(
     if not locks.acquire(lock):
         return None
     try:
-        if found := _look(store, {question.id: (first, second)}):
+        if found := look(store, {question.id: (first, second)}):
             return found[question.id]
         ledger = lab.client.ledger
         faults = sum(ledger.failed.values())
@@ -181,7 +196,8 @@ _prepared: OrderedDict[str, Prepared] = OrderedDict()
 
 def prepare_once(system: System, made: ResultKeys, question: Question, lab: Lab) -> Prepared:
     """Retrieve and prune, once in this process for all systems with the same steps for both."""
-    key = made.prepared(question, lab)
+    # The calls for it are in the cache of this lab; a worker has a cache for each driver.
+    key = f"{lab.client.store.path} {made.prepared(question, lab)}"
     if known := _prepared.get(key):
         return known
     ledger = lab.client.ledger

@@ -30,7 +30,7 @@ from workbench.study.result_cache import endpoints, keys, models, texts
 from workbench.study.runs import Run, cells, frames
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
-from workbench.study.solving import prepare_once, selection_of, solve_all
+from workbench.study.solving import Elsewhere, prepare_once, selection_of, solve_all
 from workbench.systems.cheaper import cheaper
 from workbench.systems.identity import identify
 from workbench.systems.system import System, with_suspect
@@ -50,6 +50,7 @@ class Study:
     saved: Saved
     _budget: Budget | None
     _open: ExitStack
+    _elsewhere: Elsewhere | None = None  # solves questions on a cluster
     _weight: float = 0.0  # in a preview: the number of questions that each of the few stands for
     _databases: float = 1.0  # and of databases for each of theirs
 
@@ -117,7 +118,7 @@ class Study:
         self.saved.asked[run] = tuple(own_first)
         with Progress(name, run) as progress:
             try:
-                kept = solve_all(system, self.benchmark.questions, lab, progress)
+                kept = solve_all(system, self.benchmark.questions, lab, progress, self._elsewhere)
             finally:
                 progress.end(lab.client.ledger.total())
         self._report(lab)

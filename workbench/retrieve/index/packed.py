@@ -5,14 +5,14 @@ import math
 import mmap
 import os
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import StoreError
+from workbench.errors import BadInputError, StoreError
 
 Arrays = Mapping[str, NDArray[Any]]
 _Number = TypeVar("_Number", bound=np.generic)
@@ -64,12 +64,20 @@ def pack(texts: Sequence[str]) -> dict[str, NDArray[Any]]:
 
 def write(path: Path, header: dict[str, Any], arrays: Arrays) -> None:
     """Write header and arrays to a draft file, and rename it to `path` when all of it is on disk."""
+
+    def fill(file: IO[bytes]) -> None:
+        file.write(_MAGIC + json.dumps({**header, "arrays": list(arrays)}).encode() + b"\n")
+        for array in arrays.values():
+            np.lib.format.write_array(file, array, version=(1, 0))
+
+    _write(path, fill)
+
+
+def _write(path: Path, fill: Callable[[IO[bytes]], object]) -> None:
     draft = path.with_name(path.name + ".draft")
     try:
         with draft.open("wb") as file:
-            file.write(_MAGIC + json.dumps({**header, "arrays": list(arrays)}).encode() + b"\n")
-            for array in arrays.values():
-                np.lib.format.write_array(file, array, version=(1, 0))
+            fill(file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
@@ -77,6 +85,19 @@ def write(path: Path, header: dict[str, Any], arrays: Arrays) -> None:
         raise StoreError(
             f"{path} cannot be written: {error.strerror}; make space there, or name another folder"
         ) from error
+
+
+def put(path: Path, content: bytes, expected: dict[str, Any]) -> None:
+    """Write a file that `write` made elsewhere, with other values in its header.
+
+    A file about another content than `expected` names raises `BadInputError`.
+    """
+    magic, header, arrays = content.split(b"\n", 2)
+    found = json.loads(header)
+    if found["content"] != expected["content"]:
+        raise BadInputError(f"{path}: the index was built of another content of the database")
+    lines = (magic, json.dumps(found | expected).encode(), arrays)
+    _write(path, lambda file: file.write(b"\n".join(lines)))
 
 
 def read(path: Path) -> tuple[dict[str, Any], Arrays] | None:

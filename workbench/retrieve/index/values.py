@@ -160,6 +160,16 @@ def open_index(
     return index
 
 
+def keep_index(database: Path, kind: IndexKind, built: bytes, folder: Path | None = None) -> Path:
+    """Write an index file that was built elsewhere, of a database with the same content; returns its path."""
+    path = _path(database, kind, folder)
+    with _alone(path):
+        state, changed = file_state(database)
+        settled = changed < time.time_ns() - _SETTLED
+        packed.put(path, built, {"state": state if settled else "", "content": _content(database)})
+    return path
+
+
 def _path(database: Path, kind: IndexKind, folder: Path | None) -> Path:
     file_state(database)  # raises if there is no such file
     key = [_FORMAT, str(database.resolve()), repr(kind)]

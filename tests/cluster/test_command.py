@@ -1,0 +1,71 @@
+"""`--cluster`: nothing of Dask without it, and one line for an address that leads nowhere."""
+
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from workbench.cli.evaluate import evaluate
+from workbench.cli.index import index
+from workbench.cli.reproduce import reproduce
+from workbench.cli.run import run
+from workbench.errors import BadInputError, ClusterError
+
+COMMANDS = {
+    run: ["direct"],
+    reproduce: ["embedded"],
+    evaluate: ["bundled-dev", "--predictions", "p.json"],
+    index: ["zoo.sqlite"],
+}
+PLAIN = """
+import sys, workbench.parallel, workbench.cli.evaluate, workbench.cli.index, workbench.cli.reproduce
+from workbench.study import open_study
+from workbench.systems.baselines import direct
+with open_study("bundled-dev", limit=1) as study:
+    study.run(direct(study.model))
+print(*{"dask", "distributed", "workbench.parallel.cluster"} & set(sys.modules))
+"""
+
+
+def test_without_a_cluster_nothing_of_dask_is_imported(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_FIGURES", str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN], check=True, stdout=subprocess.PIPE, text=True
+    )
+    assert done.stdout.split() == []
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "workbench.parallel.opening", raising=False)
+    with pytest.raises(BadInputError, match=r"pip install 'workbench\[cluster\]'"):
+        CliRunner().invoke(run, ["direct", "--cluster", "local:2"], catch_exceptions=False)
+
+
+@pytest.fixture
+def dask():
+    pytest.importorskip("distributed", reason="needs the extra `cluster`: make test-extras")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_an_address_that_is_none_is_refused(dask, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.json").write_text('{"0": "SELECT 1"}')
+    given = [*COMMANDS[command], "--cluster", "missing.json"]
+    with pytest.raises(BadInputError, match=r"'missing\.json': give the address"):
+        CliRunner().invoke(command, given, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("count", ["local:", "local:0", "local:two"])
+def test_a_number_of_workers_is_asked_for(dask, count):
+    with pytest.raises(BadInputError, match="a number of workers, as local:4"):
+        CliRunner().invoke(run, ["direct", "--cluster", count], catch_exceptions=False)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(dask, monkeypatch):
+    monkeypatch.setattr("workbench.parallel.opening._CONNECT", 0.5)
+    with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        CliRunner().invoke(
+            run, ["direct", "--cluster", "tcp://127.0.0.1:9"], catch_exceptions=False
+        )

@@ -1,0 +1,91 @@
+"""Workers that share no folder leave in the driver's cache what a single process leaves there, byte for byte."""
+
+import random
+import threading
+from collections import Counter
+
+import pytest
+
+from workbench.llm.client import Client
+from workbench.study import open_study
+from workbench.study.progress import stand_in
+from workbench.study.settings import Experiment
+from workbench.systems.chase_sql import chase_sql
+from workbench.systems.mac_sql import mac_sql
+
+
+@pytest.fixture
+def solved(tmp_path, monkeypatch, cached_rows):
+    """Runs a system in a home of its own; returns what it left in the cache, and every verdict."""
+
+    def run(name, system, limit, cluster=""):
+        home = tmp_path / name
+        monkeypatch.setenv("WORKBENCH_HOME", str(home))
+        experiment = Experiment("small", folder=tmp_path, model=system.generate[0].model)
+        with open_study(experiment, limit=limit, cluster=cluster) as study:
+            done = study.run(system)
+            verdicts = study.verdicts(done)
+        return (
+            cached_rows(home),
+            done.questions.to_json(),
+            done.trials.to_json(),
+            verdicts.to_json(),
+        )
+
+    return run
+
+
+def test_two_machines_give_what_one_process_gives(machines, solved):
+    homes = [machines.add(), machines.add()]
+    system = chase_sql("embedded/parser")
+    assert solved("there", system, 40, str(machines.file)) == solved("here", system, 40)
+    copies = [list((home / "disk").rglob("*.sqlite")) for home in homes]
+    assert all(copies)  # databases that came from the driver
+    assert not any((home / "home").exists() for home in homes)
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    """A provider whose replies the parser computes; counts the calls."""
+    asked = Counter()
+    lock = threading.Lock()
+
+    def send(request, key, url, seconds):
+        with lock:
+            asked[key] += 1
+        return stand_in(request, key, url, seconds)
+
+    for module in ("study", "opening"):
+        client = f"workbench.study.{module}.client_of"
+        monkeypatch.setattr(client, lambda store, _, **__: Client(store, send=send))
+    return asked
+
+
+def test_killed_workers_cost_no_call_twice(machines, solved, provider):
+    for _ in range(4):
+        machines.add()
+    system = mac_sql("some/model")
+    chance = random.Random(7)
+    stopped = threading.Event()
+
+    def kill():
+        for _ in range(10):
+            if stopped.wait(chance.uniform(1, 8)):
+                return
+            for number in sorted(chance.sample(range(4), 3), reverse=True):
+                machines.lose(number)
+                machines.add()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        there = solved("there", system, 40, str(machines.file))
+    finally:
+        stopped.set()
+        killer.join()
+    assert set(provider.values()) == {1}
+    calls = len(provider)
+    here = solved("here", system, 40)
+    assert set(provider.values()) == {2}
+    assert len(provider) == calls
+    assert there == here

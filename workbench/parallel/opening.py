@@ -1,0 +1,67 @@
+"""Open a cluster: by its scheduler's address or file, as new workers on this machine, or by a client of the user's."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from workbench.errors import BadInputError, ClusterError
+
+try:
+    import distributed
+except ModuleNotFoundError as missing:
+    raise BadInputError("a cluster needs Dask: pip install 'workbench[cluster]'") from missing
+
+from workbench.parallel.cluster import Cluster
+
+__all__ = ["Cluster", "open_cluster"]
+
+_CONNECT = 20.0  # seconds for the connection to a scheduler
+
+
+@contextmanager
+def open_cluster(cluster: "str | distributed.Client") -> Iterator[Cluster]:
+    """The cluster of a client, of a scheduler's address or file, or, for "local:4", of 4 workers on this machine."""
+    if isinstance(cluster, distributed.Client):
+        opened = Cluster(cluster)
+        try:
+            yield opened
+        finally:
+            opened.close()
+        return
+    # Dask tells of every lost connection, with a traceback; the run says in one line what that means for it.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with _local(cluster) as address, _connected(address) as client, open_cluster(client) as found:
+        yield found
+
+
+@contextmanager
+def _local(cluster: str) -> Iterator[str]:
+    kind, _, count = cluster.partition(":")
+    if kind != "local":
+        yield cluster
+        return
+    if not count.isdecimal() or int(count) < 1:
+        raise BadInputError(f"cluster {cluster!r}: give local: and a number of workers, as local:4")
+    started = distributed.LocalCluster(
+        n_workers=int(count), threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+    )
+    with started:
+        yield started.scheduler_address
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[distributed.Client]:
+    file = "" if "://" in address else address
+    if file and not Path(file).is_file():
+        raise BadInputError(
+            f"cluster {address!r}: give the address of a Dask scheduler, as tcp://HOST:8786, its scheduler file, or"
+            " local: and a number of workers, as local:4"
+        )
+    given = {"scheduler_file": file} if file else {"address": address}
+    try:
+        client = distributed.Client(**given, timeout=_CONNECT)
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from error
+    with client:
+        yield client

@@ -1,0 +1,100 @@
+"""What a worker computed, as rows of the cache that travel to the driver: calls, executions, attempts, selections.
+
+Rows are only added to a cache and their keys are hashes of what they depend on, so a row that comes twice, from two
+workers or from a task that ran twice, is stored once. The calls that a worker answered travel, too, so that the
+driver's ledger counts them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from workbench.llm.budget import Ledger
+from workbench.store import Store
+from workbench.types import Completion, Fault, Request, Usage
+
+Rows = Mapping[str, Sequence[Sequence[Any]]]  # by table
+_TABLES = ("calls", "executions", "attempts", "selections")
+_MANY = 200  # rows, and below
+_BYTES = 16_000_000  # of rows in one message, unless one row is larger
+
+
+class NewRows:
+    """The rows of a cache file that have not been taken yet."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._last = dict.fromkeys(_TABLES, 0)
+        self._texts: set[int] = set()
+
+    def take(self) -> Iterator[Rows]:
+        """The new rows, in parts. A part counts as taken when the next one is asked for."""
+        # Threads may add calls meanwhile, whose texts are not among those that are read now.
+        ends = {
+            table: self._store.read(f"SELECT max(rowid) FROM {table}")[0][0] for table in _TABLES
+        }
+        yield from self._new_texts()
+        for table, end in ends.items():
+            while rows := self._store.read(
+                f"SELECT rowid, * FROM {table} WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT {_MANY}",
+                (self._last[table], end),
+            ):
+                for part in _parts(rows):
+                    yield {table: [row[1:] for row in part]}
+                    self._last[table] = part[-1][0]
+
+    def _new_texts(self) -> Iterator[Rows]:
+        """The shared parts of prompts, whose ids are hashes and tell no order; calls refer to them."""
+        ids = {id_ for (id_,) in self._store.read("SELECT id FROM texts")} - self._texts
+        rows = self._store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(ids))
+        for part in _parts(rows):
+            yield {"texts": part}
+            self._texts |= {id_ for id_, _ in part}
+
+
+def _parts(rows: Sequence[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    """The rows in parts of about `_BYTES`."""
+    part: list[Sequence[Any]] = []
+    size = 0
+    for row in rows:
+        part.append(row)
+        size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+        if size > _BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def insert(store: Store, rows: Rows) -> None:
+    """Add the rows to a cache; rows that it has stay as they are."""
+    if store.read_only or not any(rows.values()):
+        return
+    with store.write(paid=False) as connection:
+        for table, added in rows.items():
+            if table not in {"texts", *_TABLES}:
+                raise ValueError(f"workers send no rows of {table}")
+            for row in added:
+                marks = ", ".join("?" * len(row))
+                connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", tuple(row))
+
+
+Answered = tuple[str, str, str, str, int, int, float | None, bool, Fault]
+"""A call's prompt, question, system and model; tokens in and out, cost; whether it was cached, and its fault."""
+
+
+def count(ledger: Ledger, request: Request, answer: Completion) -> None:
+    """Count an answer as a client that asks by itself does: a question's cost is read from its ledger."""
+    if answer.fault and answer.fault != "filtered":
+        ledger.fault(answer.fault, again=False)
+    elif answer.cached:
+        ledger.hit(request, answer)
+    else:
+        ledger.paid(request, answer)
+
+
+def request_and_answer(call: Sequence[Any]) -> tuple[Request, Completion]:
+    """As much of a call and its answer as a ledger counts."""
+    prompt, question, system, model, read, written, cost, cached, fault = call
+    request = Request(prompt, model, (), question=question, system=system)
+    usage = Usage(read, written)
+    return request, Completion("", model, "stop", usage, cost, cached=cached, fault=fault)

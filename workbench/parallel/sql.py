@@ -1,0 +1,73 @@
+"""Queries that run in the sandboxes of a cluster's workers instead of this machine's.
+
+The driver's executor looks a query up in the cache first, and stores the answers that come back.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.db.execute import Executor
+from workbench.db.sandbox.supervisor import Supervisor
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.store import Store
+
+if TYPE_CHECKING:
+    from workbench.parallel.cluster import Cluster
+
+_MOST = 100  # queries of a task
+_PER_THREAD = 4  # tasks for each thread of the workers, so that all end at about the same time
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """Requests to a sandbox, by their indices; all of one database."""
+
+    database: str
+    seconds: float
+    requests: tuple[tuple[int, dict[str, Any]], ...]
+
+
+def run_queries(part: Queries, lab: Lab) -> list[tuple[int, dict[str, Any]]]:
+    """The answers by the index of their requests; on a worker."""
+    path = os.path.realpath(lab.database(part.database))
+    requests = [request | {"path": path} for _, request in part.requests]
+    found = lab.executor.supervisor.run(requests, part.seconds)
+    return [(part.requests[index][0], answer) for index, answer in found]
+
+
+class ClusterSupervisor(Supervisor):
+    """A supervisor that has queries run by a cluster. Files are hashed and queries are timed on this machine."""
+
+    def __init__(self, cluster: "Cluster", store: Store) -> None:
+        super().__init__(os.cpu_count() or 1)
+        self._cluster = cluster
+        self._store = store
+
+    def run(
+        self, requests: Sequence[dict[str, Any]], seconds: float
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        if any(request["do"] != "run" for request in requests):
+            yield from super().run(requests, seconds)
+            return
+        by_path: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+        for index, request in enumerate(requests):
+            by_path.setdefault(request["path"], []).append((index, request))
+        size = min(_MOST, len(requests) // (_PER_THREAD * max(1, self._cluster.threads)) + 1)
+        parts = [
+            Queries(path, seconds, tuple(own[start : start + size]))
+            for path, own in by_path.items()
+            for start in range(0, len(own), size)
+        ]
+        paths = {path: Path(path) for path in by_path}
+        lab = Lab(Client(self._store), Executor(self._store), paths.__getitem__)
+        for _, answers in self._cluster.each(run_queries, parts, lab, name=_name):
+            for index, answer in answers:
+                yield index, answer | {"rows": bytes(answer["rows"])}
+
+
+def _name(part: Queries) -> str:
+    return f"queries of {Path(part.database).stem}"

@@ -1,0 +1,161 @@
+"""A task does its work with a lab of its own, and sends what it computed to the driver.
+
+The lab's cache is a new file for each driver that the worker serves, so that everything in it is sent to that driver
+once. Indexes and copies of databases lie in one folder of the machine, which all its workers share.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import distributed
+import orjson
+
+from workbench.canonical import content_hash
+from workbench.db.execute import Executor
+from workbench.lab import Lab
+from workbench.llm.cache.table import Cache
+from workbench.parallel.databases import DatabaseFiles, Databases
+from workbench.parallel.rows import Answered, NewRows, Rows
+from workbench.parallel.versions import check_versions, versions
+from workbench.parallel.worker.client import WorkerClient
+from workbench.parallel.worker.link import DriverAddress, Link
+from workbench.store import Store
+from workbench.types import Limits
+
+
+@dataclass(slots=True)
+class Session:
+    """What a worker has for one driver: a cache, databases, and the labs of its tasks by their numbers."""
+
+    store: Store
+    executor: Executor
+    databases: Databases
+    rows: NewRows
+    labs: dict[int, Lab] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _paths: dict[str, Path] = field(default_factory=dict)
+
+    def lab(self, link: Link) -> Lab:
+        with self.lock:
+            if link.driver.lab not in self.labs:
+                self.labs[link.driver.lab] = self._new_lab(link)
+            return self.labs[link.driver.lab]
+
+    def _new_lab(self, link: Link) -> Lab:
+        told = orjson.loads(link.call("settings"))
+        texts = told["prompts"]
+        folder = None
+        if texts is not None:
+            name = content_hash("prompts", texts).removeprefix("prompts:")[:32]
+            folder = self.store.path.parent / "prompts" / name
+            for file, text in texts.items():
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
+                (folder / file).write_text(text, encoding="utf-8")
+
+        def database(name: str) -> Path:
+            with self.lock:
+                if name not in self._paths:
+                    wanted = DatabaseFiles(**link.call("database", name))
+                    read = partial(link.call, "read", name)
+                    self._paths[name] = self.databases.local(wanted, read)
+                return self._paths[name]
+
+        return Lab(
+            WorkerClient(self.store, link),
+            self.executor,
+            database,
+            folder,
+            told["system"],
+            told["parameters"],
+            Limits(**told["limits"]),
+        )
+
+    def deliver(self, link: Link, task: str, result: Any) -> None:
+        """Send everything new to the driver, and the result of a task."""
+        with self.lock:
+            Cache(self.store).save()
+            for rows in self.rows.take():
+                self._keep(link, rows)
+            client: Any = self.lab(link).client
+            self._keep(link, {}, client.take_answered(), task, result)
+
+    def _keep(
+        self,
+        link: Link,
+        rows: Rows,
+        answered: Sequence[Answered] = (),
+        task: str = "",
+        result: Any = None,
+    ) -> None:
+        said, self.said[:] = list(self.said), []
+        report = {"answered": answered, "said": said, "task": task, "result": result}
+        link.call("keep", rows, report)
+
+    def close(self) -> None:
+        self.executor.close()
+        self.databases.close()
+        self.store.close()
+        _delete(self.store.path)
+
+
+_sessions: dict[str, Session] = {}  # by the driver's address
+_opening = threading.Lock()
+_SESSIONS = 8  # drivers that a worker serves before it forgets the first
+
+
+def _session(link: Link) -> Session:
+    with _opening:
+        url = link.driver.url
+        if url not in _sessions:
+            if len(_sessions) >= _SESSIONS:
+                _sessions.pop(next(iter(_sessions))).close()
+            _sessions[url] = _new_session(link)
+        return _sessions[url]
+
+
+def _new_session(link: Link) -> Session:
+    worker = link.worker
+    folder = Path(worker.local_directory).parent / "workbench"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for old in folder.glob("session-*.sqlite"):
+        if not _is_alive(int(old.stem.split("-")[1])):
+            _delete(old)
+    number = content_hash("driver", link.driver.token).removeprefix("driver:")[:16]
+    store = Store(folder / f"session-{os.getpid()}-{number}.sqlite")
+    executor = Executor(store, workers=worker.state.nthreads)
+    said: list[str] = []
+    name = f"worker {worker.address}"
+    databases = Databases(
+        folder / "databases", executor, lambda line: said.append(f"{name}: {line}")
+    )
+    return Session(store, executor, databases, NewRows(store), said=said)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _delete(store: Path) -> None:
+    for file in store.parent.glob(f"{store.name}*"):
+        file.unlink(missing_ok=True)
+
+
+def work(do: Callable[[Any, Lab], Any], item: Any, address: DriverAddress, task: str) -> None:
+    """Do a task and send its result; the task itself returns nothing, so that the scheduler carries no data."""
+    link = Link(address, distributed.get_worker())
+    check_versions(address.versions, versions(), link.worker.address)
+    session = _session(link)
+    result = do(item, session.lab(link))
+    session.deliver(link, task, result)

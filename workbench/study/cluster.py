@@ -1,0 +1,132 @@
+"""Take a system through questions on the workers of a cluster: a task is a few questions about one database.
+
+The driver locks a task's questions before it sends them, as it does where it solves them itself, so several
+notebooks may share a cluster. Workers send what they computed to the driver's cache, and records of questions whose
+calls failed, which no cache holds, as the task's result.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from workbench.db.sandbox.supervisor import Supervisor
+from workbench.lab import Lab
+from workbench.llm.calls.locks import CallLocks
+from workbench.llm.provider import is_ours
+from workbench.parallel import each
+from workbench.parallel.opening import Cluster, open_cluster
+from workbench.parallel.sql import ClusterSupervisor
+from workbench.store import Store
+from workbench.study.result_cache import ResultKeys, models, read, write
+from workbench.study.solving import Elsewhere, Kept, Record, lock_name, look, solve_once
+from workbench.systems.system import System
+from workbench.types import Question
+
+if TYPE_CHECKING:
+    import distributed
+
+_COMPUTED = 4  # questions of a task whose models only compute: some seconds
+_WAITING = 16  # questions of a task that waits for models, all at once
+_PER_THREAD = 4  # tasks for each thread of the workers, so that all end at about the same time
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The questions of a task, about one database, with the attempts that the driver's cache has for them."""
+
+    system: System
+    made: ResultKeys
+    questions: tuple[Question, ...]
+    attempts: Mapping[str, Record]
+    at_once: int
+
+
+def solve_part(part: Part, lab: Lab) -> dict[str, tuple[str, Record, Record]]:
+    """Solve the questions, on a worker; returns the records that are not in its cache."""
+    store = lab.client.store
+    locks = CallLocks(store)
+    for question in part.questions:
+        key, _ = part.made.of(question, lab)
+        if key in part.attempts:
+            write(store, "attempts", key, question.id, part.attempts[key])
+
+    def solve(question: Question) -> Kept | None:
+        return solve_once(part.system, part.made, lab, locks, question)
+
+    solved = each(solve, part.questions, at_once=part.at_once)
+    wanted = {question.id: part.made.of(question, lab) for question in part.questions}
+    cached = look(store, wanted)
+    return {
+        question.id: (kept.key, kept.attempt, kept.selection)
+        for question, kept in zip(part.questions, solved, strict=True)
+        if kept and question.id not in cached
+    }
+
+
+def solve_on(
+    cluster: Cluster,
+    system: System,
+    made: ResultKeys,
+    questions: Sequence[Question],
+    lab: Lab,
+    watch: Callable[[], object],
+) -> Iterator[dict[str, Kept]]:
+    """The records of questions by their ids, task by task. Questions that another process solves are left out."""
+    ours = all(map(is_ours, models(system)))
+    most = min(
+        _COMPUTED if ours else _WAITING,
+        len(questions) // (_PER_THREAD * max(1, cluster.threads)) + 1,
+    )
+    store = lab.client.store
+    locks = CallLocks(store)
+    held: set[str] = set()
+
+    def parts() -> Iterator[Part]:
+        for several in _by_database(questions, most):
+            locked = tuple(q for q in several if locks.acquire(lock_name(q)))
+            held.update(map(lock_name, locked))
+            firsts = [made.of(question, lab)[0] for question in locked]
+            attempts = read(store, "attempts", firsts)
+            if locked:
+                yield Part(system, made, locked, attempts, 1 if ours else len(locked))
+
+    try:
+        for part, more in cluster.each(
+            solve_part, parts(), lab, name=_name, split=_singles, watch=watch
+        ):
+            wanted = {question.id: made.of(question, lab) for question in part.questions}
+            yield look(store, wanted) | {name: Kept(*kept) for name, kept in more.items()}
+            for lock in map(lock_name, part.questions):
+                locks.release(lock)
+                held.discard(lock)
+    finally:
+        for lock in held:
+            locks.release(lock)
+
+
+def _by_database(questions: Sequence[Question], most: int) -> Iterator[list[Question]]:
+    groups: dict[str, list[Question]] = {}
+    for question in questions:
+        groups.setdefault(question.db_id, []).append(question)
+    for group in groups.values():
+        yield from (group[start : start + most] for start in range(0, len(group), most))
+
+
+def _singles(part: Part) -> list[Part]:
+    return [replace(part, questions=(question,)) for question in part.questions]
+
+
+def _name(part: Part) -> str:
+    first = part.questions[0]
+    return f"{part.system.name} {first.db_id} {first.id}"
+
+
+@contextmanager
+def cluster_of(
+    given: "str | distributed.Client", store: Store
+) -> Iterator[tuple[Elsewhere, Supervisor]]:
+    """What solves questions and what runs queries on a cluster, given as `open_study` takes it."""
+    with open_cluster(given) as cluster:
+        yield partial(solve_on, cluster), ClusterSupervisor(cluster, store)
