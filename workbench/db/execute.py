@@ -185,7 +185,7 @@ class Executor:
         texts = [sql for sql in dict.fromkeys(queries) if sql not in refused]
         return [
             several if several is None else tuple((refused | several)[sql] for sql in queries)
-            for several in run_in_memory(self._supervisor, databases, texts, limits)
+            for several in run_in_memory(self.supervisor, databases, texts, limits)
         ]
 
     def close(self) -> None:
