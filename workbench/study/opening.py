@@ -76,7 +76,7 @@ def open_study(
         store = stack.enter_context(Store())
         elsewhere = supervisor = None
         if (cluster := cluster or os.environ.get("WORKBENCH_CLUSTER", "")) and not previewed():
-            from workbench.study.cluster import cluster_of  # noqa: PLC0415  Dask, an extra
+            from workbench.study.solving.on_cluster import cluster_of  # noqa: PLC0415  Dask, an extra
 
             elsewhere, supervisor = stack.enter_context(cluster_of(cluster, store))
         executor = stack.enter_context(Executor(store, supervisor=supervisor))
