@@ -14,12 +14,12 @@ PACKAGE = Path(__file__).parents[1] / "workbench"
 VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
 LAYERS: list[set[str]] = [  # the lowest first
     {"types", "errors", "canonical", "english", "html", "spreadsheet"},
-    {"store", "prompts", "pool", "yamlfile"},
+    {"store", "prompts", "pool", "yamlfile", "parallel"},
     {"llm", "db"},
     {"replies"},
     {"benchmarks", "lab", "differ"},
     VERBS,
-    {"systems", "parallel"},
+    {"systems"},
     {"train", "report"},
     {"study"},
     {"label", "explore"},

@@ -5,11 +5,13 @@ A step asks its model in one line:
     reply = lab.ask(self, "generate/direct", context, think=True)
 """
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from workbench.db.catalog import describe
 from workbench.db.execute import Executor
@@ -25,6 +27,7 @@ from workbench.llm.parameters import (
     with_more_room,
 )
 from workbench.llm.remote.prefixes import with_common_part
+from workbench.parallel import each
 from workbench.prompts.order import arranged, read_order, shared_ends
 from workbench.prompts.prompt import load
 from workbench.replies.text import answer_text
@@ -38,6 +41,9 @@ from workbench.types import (
     Request,
     Schema,
 )
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Step(Protocol):
@@ -116,6 +122,18 @@ class Lab:
         if reply.finish_reason != "length" or not ours:
             return None
         return with_more_room(request, thought=not answer_text(reply.text))
+
+    def each(self, do: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """The results of `do`, which asks models or runs queries, for all items at the same time, in their order.
+
+        With `watch`, it is one item after the other, so that the calls are seen in their order.
+        """
+        if len(items) < 2 or self.watch:  # one item needs no thread
+            return [do(item) for item in items]
+        # Ctrl-C reaches the main thread, which then stops the others' calls; other threads are stopped with theirs.
+        is_main = threading.current_thread() is threading.main_thread()
+        ending = self.client.stopped if is_main else nullcontext
+        return each(do, items, at_once=len(items), ending=ending)
 
     def request(
         self,

@@ -57,18 +57,31 @@ class SyntheticExamples(PromptGenerator):
     def examples(self, lab: Lab, context: Context) -> tuple[Example, ...]:
         """The checked examples for a question: those by feature, then those by column."""
         selected = self.columns(lab, context) if self.columns else context
-        by_sql: dict[str, Example] = {}
-        shots = {"shots": self.shots}
-        for prompt, schema, count, more in (
+        kinds = (
             ("generate/examples_by_feature", context.schema, self.by_feature, {}),
-            ("generate/examples_by_column", selected.schema, self.by_column, shots),
-        ):
-            if count:
-                text = create_table_text(schema)
-                reply = lab.ask(self, prompt, context.question, schema=text, count=count, **more)
-                for row in read_examples(reply.text)[:count]:
-                    example = Example(**row)
-                    by_sql.setdefault(normal_form(example.sql), example)
+            ("generate/examples_by_column", selected.schema, self.by_column, {"shots": self.shots}),
+        )
+        asked = [
+            (
+                count,
+                lab.request(
+                    self,
+                    prompt,
+                    context.question,
+                    schema=create_table_text(schema),
+                    count=count,
+                    **more,
+                ),
+            )
+            for prompt, schema, count, more in kinds
+            if count
+        ]
+        replies = lab.ask_many(request for _, request in asked)
+        by_sql: dict[str, Example] = {}
+        for (count, _), reply in zip(asked, replies, strict=True):
+            for row in read_examples(reply.text)[:count]:
+                example = Example(**row)
+                by_sql.setdefault(normal_form(example.sql), example)
         path = lab.database(context.question.db_id)
         jobs = [(path, example.sql) for example in by_sql.values()]
         statuses = lab.executor.statuses(jobs, lab.limits)

@@ -7,6 +7,7 @@ parameters with a `__call__`. So a system's `repr` describes it completely, and 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from workbench.lab import Lab
@@ -61,11 +62,11 @@ def stages(system: System, question: Question, lab: Lab) -> Iterator[Context]:
 
 
 def attempt(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
-    """All candidates, run and fixed."""
-    candidates = [c for generate in system.generate for c in generate(lab, context)]
-    trials = ran(lab, context.question, candidates)
+    """All candidates, run and fixed. Generators work at the same time, and so do a fixer's repairs."""
+    found = lab.each(lambda generate: generate(lab, context), system.generate)
+    trials = ran(lab, context.question, [candidate for several in found for candidate in several])
     for fix in system.fix:
-        trials = tuple([fix(lab, context, trial) for trial in trials])
+        trials = tuple(lab.each(partial(fix, lab, context), trials))
     return trials
 
 
