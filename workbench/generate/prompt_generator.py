@@ -56,16 +56,20 @@ class PromptGenerator:
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         """The candidates, in the order of their samples."""
         data = self.data(lab, context)
-        replies = lab.ask_many(
-            self._request(lab, context, sample, data) for sample in range(self.samples)
+        return self.read(
+            lab.ask_many(self.sample(lab, context, n, data) for n in range(self.samples))
         )
-        return read_candidates(self.prompt.rpartition("/")[2], replies)
 
     def request(self, lab: Lab, context: Context) -> Request:
         """The call for the first sample; generators are fine-tuned on the same prompt."""
-        return self._request(lab, context, 0, self.data(lab, context))
+        return self.sample(lab, context, 0, self.data(lab, context))
 
-    def _request(self, lab: Lab, context: Context, sample: int, data: Mapping[str, Any]) -> Request:
+    def read(self, replies: Iterable[Completion], first: int = 0) -> tuple[Candidate, ...]:
+        """The candidates in the replies for samples from number `first` on."""
+        return read_candidates(self.prompt.rpartition("/")[2], replies, first)
+
+    def sample(self, lab: Lab, context: Context, sample: int, data: Mapping[str, Any]) -> Request:
+        """The call for one sample; `data` is that of all samples."""
         shown = self.data_of(data, context, sample)
         seen = self._seen(lab, context, sample)
         return lab.request(self, self.prompt, seen, sample, schema_text=self.schema_text, **shown)
@@ -77,9 +81,13 @@ class PromptGenerator:
         return replace(context, schema=shuffled(context.schema, seed))
 
 
-def read_candidates(generator: str, replies: Iterable[Completion]) -> tuple[Candidate, ...]:
+def read_candidates(
+    generator: str, replies: Iterable[Completion], first: int = 0
+) -> tuple[Candidate, ...]:
     """A candidate for each reply. A failed call gives a candidate without SQL whose reasoning is the error."""
-    return tuple(_candidate(generator, sample, reply) for sample, reply in enumerate(replies))
+    return tuple(
+        _candidate(generator, sample, reply) for sample, reply in enumerate(replies, first)
+    )
 
 
 def _candidate(generator: str, sample: int, reply: Completion) -> Candidate:

@@ -16,7 +16,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.fix.fixer import Fixer
+from workbench.generate.adaptive import Adaptive
 from workbench.generate.divide_and_conquer import DivideAndConquer
+from workbench.generate.prompt_generator import PromptGenerator
 from workbench.generate.query_plan import QueryPlan
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.prune.filter_columns import FilterColumns
@@ -36,28 +38,33 @@ def chase_sql(
     attempts: int = 3,
     filtering: str = "",
     group: int = 1,
+    adaptive: float | None = None,
 ) -> System:
     """The whole system on one model, with `samples` candidates of each generator.
 
     `filtering` is a cheaper model that selects the columns for synthetic examples, asked about `group` of them
     at once. The paper's selector is a fine-tuned model: pass it as `select=Pairwise("its/name")`. By default the one
     model selects, too.
+
+    With `adaptive`, candidates are asked for until the chance that the most frequent result changes is at most so
+    much: 0.05 saves half of them or more (`generate/adaptive.py`).
     """
+    generate: tuple[PromptGenerator, ...] = (
+        DivideAndConquer(model, temperature, samples, shuffle=True),
+        QueryPlan(model, temperature, samples, shuffle=True),
+        SyntheticExamples(
+            model,
+            temperature,
+            samples,
+            shuffle=True,
+            columns=FilterColumns(filtering or model, group=group),
+        ),
+    )
     return System(
         name="chase_sql",
         retrieve=Retrieval(Keywords(model)),
         prune=(),
-        generate=(
-            DivideAndConquer(model, temperature, samples, shuffle=True),
-            QueryPlan(model, temperature, samples, shuffle=True),
-            SyntheticExamples(
-                model,
-                temperature,
-                samples,
-                shuffle=True,
-                columns=FilterColumns(filtering or model, group=group),
-            ),
-        ),
+        generate=generate if adaptive is None else (Adaptive(generate, adaptive),),
         fix=(Fixer(model, attempts),),
         select=select or Pairwise(model),
     )

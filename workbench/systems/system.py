@@ -77,13 +77,18 @@ def ran(lab: Lab, question: Question, candidates: Sequence[Candidate]) -> tuple[
 
 
 def with_suspect(system: System, suspect: Suspect) -> System:
-    """The system with these results suspect to all of its fixers and its selector, as far as they have the field."""
+    """The system with these results suspect to its generators, fixers and selector, as far as they have the field."""
 
     def changed(step: Any) -> Any:
         has = is_dataclass(step) and any(field.name == "suspect" for field in fields(step))
         return replace(cast(Any, step), suspect=suspect) if has else step
 
-    return replace(system, fix=tuple(map(changed, system.fix)), select=changed(system.select))
+    return replace(
+        system,
+        generate=tuple(map(changed, system.generate)),
+        fix=tuple(map(changed, system.fix)),
+        select=changed(system.select),
+    )
 
 
 def named(systems: Mapping[str, System]) -> Mapping[str, System]:

@@ -1,0 +1,106 @@
+"""Adaptive sampling: candidates are asked for in rounds, until the most frequent result can hardly change.
+
+After Adaptive-Consistency (Aggarwal et al., EMNLP 2023): the votes for the leading result and for another one are
+draws of a coin whose bias has a Beta(1, 1) prior, so those still to come follow a Beta-binomial distribution. Departs
+from it, which asks whether more and more samples would ever change the majority: here the number of candidates is
+limited, and the chance is that of a change until then. The chances of all other results and of one that nobody has
+given yet are added up, each as if all further votes were for it or for the leader; a tie counts as a change. So the
+sum is rather too high.
+
+A candidate without a result, which a fixer may repair, counts as still to come. No experiment of the papers uses this.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, islice
+from math import comb
+
+from workbench.errors import BadInputError, at_least, one_of
+from workbench.generate.prompt_generator import PromptGenerator
+from workbench.lab import Lab
+from workbench.types import SUSPECT, Candidate, Context, Suspect
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """Asks each generator for one sample a round, and stops early where another round would hardly matter.
+
+    generators: each is asked for at most its own number of samples.
+    budget: the greatest chance, from 0 to 1, that the most frequent result of all candidates is another one. With
+        0, sampling stops only when it cannot be another one.
+    first: the samples of each generator in the first round.
+    suspect: which results a fixer may still change.
+    """
+
+    generators: tuple[PromptGenerator, ...]
+    budget: float = 0.05
+    first: int = 1
+    suspect: Suspect = "nulls"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.budget < 1:
+            raise BadInputError(f"budget is {self.budget}: it is a chance, from 0 to below 1")
+        at_least(1, first=self.first)
+        one_of(SUSPECT, suspect=self.suspect)
+
+    @property
+    def samples(self) -> int:
+        """The most candidates."""
+        return sum(generator.samples for generator in self.generators)
+
+    def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
+        """The candidates, those of one generator together, in the order of their samples."""
+        data = lab.each(lambda generator: generator.data(lab, context), self.generators)
+        asked: list[tuple[Candidate, ...]] = [()] * len(self.generators)
+        results: list[str] = []
+        upto = 0
+        while upto < max(generator.samples for generator in self.generators):
+            before, upto = upto, max(self.first, upto + 1)
+            requests = [
+                [
+                    generator.sample(lab, context, number, shown)
+                    for number in range(before, min(upto, generator.samples))
+                ]
+                for generator, shown in zip(self.generators, data, strict=True)
+            ]
+            replies = iter(lab.ask_many(chain.from_iterable(requests)))
+            new = [
+                generator.read(list(islice(replies, len(several))), before)
+                for generator, several in zip(self.generators, requests, strict=True)
+            ]
+            asked = [mine + more for mine, more in zip(asked, new, strict=True)]
+            queries = [candidate.sql for several in new for candidate in several]
+            executions = lab.run_many(context.question, queries)
+            results += ["" if e.is_suspect(self.suspect) else e.fingerprint for e in executions]
+            if chance_of_change(results, self.samples) <= self.budget:
+                break
+        return tuple(chain.from_iterable(asked))
+
+
+def chance_of_change(results: Sequence[str], most: int) -> float:
+    """A bound on the chance that the most frequent result of `most` candidates is not that of these.
+
+    `results` has the fingerprint of each candidate's result, "" where it has none yet.
+    """
+    votes = sorted((results.count(result) for result in set(results) - {""}), reverse=True)
+    if not votes:
+        return 1.0
+    to_come = most - sum(votes)
+    leader, *others = votes
+    return min(1.0, sum(_overtakes(leader, other, to_come) for other in (*others, 0)))
+
+
+@lru_cache(maxsize=4096)
+def _overtakes(leader: int, other: int, to_come: int) -> float:
+    """The chance that a result with `other` votes has at least as many as the leader, after `to_come` more for the two.
+
+    The sum of the Beta-binomial probabilities that `n` of the further votes are for the other, in whole numbers.
+    """
+    least = (to_come + leader - other + 1) // 2  # so that other + n >= leader + to_come - n
+    total = comb(leader + other + to_come + 1, to_come)
+    ways = sum(
+        comb(other + n, n) * comb(leader + to_come - n, to_come - n)
+        for n in range(max(0, least), to_come + 1)
+    )
+    return ways / total
