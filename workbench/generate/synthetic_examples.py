@@ -21,7 +21,7 @@ from workbench.errors import at_least, one_of
 from workbench.generate.prompt_generator import PromptGenerator
 from workbench.lab import Lab
 from workbench.replies.examples import read_examples
-from workbench.types import Context, Example
+from workbench.types import Context, Example, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SyntheticExamples(PromptGenerator):
     def examples(self, lab: Lab, context: Context) -> tuple[Example, ...]:
         """The checked examples for a question: those by feature, then those by column."""
         selected = self.columns(lab, context) if self.columns else context
-        kinds = (
+        kinds: tuple[tuple[str, Schema, int, Mapping[str, Any]], ...] = (
             ("generate/examples_by_feature", context.schema, self.by_feature, {}),
             ("generate/examples_by_column", selected.schema, self.by_column, {"shots": self.shots}),
         )
