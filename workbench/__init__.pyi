@@ -13,6 +13,7 @@ from workbench.evaluate.gold.schema import linking_by_stage as linking_by_stage
 from workbench.evaluate.judge import gold_pool as gold_pool
 from workbench.evaluate.stats import holm as holm
 from workbench.evaluate.summary import by_feature as by_feature
+from workbench.experiment.preview import preview_of as preview_of
 from workbench.explore.cache_browser import CacheBrowser as CacheBrowser
 from workbench.explore.compare import runs_html as runs_html
 from workbench.explore.pool_browser import PoolBrowser as PoolBrowser

@@ -2,6 +2,7 @@
 
 import pytest
 
+import workbench as wb
 from workbench.experiment.preview import beside, cost_of, save
 from workbench.llm.budget import Tally
 from workbench.llm.client import Client
@@ -70,6 +71,14 @@ def test_a_preview_of_all_questions_is_what_the_ledger_counts(answered, cheaper)
     assert sum(row.calls for row in after.rows) == 0
     assert sum(row.cached for row in after.rows) == paid.calls
     assert after.dollars == (0, 0)
+
+
+def test_a_notebook_previews_a_system_by_the_front_door(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    found = wb.preview_of(wb.zero_shot(MODEL), "bundled-dev", questions=2, limit=10)
+    assert [(row.prompt, row.calls, row.cached) for row in found.rows] == [
+        ("generate/zero_shot", 10, 0)
+    ]
 
 
 def test_embedding_calls_are_counted_and_have_no_output():

@@ -13,6 +13,10 @@ time.sleep(1)
 path = pathlib.Path({folder!r}) / f"{{name}}.time"
 path.write_text(f"{{began}} {{time.time()}}")"""
 
+RUNS = """from workbench.study import open_study
+from workbench.systems.baselines import direct
+run = open_study(experiment, limit=limit).run(direct())"""
+
 
 @pytest.fixture
 def run():
@@ -49,6 +53,20 @@ def test_a_manifest_lists_every_notebook_and_runs_with_a_limit_have_their_own(
     run(reproduce, path, "--only", "one", "--limit", 3)
     assert manifest("mine") == [("one", None), ("two", None)]
     assert manifest("mine-3") == [("one", 3)]
+
+
+def test_what_was_paid_stands_beside_the_preview_and_in_the_manifest(checkout, run, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_PREVIEW", "2")
+    path = checkout(one=[RUNS]).path
+    path.write_text(path.read_text() + "limit: 4\n")
+    table = run(preview, path, "--questions", 2).output
+    assert "generate/direct  parser      4       0" in table
+    monkeypatch.delenv("WORKBENCH_PREVIEW")
+    lines = run(reproduce, path).output.splitlines()
+    (paid,) = [number for number, line in enumerate(lines) if line.startswith("paid:    4 calls")]
+    assert lines[paid + 1].startswith("preview: 4 calls, ")
+    written = orjson.loads((home() / "runs" / "mine" / "manifest.json").read_bytes())
+    assert written["preview"]["calls"] == 4
 
 
 @pytest.mark.parametrize("questions", [0, -1])

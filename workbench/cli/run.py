@@ -1,16 +1,14 @@
 """`workbench run`: one system over the questions of a benchmark."""
 
 import re
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from workbench.benchmarks.named import BENCHMARKS
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, given_to, make_system
-
-QUESTIONS = 3  # that a preview tries
 
 
 @click.command()
@@ -57,7 +55,7 @@ def run(
     sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again asks only for what
     is missing.
     """
-    from workbench.experiment.preview import beside, cost_of, save  # noqa: PLC0415
+    from workbench.experiment.preview import beside, preview_of, save  # noqa: PLC0415
     from workbench.pool import chosen  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
 
@@ -71,28 +69,21 @@ def run(
     given = [(role, item) for role, owned in parameters.items() for item in owned.items()]
     parts += [f"{role}_{name}_{value}".lstrip("_") for role, (name, value) in given]
     name = re.sub(r"\W+", "_", "_".join(parts))
-    study_of = partial(
-        open_study,
-        benchmark,
-        model=model,
-        limit=limit,
-        root=root,
-        prompts=prompts,
-        dollars=dollars,
-        parameters=given_to(model, parameters),
-        batch=batch,
-        cheaper=cheaper,
-    )
+    settings: dict[str, Any] = {
+        "model": model,
+        "limit": limit,
+        "root": root,
+        "prompts": prompts,
+        "dollars": dollars,
+        "parameters": given_to(model, parameters),
+        "batch": batch,
+        "cheaper": cheaper,
+    }
     asked = make_system(system, model, judge, filtering)
-
-    def few() -> None:
-        with study_of() as tried:
-            tried.run(asked)
-
-    with study_of(cluster="" if previews else cluster) as study:
-        folder, store = study.saved.folder, study.lab.client.store
+    with open_study(benchmark, **settings, cluster="" if previews else cluster) as study:
+        folder = study.saved.folder
         if previews:
-            found = cost_of(few, QUESTIONS, store)
+            found = preview_of(asked, benchmark, **settings)
             save(found, folder / f"{name}.preview.json")
             print(found.table())
             return

@@ -22,7 +22,9 @@ from workbench.llm.budget import Tally, dollars
 from workbench.llm.client import Client
 from workbench.llm.preview import Estimate, Preview, preview
 from workbench.store import Store
+from workbench.study import open_study
 from workbench.study.settings import Experiment
+from workbench.systems.system import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,19 @@ def cost_of(work: Callable[[], object], questions: int, store: Store) -> Preview
             os.environ.update(before)
         estimates = _estimates(map(orjson.loads, lines.read_bytes().splitlines()))
     return preview(Client(store), [], estimates)
+
+
+def preview_of(
+    system: System, experiment: str | Experiment, *, questions: int = 3, **opened: Any
+) -> Preview:
+    """Estimate what a system costs on an experiment's or a benchmark's questions; `opened` as for `open_study`."""
+
+    def work() -> None:
+        with open_study(experiment, **opened) as study:
+            study.run(system)
+
+    with Store() as store:
+        return cost_of(work, questions, store)
 
 
 def _environment(home: str, questions: int, store: Store) -> dict[str, str]:
