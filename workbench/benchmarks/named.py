@@ -9,6 +9,7 @@ from pathlib import Path
 from workbench.benchmarks.benchmark import Benchmark, Sense
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.bundled import load_bundled
+from workbench.benchmarks.own import load_file
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError
 
@@ -108,15 +109,25 @@ BENCHMARKS: Mapping[str, BenchmarkRecord] = {record.name: record for record in _
 def open_benchmark(name: str, root: Path | None = None) -> Benchmark:
     """The benchmark of that name, its files in `root`; a bundled one needs no `root`.
 
+    A name that ends in .json is a file of one's own, and `root` a folder of its databases.
+
     Questions about databases that are not there are left out, with a warning that says which.
     """
+    if name.endswith(".json"):
+        return _with_databases(load_file(Path(name), root))
     found = [record for record in _RECORDS if name and name in {record.name, record.alias}]
     if not found:
-        raise BadInputError(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+        raise BadInputError(
+            f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}, or give a JSON file of your own"
+        )
     (record,) = found
     if record.url and root is None:
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
-    opened = replace(record.load(root or Path(), record.name), sense=record.sense)
+    return _with_databases(replace(record.load(root or Path(), record.name), sense=record.sense))
+
+
+def _with_databases(opened: Benchmark) -> Benchmark:
+    """The benchmark with the questions whose databases are there."""
     every = opened.questions
     missing = [db_id for db_id in sorted({q.db_id for q in every}) if not opened.has(db_id)]
     if not missing:

@@ -14,6 +14,7 @@ from workbench.experiment.signals import exit_code, stop_on_signals
 # Each command's module, and its line in the help text, which is printed without importing the module.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "ask": ("workbench.cli.ask", "Answer a question about a database."),
+    "audit": ("workbench.cli.data.audit", "Find gold queries that are suspect."),
     "cache": ("workbench.cli.cache", "Look at the cached model calls, and move them."),
     "data": ("workbench.cli.data", "List benchmarks, or check one."),
     "evaluate": ("workbench.cli.evaluate", "Judge files of predictions."),

@@ -68,7 +68,7 @@ golds = click.option(
     multiple=True,
     metavar="NAME=FILE",
     callback=_golds,
-    help="Judge under another gold, too: a JSON file with revised gold queries, such as BIRD's dev_20251106.",
+    help="Judge by another gold, too: a JSON file with revised gold queries, such as BIRD's dev_20251106.",
 )
 filtering = click.option(
     "--filtering",

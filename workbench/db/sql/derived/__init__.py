@@ -1,1 +1,1 @@
-"""Queries made from a query: its mutants, and queries for the rows that it touches."""
+"""Queries made from a query: its mutants, queries for the rows that it touches, and probes of doubts about it."""

@@ -1,0 +1,105 @@
+"""Text compared with numbers: as text, '9' is above '100', and the text '5' from a function is never equal to 5."""
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from workbench.db.sql.derived.doubts.selects import Doubt, Selected, selects, text
+from workbench.db.sql.parse import is_aggregate
+from workbench.db.text.quoting import quote
+from workbench.types import Schema
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+# A text that is written as a number, and the share of such texts that makes a column one of numbers.
+_NUMBER = "LTRIM({0}, '-') GLOB '[0-9]*' AND LTRIM({0}, '-') NOT GLOB '*[^0-9.]*'"
+_MOSTLY = "10 * SUM(typeof(value) = 'text' AND {0}) >= 9 * COUNT(value)"
+
+
+def text_numbers(sql: str, schema: Schema) -> Iterator[Doubt]:
+    """A doubt for each comparison with a literal and each order of a column, where text and number order differently."""
+    for one in selects(sql, schema):
+        for node in one.own(*_COMPARISONS, exp.Between):
+            pairs = [(node.this, node.expression), (node.expression, node.this)]
+            if isinstance(node, exp.Between):
+                pairs = [(node.this, node.args["low"])]
+            for side, other in pairs:
+                literal = _literal(other)
+                if literal and side is not None and not _literal(side):
+                    yield from _compared(one, node, side, literal)
+        yield from _ordered(one)
+
+
+def _compared(
+    one: Selected, node: exp.Expr, side: exp.Expr, literal: exp.Literal
+) -> Iterator[Doubt]:
+    """Values for which the comparison is another one than that of numbers."""
+    if any(is_aggregate(part) for part in side.walk()) or isinstance(side, exp.Query):
+        return
+    rows = {"audit_values": one.rebuilt(
+        {"value": side, "holds": node, "as_numbers": _as_numbers(node)},
+        without=["group", "having", "distinct"], true=node,
+    )}  # fmt: skip
+    if literal.is_string and not _is_number(literal.name):
+        column = one.names.column_name(side)
+        if column is None or not isinstance(side, exp.Column):
+            return
+        table, name = map(quote, column)
+        kinds = f"SELECT 1 FROM {table} WHERE typeof({name}) IN ('text', 'blob')"
+        test = f"typeof(value) IN ('integer', 'real') AND NOT EXISTS ({kinds})"
+        what = f"{text(node)} compares numbers with a text"
+    elif literal.is_string:
+        test = "typeof(value) IN ('integer', 'real') AND holds IS NOT as_numbers"
+        what = f"{text(node)} compares numbers with a text"
+    else:
+        test = f"typeof(value) = 'text' AND {_NUMBER.format('value')} AND holds IS NOT as_numbers"
+        what = f"{text(node)} compares text with a number"
+    query = f"SELECT DISTINCT value, holds, as_numbers FROM audit_values WHERE {test}"
+    yield Doubt(what, one.probe(rows, query))
+
+
+def _ordered(one: Selected) -> Iterator[Doubt]:
+    """Columns of numbers kept as text whose largest or smallest value is another one than the number's."""
+    terms = [(term, "MAX" if down else "MIN") for term, down in one.orders()]
+    terms += [
+        (call.this, "MAX" if isinstance(call, exp.Max) else "MIN")
+        for call in one.own(exp.Min, exp.Max)
+        if is_aggregate(call)
+    ]
+    for term, extreme in terms:
+        if not isinstance(term, exp.Column):
+            continue
+        rows = one.rebuilt({"value": term}, without=["group", "having", "distinct"])
+        yield Doubt(
+            f"{text(term)} orders numbers as text",
+            one.probe(
+                {"audit_values": rows},
+                f"SELECT {extreme}(value) AS as_text, {extreme}(CAST(value AS REAL)) AS as_numbers"
+                f" FROM audit_values HAVING {_MOSTLY.format(_NUMBER.format('value'))}"
+                f" AND CAST({extreme}(value) AS REAL) <> {extreme}(CAST(value AS REAL))",
+            ),
+        )
+
+
+def _as_numbers(node: exp.Expr) -> exp.Expr:
+    """The comparison with both sides as numbers."""
+    new = node.copy()
+    for key in ("this", "expression", "low", "high"):
+        if part := new.args.get(key):
+            part.replace(
+                exp.Cast(this=part.copy(), to=exp.DataType.build("REAL", dialect="sqlite"))
+            )
+    return new
+
+
+def _literal(node: exp.Expr | None) -> exp.Literal | None:
+    while isinstance(node, exp.Paren | exp.Neg):
+        node = node.this
+    return node if isinstance(node, exp.Literal) else None
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

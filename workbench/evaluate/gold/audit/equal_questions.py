@@ -1,0 +1,29 @@
+"""Questions that say the same about one database, with the same hint, and whose gold queries differ in their results."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.db.compare import bird_equal, spider_equal
+from workbench.types import Execution
+
+_WORD = re.compile(r"\w+|[<>=%]+")
+
+
+def differing_golds(
+    benchmark: Benchmark, executions: Mapping[str, Execution]
+) -> Iterator[tuple[str, str]]:
+    """The ids of a question and of an earlier one that is the same, for each pair with different results."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for question in benchmark.questions:
+        words = _WORD.findall(f"{question.text} {question.evidence}".casefold())
+        groups.setdefault((question.db_id, *words), []).append(question.id)
+    for first, *others in groups.values():
+        for other in others:
+            one, two = executions[first], executions[other]
+            if benchmark.sense == "bird":
+                same = bird_equal(one, two)
+            else:
+                same = spider_equal(two, one, benchmark.golds[first].sql)
+            if not same:
+                yield other, first

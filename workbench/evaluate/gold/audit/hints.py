@@ -1,0 +1,98 @@
+"""A gold query that contradicts its hint: other constants than the hint's, or not the hint's formula.
+
+A constant of the hint is missed only if the database has it: otherwise the gold query may well correct the hint.
+"""
+
+import re
+from collections.abc import Iterator
+
+from workbench.db.sql.derived.doubts.selects import ROWS, Doubt
+from workbench.db.sql.facts import Compared, QueryFacts, query_facts
+from workbench.db.sql.functions import functions
+from workbench.db.text.quoting import quote
+from workbench.types import Question, Schema, lower_name
+
+_CONSTANT = re.compile(
+    r"""(?:`([^`]+)`|"([^"]+)"|\b(\w+))\s*(==?|>=|<=|<>|!=|>|<)\s*(?:'([^']*)'|"([^"]*)"|(-?\d+(?:\.\d+)?)(?![\w./-]))"""
+)
+_SPELT = {"==": "=", "!=": "<>"}
+_ORDERS = {"<", "<=", ">", ">="}
+_DIVISION = re.compile(
+    r"""\bDIVIDE\s*\(|\bdivided by\b|[\w)`"'] +/ +[\w(`"']|\)\s*/""", re.IGNORECASE
+)
+_PERCENT = re.compile(r"[*]\s*100\b|\b100\s*[*]|\bMULTIPLY\s*\([^;]*\b100\b", re.IGNORECASE)
+_DIFFERENCE = re.compile(r"\bSUBTRACT\s*\(", re.IGNORECASE)
+_MEAN = re.compile(r"\b(?:AVG|AVERAGE)\s*\(", re.IGNORECASE)
+
+
+def contradicted_hints(question: Question, sql: str, schema: Schema) -> Iterator[Doubt]:
+    """A doubt for each constant and each operation of the hint that the gold query does not have."""
+    facts = query_facts(sql, schema) if question.evidence else None
+    if facts is None:
+        return
+    for column, said in _constants(question.evidence, facts, schema).items():
+        table, name = map(quote, column)
+        has = [one for one in facts.compared if one.column == column]
+        if any(_agrees(one, sql, has) for one in said):
+            continue
+        first = said[0]
+        value = str(first.value).replace("'", "''")
+        literal = f"'{value}'" if isinstance(first.value, str) else str(first.value)
+        yield Doubt(
+            f"the hint says {column[1]} {first.operator} {literal}, and the gold query does not",
+            f"SELECT {name}, COUNT(*) FROM {table} WHERE {name} {first.operator} {literal}"
+            f" GROUP BY {name} LIMIT {ROWS}",
+        )
+    for operation in _missing_operations(question.evidence, sql, facts):
+        yield Doubt(
+            f"the hint {operation}, and the gold query does not",
+            f"SELECT * FROM ({sql.strip().rstrip(';')}) LIMIT {ROWS}",
+        )
+
+
+def _constants(
+    hint: str, facts: QueryFacts, schema: Schema
+) -> dict[tuple[str, str], list[Compared]]:
+    """The comparisons that the hint states, by their column of the tables that the query uses."""
+    columns = {
+        lower_name(column.name): (table.name, column.name)
+        for table in schema.tables
+        if table.name in facts.tables
+        for column in table.columns
+    }
+    said: dict[tuple[str, str], list[Compared]] = {}
+    for found in _CONSTANT.finditer(hint):
+        named, operator = found[1] or found[2] or found[3], found[4]
+        if column := columns.get(lower_name(named)):
+            word = found[5] if found[5] is not None else found[6]
+            value = word if word is not None else float(found[7])
+            whole = int(value) if isinstance(value, float) and value.is_integer() else value
+            said.setdefault(column, []).append(
+                Compared(column, _SPELT.get(operator, operator), whole)
+            )
+    return said
+
+
+def _agrees(said: Compared, sql: str, has: list[Compared]) -> bool:
+    """Whether the query has the hint's constant: with the same column an order must be the same, too."""
+    same = [one for one in has if _plain(one.value) == _plain(said.value)]
+    if same and said.operator in _ORDERS and all(one.operator in _ORDERS for one in same):
+        return any(one.operator == said.operator for one in same)
+    return _plain(said.value) in sql.casefold()
+
+
+def _plain(value: str | float) -> str:
+    return str(value).strip().strip("%").casefold()
+
+
+def _missing_operations(hint: str, sql: str, facts: QueryFacts) -> Iterator[str]:
+    """What the hint's formula does and the query does not; a mean divides, too."""
+    divides = "/" in functions(sql) or "avg" in facts.marks
+    if _DIVISION.search(hint) and not divides:
+        yield "divides"
+    if _MEAN.search(hint) and not divides:
+        yield "takes a mean"
+    if _PERCENT.search(hint) and "100" not in sql:
+        yield "multiplies by 100"
+    if _DIFFERENCE.search(hint) and "-" not in sql:
+        yield "subtracts"

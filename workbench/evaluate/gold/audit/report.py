@@ -1,0 +1,112 @@
+"""The findings of an audit as tables, as CSV, and beside corrections of the gold queries where they are known."""
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.revisions import Revision
+from workbench.errors import naming
+from workbench.evaluate.gold.audit.audit import KINDS, Finding
+from workbench.spreadsheet import PlainWriter
+
+ANY = "any kind"
+_WIDEST = 200  # characters of rows in the terminal
+_FIELDS = ("kind", "question_id", "db_id", "question", "hint", "gold", "what", "columns", "rows", "probe")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """The findings on a benchmark, and the revisions that correct its gold queries."""
+
+    benchmark: Benchmark
+    findings: tuple[Finding, ...]
+    revisions: Sequence[Revision] = ()
+
+    def counts(self) -> pd.DataFrame:
+        """A row for each kind with its findings and questions, and for each revision the precision and recall.
+
+        Precision is the share of the kind's questions, among those of the revision, whose gold query it corrects;
+        recall the share of the corrected questions that are found.
+        """
+        rows = []
+        for kind in (*KINDS, ANY):
+            of_kind = [one for one in self.findings if kind in {one.kind, ANY}]
+            flagged = {one.question_id for one in of_kind}
+            row: dict[str, Any] = {
+                "kind": kind,
+                "findings": len(of_kind),
+                "questions": len(flagged),
+            }
+            for revision in self.revisions:
+                corrected = {key for key, parts in revision.changes.items() if "SQL" in parts}
+                judged = flagged & set(revision.changes)
+                both = len(judged & corrected)
+                row[f"{revision.name}: corrected"] = f"{both} of {len(judged)}"
+                row[f"{revision.name}: precision"] = 100 * both / len(judged) if judged else None
+                row[f"{revision.name}: recall"] = 100 * both / len(corrected) if corrected else None
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def as_text(self) -> str:
+        """The findings by kind, and the table of counts at the end."""
+        lines = [f"{self.benchmark.name}: {len(self.benchmark.questions)} gold queries"]
+        texts = {question.id: question.text for question in self.benchmark.questions}
+        for one in self.findings:
+            lines += [
+                f"\n{one.kind}: question {one.question_id} on {one.db_id}: {one.what}",
+                f"  {texts[one.question_id]}",
+                f"  {' '.join(self.benchmark.golds[one.question_id].sql.split())}",
+            ]
+            if one.rows:
+                shown = "; ".join(", ".join(map(str, row)) for row in one.rows)
+                shown = shown if len(shown) <= _WIDEST else f"{shown[:_WIDEST]} ..."
+                lines.append(f"  {', '.join(one.columns)}: {shown}")
+        table = self.counts().to_string(index=False, float_format="%.1f", na_rep="")
+        return "\n".join([*lines, "", table])
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as one JSON object."""
+        counts = self.counts().astype(object)
+        return {
+            "benchmark": self.benchmark.name,
+            "questions": len(self.benchmark.questions),
+            "counts": counts.where(counts.notna(), None).to_dict("records"),
+            "findings": list(self._records()),
+        }
+
+    def write_csv(self, path: Path) -> None:
+        """A row for each finding; no spreadsheet finds a formula in it."""
+        with naming(path), path.open("w", encoding="utf-8", newline="") as file:
+            writer = PlainWriter(csv.writer(file))
+            writer.writerow(_FIELDS)
+            for record in self._records():
+                cells = (record[name] for name in _FIELDS)
+                writer.writerow(
+                    json.dumps(c, default=str) if isinstance(c, list) else c for c in cells
+                )
+
+    def _records(self) -> list[dict[str, Any]]:
+        questions = {question.id: question for question in self.benchmark.questions}
+        return [
+            {
+                "kind": one.kind,
+                "question_id": one.question_id,
+                "db_id": one.db_id,
+                "question": questions[one.question_id].text,
+                "hint": questions[one.question_id].evidence,
+                "gold": self.benchmark.golds[one.question_id].sql,
+                "what": one.what,
+                "columns": list(one.columns),
+                "rows": [
+                    [v if not isinstance(v, bytes) else v.hex() for v in row] for row in one.rows
+                ],
+                "probe": one.probe,
+            }
+            for one in self.findings
+        ]
