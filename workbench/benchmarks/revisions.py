@@ -37,6 +37,17 @@ class Revision:
     others: int = 0
     """The file's items about no question of the benchmark."""
 
+    def among(self, benchmark: Benchmark) -> "Revision":
+        """The same for these questions alone, which may be some of those that the file was read for."""
+        ids = {question.id for question in benchmark.questions}
+        return Revision(
+            self.name,
+            {key: question for key, question in self.questions.items() if key in ids},
+            {key: gold for key, gold in self.golds.items() if key in ids},
+            {key: parts for key, parts in self.changes.items() if key in ids},
+            self.others,
+        )
+
     def of(self, benchmark: Benchmark) -> Benchmark:
         """The benchmark with the questions and gold queries of this revision, to be asked anew."""
         asked = tuple(self.questions[q.id] for q in benchmark.questions if q.id in self.questions)

@@ -127,7 +127,7 @@ def evaluate(
             limits=limits,
             keep_distinct=keep_distinct,
             progress=progress,
-            revisions=read_revisions(golds, judged),
+            revisions=read_revisions(golds, whole),
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:

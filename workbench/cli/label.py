@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from workbench.cli import options
 from workbench.errors import BadInputError
 from workbench.label.store import Label, LabelStore
 from workbench.label.taxonomy import choice_name, open_taxonomy, published
@@ -87,6 +88,40 @@ def import_(name: str, file: Path) -> None:
 
     store = LabelStore.named(name)
     print(f"{store.path}: {import_labels(file, store)} labels added")
+
+
+@label.command()
+@_name
+@click.option("--benchmark", help="The benchmark's name, where it is not the labels' name.")
+@options.root
+@options.golds
+@click.option(
+    "--carry", is_flag=True, help="Add the labels of reworded questions under the new text."
+)
+def revised(
+    name: str, benchmark: str | None, root: Path | None, golds: dict[str, Path], *, carry: bool
+) -> None:
+    """List the labels that need another look, since a revision changed the question, hint or gold query."""
+    from workbench.benchmarks.named import open_benchmark  # noqa: PLC0415
+    from workbench.benchmarks.revisions import read_revisions  # noqa: PLC0415
+    from workbench.label.store.revised import carried, relooks  # noqa: PLC0415
+
+    if not golds:
+        raise BadInputError("no revision is given: add --gold NAME=FILE")
+    store = _existing(name)
+    opened = open_benchmark(benchmark or name, root)
+    labels = store.labels()
+    for revision in read_revisions(golds, opened):
+        found = list(relooks(labels, opened, revision))
+        for one in found:
+            given = choice_name(one.label.category, one.label.subcategory)
+            print(
+                f"{revision.name}: question {one.label.question_id} on {one.label.db_id}, {', '.join(one.changed)}"
+                f" changed: {one.label.annotator}: {given}"
+            )
+        print(f"{revision.name}: {len(found)} of {len(labels)} labels need another look")
+        if carry:
+            print(f"{revision.name}: {store.add(carried(found))} labels added under the new text")
 
 
 def _existing(name: str) -> LabelStore:

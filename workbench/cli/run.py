@@ -17,6 +17,7 @@ from workbench.cli.options import SYSTEMS, given_to, make_system
     "--benchmark", type=click.Choice(list(BENCHMARKS)), default="bundled-dev", show_default=True
 )
 @options.root
+@options.golds
 @options.limit
 @options.model
 @options.judge
@@ -37,6 +38,7 @@ def run(
     system: str,
     benchmark: str,
     root: Path | None,
+    golds: dict[str, Path],
     limit: int | None,
     model: str,
     judge: str,
@@ -80,7 +82,9 @@ def run(
         "cheaper": cheaper,
     }
     asked = make_system(system, model, judge, filtering)
-    with open_study(benchmark, **settings, cluster="" if previews else cluster) as study:
+    with open_study(
+        benchmark, **settings, golds=golds, cluster="" if previews else cluster
+    ) as study:
         folder = study.saved.folder
         if previews:
             found = preview_of(asked, benchmark, **settings)
@@ -93,6 +97,7 @@ def run(
         chosen(done.name, done.selections).save(answers)
     print(table.to_markdown())
     of = (f" --root {root}" if root else "") + (f" --limit {limit}" if limit else "")
+    of += "".join(f" --gold {name}={file}" for name, file in golds.items())
     print(
         f"\nanswers: {answers}\n         workbench evaluate {benchmark}{of} --predictions {answers}"
     )

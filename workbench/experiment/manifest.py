@@ -105,7 +105,13 @@ def common(experiment: Experiment) -> str:
     options = [text for option in settings.options.values() for text in _texts(option)]
     named = [_named(text, settings) for text in options]
     files = [
-        files_at(p) for p in (*(settings.folder / text for text in options), settings.prompts) if p
+        files_at(p)
+        for p in (
+            *(settings.folder / text for text in options),
+            settings.prompts,
+            *settings.golds.values(),
+        )
+        if p
     ]
     parts = [repr(settings), code(), benchmark.fingerprint(), databases, labels, named, files]
     servers = {m: endpoint(m, address(m)) for m in (settings.model, *settings.models.values())}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.benchmarks.benchmark import size, some
 from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.revisions import read_revisions
 from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
@@ -38,6 +39,7 @@ def open_study(
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     batch: bool = False,
     cheaper: bool = False,
+    golds: Mapping[str, Path] | None = None,
     cluster: "str | distributed.Client" = "",
 ) -> Study:
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
@@ -46,7 +48,8 @@ def open_study(
     `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
     and `parameters` has, for a model or a role, those of all its calls. With `batch`, calls are sent in batches,
     at half the price and answered within a day. With `cheaper`, systems run with the departures of
-    `systems/cheaper.py`, and with prompts in an order that providers cache. `cluster` is a Dask client whose
+    `systems/cheaper.py`, and with prompts in an order that providers cache. `golds` are files of revised gold queries by
+    name, under which answers are judged, too. `cluster` is a Dask client whose
     workers compute, a scheduler's address or file, or "local:" and a number of workers; by default what WORKBENCH_CLUSTER says, else no cluster.
 
     Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
@@ -61,12 +64,14 @@ def open_study(
         prompts=prompts or settings.prompts,
         dollars=dollars or settings.dollars,
         parameters=parameters or settings.parameters,
+        golds=golds or settings.golds,
         batch=batch or settings.batch or bool(os.environ.get("WORKBENCH_BATCH")),
         cheaper=cheaper or settings.cheaper or bool(os.environ.get("WORKBENCH_CHEAPER")),
     )
     if settings.cheaper:
         settings = replace(settings, prompts=settings.prompts or CACHEABLE)
     whole = open_benchmark(settings.benchmark, settings.root)
+    revisions = read_revisions(settings.golds, whole)
     asked = some(some(whole.questions, settings.limit), limit)
     own = settings.name if limit is None else f"{settings.name}-{limit}"
     where = figures or Path(
@@ -97,7 +102,16 @@ def open_study(
         saved = Saved(where, store)
         databases = len({q.db_id for q in asked}) / len({q.db_id for q in few})
         study = Study(
-            settings, part, lab, saved, budget, stack.pop_all(), elsewhere, weight, databases
+            settings,
+            part,
+            lab,
+            saved,
+            budget,
+            stack.pop_all(),
+            elsewhere,
+            weight,
+            databases,
+            revisions,
         )
     atexit.register(study.close)
     install()

@@ -1,24 +1,28 @@
 """A run: what a system did with every question, judged, as tables that notebooks group and draw."""
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.revisions import Revision
 from workbench.db.execute import Executor
 from workbench.evaluate.ex import ex_verdicts
+from workbench.evaluate.gold.revised import right_under
 from workbench.evaluate.spider.hardness import difficulty
-from workbench.evaluate.stats import mean_interval
+from workbench.evaluate.stats import compare, mean_interval
 from workbench.llm.budget import Tally
 from workbench.pool import Pool, pool_of
 from workbench.report.display.selections import group_numbers
 from workbench.report.drawing.palette import ordered
 from workbench.study.solving import Kept, Record
 from workbench.systems.system import System
-from workbench.types import Selection
+from workbench.types import Limits, Selection
 
+_BY_GOLD = "correct by "  # and the name of a revision
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 
 
@@ -57,6 +61,7 @@ class Run:
             "calls": asked["calls"].mean(),
             "tokens": (asked["input_tokens"] + asked["output_tokens"]).mean(),
             "dollars": asked["dollars"].mean(),
+            **_by_golds(asked),
             "run": self.id,
         }
 
@@ -76,6 +81,25 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
         "high": 100 * interval.high,
         "run": " ".join(frame["run"].unique()) if "run" in frame else "",
     } | ({"counted": "all"} if _of_all(frame, column) else {})
+
+
+def _by_golds(asked: pd.DataFrame) -> dict[str, float]:
+    """Cells of a table: for each other gold its EX, and the paired difference to EX on the same questions."""
+    row: dict[str, float] = {}
+    for column in asked.columns[asked.columns.str.startswith(_BY_GOLD)]:
+        part = asked[asked[column].notna()]
+        if part.empty:
+            continue
+        name = column.removeprefix(_BY_GOLD)
+        row |= cells(f"EX, {name}", accuracy(part, column=column))
+        after, before, clusters = (
+            dict(zip(part["question_id"], part[key], strict=True))
+            for key in (column, "correct", "db_id")
+        )
+        paired = compare(after, before, clusters)
+        ends = {"EX": paired.difference, "low": paired.low, "high": paired.high}
+        row |= cells(f"change, {name}", {end: 100 * value for end, value in ends.items()})
+    return row
 
 
 def _of_all(frame: pd.DataFrame, column: str) -> bool:
@@ -110,9 +134,16 @@ def cells(name: str, found: Mapping[Any, Any]) -> dict[str, float]:
 
 
 def frames(
-    run: str, benchmark: Benchmark, kept: Mapping[str, Kept], executor: Executor
+    run: str,
+    benchmark: Benchmark,
+    kept: Mapping[str, Kept],
+    executor: Executor,
+    revisions: Sequence[Revision] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables of a run on the benchmark's questions."""
+    """The two tables of a run on the benchmark's questions.
+
+    For each revision, the questions have a column of verdicts by its gold, without a value where it lacks the question.
+    """
     right = _verdicts(benchmark, kept, executor)
     trials, questions = [], []
     for question in benchmark.questions:
@@ -161,7 +192,13 @@ def frames(
             }
             | {name: sum(cost[name] for cost in costs) for name in _COST}
         )
-    return pd.DataFrame(trials), pd.DataFrame(questions)
+    asked = pd.DataFrame(questions)
+    if revisions:
+        answers = dict(zip(asked["question_id"], asked["sql"], strict=True))
+        under = right_under(benchmark, answers, revisions, executor, Limits())
+        for name, by_gold in under.items():
+            asked[_BY_GOLD + name] = [float(by_gold.get(key, math.nan)) for key in answers]
+    return pd.DataFrame(trials), asked
 
 
 def _first(record: Record) -> tuple[Record, int]:

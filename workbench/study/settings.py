@@ -24,6 +24,7 @@ class Experiment:
     """The settings of an experiment. `models` names the models of single roles, such as `judge` or `filtering`.
 
     `parameters` has, for a model or a role, those of all its calls, over the steps' own; None leaves one out.
+    `golds` are files of revised gold queries by name, under which answers are judged, too.
     `limit` takes this number of questions, spread evenly, or this share of each database's, such as 0.1. A query may
     run for `sql_seconds`. `dollars` and `calls` bound what may be spent.
     `retrieval` chooses how values are retrieved, by a name or by settings (`retrieve/named.py`).
@@ -44,6 +45,7 @@ class Experiment:
     models: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prompts: Path | None = None
+    golds: Mapping[str, Path] = field(default_factory=dict)
     limit: float | None = None
     sql_seconds: float = 30.0
     dollars: float | None = None
@@ -149,11 +151,17 @@ def load_experiment(name: str) -> Experiment:
         size = BENCHMARKS[given["benchmark"]].questions
         given |= {"benchmark": "bundled-dev", "root": None, "stands_for": size}
         options = given.get("options", {}).items()
+        given["golds"] = {}  # they revise the questions that are not there
         splits = {key: "bundled-train" for key, value in options if _is_unpacked(value)}
         given["options"] = dict(options) | splits
     for key in ("root", "prompts"):
         if given.get(key):
             given[key] = path.absolute().parent / _filled(path, key, given[key])
+    if "golds" in given:
+        given["golds"] = {
+            str(name): path.absolute().parent / _filled(path, f"golds: {name}", str(file))
+            for name, file in given["golds"].items()
+        }
     if "options" in given:
         for key, value in given["options"].items():
             if isinstance(value, str) and "$" in value:
@@ -181,6 +189,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "models": (dict,),
     "parameters": (dict,),
     "prompts": (str,),
+    "golds": (dict,),
     "limit": (int, float),
     "sql_seconds": (int, float),
     "dollars": (int, float),

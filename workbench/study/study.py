@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from workbench.benchmarks.benchmark import Benchmark, size, some
+from workbench.benchmarks.revisions import Revision
 from workbench.canonical import content_hash
 from workbench.evaluate.bird.efficiency import measure, ves_interval
 from workbench.evaluate.judge import judge
@@ -53,6 +54,7 @@ class Study:
     _elsewhere: Elsewhere | None = None  # solves questions on a cluster
     _weight: float = 0.0  # in a preview: the number of questions that each of the few stands for
     _databases: float = 1.0  # and of databases for each of theirs
+    revisions: tuple[Revision, ...] = ()  # other golds, by which runs are judged, too
 
     @property
     def model(self) -> str:
@@ -123,7 +125,7 @@ class Study:
                 progress.end(lab.client.ledger.total())
         self._report(lab)
         questions = {question.id: question for question in self.benchmark.questions}
-        trials, asked = frames(run, self.benchmark, kept, lab.executor)
+        trials, asked = frames(run, self.benchmark, kept, lab.executor, self.revisions)
         about = zip(asked["question_id"], asked["db_id"], asked["difficulty"], strict=True)
         selections = [(kept[question].key, question, *more) for question, *more in about]
         self.saved.keep_run(run, name, self.benchmark.name, system, selections)

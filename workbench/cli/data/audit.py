@@ -49,7 +49,7 @@ def audit(
     whole = open_benchmark(benchmark, root)
     asked = tuple(some(whole.questions, limit))
     judged = replace(whole, questions=asked, every=whole.every or whole.questions)
-    revisions = read_revisions(golds, judged)
+    revisions = [one.among(judged) for one in read_revisions(golds, whole)]
     with Store() as store, Executor(store) as executor, options.progress_bar("queries") as progress:
         report = AuditReport(judged, find(judged, executor, Limits(), progress), revisions)
     print(json.dumps(report.as_json(), indent=1, default=str) if as_json else report.as_text())

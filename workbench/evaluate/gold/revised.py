@@ -15,6 +15,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.revisions import Revision
 from workbench.db.execute import Executor
 from workbench.db.normalise import normalise_text
+from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.gold.ranks import compare_ranks
 from workbench.evaluate.gold.report import OWN, UnderGolds
 from workbench.evaluate.judge import judge
@@ -38,6 +39,7 @@ def under_golds(
 ) -> UnderGolds:
     """Judge the pool under each revision; `verdicts` are those of `judge` under the benchmark's own gold."""
     metric = f"ex_{benchmark.sense}"
+    revisions = [revision.among(benchmark) for revision in revisions]
     apart, stands_for = _distinct(benchmark, revisions)
     first = verdicts.drop_duplicates(["generator", "question_id"])
     frames = [first]
@@ -56,7 +58,8 @@ def under_golds(
     ]
     changes, failed, ranks = [], [], {}
     for revision in revisions:
-        under = stands_for[revision.name]
+        if not (under := stands_for[revision.name]):
+            continue  # the questions that are judged are none of the file's
         accuracies += [_accuracy(revision.name, name, right, under, databases) for name in names]
         for question, key in under.items():
             about = {"gold": revision.name, "question_id": question, "db_id": databases[question]}
@@ -87,6 +90,34 @@ def under_golds(
         tuple(revisions),
         pd.DataFrame(failed, columns=[*columns, "gold_error"]),
     )
+
+
+def right_under(
+    benchmark: Benchmark,
+    answers: Mapping[str, str],
+    revisions: Sequence[Revision],
+    executor: Executor,
+    limits: Limits,
+) -> dict[str, dict[str, bool]]:
+    """For each revision and question that it has, whether the answer is right; "" is none, and wrong."""
+    apart, stands_for = _distinct(benchmark, revisions)
+    every = replace(
+        benchmark,
+        questions=(*benchmark.questions, *apart.questions),
+        golds={**benchmark.golds, **apart.golds},
+    )
+    pairs = {
+        (key, answers[question])
+        for under in stands_for.values()
+        for question, key in under.items()
+        if answers[question]
+    }
+    known = sorted(pairs)
+    right = dict(zip(known, ex_verdicts(every, known, executor, limits), strict=True))
+    return {
+        name: {q: right.get((key, answers[q]), False) for q, key in under.items()}
+        for name, under in stands_for.items()
+    }
 
 
 def _distinct(
