@@ -50,6 +50,16 @@ def test_a_comparison_needs_two_and_one_to_compare_with(questions, against):
         paired_differences(questions(names), against, stamp="s")
 
 
+@pytest.mark.parametrize(("databases", "stated"), [(1, False), (3, True), (8, False)])
+def test_the_least_p_is_stated_where_few_databases_keep_it_above_a_twentieth(
+    questions, shown_text, databases, stated
+):
+    frame = questions()
+    number = frame.groupby("system").cumcount() % databases
+    figure = paired_differences(frame.assign(db_id=number.map("db{}".format)), stamp="s")
+    assert (f"{databases} databases: no p can be below" in shown_text(figure)) == stated
+
+
 COSTS = pd.DataFrame(
     {"system": list("abcd"), "EX": [50.0, 40.0, 60.0, 60.0], "tokens": [10, 20, 30, 40]}
 )

@@ -130,21 +130,28 @@ def differences(
 def paired_differences(
     questions: pd.DataFrame, against: str | None = None, label: str = "system", *, stamp: object
 ) -> Picture:
-    """The `differences` as a figure, with intervals and p-values."""
+    """The `differences` as a figure, with intervals and p-values.
+
+    A p-value comes from exchanging the signs of the databases' differences, which few databases keep above a
+    least value; an interval has no such bound. So with few of them the figure states that value.
+    """
     data = differences(questions, against, label)
+    databases = questions["db_id"].nunique()
+    least = 2.0 ** (1 - databases)
+    bound = f"\n{databases} databases: no p can be below {least:.3g}" if 0.05 < least < 1 else ""
     names = [str(name) for name in data[label]]
     looks = palette.looks(names)
     notes = []
-    with canvas(TWO, 0.75 + 0.24 * len(names), data, stamp) as figure:
+    with canvas(TWO, 0.75 + 0.15 * bool(bound) + 0.24 * len(names), data, stamp) as figure:
         axes = figure.subplots()
         axes.axvline(0, color=palette.GREY, linewidth=0.8)
         for row, (name, (_, found)) in enumerate(zip(names, data.iterrows(), strict=True)):
             interval(axes, row, found["low"], found["difference"], found["high"], looks[name])
-            counts = f"won {found['won']}, lost {found['lost']}, p = {found['p_value']:.2g}"
+            counts = f"won {found['won']}, lost {found['lost']}, p = {found['p_value']:.3g}"
             notes.append(f"{found['difference']:+.1f}  {counts}")
         name_rows(axes, [palette.shown(name) for name in names], 150)
         notes_beside(axes, [note.replace("-", "\N{MINUS SIGN}") for note in notes])
         base = lettering.text(palette.shown(data["against"].iloc[0]), 180)
-        axes.set_xlabel(f"EX minus that of {base}, percentage points")
+        axes.set_xlabel(f"EX minus that of {base}, percentage points{bound}")
         axes.grid(axis="x")
     return figure
