@@ -8,6 +8,7 @@ import pytest
 
 from workbench.cli import main
 from workbench.store import Store
+from workbench.study.settings import CHECKOUT
 
 
 @pytest.fixture
@@ -100,3 +101,20 @@ def test_it_runs_on_bird_where_it_was_unpacked(workbench, tiny, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "| 12 |" in done.stdout
     assert "on bird-dev, N = 12, EX (BIRD)" in done.stdout
+
+
+def test_several_folders_of_prompts_are_run_side_by_side(workbench, tmp_path):
+    mine = tmp_path / "mine" / "generate"
+    mine.mkdir(parents=True)
+    packaged = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
+    (mine / "direct.md").write_text(packaged.read_text().replace("{{ hint or", '{{ "" or'))
+    done = workbench("run", "direct", "--limit", 8, "--prompts", "packaged", "--prompts", "mine")
+    assert done.returncode == 0, done.stderr
+    assert "| packaged prompts | 8 |" in done.stdout
+    assert "| mine | 8 |" in done.stdout
+    judged, traced = re.findall(r"^ +workbench (.*)$", done.stdout, re.MULTILINE)
+    assert judged.count("--predictions") == 2
+    assert workbench(*judged.split()).returncode == 0
+    assert workbench(*traced.split()).returncode == 0
+    flips = tmp_path / "runs/bundled-dev-8/direct_embedded_parser_packaged_mine_questions.csv"
+    assert flips.read_text().startswith("question_id,question,flips,packaged prompts,mine\n")

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from workbench.explore.compare import flips, flips_html, runs_html, text_diff, verdicts
+from workbench.explore.compare.runs import flips, flips_html, runs_html, verdicts
+from workbench.explore.compare.texts import text_diff
 from workbench.explore.steps import record
 from workbench.types import Completion
 

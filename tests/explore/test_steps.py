@@ -6,7 +6,7 @@ import pytest
 
 from tests.explore.conftest import RIGHT
 from workbench.errors import BadInputError
-from workbench.explore.compare import text
+from workbench.explore.compare.texts import text
 from workbench.explore.editor import template_source as source
 from workbench.explore.steps import Edit, record
 from workbench.llm.client import Client

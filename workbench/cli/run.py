@@ -10,6 +10,8 @@ from workbench.benchmarks.named import BENCHMARKS
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, given_to, make_system
 
+PACKAGED = "packaged"  # the word for the prompts of the package
+
 
 @click.command()
 @click.argument("system", type=click.Choice(list(SYSTEMS)))
@@ -22,7 +24,13 @@ from workbench.cli.options import SYSTEMS, given_to, make_system
 @options.model
 @options.judge
 @options.parameters
-@options.prompts
+@click.option(
+    "--prompts",
+    multiple=True,
+    metavar="DIRECTORY",
+    help="A folder of prompts that replace ours of the same names. Several are run side by side and compared with"
+    " the first; `packaged` names our own.",
+)
 @options.dollars
 @options.batch
 @options.cheaper
@@ -43,7 +51,7 @@ def run(
     model: str,
     judge: str,
     parameters: options.Parameters,
-    prompts: Path | None,
+    prompts: tuple[str, ...],
     dollars: float | None,
     batch: bool,
     cheaper: bool,
@@ -58,49 +66,57 @@ def run(
     is missing.
     """
     from workbench.experiment.preview import beside, preview_of, save  # noqa: PLC0415
+    from workbench.explore.compare.variants import compare  # noqa: PLC0415
     from workbench.pool import chosen  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
 
-    prompt_names = [prompts.name] if prompts else []
-    parts = [
-        system,
-        *["cheaper"] * cheaper,
-        *filter(None, [model, judge, filtering]),
-        *prompt_names,
-    ]
+    folders = [None if folder == PACKAGED else Path(folder) for folder in prompts or [PACKAGED]]
+    own = [folder.name if folder else PACKAGED for folder in folders if folder or len(folders) > 1]
+    parts = [system, *["cheaper"] * cheaper, *filter(None, [model, judge, filtering]), *own]
     given = [(role, item) for role, owned in parameters.items() for item in owned.items()]
     parts += [f"{role}_{name}_{value}".lstrip("_") for role, (name, value) in given]
     name = re.sub(r"\W+", "_", "_".join(parts))
     settings: dict[str, Any] = {
-        "model": model,
         "limit": limit,
         "root": root,
-        "prompts": prompts,
         "dollars": dollars,
         "parameters": given_to(model, parameters),
         "batch": batch,
         "cheaper": cheaper,
     }
-    asked = make_system(system, model, judge, filtering)
-    with open_study(
-        benchmark, **settings, golds=golds, cluster="" if previews else cluster
-    ) as study:
-        folder = study.saved.folder
-        if previews:
-            found = preview_of(asked, benchmark, **settings)
-            save(found, folder / f"{name}.preview.json")
-            print(found.table())
-            return
-        done = study.run(asked)
-        table = study.save(name, study.table(done))
-        answers = folder / f"{name}.answers.jsonl"
-        chosen(done.name, done.selections).save(answers)
+    if previews:
+        with open_study(benchmark, model=model, **settings) as study:
+            asked = make_system(system, model, judge, filtering)
+            found = preview_of(asked, benchmark, model=model, prompts=folders[0], **settings)
+            save(found, study.saved.folder / f"{name}.preview.json")
+        print(found.table())
+        return
+    with compare(
+        lambda model: make_system(system, model, judge, filtering),
+        prompts=folders,
+        models=[model],
+        benchmark=benchmark,
+        golds=golds,
+        cluster=cluster,
+        **settings,
+    ) as variants:
+        study, folder, runs = variants.study, variants.study.saved.folder, [*variants.runs.values()]
+        table = study.save(name, variants.table() if len(runs) > 1 else study.table(*runs))
+        files = []
+        for number, done in enumerate(runs):
+            files.append(folder / f"{name}{f'_{number}' * bool(number)}.answers.jsonl")
+            chosen(done.name, done.selections).save(files[-1])
+        if len(runs) > 1:
+            study.save(f"{name}_questions", variants.questions())
     print(table.to_markdown())
     of = (f" --root {root}" if root else "") + (f" --limit {limit}" if limit else "")
-    of += "".join(f" --gold {name}={file}" for name, file in golds.items())
-    print(
-        f"\nanswers: {answers}\n         workbench evaluate {benchmark}{of} --predictions {answers}"
-    )
-    data = answers.with_name(f"{name}.csv")
+    of += "".join(f" --gold {gold}={file}" for gold, file in golds.items())
+    judged = "".join(f" --predictions {file}" for file in files)
+    print(f"\nanswers: {', '.join(map(str, files))}")
+    print(f"         workbench evaluate {benchmark}{of}{judged}")
+    data = folder / f"{name}.csv"
     print(f"table:   {data}\n         workbench trace {data} 0")
-    print(beside(folder / f"{name}.preview.json", done.paid))
+    if len(runs) > 1:
+        print(f"flips:   {folder / f'{name}_questions.csv'}")
+    else:
+        print(beside(folder / f"{name}.preview.json", runs[0].paid))

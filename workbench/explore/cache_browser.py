@@ -18,7 +18,7 @@ from workbench.explore.calls import (
     open_call,
     priced,
 )
-from workbench.explore.compare import text_diff
+from workbench.explore.compare.texts import text_diff
 from workbench.explore.widgets import Explorer, button, choices, fill, labelled, output, row, watch
 from workbench.html.parts import Html, details, line, table, view, views
 from workbench.llm.budget import dollars

@@ -12,7 +12,8 @@ import ipywidgets as w
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError
-from workbench.explore.compare import flips_html, text, text_diff, verdicts
+from workbench.explore.compare.runs import flips_html, verdicts
+from workbench.explore.compare.texts import text, text_diff
 from workbench.explore.editor import Editor, save_template, saved_html
 from workbench.explore.picker import Picker
 from workbench.explore.rendered import prompt_html, stages_html

@@ -6,7 +6,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.text.plan import narrate
 from workbench.evaluate.ex import spider_text
-from workbench.explore.compare import text, text_diff
+from workbench.explore.compare.texts import text, text_diff
 from workbench.explore.steps import Recording, Step, record
 from workbench.html.parts import Html, beside, heading, line, listed, pre, stack, view, views
 from workbench.lab import Lab

@@ -1,7 +1,6 @@
-"""Two prompts, replies or runs side by side: the lines that differ, and the questions that flipped."""
+"""Two runs side by side: the questions that only one of them answers right."""
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,38 +12,10 @@ from workbench.html.parts import Html, line, table, view, views
 from workbench.lab import Lab
 from workbench.pool import pool_of
 from workbench.replies.sql import read_sql
-from workbench.types import Candidate, Completion, Request, Trial
+from workbench.types import Candidate, Completion, Trial
 
 if TYPE_CHECKING:
     from workbench.study.runs import Run
-
-_AROUND = 3  # equal lines shown before and after a change
-_MARKS = {"+": "plus", "-": "minus"}
-
-
-def text_diff(before: str, after: str, title: str = "What changed") -> Html:
-    """Two texts line by line: + and - stand before lines that only one of them has."""
-    old, new = before.split("\n"), after.split("\n")
-    rows: list[tuple[str, str]] = []
-    groups = SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND)
-    for number, group in enumerate(groups):
-        if number:
-            rows.append(("…", ""))
-        for tag, i1, i2, j1, j2 in group:
-            if tag == "equal":
-                rows += [("", text) for text in old[i1:i2]]
-            else:
-                rows += [("-", text) for text in old[i1:i2]]
-                rows += [("+", text) for text in new[j1:j2]]
-    if not rows:
-        return view(title, line("The two are equal."), kind="wb-diff")
-    marks = [_MARKS.get(sign, "") for sign, _ in rows]
-    return view(title, table(("", "line"), rows, marks=marks, kind="signs"), kind="wb-diff")
-
-
-def text(request: Request) -> str:
-    """A request's messages as one text."""
-    return "\n\n".join(f"# {m.get('role')}\n{m.get('content')}" for m in request.messages)
 
 
 def verdicts(

@@ -1,0 +1,62 @@
+"""Variants of a system: one table, the questions on which they disagree first, and an experiment of each."""
+
+import pytest
+
+import workbench as wb
+from workbench.errors import BadInputError
+from workbench.study.settings import CHECKOUT, load_experiment
+
+DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
+
+
+@pytest.fixture(scope="module")
+def variants(tmp_path_factory):
+    """The packaged prompt, one that shows no hint, and the packaged one again."""
+    folder = tmp_path_factory.mktemp("prompts") / "no_hint"
+    (folder / "generate").mkdir(parents=True)
+    text = DIRECT.read_text().replace("{{ hint or", '{{ "" or')
+    (folder / "generate" / "direct.md").write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.chdir(tmp_path_factory.mktemp("here"))
+        with wb.compare(wb.direct, prompts=[None, folder, None], limit=20) as found:
+            yield found
+
+
+def test_each_variant_has_a_row_with_its_difference_from_the_first(variants):
+    rows = variants.table().frame.set_index("system")
+    assert list(rows.index) == ["packaged prompts", "no_hint"]
+    base, other = rows["EX"]
+    assert rows.loc["no_hint", "difference"] == pytest.approx(other - base)
+    assert rows.loc["no_hint", "won"] + rows.loc["no_hint", "lost"] > 0
+    assert rows.loc["packaged prompts", ["difference", "p"]].isna().all()
+
+
+def test_questions_on_which_the_variants_disagree_come_first(variants):
+    found = variants.matrix()
+    assert len(found) == 20
+    assert found["flips"].is_monotonic_decreasing
+    disagree = found["packaged prompts"] != found["no_hint"]
+    assert disagree.equals(found["flips"])
+
+
+def test_a_verdict_opens_the_query_and_a_flip_the_result_beside_golds(variants):
+    page = variants._repr_html_()
+    (flip, *_) = variants.matrix()["question"]
+    assert page.count("<summary>✓ right</summary>") + page.count("<summary>✗ wrong</summary>") == 40
+    assert "Gold&#x27;s query" in page
+    assert flip in page
+
+
+def test_variants_are_saved_as_experiments_that_load(variants, tmp_path):
+    files = variants.save(tmp_path, "mac_sql/end_to_end")
+    first, second = (load_experiment(str(file)) for file in files)
+    assert (first.prompts, first.limit) == (None, 20)
+    assert second.prompts.name == "no_hint"
+    assert list(second.notebooks) == ["mac_sql/end_to_end"]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    with pytest.raises(BadInputError, match="nowhere: no such folder of prompts"):
+        wb.compare(wb.direct, prompts=[tmp_path / "nowhere"], limit=1)

@@ -1,0 +1,1 @@
+"""Texts, runs and variants of a system, compared."""
