@@ -140,7 +140,8 @@ def preview(
 
     A line of the table is a prompt and a model: calls to make, those that the cache holds already, tokens, and dollars
     of calls sent live, with what the provider's cache has, and in batches. The upper ends count all tokens of thinking
-    that a reply has room for. Once the experiment is run, `reproduce` shows the preview beside what was paid.
+    that a reply has room for. The wait is that of live calls; a batch may take a day for each step. Once the
+    experiment is run, `reproduce` shows the preview beside what was paid.
 
     EXPERIMENT may also be a file of JSON lines. A line with `messages` is a call as it will be sent: prompt,
     model, messages, parameters, sample. A line with `calls` stands for calls whose prompts depend on earlier

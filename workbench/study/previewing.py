@@ -2,7 +2,8 @@
 
 A call that the user's own cache holds gets the reply from there, and counts as cached. Each other call is reported
 with the number of questions that the few stand for. A parser's answers fail and differ more or less often than
-the model's answers would, so the number of calls is an estimate.
+the model's answers would, so the number of calls is an estimate; calls that the questions of a database share, such
+as examples by feature, are counted for each question.
 """
 
 import os
