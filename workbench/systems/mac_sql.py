@@ -20,7 +20,7 @@ from workbench.lab import Lab
 from workbench.prune.selector import Selector
 from workbench.select.majority import Majority
 from workbench.systems.system import System, named
-from workbench.types import Context, Question, Schema, Value
+from workbench.types import Context, Question, Schema, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +38,25 @@ class SchemaWithValues:
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         path = lab.database(question.db_id)
-        examples = _examples(path, self.values, file_state(path)[0])
-        tables = tuple(
-            replace(
-                table,
-                columns=tuple(
-                    replace(
-                        column, examples=examples.get((table.name, column.name), column.examples)
-                    )
-                    for column in table.columns
-                ),
-            )
-            for table in schema.tables
-        )
-        return Context(question, replace(schema, tables=tables))
+        shown = _with_values(schema, path, self.values, file_state(path)[0])
+        return Context(question, shown)
 
 
 @lru_cache(maxsize=64)
-def _examples(path: Path, most: int, state: str) -> Mapping[tuple[str, str], tuple[Value, ...]]:
-    """Example values by table and column, cached until the database changes."""
+def _with_values(schema: Schema, path: Path, most: int, state: str) -> Schema:
+    """The schema with example values, cached until the database changes."""
     del state
-    schema = with_examples(read_schema(path), path, most, nulls=True)
-    return {(table.name, c.name): c.examples for table in schema.tables for c in table.columns}
+    read = with_examples(read_schema(path), path, most, nulls=True)
+    examples = {(table.name, c.name): c.examples for table in read.tables for c in table.columns}
+
+    def shown(table: Table) -> Table:
+        columns = (
+            replace(column, examples=examples.get((table.name, column.name), column.examples))
+            for column in table.columns
+        )
+        return replace(table, columns=tuple(columns))
+
+    return replace(schema, tables=tuple(map(shown, schema.tables)))
 
 
 def mac_sql(

@@ -41,12 +41,7 @@ def mac_sql_text(schema: Schema) -> str:
     lines = ["[Schema]"]
     for table in schema.tables:
         lines += [f"# Table: {one_line(table.name)}", "["]
-        for column in table.columns:
-            about = [*_descriptions(column)]
-            if column.examples:
-                about.append(f"Value examples: [{_literals(column.examples)}]")
-            description = " ".join(text.rstrip(".") + "." for text in about)
-            lines.append(f"  ({', '.join(filter(None, [one_line(column.name), description]))}),")
+        lines += [_mac_sql_line(column, repr(column.examples)) for column in table.columns]
         lines.append("]")
     keys = [
         one_line(f"{quote(t.name)}.{quote(column)} = {quote(key.ref_table)}.{quote(ref_column)}")
@@ -55,6 +50,17 @@ def mac_sql_text(schema: Schema) -> str:
         for column, ref_column in zip(key.columns, key.ref_columns, strict=False)
     ]
     return "\n".join([*lines, "[Foreign keys]", *keys] if keys else lines)
+
+
+@lru_cache(maxsize=16384)  # each call about a database shows its columns
+def _mac_sql_line(column: Column, examples: str) -> str:
+    """A column's line; `examples` tells 1 from 1.0, which are equal."""
+    del examples
+    about = [*_descriptions(column)]
+    if column.examples:
+        about.append(f"Value examples: [{_literals(column.examples)}]")
+    description = " ".join(text.rstrip(".") + "." for text in about)
+    return f"  ({', '.join(filter(None, [one_line(column.name), description]))}),"
 
 
 def _create_table(table: Table) -> str:

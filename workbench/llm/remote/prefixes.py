@@ -11,7 +11,6 @@ one.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from os.path import commonprefix
 from typing import Any
 
 from workbench.canonical import content_hash
@@ -46,10 +45,14 @@ def _group(request: Request) -> tuple[str, str, str]:
 
 def _common_end(contents: Sequence[str]) -> int:
     """Where the last section begins that not all texts begin with; the texts' length if they are equal."""
-    common = commonprefix([min(contents), max(contents)])  # noqa: RUF071  these are no paths
-    if len(common) == len(contents[0]):
-        return len(common)
-    return max((found.start() for found in _SECTION.finditer(common)), default=0)
+    first, *others = contents
+    if all(other == first for other in others):
+        return len(first)
+    # Sections are compared as a whole, the last first: `os.path.commonprefix` goes letter by letter and takes longer.
+    for found in reversed(list(_SECTION.finditer(first))):
+        if all(other.startswith(first[: found.end()]) for other in others):
+            return found.start()
+    return 0
 
 
 def _extended(request: Request, end: int) -> Request:
