@@ -20,6 +20,7 @@ PLANTED = {
     "empty": [
         "SELECT vname FROM vessel WHERE vtype = 'gc'",
         "SELECT MAX(loa), MIN(loa) FROM vessel WHERE vtype = 'none'",
+        "SELECT COUNT(*) FROM vessel WHERE vtype = 'gc'",
     ],
     "ties at LIMIT": [
         "SELECT full_name FROM pilot ORDER BY class DESC LIMIT 1",
@@ -57,6 +58,7 @@ PLANTED = {
     "text and numbers": [
         "SELECT COUNT(*) FROM port_call WHERE STRFTIME('%Y', ata) = 2022",
         "SELECT COUNT(*) FROM inspection WHERE SUBSTR(idate, 7, 4) >= 2022",
+        "SELECT COUNT(*) FROM port_call WHERE STRFTIME('%Y', ata) IN (2021, 2022)",
         "SELECT COUNT(*) FROM owner WHERE since > 300",
         "SELECT COUNT(*) FROM owner WHERE since BETWEEN 300 AND 2000",
         "SELECT COUNT(*) FROM vessel WHERE built < 'GC'",
@@ -86,6 +88,11 @@ HINTED = [  # a hint, and a gold query that contradicts it
     ("share = SUM(scrub) / COUNT(imo) * 100", "SELECT SUM(scrub) * 1.0 / COUNT(imo) FROM vessel"),
     ("spare = SUBTRACT(max_dr, draught)", "SELECT MAX(max_dr) FROM berth"),
     ("mean refers to AVG(loa)", "SELECT SUM(loa) FROM vessel"),
+    ("in 2023 refers to eta LIKE '2023%'", "SELECT COUNT(*) FROM port_call WHERE eta > '2022'"),
+    ("size refers to loa BETWEEN 120 AND 145", "SELECT COUNT(*) FROM vessel WHERE loa > 130"),
+    ("unpaid refers to paid_on IS NULL", "SELECT COUNT(*) FROM port_call WHERE paid_on > ''"),
+    ("longest refers to MAX(loa)", "SELECT vname FROM vessel ORDER BY loa, imo LIMIT 1"),
+    ("ships refers to COUNT(DISTINCT imo)", "SELECT COUNT(imo) FROM port_call"),
 ]
 COUNTED = f"SELECT COUNT(*) {JOINED} WHERE T2.st = 'CAN'"
 SOUND = [  # each close to a planted fault
@@ -183,8 +190,15 @@ def test_the_bundled_gold_queries_are_left_alone(bundled, executor):
     assert audit(bundled, executor, Limits()) == ()
 
 
-def test_counting_rows_is_doubted_where_the_question_counts_a_table(bundled, executor):
-    asked = [("a", "How many vessels had a call cancelled?", "", COUNTED)]
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many vessels had a call cancelled?",
+        "What is the number of different vessels with a cancelled call?",
+    ],
+)
+def test_counting_rows_is_doubted_where_the_question_counts_a_table(bundled, executor, question):
+    asked = [("a", question, "", COUNTED)]
     (finding,) = audit(with_golds(bundled, asked), executor, Limits())
     assert (finding.kind, finding.columns) == ("join fans out", ("number", "times"))
     assert all(times > 1 for _, times in finding.rows)

@@ -13,15 +13,20 @@ from workbench.db.text.quoting import quote
 from workbench.types import Question, Schema, lower_name
 
 _CONSTANT = re.compile(
-    r"""(?:`([^`]+)`|"([^"]+)"|\b(\w+))\s*(==?|>=|<=|<>|!=|>|<)\s*(?:'([^']*)'|"([^"]*)"|(-?\d+(?:\.\d+)?)(?![\w./-]))"""
+    r"""(?:`([^`]+)`|"([^"]+)"|\b(\w+))\s*(==?|>=|<=|<>|!=|>|<|LIKE\b|BETWEEN\b)\s*(?:'([^']*)'|"([^"]*)"|(-?\d+(?:\.\d+)?)(?![\w./-]))""",
+    re.IGNORECASE,
 )
-_SPELT = {"==": "=", "!=": "<>"}
+_SPELT = {"==": "=", "!=": "<>", "between": ">="}
 _ORDERS = {"<", "<=", ">", ">="}
+_EXTREME = re.compile(r"\b(MAX|MIN)\s*\(", re.IGNORECASE)
+_NULL = re.compile(r"NULL\b", re.IGNORECASE)
+_SAYS_NULL = re.compile(r"\bIS\s+(?:NOT\s+)?NULL\b", re.IGNORECASE)
 _DIVISION = re.compile(
     r"""\bDIVIDE\s*\(|\bdivided by\b|[\w)`"'] +/ +[\w(`"']|\)\s*/""", re.IGNORECASE
 )
 _PERCENT = re.compile(r"[*]\s*100\b|\b100\s*[*]|\bMULTIPLY\s*\([^;]*\b100\b", re.IGNORECASE)
 _DIFFERENCE = re.compile(r"\bSUBTRACT\s*\(", re.IGNORECASE)
+_DISTINCT = re.compile(r"\bDISTINCT\b", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:AVG|AVERAGE)\s*\(", re.IGNORECASE)
 
 
@@ -62,7 +67,7 @@ def _constants(
     }
     said: dict[tuple[str, str], list[Compared]] = {}
     for found in _CONSTANT.finditer(hint):
-        named, operator = found[1] or found[2] or found[3], found[4]
+        named, operator = found[1] or found[2] or found[3], found[4].lower()
         if column := columns.get(lower_name(named)):
             word = found[5] if found[5] is not None else found[6]
             value = word if word is not None else float(found[7])
@@ -76,7 +81,7 @@ def _constants(
 def _agrees(said: Compared, sql: str, has: list[Compared]) -> bool:
     """Whether the query has the hint's constant: with the same column an order must be the same, too."""
     same = [one for one in has if _plain(one.value) == _plain(said.value)]
-    if same and said.operator in _ORDERS and all(one.operator in _ORDERS for one in same):
+    if same and said.operator in {"<", ">"} and all(one.operator in _ORDERS for one in same):
         return any(one.operator == said.operator for one in same)
     return _plain(said.value) in sql.casefold()
 
@@ -94,5 +99,14 @@ def _missing_operations(hint: str, sql: str, facts: QueryFacts) -> Iterator[str]
         yield "takes a mean"
     if _PERCENT.search(hint) and "100" not in sql:
         yield "multiplies by 100"
+    if _SAYS_NULL.search(hint) and not _NULL.search(sql):
+        yield "tests for NULL"
+    extremes = {name.lower() for name in _EXTREME.findall(hint)}
+    orders = {"max": "descending", "min": "order"}
+    for name in extremes if len(extremes) == 1 else ():
+        if not {name, orders[name]} & facts.marks:
+            yield f"takes a {name}imum"
+    if _DISTINCT.search(hint) and not {"distinct", "group"} & facts.marks:
+        yield "takes each value once"
     if _DIFFERENCE.search(hint) and "-" not in sql:
         yield "subtracts"

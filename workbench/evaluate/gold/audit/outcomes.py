@@ -1,4 +1,4 @@
-"""A gold query that fails, and one whose result is empty or holds nothing but NULL."""
+"""A gold query that fails, and one whose result is empty, holds nothing but NULL, or is 0 alone."""
 
 from workbench.types import Execution
 
@@ -12,6 +12,9 @@ def emptiness(execution: Execution) -> str:
     """In which way a result holds nothing; "" if it holds something, or there is no result."""
     if execution.status == "empty":
         return "the result has no rows"
-    if execution.status == "ok" and all(value is None for row in execution.rows for value in row):
+    values = {value for row in execution.rows for value in row}
+    if values == {None}:
         return "the result holds nothing but NULL"
+    if len(execution.rows) == 1 and values == {0}:
+        return "the result is 0 alone"
     return ""

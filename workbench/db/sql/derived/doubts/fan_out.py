@@ -13,9 +13,7 @@ from workbench.db.sql.parse import is_aggregate
 from workbench.db.sql.sources import Source
 from workbench.types import Schema
 
-_ASKED = re.compile(
-    r"\b(?:how many|number of)\s+(?:different |distinct |the )?(\w+)", re.IGNORECASE
-)
+_ASKED = re.compile(r"\b(?:how many|number of|count)\s+((?:\w+\s+){0,3}\w+)", re.IGNORECASE)
 
 
 def fan_out(sql: str, schema: Schema, question: str = "") -> Iterator[Doubt]:
@@ -52,9 +50,19 @@ def _counted(one: Selected, call: exp.Expr, question: str) -> Source | None:
         return about if about in sources else None
     if not isinstance(call, exp.Count) or one.groups():
         return None
-    asked = {word.lower().rstrip("s") for word in _ASKED.findall(question)}
-    named = [s for s in sources if s.table and s.table.name.lower().rstrip("s") in asked]
+    asked = [_singular(words) for words in _ASKED.findall(question)]
+    named = [
+        source
+        for source in sources
+        if source.table and any(_singular(source.table.name) in words for words in asked)
+    ]
     return named[0] if len(named) == 1 else None
+
+
+def _singular(words: str) -> str:
+    """The words in lower case without the endings of plurals, each between spaces."""
+    parts = re.findall(r"[^\W_]+", words.lower())
+    return f" {' '.join(re.sub('ies$', 'y', part).removesuffix('s') for part in parts)} "
 
 
 def _is_by_its_rows(one: Selected, call: exp.Expr, source: Source) -> bool:

@@ -18,10 +18,12 @@ _MOSTLY = "10 * SUM(typeof(value) = 'text' AND {0}) >= 9 * COUNT(value)"
 def text_numbers(sql: str, schema: Schema) -> Iterator[Doubt]:
     """A doubt for each comparison with a literal and each order of a column, where text and number order differently."""
     for one in selects(sql, schema):
-        for node in one.own(*_COMPARISONS, exp.Between):
+        for node in one.own(*_COMPARISONS, exp.Between, exp.In):
             pairs = [(node.this, node.expression), (node.expression, node.this)]
             if isinstance(node, exp.Between):
                 pairs = [(node.this, node.args["low"])]
+            if isinstance(node, exp.In):
+                pairs = [(node.this, value) for value in node.expressions[:1]]
             for side, other in pairs:
                 literal = _literal(other)
                 if literal and side is not None and not _literal(side):
@@ -85,10 +87,14 @@ def _as_numbers(node: exp.Expr) -> exp.Expr:
     new = node.copy()
     for key in ("this", "expression", "low", "high"):
         if part := new.args.get(key):
-            part.replace(
-                exp.Cast(this=part.copy(), to=exp.DataType.build("REAL", dialect="sqlite"))
-            )
+            part.replace(_real(part))
+    for part in new.expressions:
+        part.replace(_real(part))
     return new
+
+
+def _real(part: exp.Expr) -> exp.Expr:
+    return exp.Cast(this=part.copy(), to=exp.DataType.build("REAL", dialect="sqlite"))
 
 
 def _literal(node: exp.Expr | None) -> exp.Literal | None:
