@@ -1,5 +1,6 @@
 """Requests that a lab makes for a step, and the replies to them."""
 
+import threading
 from dataclasses import dataclass, replace
 
 import pytest
@@ -80,6 +81,11 @@ def test_watch_sees_each_request_with_the_data_of_its_prompt(lab):
     assert watched_request is request
     assert data["question"] == QUESTION.text
     assert data["think"] is True
+
+
+def test_without_at_once_items_are_worked_on_in_the_callers_own_thread(lab):
+    threads = replace(lab, at_once=False).each(lambda _: threading.get_ident(), [1, 2, 3])
+    assert set(threads) == {threading.get_ident()}
 
 
 def cut_off(text, reason="length"):

@@ -69,6 +69,7 @@ class Lab:
     parameters: for a model or a role, parameters of all its calls, such as {"reasoning_effort": "low"}; None
         removes one, and a role's win over a model's. The roles are generation, filtering, judge and rest.
     limits: what one query may use; every step's queries run within them.
+    at_once: whether `each` works on its items at the same time; threads gain nothing where all models are ours.
     watch: called with each request before it is sent, and with the data that its prompt shows.
     """
 
@@ -79,6 +80,7 @@ class Lab:
     system: str = ""
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    at_once: bool = True
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
 
     def __post_init__(self) -> None:
@@ -126,9 +128,10 @@ class Lab:
     def each(self, do: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """The results of `do`, which asks models or runs queries, for all items at the same time, in their order.
 
-        With `watch`, it is one item after the other, so that the calls are seen in their order.
+        With `watch`, it is one item after the other, so that the calls are seen in their order, and so it is
+        without `at_once`.
         """
-        if len(items) < 2 or self.watch:  # one item needs no thread
+        if len(items) < 2 or self.watch or not self.at_once:  # one item needs no thread
             return [do(item) for item in items]
         # Ctrl-C reaches the main thread, which then stops the others' calls; other threads are stopped with theirs.
         is_main = threading.current_thread() is threading.main_thread()

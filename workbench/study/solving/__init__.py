@@ -10,7 +10,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -69,6 +69,7 @@ def solve_all(
     locks = CallLocks(store)
     # Models of ours only compute, so more threads would gain nothing.
     ours = all(map(is_ours, models(system)))
+    lab = replace(lab, at_once=not ours)
 
     def report(*_: int) -> None:
         if watch:
