@@ -125,6 +125,7 @@ def test_the_report_is_text_and_json(report):
     assert "EX (BIRD) under each gold" in text
     assert "new: 200 questions; changed: question 0, hint 0, SQL 40; verdicts changed on 30" in text
     assert "order of the 2 systems: Kendall" in text
+    assert report.as_json()["golds"]["systems"] == ["even", "late"]
 
 
 def test_an_answer_is_judged_once_for_each_different_gold(

@@ -67,12 +67,19 @@ class UnderGolds:
             for row in self.failed[self.failed["gold"] == revision.name].to_dict("records")
         ]
         if ranks := self.ranks.get(revision.name):
-            furthest = max(abs(a - b) for a, b in zip(ranks.before, ranks.after, strict=True))
+            moves = [abs(a - b) for a, b in zip(ranks.before, ranks.after, strict=True)]
+            furthest = self._systems()[moves.index(max(moves))]
             lines.append(
                 f"  order of the {len(ranks.before)} systems: Kendall {_correlation(ranks.kendall)}, Spearman"
-                f" {_correlation(ranks.spearman)}; the furthest move is {furthest:g} places"
+                f" {_correlation(ranks.spearman)}; "
+                + (f"{furthest} moves furthest, by {max(moves):g}" if any(moves) else "none moves")
             )
         return ["\n".join(lines)]
+
+    def _systems(self) -> list[str]:
+        """The names of the systems, in the order in which `ranks` has their places."""
+        rows = self.accuracies[self.accuracies["gold"] == OWN]
+        return list(map(str, rows["system"]))
 
     def as_json(self) -> dict[str, Any]:
         """The same as one JSON object."""
@@ -81,6 +88,7 @@ class UnderGolds:
             "sense": self.sense,
             "accuracies": accuracies.where(accuracies.notna(), None).to_dict("records"),
             "changes": self.changes.to_dict("records"),
+            "systems": self._systems(),
             "ranks": {name: asdict(ranks) for name, ranks in self.ranks.items()},
             "failed": self.failed.to_dict("records"),
         }

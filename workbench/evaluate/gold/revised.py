@@ -2,7 +2,7 @@
 
 An answer is judged once for each different gold query of its question, in the benchmark's own sense of EX. The
 answers are those to the benchmark's questions: where a revision asks another question, a table says so. Jin et al.
-(2026, "Pervasive annotation errors break text-to-SQL benchmarks and leaderboards") re-rank systems in this way.
+(2026, arXiv 2601.08778) re-rank systems in this way; they ask the systems the revised questions anew.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,9 @@
 """Audit the gold queries of a benchmark: run each, and the probe of each doubt about it.
 
 Every check either looks at the result or doubts the text and shows rows that prove the doubt, so that no
-finding rests on the text alone. The kinds are those that reading BIRD and Spider by hand has found (Wretblad et al.
-2024; Jin et al. 2026). Whether a question asks what its gold query answers is not seen: that takes a reader.
+finding rests on the text alone. Of the four patterns of errors in Jin et al. (2026, arXiv 2601.08778) these are signs of
+two: a query that mistakes the data, and one that contradicts the knowledge given with the question. Whether a
+question asks what its gold query answers is not seen: that takes a reader.
 """
 
 from collections.abc import Callable, Iterator, Mapping
