@@ -120,3 +120,10 @@ def test_a_copy_in_use_is_not_deleted(drivers, executor, tmp_path, monkeypatch):
     used.close()
     assert other.local(*told(drivers, "shop", executor)).is_file()
     other.close()
+
+
+def test_a_copy_in_use_serves_others_too(drivers, executor, tmp_path):
+    one, other = (Databases(tmp_path / "worker", executor, str) for _ in range(2))
+    given = told(drivers, "zoo", executor)
+    assert one.local(*given) == other.local(*given)
+    one.close(), other.close()

@@ -72,15 +72,15 @@ class Databases:
                 self._release(name)
                 with ExitStack() as opened:
                     lock = opened.enter_context(self._lock_file(name))
+                    fcntl.flock(lock, fcntl.LOCK_SH)  # waits while another worker copies
+                    if copy.is_file():
+                        self._locks[name] = lock
+                        opened.pop_all()
+                        break
                     fcntl.flock(lock, fcntl.LOCK_EX)
                     if not copy.is_file():
                         self._make_room(sum(wanted.files.values()))
                         self._copy(wanted, copy, read)
-                    fcntl.flock(
-                        lock, fcntl.LOCK_SH
-                    )  # another worker may delete the copy in between
-                    self._locks[name] = lock
-                    opened.pop_all()
             os.utime(self.folder / name)
         except OSError as error:
             raise ClusterError(

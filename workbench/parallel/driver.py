@@ -21,7 +21,7 @@ import orjson
 from distributed.comm import CommClosedError, listen
 from distributed.utils import get_ip
 
-from workbench.errors import ClusterError, WorkbenchError
+from workbench.errors import ClusterError
 from workbench.lab import Lab
 from workbench.parallel.databases import database_files
 from workbench.parallel.rows import Rows, count, insert, request_and_answer
@@ -46,7 +46,7 @@ class Driver:
     labs: dict[int, Lab] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
     said: dict[str, None] = field(default_factory=dict)
-    failure: WorkbenchError | None = None
+    failure: Exception | None = None
     asking: int = 0  # messages that wait for a model
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_THREADS))
@@ -77,12 +77,16 @@ class Driver:
     async def _serve(self, connection: Any) -> None:
         """Answer the messages of one connection, one after another."""
         loop = asyncio.get_running_loop()
-        with suppress(CommClosedError, RuntimeError):  # the worker is gone, or this process ends
-            while True:
-                message = await connection.read()
-                reply = await loop.run_in_executor(self._threads, self._answer, message)
-                await connection.write(reply)
-        await connection.close()
+        try:
+            with suppress(
+                CommClosedError, RuntimeError
+            ):  # the worker is gone, or this process ends
+                while True:
+                    message = await connection.read()
+                    reply = await loop.run_in_executor(self._threads, self._answer, message)
+                    await connection.write(reply)
+        finally:
+            connection.abort()  # a worker that waits for a reply learns that none will come
 
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         handlers: dict[str, Callable[..., Any]] = {
@@ -99,8 +103,11 @@ class Driver:
             if not (lab := self.labs.get(message["lab"])):
                 raise ClusterError("the run has ended")
             return {"answer": handlers[message["op"]](lab, *message["given"])}
-        except WorkbenchError as error:
-            self.failure = self.failure or (error if message["lab"] in self.labs else None)
+        except KeyboardInterrupt:  # what a stopped client raises in its threads
+            return {"error": "the run was stopped"}
+        except Exception as error:  # noqa: BLE001  the run raises it
+            if message.get("lab") in self.labs:
+                self.failure = self.failure or error
             return {"error": str(error)}
 
     def _ask(self, lab: Lab, requests: bytes) -> bytes:
