@@ -63,10 +63,11 @@ class ClusterSupervisor(Supervisor):
             for start in range(0, len(own), size)
         ]
         paths = {path: Path(path) for path in by_path}
-        lab = Lab(Client(self._store), Executor(self._store), paths.__getitem__)
-        for _, answers in self._cluster.each(run_queries, parts, lab, name=_name):
-            for index, answer in answers:
-                yield index, answer | {"rows": bytes(answer["rows"])}
+        with Executor(self._store, workers=1) as executor:  # hashes the files
+            lab = Lab(Client(self._store), executor, paths.__getitem__)
+            for _, answers in self._cluster.each(run_queries, parts, lab, name=_name):
+                for index, answer in answers:
+                    yield index, answer | {"rows": bytes(answer["rows"])}
 
 
 def _name(part: Queries) -> str:

@@ -1,0 +1,73 @@
+"""Judging and indexing on workers that share no folder: the verdicts and the files of a single process."""
+
+import json
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+from workbench.benchmarks.named import open_benchmark
+from workbench.cli.evaluate import evaluate
+from workbench.cli.index import index
+from workbench.retrieve.index.trigram import Trigram
+from workbench.retrieve.index.values import open_index
+
+
+@pytest.fixture
+def command(monkeypatch, tmp_path):
+    """A command in a home of its own; its output."""
+
+    def run(home, program, *given):
+        monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / home))
+        done = CliRunner().invoke(program, list(map(str, given)), catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Five files of predictions: gold queries, some of them those of another question of the database."""
+    benchmark = open_benchmark("bundled-dev")
+    written = []
+    for wrong in range(5):
+        chosen = {}
+        for number, question in enumerate(benchmark.questions):
+            same = [q for q in benchmark.questions if q.db_id == question.db_id]
+            other = same[number % len(same)] if number % 5 < wrong else question
+            chosen[question.id] = benchmark.golds[other.id].sql
+        path = tmp_path / f"system{wrong}.json"
+        path.write_text(json.dumps(chosen))
+        written.append(path)
+    return written
+
+
+def test_a_pool_has_the_verdicts_of_one_process(machines, command, files, tmp_path, cached_rows):
+    machines.add(), machines.add()
+    given = ["bundled-dev", "--predictions", *files, "--pool", "--json", "--verdicts"]
+    here = command("here", evaluate, *given, tmp_path / "here.jsonl")
+    cluster = ["--cluster", machines.file]
+    there = command("there", evaluate, *given, tmp_path / "there.jsonl", *cluster)
+    assert json.loads(there) == json.loads(here)
+    verdicts = [(tmp_path / f"{name}.jsonl").read_bytes() for name in ("here", "there")]
+    assert verdicts[0] == verdicts[1]
+    assert cached_rows(tmp_path / "here") == cached_rows(tmp_path / "there")
+    for worker in machines.workers:
+        worker.kill()  # what is cached needs no worker
+    machines.add()
+    assert command("there", evaluate, *given, tmp_path / "again.jsonl", *cluster) == there
+
+
+def test_an_index_that_a_worker_built_is_the_drivers(machines, command, tmp_path, tiny):
+    machines.add()
+    tiny.write_databases(tmp_path)
+    databases = [tmp_path / name / f"{name}.sqlite" for name in ("zoo", "shop")]
+    out = command("home", index, *databases, "--cluster", machines.file)
+    assert out.count(" values of ") == 2
+    built = sorted((tmp_path / "home" / "indexes").glob("*.values"))
+    stamps = [path.stat().st_mtime_ns for path in built]
+    found = [open_index(path, Trigram()).search("cat", 3) for path in databases]
+    assert [path.stat().st_mtime_ns for path in built] == stamps  # opened and not built again
+    shutil.rmtree(tmp_path / "home")
+    assert [open_index(path, Trigram()).search("cat", 3) for path in databases] == found
