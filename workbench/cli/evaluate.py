@@ -58,6 +58,11 @@ if TYPE_CHECKING:
     help="Add VES and R-VES, each query timed this often.",
 )
 @click.option(
+    "--suite",
+    is_flag=True,
+    help="Add test-suite accuracy: right on databases made to tell gold from queries like it, too.",
+)
+@click.option(
     "--keep-distinct",
     is_flag=True,
     help="Keep DISTINCT in EX (Spider), which drops it from both queries by default.",
@@ -82,6 +87,7 @@ def evaluate(
     pool: bool,
     selector: str | None,
     efficiency: int | None,
+    suite: bool,
     keep_distinct: bool,
     seconds: float,
     verdicts: Path | None,
@@ -97,6 +103,7 @@ def evaluate(
     Soft-F1 that of BIRD's mini-dev.
     """
     from workbench.evaluate.files import evaluate_files  # noqa: PLC0415  pandas: half a second
+    from workbench.evaluate.spider.suite import Suite  # noqa: PLC0415
 
     try:
         limits = Limits(seconds=seconds)
@@ -123,6 +130,7 @@ def evaluate(
             compare=compare,
             pool=pool,
             efficiency=efficiency,
+            suite=Suite() if suite else None,
             selectors=_selectors(selector, judged, executor, store) if pool else {},
             limits=limits,
             keep_distinct=keep_distinct,

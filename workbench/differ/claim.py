@@ -69,6 +69,11 @@ class Pair:
         """The same by a few orders: faster, and without proof."""
         return self._differs(rows, _FEW_ORDERS)
 
+    def first_is_certain(self, rows: Rows) -> bool:
+        """Whether the first query has one result in whatever order rows are read."""
+        found = self._in_orders(rows, _ORDERS)
+        return found is not None and len(found[0]) == 1
+
     def _differs(self, rows: Rows, orders: int) -> bool:
         found = self._in_orders(rows, orders)
         if not found or all(len(results) > 1 for results in found):

@@ -1,12 +1,12 @@
 """A small database that exists in memory only, and queries run on it by the sandbox's workers."""
 
 import sqlite3
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -32,6 +32,24 @@ class SmallDatabase:
         ]
         return "".join(f"{statement};\n" for statement in (*self.schema, *inserts))
 
+    def as_json(self) -> dict[str, Any]:
+        """The database as JSON values, which `from_json` reads."""
+        return {
+            "schema": list(self.schema),
+            "rows": {
+                table: [list(map(_tagged, row)) for row in rows]
+                for table, rows in self.rows.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        rows = {
+            table: tuple(tuple(map(_untagged, row)) for row in content)
+            for table, content in value["rows"].items()
+        }
+        return cls(tuple(value["schema"]), rows)
+
     def save(self, path: Path) -> None:
         """Write the database as an SQLite file; a file that exists is refused."""
         if path.exists():
@@ -53,13 +71,7 @@ def run_in_memory(
         "do": "run_in_memory",
         "schemas": schemas,
         "databases": [
-            {
-                "schema": schemas.index(database.schema),
-                "rows": {
-                    table: [list(map(_tagged, row)) for row in rows]
-                    for table, rows in database.rows.items()
-                },
-            }
+            database.as_json() | {"schema": schemas.index(database.schema)}
             for database in databases
         ],
         "queries": list(queries),
@@ -87,6 +99,10 @@ def _execution(answer: dict[str, Any]) -> Execution:
 
 def _tagged(value: Value) -> Any:
     return {"blob": b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+def _untagged(value: Any) -> Value:
+    return b64decode(value["blob"]) if isinstance(value, dict) else value
 
 
 def _quoted(name: str) -> str:
