@@ -114,6 +114,11 @@ EQUAL = [
         "SELECT name FROM customer JOIN purchase ON customer_id = id ORDER BY price LIMIT 1",
         "SELECT name FROM purchase JOIN customer ON customer_id = id ORDER BY price LIMIT 1",
     ),
+    # SQLite sorts groups, and so always gives the same one of those that tie.
+    (
+        "SELECT item FROM purchase GROUP BY item ORDER BY count(*) DESC LIMIT 1",
+        "SELECT item FROM (SELECT item, count(*) AS n FROM purchase GROUP BY 1 ORDER BY 1 DESC) ORDER BY n DESC LIMIT 1",
+    ),
     ("SELECT name FROM customer LIMIT 1", "SELECT name FROM customer ORDER BY age LIMIT 1"),
     (
         "SELECT city, name FROM customer GROUP BY city",

@@ -3,8 +3,9 @@
 Where rows tie, `ORDER BY x LIMIT 1` gives the row that SQLite happens to read first, and so do columns outside
 GROUP BY. A query that gives several results on one database differs from another only if none of them is a
 result of the other, too. SQLite reads rows by their rowid, so the queries run again on tables without keys into
-which the rows go in other orders. Floats that differ in the last digits, by the order in which they are added,
-count as equal.
+which the rows go in other orders, and with random() behind the keys of each ORDER BY, since SQLite also breaks ties
+by the order in which it groups. Floats that differ in the last digits, by the order in which they are added, count
+as equal.
 """
 
 import re
@@ -15,6 +16,7 @@ from random import Random
 from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.execute import Executor
 from workbench.db.sandbox.small import SmallDatabase
+from workbench.db.sql.derived.shuffled import shuffled
 from workbench.db.text.quoting import quote
 from workbench.differ.rules import Rules, TableRules
 from workbench.differ.touched import Rows
@@ -93,13 +95,14 @@ class Pair:
         ]
         databases = [self.database(rows)]
         databases += [_database((*statements, *self.rules.views), order) for order in orders]
-        answers = self.executor.execute_in_memory(databases, (self.first, self.second), _LIMITS)
+        queries = (self.first, self.second, shuffled(self.first), shuffled(self.second))
+        answers = self.executor.execute_in_memory(databases, queries, _LIMITS)
         firsts: list[Execution] = []
         seconds: list[Execution] = []
         for answer in answers:
-            if answer is None or any(result.status not in _COMPLETE for result in answer):
+            if answer is None or any(result.status not in _COMPLETE for result in answer[:2]):
                 return None
-            for result, known in zip(answer, (firsts, seconds), strict=True):
+            for result, known in zip(answer, (firsts, seconds, firsts, seconds), strict=True):
                 if not any(self.equal(result, other) for other in known):
                     known.append(result)
         return firsts, seconds

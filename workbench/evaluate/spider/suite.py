@@ -29,7 +29,7 @@ from workbench.evaluate.ex import spider_text
 from workbench.store import home
 from workbench.types import Execution, Limits, Question
 
-_VERSION = 1  # of the cached suites
+_VERSION = 2  # of the cached suites
 _LIMITS = Limits(seconds=30.0, rows=20_000, bytes=2_000_000)
 
 
