@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [  # the lowest first
     {"replies"},
     {"benchmarks", "lab", "differ"},
     VERBS,
-    {"systems"},
+    {"systems", "cluster"},
     {"train", "report"},
     {"study"},
     {"label", "explore"},

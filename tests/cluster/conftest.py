@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import workbench.parallel.databases
-from workbench.parallel.databases import DatabaseFiles
+import workbench.cluster.databases
+from workbench.cluster.databases import DatabaseFiles
 
 _WAIT = 300.0  # seconds, for a busy computer
 
@@ -78,10 +78,10 @@ class Machines:
 def machines(tmp_path, monkeypatch):
     """No worker yet. The driver tells workers paths of databases that they do not have."""
     pytest.importorskip("distributed", reason="needs the extra `cluster`: make test-extras")
-    from workbench.parallel import driver
+    from workbench.cluster import driver
 
     def elsewhere(path, executor):
-        found = workbench.parallel.databases.database_files(path, executor)
+        found = workbench.cluster.databases.database_files(path, executor)
         return DatabaseFiles(f"/nowhere{found.path}", found.content, found.files)
 
     monkeypatch.setattr(driver, "database_files", elsewhere)

@@ -24,7 +24,7 @@ from workbench.study import open_study
 from workbench.systems.baselines import direct
 with open_study("bundled-dev", limit=1) as study:
     study.run(direct(study.model))
-print(*{"dask", "distributed", "workbench.parallel.cluster"} & set(sys.modules))
+print(*{"dask", "distributed", "workbench.cluster.tasks"} & set(sys.modules))
 """
 
 
@@ -38,7 +38,7 @@ def test_without_a_cluster_nothing_of_dask_is_imported(tmp_path, monkeypatch):
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "workbench.parallel.opening", raising=False)
+    monkeypatch.delitem(sys.modules, "workbench.cluster.opening", raising=False)
     with pytest.raises(BadInputError, match=r"pip install 'workbench\[cluster\]'"):
         CliRunner().invoke(run, ["direct", "--cluster", "local:2"], catch_exceptions=False)
 
@@ -64,7 +64,7 @@ def test_a_number_of_workers_is_asked_for(dask, count):
 
 
 def test_a_scheduler_that_does_not_answer_is_named(dask, monkeypatch):
-    monkeypatch.setattr("workbench.parallel.opening._CONNECT", 0.5)
+    monkeypatch.setattr("workbench.cluster.opening._CONNECT", 0.5)
     with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         CliRunner().invoke(
             run, ["direct", "--cluster", "tcp://127.0.0.1:9"], catch_exceptions=False

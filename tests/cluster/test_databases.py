@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.cluster.databases import LIMIT, Databases, database_files
 from workbench.db.execute import Executor
 from workbench.errors import ClusterError
-from workbench.parallel.databases import LIMIT, Databases, database_files
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
+from workbench.cluster.versions import check_versions, versions
 from workbench.errors import BudgetError, ClusterError
 from workbench.llm.budget import Budget
 from workbench.llm.client import Client
-from workbench.parallel.versions import check_versions, versions
 from workbench.study import open_study
 from workbench.study.previewing import stand_in
 from workbench.study.settings import Experiment
@@ -80,7 +80,7 @@ def test_after_ctrl_c_what_came_back_is_not_asked_again(machines, study):
 
 
 def test_a_lost_scheduler_ends_the_run_with_one_line(machines, study, monkeypatch):
-    monkeypatch.setattr("workbench.parallel.cluster._LOST", 1.0)
+    monkeypatch.setattr("workbench.cluster.tasks._LOST", 1.0)
     machines.add()
     with study(third=machines.scheduler.kill) as opened, pytest.raises(ClusterError) as error:
         opened.run(direct("some/model"))

@@ -148,8 +148,8 @@ def _supervisor(cluster: str, store: Store) -> Iterator[Supervisor | None]:
     if not cluster:
         yield None
         return
-    from workbench.parallel.opening import open_cluster  # noqa: PLC0415  Dask, an extra
-    from workbench.parallel.sql import ClusterSupervisor  # noqa: PLC0415
+    from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
+    from workbench.cluster.sql import ClusterSupervisor  # noqa: PLC0415
 
     with open_cluster(cluster) as opened:
         yield ClusterSupervisor(opened, store)

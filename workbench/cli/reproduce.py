@@ -106,7 +106,7 @@ def _shared(cluster: str) -> Iterator[str]:
     if not cluster:
         yield ""
         return
-    from workbench.parallel.opening import open_cluster  # noqa: PLC0415  Dask, an extra
+    from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
 
     with open_cluster(cluster) as opened:
         yield opened.scheduler

@@ -28,7 +28,7 @@ _PACKAGE = Path(__file__).parents[1]
 # Packages that a system's steps never reach; every other one counts.
 _ABOVE = {
     "benchmarks",
-    "parallel",
+    "cluster",
     "train",
     "report",
     "study",

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from workbench.cluster.opening import Cluster, open_cluster
+from workbench.cluster.sql import ClusterSupervisor
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.lab import Lab
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.provider import is_ours
 from workbench.parallel import each
-from workbench.parallel.opening import Cluster, open_cluster
-from workbench.parallel.sql import ClusterSupervisor
 from workbench.store import Store
 from workbench.study.result_cache import ResultKeys, models, read, write
 from workbench.study.solving import Elsewhere, Kept, Record, lock_name, look, solve_once

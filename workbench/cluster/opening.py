@@ -12,7 +12,7 @@ try:
 except ModuleNotFoundError as missing:
     raise BadInputError("a cluster needs Dask: pip install 'workbench[cluster]'") from missing
 
-from workbench.parallel.cluster import Cluster
+from workbench.cluster.tasks import Cluster
 
 __all__ = ["Cluster", "open_cluster"]
 

@@ -5,11 +5,11 @@ from contextlib import suppress
 
 import orjson
 
+from workbench.cluster.rows import Answered, count
+from workbench.cluster.worker.link import Link
 from workbench.errors import WorkbenchError
 from workbench.llm import provider
 from workbench.llm.client import Client
-from workbench.parallel.rows import Answered, count
-from workbench.parallel.worker.link import Link
 from workbench.store import Store
 from workbench.types import Completion, Request, Usage
 

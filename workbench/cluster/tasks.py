@@ -22,12 +22,12 @@ from typing import Any, TypeVar
 import distributed
 from distributed.scheduler import KilledWorker
 
+from workbench.cluster.driver import Driver
+from workbench.cluster.versions import check_versions, identity, versions
+from workbench.cluster.worker.link import DriverAddress
+from workbench.cluster.worker.session import work
 from workbench.errors import BadInputError, ClusterError, WorkbenchError
 from workbench.lab import Lab
-from workbench.parallel.driver import Driver
-from workbench.parallel.versions import check_versions, identity, versions
-from workbench.parallel.worker.link import DriverAddress
-from workbench.parallel.worker.session import work
 
 Future = Any  # Dask's classes have no types
 T = TypeVar("T")

@@ -16,14 +16,14 @@ import distributed
 import orjson
 
 from workbench.canonical import content_hash
+from workbench.cluster.databases import DatabaseFiles, Databases
+from workbench.cluster.rows import Answered, NewRows, Rows
+from workbench.cluster.versions import check_versions, versions
+from workbench.cluster.worker.client import WorkerClient
+from workbench.cluster.worker.link import DriverAddress, Link
 from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.cache.table import Cache
-from workbench.parallel.databases import DatabaseFiles, Databases
-from workbench.parallel.rows import Answered, NewRows, Rows
-from workbench.parallel.versions import check_versions, versions
-from workbench.parallel.worker.client import WorkerClient
-from workbench.parallel.worker.link import DriverAddress, Link
 from workbench.store import Store
 from workbench.types import Limits
 

@@ -21,10 +21,10 @@ import orjson
 from distributed.comm import CommClosedError, listen
 from distributed.utils import get_ip
 
+from workbench.cluster.databases import database_files
+from workbench.cluster.rows import Rows, count, insert, request_and_answer
 from workbench.errors import ClusterError
 from workbench.lab import Lab
-from workbench.parallel.databases import database_files
-from workbench.parallel.rows import Rows, count, insert, request_and_answer
 from workbench.types import Request
 
 PIECE = 8_000_000  # bytes of a file in one message

@@ -16,7 +16,7 @@ from workbench.llm.client import Client
 from workbench.store import Store
 
 if TYPE_CHECKING:
-    from workbench.parallel.cluster import Cluster
+    from workbench.cluster.tasks import Cluster
 
 _MOST = 100  # queries of a task
 _PER_THREAD = 4  # tasks for each thread of the workers, so that all end at about the same time
