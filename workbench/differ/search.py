@@ -9,8 +9,8 @@ queries is called equal but by its normal form.
 """
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -48,6 +48,8 @@ class Outcome:
     second: Execution | None = None
     tries: int = 0
     error: str = ""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of each table of the database."""
 
     def __str__(self) -> str:
         if self.status == "differ" and self.database:
@@ -99,7 +101,8 @@ class TellApart:
                 small = shrunk(rows, rules, pair.seems_different)
                 found = small if pair.is_different(small) else rows
             ((a, b),) = filter(None, pair.results([found]))
-            return Outcome("differ", pair.database(found), a, b, tried)
+            columns = {name: table.columns for name, table in rules.tables.items()}
+            return Outcome("differ", pair.database(found), a, b, tried, columns=columns)
         return Outcome("not told apart", tries=tried)
 
     def _different(self, pair: Pair, database: Path, until: float) -> Iterator[Rows | str | None]:

@@ -14,6 +14,7 @@ from workbench.llm.client import Client
 from workbench.llm.preview import preview
 from workbench.replies.sql import read_sql
 from workbench.report.display.results import marked_results
+from workbench.report.display.told_apart import told_apart
 from workbench.systems.system import System
 from workbench.types import Completion, Question, Request
 
@@ -56,6 +57,11 @@ def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) ->
         ),
         beside(
             stack(heading("Its result"), results[0]), stack(heading("Gold's result"), results[1])
+        ),
+        *(
+            [heading("Why do these differ?"), told_apart(path, sql, gold.sql, lab.executor)]
+            if sql and bird == "wrong"
+            else []
         ),
         heading("Their plans in words"),
         beside(*(listed(narrate(text, path, lab.executor)) for text in (sql, gold.sql) if text)),

@@ -1,0 +1,23 @@
+"""A reader sees the small database and both results."""
+
+from pathlib import Path
+
+from workbench.db.execute import Executor
+from workbench.html.tree import html
+from workbench.report.display.told_apart import told_apart
+
+
+def test_the_database_and_both_results_are_shown(shop: Path, executor: Executor) -> None:
+    page = html(
+        told_apart(
+            shop, "SELECT count(age) FROM customer", "SELECT count(*) FROM customer", executor
+        )
+    )
+    assert page.count("<table") == 3
+    assert "NULL" in page
+
+
+def test_without_such_a_database_the_search_says_so(shop: Path, executor: Executor) -> None:
+    query = "SELECT name FROM customer WHERE 30 < age"
+    page = html(told_apart(shop, query, "SELECT name FROM customer WHERE age > 30", executor))
+    assert "not told apart on" in page

@@ -1,0 +1,51 @@
+"""Why two queries differ: a database of a few rows, and both results on it."""
+
+from pathlib import Path
+from typing import Literal
+
+from workbench.db.execute import Executor
+from workbench.db.text.quoting import one_line
+from workbench.differ.search import TellApart
+from workbench.html.parts import beside, heading, line, stack, table
+from workbench.html.tree import Element
+from workbench.report.display.results import marked_results
+from workbench.types import Value
+
+_TRIES = 150  # so that a reader waits less than a second
+_CELL = 100  # characters of a value that are shown
+
+
+def told_apart(
+    database: Path,
+    query: str,
+    gold: str,
+    executor: Executor,
+    sense: Literal["bird", "spider"] = "bird",
+) -> Element:
+    """The smallest database found on which a query and gold differ, and both results; else what the search says."""
+    outcome = TellApart(tries=_TRIES, seconds=2.0)(database, gold, query, executor, sense)
+    if not (outcome.database and outcome.first and outcome.second):
+        return stack(line(f"The two are {outcome}."))
+    columns = outcome.columns
+    tables = [
+        stack(
+            heading(name), table(columns[name], [[_shown(value) for value in row] for row in rows])
+        )
+        for name, rows in outcome.database.rows.items()
+        if rows
+    ]
+    results = marked_results(outcome.second, outcome.first)
+    empty = [name for name, rows in outcome.database.rows.items() if not rows]
+    return stack(
+        line("On this small database, which keeps the schema's types and keys, they differ."),
+        *tables,
+        line(f"Without rows: {', '.join(empty)}.") if empty else None,
+        beside(
+            stack(heading("This query there"), results[0]),
+            stack(heading("Gold's query there"), results[1]),
+        ),
+    )
+
+
+def _shown(value: Value) -> str:
+    return "NULL" if value is None else one_line(str(value), _CELL)
