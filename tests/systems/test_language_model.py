@@ -54,7 +54,7 @@ def evaluate_one_test(lab, context, trials):
     demand = "The query should count each row once."
     return lab.ask(
         wb.UnitTester(MODEL), "select/evaluate_one_test", context, test=demand, candidates=shown
-    )
+    ).text
 
 
 def evaluate_one_candidate(lab, context, trials):
@@ -63,7 +63,7 @@ def evaluate_one_candidate(lab, context, trials):
     demands = ["The query should count each row once."]
     return lab.ask(
         wb.UnitTester(MODEL), "select/evaluate_one_candidate", context, tests=demands, **shown
-    )
+    ).text
 
 
 STEPS = {
