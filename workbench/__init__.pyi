@@ -23,6 +23,7 @@ from workbench.explore.prompt_explorer import PromptExplorer as PromptExplorer
 from workbench.fix.fixer import Fixer as Fixer
 from workbench.fix.refiner import Refiner as Refiner
 from workbench.fix.reviser import Reviser as Reviser
+from workbench.generate.adaptive import Adaptive as Adaptive
 from workbench.generate.chess_candidate import ChessCandidate as ChessCandidate
 from workbench.generate.decomposer import Decomposer as Decomposer
 from workbench.generate.direct import Direct as Direct
