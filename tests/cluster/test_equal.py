@@ -79,13 +79,13 @@ def test_killed_workers_cost_no_call_twice(machines, solved, provider):
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        there = solved("there", system, 40, str(machines.file))
+        there = solved("there", system, 16, str(machines.file))
     finally:
         stopped.set()
         killer.join()
     assert set(provider.values()) == {1}
     calls = len(provider)
-    here = solved("here", system, 40)
+    here = solved("here", system, 16)
     assert set(provider.values()) == {2}
     assert len(provider) == calls
     assert there == here

@@ -44,7 +44,10 @@ def _local(cluster: str) -> Iterator[str]:
     if not count.isdecimal() or int(count) < 1:
         raise BadInputError(f"cluster {cluster!r}: give local: and a number of workers, as local:4")
     started = distributed.LocalCluster(
-        n_workers=int(count), threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+        n_workers=int(count),
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",
+        silence_logs="CRITICAL",
     )
     with started:
         yield started.scheduler_address
