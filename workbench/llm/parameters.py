@@ -23,8 +23,8 @@ from workbench.errors import BadInputError
 from workbench.llm import provider
 from workbench.llm.budget import Ledger
 from workbench.llm.cache.keys import request_key
+from workbench.llm.remote.listed import listed
 from workbench.llm.remote.output_room import LIMITS, with_less_room
-from workbench.llm.remote.prices import listed
 from workbench.store import Store
 from workbench.types import Request
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.llm.wire import ROOT, ask
 from workbench.llm import provider
-from workbench.llm.remote.prices import bill, listed, longest, most, price
+from workbench.llm.remote.listed import listed
+from workbench.llm.remote.prices import bill, longest, most, price
 from workbench.types import Request
 
 MODELS = [

@@ -10,7 +10,8 @@ from workbench.llm.cache.transfer import Select, calls
 from workbench.llm.parameters import output_limit
 from workbench.llm.preview.rows import Range, Row
 from workbench.llm.remote.batches import LiteLLMBatches
-from workbench.llm.remote.prices import cost, listed, longest
+from workbench.llm.remote.listed import listed
+from workbench.llm.remote.prices import cost, longest
 from workbench.store import Store
 from workbench.types import Request, Usage
 

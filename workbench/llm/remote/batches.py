@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from workbench.llm.remote.batch_lines import Item, endpoint, read_line, write_line
+from workbench.llm.remote.listed import listed
 from workbench.llm.remote.load import load
-from workbench.llm.remote.prices import listed
 from workbench.llm.remote.refusals import Gone, Refusal, refusal
 from workbench.types import Request
 

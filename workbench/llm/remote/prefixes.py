@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.canonical import content_hash
-from workbench.llm.remote.prices import listed
+from workbench.llm.remote.listed import listed
 from workbench.types import Message, Request
 
 _CHARACTERS = (

@@ -7,16 +7,13 @@ the same numbers (tests/llm/providers/test_prices.py), but takes seconds to impo
 """
 
 import functools
-import importlib.util
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import orjson
-
 from workbench.llm.provider import is_ours
+from workbench.llm.remote.listed import listed
 from workbench.llm.remote.replies import Reply, read_usage, tokens_apart
 from workbench.types import Request, Usage
 
@@ -35,56 +32,6 @@ class Price:
     cached: float
     written: float
     reasoning: float
-
-
-@functools.cache
-def _bundled() -> dict[str, dict[str, Any]]:
-    package = importlib.util.find_spec("litellm")
-    if not package or not package.origin:
-        return {}
-    path = Path(package.origin).with_name("model_prices_and_context_window_backup.json")
-    entries: dict[str, dict[str, Any]] = orjson.loads(path.read_bytes())
-    return entries
-
-
-@functools.cache
-def listed_names() -> Mapping[str, set[str]]:
-    """The names of the listed models by their provider, without its prefix."""
-    names: dict[str, set[str]] = {}
-    for name, entry in _bundled().items():
-        provider = str(entry.get("litellm_provider", ""))
-        names.setdefault(provider, set()).add(name.removeprefix(f"{provider}/"))
-    return names
-
-
-@functools.lru_cache(maxsize=1000)
-def listed(model: str) -> Mapping[str, Any]:
-    """What LiteLLM lists of the model: its prices, limits and abilities; empty if it is not there.
-
-    The list has some models under PROVIDER/NAME, some under their name alone, and Amazon's under a name
-    without region and route. A name of another provider does not count.
-    """
-    return next(_entries(model), {})
-
-
-def _entries(model: str) -> Iterator[Mapping[str, Any]]:
-    provider, _, name = model.partition("/")
-    names = [name, name.removeprefix("responses/")]
-    if provider == "bedrock":
-        short = re.sub(r"^(?:(?:converse|invoke)/)?(?:[a-z]{2}-[a-z-]+-\d/)?", "", name)
-        names += [short, re.sub(r"^(?:us|us-gov|eu|apac|jp|au|ca|global)\.", "", short)]
-    if match := re.match(r"ft:[^:]+", name):  # ft:gpt-4o-mini-2024-07-18:my-company::id
-        names.append(match[0])
-    for known in dict.fromkeys(names):
-        if entry := _bundled().get(f"{provider}/{known}"):
-            yield entry
-        entry = _bundled().get(known, {})
-        maker = str(entry.get("litellm_provider", ""))
-        if maker == provider or (provider in _FAMILIES and maker.startswith(provider)):
-            yield entry
-
-
-_FAMILIES = {"vertex_ai", "bedrock", "fireworks_ai"}  # the list has several providers of these
 
 
 def price(model: str, tokens: int = 0, *, batch: bool = False) -> Price | None:

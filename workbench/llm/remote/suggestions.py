@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from workbench.llm.remote.prices import listed_names
+from workbench.llm.remote.listed import listed_names
 
 _LIKE = 0.6  # of difflib's ratio, where 1 is the same name
 _MOST = 3  # names
