@@ -15,11 +15,12 @@ from workbench.db.text.quoting import quote
 from workbench.explore import (
     cache_browser,
     calls,
-    compare,
     pool_browser,
     rendered,
     running,
 )
+from workbench.explore.compare.runs import flips_html, runs_html
+from workbench.explore.compare.texts import text_diff
 from workbench.explore.steps import Edit, Recording, Step
 from workbench.html import parts, tree
 from workbench.lab import Lab
@@ -166,9 +167,9 @@ def stuffed(text, folder):
             "price": running.price_html(client, request),
             "run": running.run_html(lab, benchmark, question, asked, other, answer),
             "steps": running.steps_diff(client, asked, other),
-            "diff": compare.text_diff(text, "other"),
-            "flips": compare.flips_html(questions, better, text),
-            "runs": compare.runs_html(*runs),
+            "diff": text_diff(text, "other"),
+            "flips": flips_html(questions, better, text),
+            "runs": runs_html(*runs),
             "regrets": pool_browser.regrets_html(run_of, asked_of),
             "call": calls.call_html(call),
             "totals": cache_browser.totals_html(cache_browser.stats(store)),
