@@ -101,7 +101,9 @@ def test_an_own_prompt_takes_three_steps(tmp_path: Path) -> None:
     prompt = tmp_path / edited.split()[-1]
     prompt.write_text(prompt.read_text().replace("You are an expert in SQLite.", "You write SQL."))
     words = shlex.split(run_command.replace("50", "3"))[1:]
-    assert "| direct, chain of thought | 3 |" in workbench(*words, folder=tmp_path)
+    printed = workbench(*words, folder=tmp_path)
+    assert "| packaged prompts | 3 |" in printed
+    assert "| mine | 3 |" in printed
 
 
 def test_every_linked_page_exists() -> None:
