@@ -210,7 +210,7 @@ study.save("a_table", alone(pd.DataFrame([run.row()]), study.stamp, "A table"))"
 def test_ask_answers_a_question_about_any_file(run, bird):
     database = bird / "dev_databases/zoo/zoo.sqlite"
     code, out, err = run("ask", database, "How many animals are there?", "--system", "direct")
-    assert (code, err) == (0, "")
+    assert code == 0, err
     assert out.startswith("1 row:\n`COUNT(*)`\n4\n")
     assert "Chosen by majority: 1 of 1 candidates" in out
 
@@ -409,7 +409,7 @@ def test_an_interrupted_command_says_that_finished_work_is_saved(run, monkeypatc
     def interrupt(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Executor, "execute_many", interrupt)
+    monkeypatch.setattr(Executor, "fingerprints", interrupt)
     code, out, err = run("evaluate", "bird-dev", "--root", bird, "--predictions", right)
     assert (code, out) == (130, "")
     assert err.strip() == (

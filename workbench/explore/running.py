@@ -9,6 +9,7 @@ from workbench.evaluate.ex import spider_text
 from workbench.explore.compare.texts import text, text_diff
 from workbench.explore.steps import Recording, Step, record
 from workbench.html.parts import Html, beside, heading, line, listed, pre, stack, view, views
+from workbench.html.tree import Node
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.preview import preview
@@ -40,6 +41,12 @@ def missing_html(client: Client, recording: Recording) -> Html:
 
 
 def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> Html:
+    """The `answer_parts` as a view."""
+    parts = answer_parts(lab, benchmark, question, sql)
+    return view("The query beside gold's", *parts, kind="wb-answer")
+
+
+def answer_parts(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> list[Node]:
     """A query and its result beside gold's, with the rows that differ marked, and both query plans."""
     gold = benchmark.golds[question.id]
     predicted, expected = lab.run(question, sql), lab.run(question, gold.sql)
@@ -48,8 +55,7 @@ def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) ->
     as_spider, gold_as_spider = (lab.run(question, spider_text(text)) for text in (sql, gold.sql))
     spider = "right" if spider_equal(as_spider, gold_as_spider, gold.sql) else "wrong"
     results = marked_results(predicted, expected)
-    return view(
-        "The query beside gold's",
+    return [
         line(f"EX (BIRD): {bird}. EX (Spider): {spider}."),
         beside(
             stack(heading("This query"), pre(sql or "no SQL")),
@@ -65,8 +71,7 @@ def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) ->
         ),
         heading("Their plans in words"),
         beside(*(listed(narrate(text, path, lab.executor)) for text in (sql, gold.sql) if text)),
-        kind="wb-answer",
-    )
+    ]
 
 
 def run_html(

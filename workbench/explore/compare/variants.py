@@ -15,10 +15,10 @@ import pandas as pd
 import yaml
 
 from workbench.errors import BadInputError
-from workbench.explore.running import answer_html
+from workbench.explore.running import answer_parts
 from workbench.explore.steps import record
 from workbench.html.parts import Html, details, heading, line, pre, table, view, views
-from workbench.html.tree import Element, Raw
+from workbench.html.tree import Element
 from workbench.llm.preview import preview
 from workbench.llm.provider import is_ours
 from workbench.report.figures.compare import differences
@@ -149,10 +149,10 @@ class Variants:
         for key in found.loc[found["flips"], "question_id"][:OPEN]:
             parts = []
             for name, run in self.runs.items():
-                shown = answer_html(
+                shown = answer_parts(
                     self.study.lab, self.study.benchmark, questions[key], _sql(run.selection(key))
                 )
-                parts.append(details(name, Raw(shown)))
+                parts.append(details(name, *shown))
             yield view(f"{key}: {questions[key].text}", *parts, kind="wb-flip")
 
 
