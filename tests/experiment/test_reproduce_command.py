@@ -55,7 +55,10 @@ def test_a_manifest_lists_every_notebook_and_runs_with_a_limit_have_their_own(
     assert manifest("mine-3") == [("one", 3)]
 
 
-def test_what_was_paid_stands_beside_the_preview_and_in_the_manifest(checkout, run, monkeypatch):
+def test_what_was_paid_stands_beside_the_preview_and_in_the_manifest(
+    checkout, run, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))  # its cache holds no call yet
     monkeypatch.setenv("WORKBENCH_PREVIEW", "2")
     path = checkout(one=[RUNS]).path
     path.write_text(path.read_text() + "limit: 4\n")
