@@ -30,7 +30,7 @@ class Revision:
 
     name: str
     questions: Mapping[str, Question]
-    """Those of the benchmark's questions that the file has too."""
+    """The benchmark's questions that the file has, too."""
     golds: Mapping[str, Gold]
     changes: Mapping[str, tuple[str, ...]]
     """Which of PARTS changed. Layout, and letter case outside quotes, are no change of a query."""

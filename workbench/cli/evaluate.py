@@ -144,7 +144,7 @@ def evaluate(
 
 @contextmanager
 def _supervisor(cluster: str, store: Store) -> Iterator[Supervisor | None]:
-    """What runs queries on a cluster, if one is given."""
+    """The supervisor that runs queries on a cluster; None without a cluster."""
     if not cluster:
         yield None
         return

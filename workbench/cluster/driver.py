@@ -124,7 +124,7 @@ class Driver:
                 self.asking -= 1
 
     def _settings(self, lab: Lab) -> bytes:
-        """What a lab on a worker is made of, as JSON."""
+        """The settings from which a worker makes its lab, as JSON."""
         texts = {
             str(path.relative_to(lab.prompts)): path.read_text(encoding="utf-8")
             for path in sorted(lab.prompts.rglob("*") if lab.prompts else ())

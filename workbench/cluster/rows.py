@@ -1,4 +1,4 @@
-"""What a worker computed, as rows of the cache that travel to the driver: calls, executions, attempts, selections.
+"""The rows of the cache that travel from a worker to the driver: calls, executions, attempts, selections.
 
 Rows are only added to a cache and their keys are hashes of what they depend on, so a row that comes twice, from two
 workers or from a task that ran twice, is stored once. The calls that a worker answered travel, too, so that the

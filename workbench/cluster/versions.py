@@ -18,7 +18,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 @cache
 def versions() -> Mapping[str, str]:
-    """What results depend on besides a task's input, by name."""
+    """The versions on which results depend besides a task's input, by name."""
     files = [file for file in _PACKAGE.rglob("*") if file.suffix in {".py", ".md", ".json", ".txt"}]
     return {
         "Python": ".".join(map(str, sys.version_info[:2])),

@@ -1,4 +1,4 @@
-"""One random change of a database's rows, of the kinds on which queries are known to differ."""
+"""Random changes of a database's rows, of the kinds on which queries are known to differ."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What runs on a worker of a cluster."""
+"""The code that runs on a worker of a cluster."""

@@ -12,7 +12,7 @@ from workbench.errors import ClusterError
 
 @dataclass(frozen=True, slots=True)
 class DriverAddress:
-    """Where the driver of a task listens, its secret, the task's lab there, and the driver's versions."""
+    """The driver of a task: its address, its secret, the number of the task's lab there, and its versions."""
 
     url: str
     token: str

@@ -30,7 +30,7 @@ from workbench.types import Limits
 
 @dataclass(slots=True)
 class Session:
-    """What a worker has for one driver: a cache, databases, and the labs of its tasks by their numbers."""
+    """The state of a worker for one driver: a cache, databases, and the labs of its tasks by their numbers."""
 
     store: Store
     executor: Executor

@@ -7,6 +7,7 @@ variants disagree stands before those on which they agree, and each verdict open
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -175,14 +176,17 @@ def compare(
     among the prompts stands for the packaged ones. `settings` are those of `open_study`, such as `dollars`. What
     is asked anew is printed before it is asked.
     """
-    study = open_study(benchmark, limit=limit, **settings)
-    named = _named(study, prompts, models)
-    if len(named) == 1:
-        named = {system(part.model).name: part for part in named.values()}
-    for name, part in named.items():
-        if len(named) > 1 and not is_ours(part.model):
-            print(f"{name}: {_asked_anew(part, system(part.model))}", file=sys.stderr)
-    return Variants(named, {n: part.run(system(part.model), n) for n, part in named.items()})
+    with ExitStack() as stack:
+        study = stack.enter_context(open_study(benchmark, limit=limit, **settings))
+        named = _named(study, prompts, models)
+        if len(named) == 1:
+            named = {system(part.model).name: part for part in named.values()}
+        for name, part in named.items():
+            if len(named) > 1 and not is_ours(part.model):
+                print(f"{name}: {_asked_anew(part, system(part.model))}", file=sys.stderr)
+        runs = {name: part.run(system(part.model), name) for name, part in named.items()}
+        stack.pop_all()  # the caller closes the study
+    return Variants(named, runs)
 
 
 def _named(study: Study, prompts: Sequence[Folder], models: Sequence[str]) -> dict[str, Study]:

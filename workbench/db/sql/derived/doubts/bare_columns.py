@@ -52,7 +52,7 @@ def _is_bare(column: exp.Column) -> bool:
 
 
 def _name(one: Selected, node: exp.Expr) -> str:
-    """One name for a column however it is qualified, else the text of the expression."""
+    """The table and column that an expression names, in one spelling; the text of any other expression."""
     column = one.names.binding(node).column if isinstance(node, exp.Column) else None
     source = one.names.binding(node).source if isinstance(node, exp.Column) else None
     return f"{source.name}.{column[1]}" if column and source else text(node).lower()

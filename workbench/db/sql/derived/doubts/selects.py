@@ -14,7 +14,7 @@ ROWS = 5  # that a probe returns at most
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What may be wrong with a query; it is if the probe, a query on the same database, returns rows."""
+    """A possible fault of a query. Its probe is a query on the same database; rows of the probe prove the fault."""
 
     what: str
     probe: str
@@ -22,7 +22,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selected:
-    """One SELECT of a query. Its probes run alone: for one that needs a query around it, they fail."""
+    """A SELECT of a query. Its probes run by themselves, so they fail for a SELECT that needs the query around it."""
 
     select: exp.Select
     names: Names
