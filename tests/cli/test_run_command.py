@@ -2,10 +2,13 @@
 
 import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
+import orjson
 import pytest
 
+from workbench.benchmarks.named import open_benchmark
 from workbench.cli import main
 from workbench.store import Store
 from workbench.study.settings import CHECKOUT
@@ -47,8 +50,8 @@ def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
     again = workbench("run", "direct", "--limit", 4)
     *shown, paid = done.stdout.splitlines()
     assert again.stdout.splitlines()[:-1] == shown
-    assert paid.startswith("paid:    4 calls, ")
-    assert again.stdout.splitlines()[-1].startswith("paid:    0 calls, ")
+    assert paid.startswith("asked:   4 calls, ")
+    assert again.stdout.splitlines()[-1].startswith("asked:   0 calls, ")
 
 
 def test_a_preview_estimates_the_calls_and_the_run_shows_it_beside_what_it_paid(workbench):
@@ -58,7 +61,7 @@ def test_a_preview_estimates_the_calls_and_the_run_shows_it_beside_what_it_paid(
     *_, row, _ = before.stdout.splitlines()
     assert row.split()[:4] == ["generate/zero_shot", "parser", "6", "0"]
     paid, said = workbench(*few).stdout.splitlines()[-2:]
-    assert paid.startswith("paid:    6 calls, ")
+    assert paid.startswith("asked:   6 calls, ")
     assert said.startswith("preview: 6 calls, ")
     assert workbench(*few, "--preview").stdout.splitlines()[-1].split()[:3] == [
         "together",
@@ -118,3 +121,22 @@ def test_several_folders_of_prompts_are_run_side_by_side(workbench, tmp_path):
     assert workbench(*traced.split()).returncode == 0
     flips = tmp_path / "runs/bundled-dev-8/direct_embedded_parser_packaged_mine_questions.csv"
     assert flips.read_text().startswith("question_id,question,flips,packaged prompts,mine\n")
+
+
+def test_the_benchmark_may_be_a_file_of_ones_own(workbench, tmp_path):
+    bundled = open_benchmark("bundled-dev")
+    asked = bundled.questions[:2]
+    items = [
+        {"db_id": q.db_id, "question": q.text, "query": bundled.golds[q.id].sql} for q in asked
+    ]
+    file = tmp_path / "mine.json"
+    file.write_bytes(orjson.dumps(items))
+    done = workbench("run", "direct", "--benchmark", file, "--root", bundled.databases)
+    assert "on mine, N = 2, EX (Spider)" in done.stdout
+    assert (Path("runs") / "mine" / "direct_embedded_parser.csv").is_file()
+
+
+def test_an_unknown_benchmark_is_refused_with_those_there_are(workbench):
+    done = workbench("run", "direct", "--benchmark", "bundle")
+    assert done.returncode == 2
+    assert "no benchmark 'bundle'; there are bird-dev, " in done.stderr

@@ -66,7 +66,7 @@ def test_what_was_paid_stands_beside_the_preview_and_in_the_manifest(
     assert "generate/direct  parser      4       0" in table
     monkeypatch.delenv("WORKBENCH_PREVIEW")
     lines = run(reproduce, path).output.splitlines()
-    (paid,) = [number for number, line in enumerate(lines) if line.startswith("paid:    4 calls")]
+    (paid,) = [number for number, line in enumerate(lines) if line.startswith("asked:   4 calls")]
     assert lines[paid + 1].startswith("preview: 4 calls, ")
     written = orjson.loads((home() / "runs" / "mine" / "manifest.json").read_bytes())
     assert written["preview"]["calls"] == 4

@@ -106,6 +106,13 @@ _RECORDS = (
 BENCHMARKS: Mapping[str, BenchmarkRecord] = {record.name: record for record in _RECORDS}
 
 
+def benchmark_name(name: str) -> str:
+    """The benchmark's own name for a name or an alias, or the JSON file that is given; "" if there is no such benchmark."""
+    if name.endswith(".json"):
+        return name
+    return next((r.name for r in _RECORDS if name and name in {r.name, r.alias}), "")
+
+
 def open_benchmark(name: str, root: Path | None = None) -> Benchmark:
     """The benchmark of that name, its files in `root`; a bundled one needs no `root`.
 
@@ -115,12 +122,11 @@ def open_benchmark(name: str, root: Path | None = None) -> Benchmark:
     """
     if name.endswith(".json"):
         return _with_databases(load_file(Path(name), root))
-    found = [record for record in _RECORDS if name and name in {record.name, record.alias}]
-    if not found:
+    record = BENCHMARKS.get(benchmark_name(name))
+    if not record:
         raise BadInputError(
             f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}, or give a JSON file of your own"
         )
-    (record,) = found
     if record.url and root is None:
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
     return _with_databases(replace(record.load(root or Path(), record.name), sense=record.sense))

@@ -6,17 +6,32 @@ from typing import Any
 
 import click
 
-from workbench.benchmarks.named import BENCHMARKS
+from workbench.benchmarks.named import BENCHMARKS, benchmark_name
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, given_to, make_system
 
 PACKAGED = "packaged"  # the word for the prompts of the package
 
 
+def _benchmark(context: click.Context, option: click.Parameter, given: str) -> str:
+    """The benchmark's own name. A name that is not there is no experiment's either, so it is refused here."""
+    del context, option
+    if own := benchmark_name(given):
+        return own
+    raise click.BadParameter(
+        f"no benchmark {given!r}; there are {', '.join(BENCHMARKS)}, or give a JSON file of your own"
+    )
+
+
 @click.command()
 @click.argument("system", type=click.Choice(list(SYSTEMS)))
 @click.option(
-    "--benchmark", type=click.Choice(list(BENCHMARKS)), default="bundled-dev", show_default=True
+    "--benchmark",
+    callback=_benchmark,
+    default="bundled-dev",
+    show_default=True,
+    metavar="NAME|FILE",
+    help=f"One of {', '.join(BENCHMARKS)}, or a JSON file of your own, with --root the folder of its databases.",
 )
 @options.root
 @options.golds

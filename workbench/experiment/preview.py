@@ -124,10 +124,11 @@ def save(found: Preview, path: Path) -> None:
 
 def beside(path: Path, paid: Tally) -> str:
     """What a run came to, and on a second line what its preview had said, if there was one."""
-    tokens = f"{paid.input_tokens:,} tokens in, {paid.output_tokens:,} out"
-    lines = [
-        f"paid:    {paid.calls:,} calls, {tokens}, {dollars(paid.cost, paid.unpriced)}; {paid.hits:,} answers were cached"
-    ]
+    calls = f"{paid.calls:,} calls, {paid.input_tokens:,} tokens in, {paid.output_tokens:,} out"
+    cost = f"paid:    {calls}, {dollars(paid.cost, paid.unpriced)}"
+    if not (paid.cost or paid.unpriced):
+        cost = f"asked:   {calls}, which cost nothing"
+    lines = [f"{cost}; {paid.hits:,} answers were cached"]
     if said := previewed(path):
         (least, most), (fewest, longest) = said["input_tokens"], said["output_tokens"]
         low, high = said["dollars"]

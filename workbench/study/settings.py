@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.benchmarks.benchmark import check_limit
-from workbench.benchmarks.named import BENCHMARKS
+from workbench.benchmarks.named import BENCHMARKS, benchmark_name
 from workbench.errors import BadInputError
 from workbench.llm.parameters import ROLES, check_given
 from workbench.types import SUSPECT, Limits, Suspect
@@ -84,9 +84,9 @@ def find_experiment(name: str) -> Path:
 
 
 def experiment_of(name: str) -> Experiment:
-    """The experiment of that name or path; for a benchmark's name, an experiment on it that saves to `runs`."""
-    if name in BENCHMARKS:
-        return Experiment(name, benchmark=name, output="runs")
+    """The experiment of that name or path; for a benchmark's name or file, an experiment on it that saves to `runs`."""
+    if own := benchmark_name(name):
+        return Experiment(Path(own).stem, benchmark=own, output="runs")
     return load_experiment(name)
 
 
