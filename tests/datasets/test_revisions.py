@@ -8,6 +8,7 @@ import pytest
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import load_bundled
+from workbench.benchmarks.own import load_file
 from workbench.benchmarks.revisions import read_revision
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError, MisalignedError
@@ -64,6 +65,20 @@ def test_a_file_of_the_same_ids_changes_what_it_says_otherwise(read, items, bund
 def test_another_layout_of_a_query_is_no_change(read, items):
     items[0]["SQL"] = "\n ".join(items[0]["SQL"].split(" ")) + " ;"
     assert changed(read(items)) == {}
+
+
+def test_a_query_that_is_labelled_wrong_counts_as_changed(tmp_path, items, bundled):
+    """NL2SQL-BUGs has queries of models for a question, each with whether it is right."""
+    right, wrong = (
+        {"id": number, "db_id": items[0]["db_id"], "question": items[0]["question"]}
+        | {"sql": sql, "label": label}
+        for number, (sql, label) in enumerate([(items[0]["SQL"], True), ("SELECT 1", False)])
+    )
+    path = tmp_path / "labelled.json"
+    path.write_text(json.dumps([right, wrong]))
+    labelled = load_file(path, bundled.databases)
+    revision = read_revision("labels", path, labelled)
+    assert revision.changes == {"0": (), "1": ("SQL",)}
 
 
 def test_an_item_without_an_id_is_found_by_its_question(read, items, bundled):

@@ -3,7 +3,8 @@
 BIRD's dev_20251106 and the releases of mini-dev have the ids of the questions that they revise. So has Arcwise-Plat, whose
 `original_SQL`, `original_question` and `original_evidence` tell what it changed; Spider-Syn has no ids, and the original
 question beside its own. A file of one's own may have ids, or each item the `db_id` and the text of its question.
-What an item leaves out stays as it was.
+What an item leaves out stays as it was. NL2SQL-BUGs corrects nothing: the `label` of an item tells whether its query is
+right, so that `workbench audit FILE --gold labels=FILE` says how many of its wrong queries the audit finds.
 """
 
 from collections import deque
@@ -33,7 +34,8 @@ class Revision:
     """The benchmark's questions that the file has, too."""
     golds: Mapping[str, Gold]
     changes: Mapping[str, tuple[str, ...]]
-    """Which of PARTS changed. Layout, and letter case outside quotes, are no change of a query."""
+    """Which of PARTS changed. Layout, and letter case outside quotes, are no change of a query; a query that is labelled
+    wrong has changed."""
     others: int = 0
     """The file's items about no question of the benchmark."""
 
@@ -96,7 +98,7 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
         changed = (
             after.text.split() != before.text.split(),
             after.evidence.split() != before.evidence.split(),
-            normalise_text(sql) != normalise_text(gold.sql),
+            normalise_text(sql) != normalise_text(gold.sql) or item.get("label") is False,
         )
         questions[key], golds[key] = after, replace(gold, sql=sql)
         changes[key] = tuple(part for part, is_new in zip(PARTS, changed, strict=True) if is_new)
