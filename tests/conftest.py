@@ -21,6 +21,16 @@ settings.register_profile("many", untimed, max_examples=200, print_blob=True)
 settings.load_profile("many" if os.environ.get("CI") == "true" else "few")
 
 
+# Under `nohup`, or as a background job of a shell, these signals are ignored, in all processes that tests start, too:
+# a test that ends a process with one of them would then wait for ever.
+for _ignored, _default in {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGHUP: signal.SIG_DFL,
+}.items():
+    if signal.getsignal(_ignored) is signal.SIG_IGN:
+        signal.signal(_ignored, _default)
+
+
 MARKERS = {  # a test that uses the fixture gets these markers
     "chromium": ("browser", "slow"),
     "torch": ("extras",),
