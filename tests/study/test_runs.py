@@ -8,17 +8,21 @@ import pytest
 from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
 from workbench.evaluate.judge import judge
+from workbench.generate.direct import Direct
 from workbench.llm.client import Client
+from workbench.llm.provider import Refusal
 from workbench.pool import chosen
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
 from workbench.store import Store
-from workbench.study import accuracy, across, by_difficulty, open_study
+from workbench.study import Study, accuracy, across, by_difficulty, open_study
 from workbench.study.result_cache import keys, models
 from workbench.study.settings import CHECKOUT
+from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.mac_sql import mac_sql
+from workbench.types import Candidate
 
 DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
 SEVERAL = replace(
@@ -179,13 +183,58 @@ def test_runs_with_different_prompts_have_different_ids(several, tmp_path):
     assert len({packaged.id, copied.id, edited.id}) == 3
 
 
+@pytest.fixture
+def answer(study, monkeypatch):
+    """`answer(sql)` runs a system whose package code was changed so that it answers every question with this."""
+
+    def answer(sql):
+        monkeypatch.setattr("workbench.study.result_cache.code", lambda: sql)
+        monkeypatch.setattr(Direct, "__call__", lambda *_: (Candidate(sql, "direct"),))
+        return study.run(direct(study.model))
+
+    return answer
+
+
+def test_a_run_of_changed_code_leaves_the_older_run_of_other_answers(study, answer):
+    before, after = answer("SELECT 1"), answer("SELECT 2")
+    store = study.lab.client.store
+    assert {found.sql for found in candidates(before.id, store)} == {"SELECT 1"}
+    assert {found.sql for found in candidates(after.id, store)} == {"SELECT 2"}
+
+
+def test_a_run_of_changed_code_with_the_same_answers_is_the_same_run(study, answer):
+    before = answer("SELECT 1")
+    answer("SELECT 2")
+    assert answer("SELECT 1").id == before.id
+
+
+def test_a_question_that_failed_stays_without_answer_in_its_run(study):
+    down = True
+
+    def send(*_):
+        if down:
+            raise Refusal("rejected", "no such thing today")
+        return {
+            "choices": [{"message": {"content": "```sql\nSELECT 1\n```"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+        }
+
+    store = study.lab.client.store
+    here = replace(study.fewer(2), lab=replace(study.lab, client=Client(store, send=send)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Study, "_client", lambda _: here.lab.client)
+        before = here.run(direct("elsewhere/model"))
+        down = False
+        after = here.run(direct("elsewhere/model"))
+    assert {found.sql for found in candidates(before.id, store)} == set()
+    assert {found.sql for found in candidates(after.id, store)} == {"SELECT 1"}
+
+
 def test_a_model_that_fails_is_asked_again_next_time(study):
     down = True
 
     def send(request, _url, _key, _timeout):
         if down:
-            from workbench.llm.provider import Refusal
-
             raise Refusal("rejected", "no such thing today")
         return {
             "choices": [{"message": {"content": "```sql\nSELECT 1\n```"}, "finish_reason": "stop"}],

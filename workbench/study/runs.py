@@ -9,6 +9,7 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.revisions import Revision
+from workbench.canonical import content_hash
 from workbench.db.execute import Executor
 from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.gold.revised import right_under
@@ -199,6 +200,29 @@ def frames(
         for name, by_gold in under.items():
             asked[_BY_GOLD + name] = [float(by_gold.get(key, math.nan)) for key in answers]
     return pd.DataFrame(trials), asked
+
+
+def run_id(asked: str, kept: Mapping[str, Kept]) -> str:
+    """A hash of what was asked, and one of what was answered and what that cost.
+
+    Changed code gives a run another id exactly if it gives other answers, so that a stored run is never replaced by
+    one with other content. The keys of calls are left out: they hold the version of the embedded model.
+    """
+    answered = {
+        question: [
+            list(map(_answer, one.attempt["trials"])),
+            one.attempt["cost"],
+            {**one.selection, "call_keys": ()},
+        ]
+        for question, one in kept.items()
+    }
+    return f"{asked}-{content_hash('answers', answered).removeprefix('answers:')[:8]}"
+
+
+def _answer(trial: Record) -> Record:
+    """A trial and those that it was repaired from, without the keys of their calls."""
+    before = trial["repaired_from"]
+    return {**trial, "call_keys": (), "repaired_from": before and _answer(before)}
 
 
 def _first(record: Record) -> tuple[Record, int]:

@@ -28,7 +28,7 @@ from workbench.store import Store
 from workbench.study.previewing import StandIn, previewed
 from workbench.study.progress import Progress, tell
 from workbench.study.result_cache import endpoints, keys, models, texts
-from workbench.study.runs import Run, cells, frames
+from workbench.study.runs import Run, cells, frames, run_id
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
 from workbench.study.solving import Elsewhere, prepare_once, selection_of, solve_all
@@ -115,15 +115,16 @@ class Study:
         name = name or system.name
         system = self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
-        run = self._run_id(system)
-        own_first = sorted(models(system), key=lambda model: (model != self.model, model))
-        self.saved.asked[run] = tuple(own_first)
-        with Progress(name, run) as progress:
+        asked_id = self._asked_id(system)
+        with Progress(name, asked_id) as progress:
             try:
                 kept = solve_all(system, self.benchmark.questions, lab, progress, self._elsewhere)
             finally:
                 progress.end(lab.client.ledger.total())
         self._report(lab)
+        run = run_id(asked_id, kept)
+        own_first = sorted(models(system), key=lambda model: (model != self.model, model))
+        self.saved.asked[run] = tuple(own_first)
         questions = {question.id: question for question in self.benchmark.questions}
         trials, asked = frames(run, self.benchmark, kept, lab.executor, self.revisions)
         about = zip(asked["question_id"], asked["db_id"], asked["difficulty"], strict=True)
@@ -225,9 +226,10 @@ class Study:
         """A client with a ledger of its own."""
         return client_of(self.lab.client.store, self._budget, batch=self.experiment.batch)
 
-    def _run_id(self, system: System) -> str:
+    def _asked_id(self, system: System) -> str:
+        """A hash of the system and of what it is asked: models, parameters, prompts, questions and their gold."""
         servers = endpoints(system, self.lab)
-        # The embedded model's version changes with its code; the run's id should not.
+        # The embedded model's version changes with its code, and its answers seldom.
         servers.pop(EMBEDDED, None)
         asked = [
             self.benchmark.name,

@@ -37,7 +37,7 @@ Watch = Callable[[int, int, Tally], None]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A question's two records and the key of the second."""
+    """A question's two records and the key of the second; "" if it is not cached, as after a failed call."""
 
     key: str
     attempt: Record
@@ -172,8 +172,9 @@ def solve_once(
         selection = system.select(lab, context, trials)
         about = {name: getattr(selection, name) for name in _CHOICE}
         choice = _plain(about | {"cost": _cost(ledger.of(question.id), before)})
-        if made.keeps_selections and sum(ledger.failed.values()) == faults:
-            write(store, "selections", second, question.id, choice, first)
+        if not made.keeps_selections or sum(ledger.failed.values()) > faults:
+            return Kept("", record, choice)
+        write(store, "selections", second, question.id, choice, first)
         return Kept(second, record, choice)
     finally:
         locks.release(lock)
