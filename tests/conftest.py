@@ -21,16 +21,6 @@ settings.register_profile("many", untimed, max_examples=200, print_blob=True)
 settings.load_profile("many" if os.environ.get("CI") == "true" else "few")
 
 
-# Under `nohup`, or as a background job of a shell, these signals are ignored, in all processes that tests start, too:
-# a test that ends a process with one of them would then wait for ever.
-for _ignored, _default in {
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGHUP: signal.SIG_DFL,
-}.items():
-    if signal.getsignal(_ignored) is signal.SIG_IGN:
-        signal.signal(_ignored, _default)
-
-
 MARKERS = {  # a test that uses the fixture gets these markers
     "chromium": ("browser", "slow"),
     "torch": ("extras",),
@@ -167,15 +157,16 @@ def tiny():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def ctrl_c():
-    """Ctrl-C reaches the programs that tests start, also where pytest runs in the background or under nohup.
+def signals_arrive():
+    """Ctrl-C and SIGHUP reach the programs that tests start, also where pytest runs in the background or under nohup.
 
-    There SIGINT is ignored, and a process that is started inherits that.
+    There they are ignored, and a process that is started inherits that.
     """
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    reached = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in reached.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
