@@ -500,3 +500,54 @@ def test_every_real_file_is_refused_when_shifted_without_db_ids(real_spider, tmp
 
 def has_new_database(benchmark, position):
     return benchmark.questions[position].db_id != benchmark.questions[position - 1].db_id
+
+
+def inspect_log(samples, **spec):
+    return {"version": 2, "status": "success", "eval": spec, "samples": samples}
+
+
+def sample(key, text, **more):
+    return {"id": key, "epoch": 1, "input": f"Schema: ...\nQuestion: {text}", **more}
+
+
+def reply(text):
+    return {"output": {"choices": [{"message": {"role": "assistant", "content": text}}]}}
+
+
+def test_an_inspect_log_answers_with_its_first_score_or_its_reply(bird, load, tiny):
+    texts = [text for _, text, _ in tiny.items]
+    samples = [
+        sample(0, texts[0], scores={"ex": {"value": "C", "answer": "SELECT 0"}}),
+        sample("1", texts[1], **reply("So:\n```sql\nSELECT 1;\n```")),
+        sample(2, texts[2], **reply("I cannot tell.")),
+    ]
+    log = inspect_log(samples, solver="mine", model="m")
+    assert load(bird, log, "log.json") == {"0": "SELECT 0", "1": "SELECT 1", "2": ""}
+
+
+def test_epochs_of_an_inspect_log_are_samples(bird, load, tiny):
+    text = tiny.items[0][1]
+    samples = [{**sample(0, text, **reply(f"SELECT {n}")), "epoch": n} for n in (1, 2)]
+    assert load(bird, inspect_log(samples, model="m"), "log.json") == {
+        "0": ["SELECT 1", "SELECT 2"]
+    }
+
+
+def test_an_inspect_log_with_numbers_of_its_own_is_refused(bird, load, tiny):
+    samples = [sample(1, tiny.items[0][1], **reply("SELECT 1"))]
+    with pytest.raises(MisalignedError, match=r"sample 0: question 'Schema.*but question 1"):
+        load(bird, inspect_log(samples, model="m"), "log.json")
+
+
+def test_an_inspect_log_finds_its_texts_among_the_attachments(bird, load, tiny):
+    text = tiny.items[0][1]
+    kept = {"input": "attachment://a", "attachments": {"a": text, "b": "SELECT 5"}}
+    samples = [sample(0, "") | reply("attachment://b") | kept]
+    assert load(bird, inspect_log(samples, model="m"), "log.json") == {"0": "SELECT 5"}
+
+
+def test_inspect_logs_without_samples_or_in_packed_form_say_what_to_do(bird, load):
+    with pytest.raises(BadInputError, match="without samples"):
+        load(bird, inspect_log([]), "log.json")
+    with pytest.raises(BadInputError, match="inspect log convert"):
+        load(bird, b"PK", "log.eval")

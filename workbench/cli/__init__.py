@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "cache": ("workbench.cli.cache", "Look at the cached model calls, and move them."),
     "data": ("workbench.cli.data", "List benchmarks, or check one."),
     "evaluate": ("workbench.cli.evaluate", "Judge files of predictions."),
+    "export": ("workbench.cli.data.export", "Write a run for inspect_ai, pandas or a spreadsheet."),
     "index": ("workbench.cli.index", "Build the value indexes of databases."),
     "lab": ("workbench.cli.servers.lab", "Open the notebooks in JupyterLab."),
     "label": ("workbench.cli.label", "Look at labels of errors, and move them."),

@@ -63,7 +63,11 @@ def stats(cache_file: Path | None) -> None:
 )
 @_cache_file
 def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: Path | None) -> None:
-    """Write calls to FILE as JSON lines, to replay them offline, or copy the whole cache to FILE.sqlite."""
+    """Write calls to FILE; the ending of its name chooses the form.
+
+    A .jsonl file replays them offline, .csv and .parquet are tables for other tools, and a .sqlite file is a copy of
+    the whole cache.
+    """
     with _open(cache_file) as store:
         if file.suffix == ".sqlite":
             if prompt or model or keys:
@@ -79,7 +83,13 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: P
                 single = str(keys).startswith("call:")
                 chosen = [str(keys)] if single else keys.read_text().split()
         select = transfer.Select(prompt=prompt, model=model, keys=chosen)
-        print(f"{file}: {transfer.export(store, file, select):,} calls")
+        if file.suffix in {".csv", ".parquet"}:
+            from workbench.exchange.tables import write_calls  # noqa: PLC0415  pandas: half a second
+
+            number = write_calls(file, transfer.calls(store, select))
+        else:
+            number = transfer.export(store, file, select)
+        print(f"{file}: {number:,} calls")
 
 
 @cache.command("import")

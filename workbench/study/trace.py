@@ -55,10 +55,10 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[T
 
 def candidates(run: str, store: Store) -> Iterator[Traced]:
     """Every final candidate of a run."""
-    return (candidate for _, found in _answered(run, store) for candidate in found)
+    return (candidate for _, found in answered(run, store) for candidate in found)
 
 
-def _answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
+def answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
     """Each question of a run: a placeholder for a missing answer, and its final candidates."""
     ((selections,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
     rows = orjson.loads(selections)
@@ -112,7 +112,7 @@ def _why(row: Mapping[str, str]) -> str:
 def _behind(run: str, row: Mapping[str, str], store: Store) -> Iterator[Traced]:
     """The candidates of a run that a row counts; a placeholder for a question that has none."""
     every = row["counted"] == "all" if "counted" in row else bool(row.get("generator"))
-    for missing, found in _answered(run, store):
+    for missing, found in answered(run, store):
         if _of_question(missing, row):
             counted = [traced for traced in found if every or traced.chosen] or [missing]
             yield from [traced for traced in counted if _of_generator(traced, row)]

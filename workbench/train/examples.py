@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.formats import read_predictions
+from workbench.benchmarks.predictions.formats import read_predictions
 from workbench.errors import BadInputError
 from workbench.types import Example
 

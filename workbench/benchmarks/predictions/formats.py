@@ -1,7 +1,8 @@
 r"""Readers of the formats in which predictions are published.
 
 BIRD's JSON (`{"0": "SQL\t----- bird -----\tdb_id"}`), Spider's lines (`SQL` or `SQL<TAB>db_id`), JSON
-lines, JSON lists and CSV, which may be separated by semicolons or tabs and be in UTF-16, as spreadsheets save it.
+lines, JSON lists, logs of inspect_ai, and CSV, which may be separated by semicolons or tabs and be in UTF-16, as
+spreadsheets save it.
 """
 
 import csv
@@ -9,11 +10,12 @@ import io
 import json
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark, read_text
+from workbench.benchmarks.predictions.inspect_log import from_inspect_log, is_inspect_log
+from workbench.benchmarks.predictions.prediction import Prediction
 from workbench.errors import BadInputError
 
 _BIRD = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs
@@ -22,27 +24,12 @@ _SQL_FIELDS = ("predicted_sql", "pred_sql", "predicted", "prediction", "pred", "
 _NAME = re.compile(r"[\w.\-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """An entry of a prediction file: its query, and all that it states of the question it answers.
-
-    `line` names the entry in messages. `index` is the question's position in the benchmark; `counted` says that
-    the file does not state it, and that it is the entry's position in the file.
-    """
-
-    line: str
-    sql: str
-    id: str | None = None
-    index: int | None = None
-    counted: bool = False
-    db_id: str | None = None
-    text: str | None = None
-    generator: str | None = None
-    sample: int = 0
-
-
 def read_predictions(path: Path, benchmark: Benchmark) -> list[Prediction]:
     """The predictions of a file, at least one. The benchmark helps to tell a db_id from SQL."""
+    if path.suffix == ".eval":
+        raise BadInputError(
+            f"{path}: a log of inspect_ai in its packed form; `inspect log convert {path.name} --to json` writes it as JSON"
+        )
     text = read_text(path)
     predictions = list(_read(path, text, benchmark)) if text.strip() else []
     if not predictions:
@@ -93,6 +80,8 @@ def _from_json(path: Path, text: str, benchmark: Benchmark) -> Iterator[Predicti
     if isinstance(whole, list):
         for number, item in enumerate(whole):
             yield _from_record(path, f"item {number}", item)
+    elif is_inspect_log(whole):
+        yield from from_inspect_log(path, whole, benchmark)
     elif any(name in whole for name in _SQL_FIELDS):
         yield _from_record(path, "line 1", whole)
     else:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.formats import Prediction, read_predictions
+from workbench.benchmarks.predictions.formats import read_predictions
+from workbench.benchmarks.predictions.prediction import Prediction
 from workbench.db.schema import read_schema
 from workbench.errors import BadInputError, MisalignedError
 from workbench.pool import Pool, pool_of

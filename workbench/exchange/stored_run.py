@@ -1,0 +1,77 @@
+"""A run that is in the cache, with its questions, its candidates, and the verdict on each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.db.execute import Executor
+from workbench.errors import BadInputError
+from workbench.evaluate.ex import ex_verdicts
+from workbench.store import Store
+from workbench.study.trace import Traced, answered
+from workbench.types import Gold, Question
+
+_LISTED = 8  # runs that an error names
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A row of the table `runs`: `system` is the composition as Python prints it."""
+
+    id: str
+    name: str
+    benchmark: str
+    system: str
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question of a run with its final candidates and the verdict on each, in the benchmark's sense of EX."""
+
+    question: Question
+    gold: Gold
+    difficulty: str
+    candidates: tuple[Traced, ...]
+    correct: tuple[bool, ...]
+
+    @property
+    def chosen(self) -> int | None:
+        """The place of the chosen candidate; None where no answer was given."""
+        return next((n for n, one in enumerate(self.candidates) if one.chosen), None)
+
+
+def stored_run(name: str, store: Store) -> StoredRun:
+    """The run of that id, or the only one of that name."""
+    columns = "id, name, benchmark, system, created"
+    rows = store.read(f"SELECT {columns} FROM runs WHERE id = ? OR name = ?", (name, name))
+    if len(rows) == 1:
+        return StoredRun(*rows[0])
+    about = store.read(
+        "SELECT id, name, json_array_length(selections) FROM runs WHERE ? IN ('', name) ORDER BY created DESC LIMIT ?",
+        (name if rows else "", _LISTED),
+    )
+    listed = ", ".join(f"{run} ({named}, {size} questions)" for run, named, size in about)
+    why = f"{len(rows)} runs have the name {name!r}" if rows else f"there is no run {name!r}"
+    raise BadInputError(
+        f"{why} in {store.path}: give the id of one, such as {listed}" if listed else why
+    )
+
+
+def answers(
+    run: StoredRun, benchmark: Benchmark, executor: Executor, store: Store
+) -> Iterator[Answered]:
+    """Every question of a run, in the order in which it was asked."""
+    found = [(missing, tuple(trials)) for missing, trials in answered(run.id, store)]
+    questions = {question.id: question for question in benchmark.every or benchmark.questions}
+    if unknown := [one.question_id for one, _ in found if one.question_id not in questions]:
+        raise BadInputError(
+            f"run {run.id} is of {run.benchmark}, and {benchmark.name} has no question {unknown[0]!r}"
+        )
+    pairs = [(one.question_id, one.sql) for _, trials in found for one in trials]
+    distinct = list(dict.fromkeys(pairs))
+    right = dict(zip(distinct, ex_verdicts(benchmark, distinct, executor), strict=True))
+    for missing, trials in found:
+        key = missing.question_id
+        verdicts = tuple(right[key, one.sql] for one in trials)
+        yield Answered(questions[key], benchmark.golds[key], missing.difficulty, trials, verdicts)
