@@ -21,3 +21,16 @@ def test_without_such_a_database_the_search_says_so(shop: Path, executor: Execut
     query = "SELECT name FROM customer WHERE 30 < age"
     page = html(told_apart(shop, query, "SELECT name FROM customer WHERE age > 30", executor))
     assert "not told apart on" in page
+
+
+def test_columns_that_neither_query_names_are_left_out_and_counted(
+    shop: Path, executor: Executor
+) -> None:
+    page = html(
+        told_apart(
+            shop, "SELECT count(age) FROM customer", "SELECT count(*) FROM customer", executor
+        )
+    )
+    assert "columns that neither query names" in page
+    assert ">age</th>" in page
+    assert ">name</th>" not in page

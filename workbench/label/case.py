@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field
 
+from workbench.benchmarks.benchmark import Sense
 from workbench.db.sql.normal_form import normal_form
 from workbench.types import Execution, Question, Schema, ValueMatch
 
@@ -23,6 +24,7 @@ class Case:
     values: tuple[ValueMatch, ...] = ()
     agreeing: int = 1  # candidates of the question with the same result as the prediction
     candidates: int = 1
+    sense: Sense = "bird"  # of EX, by which the prediction is wrong
     key: tuple[str, str] = field(init=False)  # see `case_key`
 
     def __post_init__(self) -> None:

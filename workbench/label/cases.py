@@ -114,6 +114,7 @@ def _case(
         context.values,
         agreeing=results.count(results[index]) if results[index] else 1,
         candidates=len(trials),
+        sense=benchmark.sense,
     )
 
 

@@ -5,13 +5,14 @@ import re
 
 import pytest
 
-from workbench.errors import StoreError
+from workbench.errors import BadInputError, StoreError
 from workbench.html.tree import html, plain_data
 from workbench.label.store import label_of
 from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import Category, Taxonomy, open_taxonomy, published
+from workbench.label.widget.keys import STEPS, keys
 from workbench.label.widget.labeller import Labeller, adjudicate, label
-from workbench.label.widget.panel import keys, panel
+from workbench.label.widget.panel import panel
 from workbench.label.widget.session import Session
 
 
@@ -35,16 +36,49 @@ def press(labeller, **message):
 @pytest.mark.parametrize("name", sorted(published()))
 def test_every_choice_of_a_papers_taxonomy_has_a_key_that_no_other_button_has(name):
     given = keys(open_taxonomy(name))
-    assert set(given) == {choice for choice, _ in open_taxonomy(name).choices()}
-    assert len(set(given.values())) == len(given)
-    assert not set(given.values()) & set("subnp")
+    assert set(given.choices) == {choice for choice, _ in open_taxonomy(name).choices()}
+    every = [*given.choices.values(), *given.steps.values()]
+    assert len(set(every)) == len(every)
 
 
 def test_what_comes_after_the_last_letter_has_no_key():
     many = Taxonomy("many", tuple(Category(str(number)) for number in range(40)))
-    given = keys(many)
+    given = keys(many).choices
     assert [given[str(number), ""] for number in (0, 8, 9, 10)] == ["1", "9", "a", "c"]
     assert len(given) == 9 + 21
+
+
+def test_a_step_and_a_category_can_have_other_keys():
+    kinds = open_taxonomy("CHESS")
+    given = keys(kinds, {"skip": "x", "Vague Question / Column": "s", "Vague Question": "v"})
+    assert given.steps["skip"] == "x"
+    assert given.choices["Vague Question", "Column"] == "s"
+    assert given.choices["Vague Question", ""] == "v"
+    assert given.choices["Incorrect Golden SQL", ""] == "2", "digits go to what has no own key"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"Column": "x"}, "no step or category 'Column' to give a key; there are skip; undo;"),
+        ({"skip": "u"}, "key 'u' is that of both 'skip' and 'undo'"),
+        ({"Vague Question": "s"}, "key 's' is that of both 'skip' and 'Vague Question'"),
+        ({"skip": "up"}, "the key of 'skip' is 'up': give one character"),
+    ],
+)
+def test_keys_that_cannot_be_are_one_clear_error(changed, message):
+    with pytest.raises(BadInputError, match=message):
+        keys(open_taxonomy("CHESS"), changed)
+
+
+def test_the_keys_are_shown_with_what_they_do_and_what_the_categories_mean(labeller):
+    press(labeller, do="help")
+    page = shown(labeller)
+    for what in (*(what for _, what in STEPS.values()), "Neither question nor hint says"):
+        assert what in page
+    assert "gold-sql" not in page
+    press(labeller, do="help")
+    assert "gold-sql" in shown(labeller)
 
 
 def test_the_panel_marks_what_was_chosen_by_a_sign_and_counts_it(labeller):
@@ -58,10 +92,10 @@ def test_the_panel_marks_what_was_chosen_by_a_sign_and_counts_it(labeller):
 
 def test_every_button_names_its_step_and_has_a_text(labeller):
     buttons = re.findall(r"<button[^>]*>", shown(labeller))
-    assert len(buttons) == 26
+    assert len(buttons) == 30
     assert all("data-do=" in button and "data-testid=" in button for button in buttons)
     for button in buttons:
-        key = re.search(r'data-key="(\w)"', button)
+        key = re.search(r'data-key="([^"]+)"', button)
         assert bool(key) == ("aria-keyshortcuts" in button)
 
 
@@ -110,15 +144,6 @@ def test_the_note_of_a_case_comes_with_it(labeller):
 def test_a_widget_without_cases_shows_one_line(labels):
     empty = Labeller(Session([], open_taxonomy("CHESS"), labels, "me"))
     assert "There are no cases to label." in shown(empty)
-
-
-def test_what_the_categories_mean_can_be_unfolded(labeller, labels):
-    page = shown(labeller)
-    meanings = re.search(r'<details data-fold="meanings".*?</details>', page)[0]
-    assert "<li><strong>Vague Question / Column</strong>: Neither question" in meanings
-    assert meanings.count("<li>") == 19
-    plain = Taxonomy("plain", (Category("a"),))
-    assert "meanings" not in shown(label(labeller.session.cases, plain, labels, "me"))
 
 
 @pytest.fixture

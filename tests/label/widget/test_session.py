@@ -233,3 +233,40 @@ def test_a_step_among_three_hundred_cases_is_quick_and_draws_one_case(
         took.append(time.process_time() - start)
     assert len(drawn) == 30
     assert median(took) < 1  # seconds; a hundredth of one is usual
+
+
+def test_a_case_is_reached_by_its_number(session):
+    session.step("jump", " 4 ")
+    assert session.at == 3
+    session.step("back")
+    assert session.at == 0
+
+
+@pytest.mark.parametrize("number", ["0", "6", "-1", "two", ""])
+def test_a_number_without_a_case_is_refused(session, number):
+    with pytest.raises(BadInputError, match="give a number from 1 to 5"):
+        session.step("jump", number)
+
+
+def test_another_annotator_takes_over_at_their_own_first_case_without_a_label(session):
+    session.step("choose", VAGUE, note="mine")
+    session.step("skip", note="for the next case")
+    session.step("annotator", "she")
+    assert (session.at, session.annotator, session.notes) == (0, "she", {})
+    assert session.status == "labelling as she"
+    session.step("choose", COLUMN)
+    session.step("annotator", "me")
+    assert (session.at, session.label(0).category) == (1, "Vague Question")
+
+
+@pytest.mark.parametrize("name", ["", "automatic", "adjudicator"])
+def test_a_reserved_name_cannot_be_taken_in_the_labeller(session, name):
+    with pytest.raises(BadInputError):
+        session.step("annotator", name)
+    assert session.annotator == "me"
+
+
+def test_the_adjudicator_stays_the_adjudicator(session):
+    judge = Session(session.cases, session.taxonomy, session.store, "adjudicator", adjudicates=True)
+    with pytest.raises(BadInputError, match="open a labeller"):
+        judge.step("annotator", "me")

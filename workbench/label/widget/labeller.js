@@ -5,7 +5,7 @@ const TAGS = new Set(["article", "button", "caption", "code", "details", "div", 
   "label", "li", "ol", "option", "p", "pre", "section", "select", "span", "strong", "summary", "table",
   "tbody", "td", "th", "thead", "tr", "ul"]);
 const ATTRIBUTES = /^(class|type|title|role|scope|selected|tabindex|value|aria-[a-z]+|data-[a-z]+)$/;
-const OWN_SCROLL = ".wide, .wb-error, .wb-meanings";  // the arrow keys scroll these while they have the focus
+const OWN_SCROLL = ".box, .wide, .wb-error";  // the arrow keys scroll these while they have the focus
 const SCROLL = { ArrowDown: 60, ArrowUp: -60, PageDown: 400, PageUp: -400 };
 
 function draw(tree) {
@@ -34,12 +34,13 @@ function render({ model, el }) {
   const error = root.appendChild(draw(["pre", { role: "alert", class: "wb-error", tabindex: "0", "data-testid": "error" }]));
   const panel = root.appendChild(draw(["div", {}]));
   const line = root.appendChild(draw(["div", { class: "wb-bar" }]));
-  const label = line.appendChild(draw(["label", { class: "wb-note" }, "Note "]));
-  const note = label.appendChild(document.createElement("textarea"));
-  note.rows = 1;
-  note.dataset.testid = "note";
-  const keep = line.appendChild(draw(["button", { type: "button", "data-do": "note", "data-testid": "save-note" }, "Save note"]));
-  line.appendChild(draw(["span", { class: "quiet" }, "/ writes a note, Esc leaves it; the arrow keys scroll"]));
+  const label = line.appendChild(draw(["label", { class: "wb-note" }]));
+  const name = label.appendChild(draw(["span", {}, "Note"]));
+  const field = label.appendChild(document.createElement("textarea"));
+  field.rows = 1;
+  field.dataset.testid = "field";
+  const save = line.appendChild(draw(["button", { type: "button", "data-testid": "save" }, "Save"]));
+  line.appendChild(draw(["span", { class: "quiet" }, "Enter saves, Esc leaves the field; ? shows the keys"]));
   const status = root.appendChild(draw(["p", { role: "status", class: "wb-status", "data-testid": "status" }]));
 
   const showError = (text) => {
@@ -47,11 +48,37 @@ function render({ model, el }) {
     error.hidden = !text;
     error.scrollTop = error.scrollHeight;  // a traceback ends with the error
   };
-  const send = (button, value) => {
-    const { do: step, value: own = "" } = button.dataset;
+  // The field holds the note, or the answer to what a button asks: then `asked` is the button's step, and the note waits.
+  let asked = null;
+  let note = "";
+  const ask = (button) => {
+    if (asked === null) note = field.value;
+    asked = button.dataset.do === "note" ? null : button.dataset.do;
+    name.textContent = button.dataset.ask;
+    field.value = asked === null ? note : button.dataset.text ?? "";
+    field.focus();
+    if (asked !== null) field.select();
+  };
+  const leave = () => {
+    if (asked !== null) field.value = note;
+    asked = null;
+    name.textContent = "Note";
+    root.focus({ preventScroll: true });
+  };
+  const answer = () => {
+    const [step, value] = [asked ?? "note", field.value];
+    leave();
+    send(step, asked === null && step === "note" ? "" : value);
+  };
+  const press = (button) => {
+    if (button.matches("select")) button.focus();
+    else if (button.dataset.ask) ask(button);
+    else send(button.dataset.do, button.dataset.value);
+  };
+  const send = (step, value = "") => {
     const seen = shown === null ? null : Number(shown);
     try {
-      model.send({ do: step, value: value ?? own, note: note.value, seen });
+      model.send({ do: step, value, note: asked === null ? field.value : note, seen });
     } catch (problem) {
       showError(`Nothing was saved: the kernel is gone (${problem}). Run the notebook again.`);
     }
@@ -73,7 +100,10 @@ function render({ model, el }) {
       }
       const body = panel.querySelector(".wb-case");
       if (old && body && old.dataset.case === body.dataset.case) body.scrollTop = old.scrollTop;
-      if (shown !== (body?.dataset.case ?? null)) note.value = model.get("note");
+      if (shown !== (body?.dataset.case ?? null)) {
+        if (asked === null) field.value = model.get("note");
+        note = model.get("note");
+      }
       shown = body?.dataset.case ?? null;
       line.hidden = !body;
       if (focus || document.activeElement === root) root.scrollIntoView({ block: "nearest" });
@@ -87,39 +117,43 @@ function render({ model, el }) {
 
   root.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-do]");
-    if (button) send(button);
+    if (event.target === save) answer();
+    else if (button) press(button);
     else if (!event.target.closest("select, textarea, summary, [tabindex]:not(.wb-labeller)")) root.focus({ preventScroll: true });
   });
   root.addEventListener("change", (event) => {
-    if (event.target.matches("select[data-do]")) send(event.target, event.target.value);
+    if (event.target.matches("select[data-do]")) send(event.target.dataset.do, event.target.value);
   });
   // Keys do not reach JupyterLab, whose shortcuts would act on the cell; only Ctrl+S, which saves the notebook.
   root.addEventListener("keydown", (event) => {
     const saves = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s";
     if (!saves) event.stopPropagation();
-    if (event.target === note) {
+    if (event.target === field) {
       if (event.key === "Escape" || (event.key === "Enter" && !event.shiftKey && !event.isComposing)) {
         event.preventDefault();
-        if (event.key === "Enter") send(keep);
-        root.focus({ preventScroll: true });
+        if (event.key === "Enter") answer();
+        else leave();
       }
+      return;
+    }
+    if (event.key === "Escape") {
+      root.focus({ preventScroll: true });
+      panel.querySelector('[data-do="help"][aria-pressed="true"]')?.click();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select")) return;
     const body = panel.querySelector(".wb-case");
-    if (event.key === "/") {
-      event.preventDefault();
-      note.focus();
-    } else if (event.key in SCROLL && event.target.closest(OWN_SCROLL)) {
+    if (event.key in SCROLL && event.target.closest(OWN_SCROLL)) {
       // the browser scrolls it
     } else if (event.key in SCROLL && body) {
       event.preventDefault();
       body.scrollBy(0, SCROLL[event.key]);
     } else if (event.key.length === 1) {
-      const button = panel.querySelector(`button[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
+      const key = event.shiftKey ? event.key : event.key.toLowerCase();  // CapsLock changes nothing
+      const button = panel.querySelector(`[data-key="${CSS.escape(key)}"]`);
       if (button) {
         event.preventDefault();
-        if (!event.repeat) send(button);
+        if (!event.repeat) press(button);
       }
     }
   });

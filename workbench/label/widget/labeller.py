@@ -1,19 +1,23 @@
 """The labelling widget for JupyterLab: a session, its panel, and the keys and clicks that drive it."""
 
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
 
+from workbench.errors import BadInputError
 from workbench.html.parts import STYLE
 from workbench.html.tree import plain_data
+from workbench.lab import Lab
 from workbench.label.agreement import ADJUDICATOR, disputes
 from workbench.label.case import Case
 from workbench.label.store import LabelStore
 from workbench.label.taxonomy import Taxonomy
+from workbench.label.widget.counterexamples import Counterexamples
 from workbench.label.widget.panel import panel
 from workbench.label.widget.session import Session
 
@@ -34,6 +38,7 @@ class Labeller(anywidget.AnyWidget):
     def __init__(self, session: Session) -> None:
         super().__init__(eager=not session.adjudicates)
         self.session = session
+        self._lock = threading.RLock()  # a search that ends in its thread draws the panel, too
         self.on_msg(self._on_message)
         self._show()
 
@@ -41,17 +46,22 @@ class Labeller(anywidget.AnyWidget):
         """Take a step; an exception is shown in the widget, since a callback's output is seen nowhere."""
         error = ""
         try:
-            self.session.step(**message)
-            self._show()
+            with self._lock:
+                self.session.step(**message)
+                self._show()
+        except BadInputError as mistake:
+            error = str(mistake)
         except Exception:  # noqa: BLE001  shown in the widget
             error = traceback.format_exc(limit=-3, chain=False)
         self.error = error
 
     def _show(self) -> None:
-        with self.hold_sync():
+        with self._lock, self.hold_sync():
             self.panel = plain_data(panel(self.session))
             self.note = self.session.note() if self.session.cases else ""
             self.status = self.session.status
+        if self.session.counterexamples:
+            self.session.counterexamples.search(self.session.soon(), self._show)
 
 
 def label(
@@ -59,19 +69,45 @@ def label(
     taxonomy: Taxonomy,
     store: LabelStore,
     annotator: str,
+    lab: Lab | None = None,
     *,
+    keys: Mapping[str, str] | None = None,
     suggestions: bool = False,
 ) -> Labeller:
-    """A widget for an annotator; it begins at the first case without a label."""
-    return Labeller(Session(cases, taxonomy, store, annotator, suggestions=suggestions))
+    """A widget for an annotator; it begins at the first case without a label.
+
+    With a `lab`, such as `study.lab`, it shows a small database on which the two queries differ. `keys` are keys
+    for steps and categories by their names, in place of those that `?` lists: `keys={"skip": "x"}`.
+    """
+    why = Counterexamples(lab) if lab else None
+    session = Session(cases, taxonomy, store, annotator, why, keys, suggestions=suggestions)
+    return Labeller(session)
 
 
 def adjudicate(
-    cases: Sequence[Case], taxonomy: Taxonomy, store: LabelStore, *, suggestions: bool = False
+    cases: Sequence[Case],
+    taxonomy: Taxonomy,
+    store: LabelStore,
+    lab: Lab | None = None,
+    *,
+    keys: Mapping[str, str] | None = None,
+    suggestions: bool = False,
 ) -> Labeller:
-    """A widget for the adjudicator: the cases that annotators dispute, with the annotators' labels."""
+    """A widget for the adjudicator: the cases that annotators dispute, with the annotators' labels.
+
+    `lab` and `keys` are as for `label`.
+    """
     disputed = disputes(store.labels(taxonomy=taxonomy.name))
     queue = [case for case in cases if case.key in disputed]
     return Labeller(
-        Session(queue, taxonomy, store, ADJUDICATOR, adjudicates=True, suggestions=suggestions)
+        Session(
+            queue,
+            taxonomy,
+            store,
+            ADJUDICATOR,
+            Counterexamples(lab) if lab else None,
+            keys,
+            adjudicates=True,
+            suggestions=suggestions,
+        )
     )

@@ -1,34 +1,19 @@
 """The labelling panel as a node: progress, categories with their keys, and the case.
 
-A button's `data-do` and `data-value` say what it does, its `data-key` which key presses it; the JavaScript
-part sends them and knows nothing else about the buttons.
+A button's `data-do` and `data-value` say what it does, its `data-key` which key presses it, its `data-ask` what to
+ask the annotator for first; the JavaScript part sends them and knows nothing else about the buttons.
 """
 
-import string
 from collections import Counter
 from collections.abc import Iterator
 
-from workbench.html.parts import NO_MATH, heading
+from workbench.html.parts import NO_MATH, beside, heading, table
 from workbench.html.tree import Element, Node, element
 from workbench.label.store import Label
-from workbench.label.taxonomy import FILTERS, Choice, Part, Taxonomy, choice_name
+from workbench.label.taxonomy import FILTERS, Choice, Part, choice_name
+from workbench.label.widget.keys import STEPS
 from workbench.label.widget.session import Session
-from workbench.label.widget.view import case_node, folded
-
-_STEPS = {"skip": "s", "undo": "u", "back": "b", "previous": "p", "next": "n"}
-
-
-def keys(taxonomy: Taxonomy) -> dict[Choice, str]:
-    """The key of each choice: digits for the first nine categories, letters for the other choices.
-
-    Letters of the steps are left out; choices after the last letter have no key.
-    """
-    choices = [choice for choice, _ in taxonomy.choices()]
-    categories = [choice for choice in choices if not choice[1]]
-    digits = dict(zip(categories, string.digits[1:], strict=False))
-    letters = [letter for letter in string.ascii_lowercase if letter not in _STEPS.values()]
-    others = [choice for choice in choices if choice not in digits]
-    return digits | dict(zip(others, letters, strict=False))
+from workbench.label.widget.view import case_node
 
 
 def panel(session: Session) -> Element:
@@ -36,6 +21,7 @@ def panel(session: Session) -> Element:
     if not session.cases:
         kind = "disputes to settle" if session.adjudicates else "cases to label"
         return element("p", f"There are no {kind}.", data_testid="empty")
+    body = _help(session) if session.help else _case(session)
     return element(
         "div",
         element("div", *_top(session), class_="wb-bar"),
@@ -44,16 +30,24 @@ def panel(session: Session) -> Element:
         ),
         element(
             "div",
-            _opinions(session) if session.adjudicates else None,
-            case_node(session.cases[session.at], suggestions=session.suggestions),
+            *body,
             class_="wb-case",
             tabindex="0",
             role="document",
-            data_testid="case",
+            data_testid="help" if session.help else "case",
             data_case=str(session.at),
         ),
         class_=NO_MATH,
     )
+
+
+def _case(session: Session) -> Iterator[Element]:
+    if session.adjudicates:
+        yield _opinions(session)
+    case = session.cases[session.at]
+    found = session.counterexamples
+    why = (found.of(case) or element("p", "Searching …", class_="quiet")) if found else None
+    yield case_node(case, suggestions=session.suggestions, why=why)
 
 
 def _top(session: Session) -> Iterator[Node | None]:
@@ -61,32 +55,44 @@ def _top(session: Session) -> Iterator[Node | None]:
     done = sum(session.label(at) is not None for at in range(total))
     yield element("span", f"case {session.at + 1} of {total}", data_testid="position")
     yield element("span", f"{done} of {total} labelled", data_testid="progress")
-    for step, key in _STEPS.items():
-        yield _button(step, step.capitalize(), key=key)
+    key = session.keys.steps
+    for step in ("skip", "undo", "back", "previous", "next"):
+        yield _button(step, step.capitalize(), key=key[step])
+    yield _button("jump", "Jump", key=key["jump"], ask=f"Number of the case, 1 to {total}")
+    yield _button("note", "Note", key=key["note"], ask="Note")
+    if not session.adjudicates:
+        name = session.annotator
+        yield _button(
+            "annotator", f"By {name}", key=key["annotator"], ask="Annotator", text_there=name
+        )
     for switch, name, on in (
         ("advance", "Auto-advance", session.advance),
         ("suggestions", "Suggestions", session.suggestions),
     ):
-        yield _button(switch, f"{name}: {'on' if on else 'off'}", pressed=on)
+        yield _button(switch, f"{name}: {'on' if on else 'off'}", key=key[switch], pressed=on)
+    yield _button("help", "Keys", key=key["help"], pressed=session.help)
     names = [*FILTERS, *(category.name for category in session.taxonomy.categories)]
     options = (
         element("option", name, value=name, selected="" if name == session.filter else None)
         for name in names
     )
-    select = element("select", *options, data_do="filter", data_testid="filter")
-    yield element("label", "Show ", select)
-    yield _meanings(session.taxonomy)
+    select = element(
+        "select", *options, data_do="filter", data_key=key["filter"], data_testid="filter"
+    )
+    yield element("label", element("kbd", key["filter"]), "Show ", select)
 
 
-def _meanings(taxonomy: Taxonomy) -> Element | None:
-    """The meanings of the categories as a list, for readers who cannot hover over the buttons."""
-    items = [
-        element("li", element("strong", choice_name(*choice)), f": {category.meaning}")
-        for choice, category in taxonomy.choices()
-        if category.meaning
+def _help(session: Session) -> Iterator[Element]:
+    """The keys of all steps and categories, and what these mean."""
+    steps = [(session.keys.steps[step], what) for step, (_, what) in STEPS.items()]
+    choices = [
+        (session.keys.choices.get(choice, ""), choice_name(*choice), part.meaning)
+        for choice, part in session.taxonomy.choices()
     ]
-    listed = element("ul", *items, class_="wb-meanings", tabindex="0")
-    return folded("meanings", "What the categories mean", listed) if items else None
+    yield beside(
+        table(("key", "what it does"), [*steps, ("Esc", "leave the field, or this list")]),
+        table(("key", "category", "what it means"), choices),
+    )
 
 
 def _opinions(session: Session) -> Element:
@@ -106,7 +112,6 @@ def _choices(session: Session) -> Iterator[Element]:
     labels = [session.label(at) for at in range(len(session.cases))]
     given = [(label.category, label.subcategory) if label else None for label in labels]
     counts, current = Counter(given), given[session.at]
-    key = keys(session.taxonomy)
 
     def choice_button(choice: Choice, category: Part) -> Element:
         chosen = choice == current
@@ -114,7 +119,7 @@ def _choices(session: Session) -> Iterator[Element]:
         return _button(
             "choose",
             f"{'✓ ' if chosen else ''}{category.name}{count}",
-            key=key.get(choice),
+            key=session.keys.choices.get(choice),
             value="\n".join(choice),
             title=category.meaning or None,
             pressed=chosen,
@@ -136,16 +141,20 @@ def _button(
     title: str | None = None,
     pressed: bool | None = None,
     testid: str = "",
+    ask: str | None = None,
+    text_there: str | None = None,
 ) -> Element:
     return element(
         "button",
         element("kbd", key) if key else None,
         text,
         type="button",
-        title=title,
+        title=title or STEPS.get(step, ("", None))[1],
         data_do=step,
         data_value=value,
         data_key=key,
+        data_ask=ask,
+        data_text=text_there,
         data_testid=testid or step,
         aria_pressed=None if pressed is None else str(pressed).lower(),
         aria_keyshortcuts=key,

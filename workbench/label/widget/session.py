@@ -3,7 +3,7 @@
 Nothing here is drawn or sent to a browser, so a step can be tested and timed alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.errors import BadInputError
@@ -12,6 +12,8 @@ from workbench.label.case import Case
 from workbench.label.store import Label, LabelStore, label_of
 from workbench.label.suggest import AUTOMATIC
 from workbench.label.taxonomy import FILTERS, Taxonomy, choice_name
+from workbench.label.widget.counterexamples import Counterexamples
+from workbench.label.widget.keys import Keys, keys
 
 
 @dataclass(slots=True)
@@ -25,25 +27,23 @@ class Session:
     taxonomy: Taxonomy
     store: LabelStore
     annotator: str
+    counterexamples: Counterexamples | None = None
+    changed_keys: Mapping[str, str] | None = None  # see `keys`
     at: int = 0  # the index of the case that is shown
     filter: str = "all"
     advance: bool = True  # show the next case after a label
     suggestions: bool = False  # show the causes that rules suggest
     adjudicates: bool = False
+    help: bool = False  # show the keys in place of the case
     status: str = ""  # what the last step did
     skipped: set[int] = field(default_factory=set)
     trail: list[int] = field(default_factory=list)  # the indexes of the cases shown before
     notes: dict[int, str] = field(default_factory=dict)  # by index; not yet part of a label
+    keys: Keys = field(init=False)
 
     def __post_init__(self) -> None:
-        if not self.annotator.strip():
-            raise BadInputError("annotator is empty: give the name under which to label")
-        name = self.annotator.strip().lower()
-        if name == AUTOMATIC or (name == ADJUDICATOR and not self.adjudicates):
-            owner = "rules" if name == AUTOMATIC else "the adjudicator of disputed cases"
-            raise BadInputError(
-                f"annotator {self.annotator!r} is reserved for {owner}: give another name"
-            )
+        self.keys = keys(self.taxonomy, self.changed_keys)
+        check_annotator(self.annotator, adjudicates=self.adjudicates)
         self.at = next(filter(self._open, range(len(self.cases))), 0)
 
     def step(
@@ -62,9 +62,12 @@ class Session:
             "back": self._back,
             "next": lambda _: self._move(1),
             "previous": lambda _: self._move(-1),
+            "jump": self._jump,
             "filter": self._filter,
+            "annotator": self._change_annotator,
             "advance": self._switch_advance,
             "suggestions": self._switch_suggestions,
+            "help": self._switch_help,
         }
         if do not in steps:
             raise BadInputError(f"no step {do!r}; there are {', '.join(steps)}")
@@ -89,6 +92,13 @@ class Session:
         return tuple(
             label for label in given if label.key == key and label.annotator != self.annotator
         )
+
+    def soon(self) -> tuple[Case, ...]:
+        """The case that is shown, and the one that a label leads to."""
+        if not self.cases:
+            return ()
+        ahead = next(filter(self._open, self._others()), self.at)
+        return self.cases[self.at], self.cases[ahead]
 
     def note(self) -> str:
         """The text for the note's field."""
@@ -118,10 +128,13 @@ class Session:
         self.status = "" if at is not None else f"no {'later' if by > 0 else 'earlier'} case"
         self._go(self.at if at is None else at)
 
+    def _others(self) -> list[int]:
+        """The other cases, from here to the end and then from the start."""
+        return [*range(self.at + 1, len(self.cases)), *range(self.at)]
+
     def _advance_to_open(self) -> None:
-        """Show the next case that is left to label, from here to the end and then from the start."""
-        others = [*range(self.at + 1, len(self.cases)), *range(self.at)]
-        at = next(filter(self._open, others), None)
+        """Show the next case that is left to label."""
+        at = next(filter(self._open, self._others()), None)
         if at is None:
             self.status += "; no case is left to label"
         elif self.advance:
@@ -184,8 +197,40 @@ class Session:
         if matching and self.at not in matching:
             self._go(matching[0])
 
+    def _jump(self, value: str) -> None:
+        total = len(self.cases)
+        number = int(value) if value.strip().isdecimal() else 0
+        if not 0 < number <= total:
+            raise BadInputError(f"no case {value!r}: give a number from 1 to {total}")
+        self.status = ""
+        self._go(number - 1)
+
+    def _change_annotator(self, value: str) -> None:
+        name = value.strip()
+        if self.adjudicates:
+            raise BadInputError("the adjudicator has one name: open a labeller to label as another")
+        check_annotator(name)
+        self.annotator = name
+        for one in (self.skipped, self.trail, self.notes):
+            one.clear()
+        self.at = next(filter(self._open, range(len(self.cases))), 0)
+        self.status = f"labelling as {name}"
+
+    def _switch_help(self, _: str) -> None:
+        self.help = not self.help
+
     def _switch_advance(self, _: str) -> None:
         self.advance = not self.advance
 
     def _switch_suggestions(self, _: str) -> None:
         self.suggestions = not self.suggestions
+
+
+def check_annotator(annotator: str, *, adjudicates: bool = False) -> None:
+    """Raise BadInputError for a name that is empty, or reserved."""
+    name = annotator.strip().lower()
+    if not name:
+        raise BadInputError("annotator is empty: give the name under which to label")
+    if name == AUTOMATIC or (name == ADJUDICATOR and not adjudicates):
+        owner = "rules" if name == AUTOMATIC else "the adjudicator of disputed cases"
+        raise BadInputError(f"annotator {annotator!r} is reserved for {owner}: give another name")

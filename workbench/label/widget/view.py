@@ -20,8 +20,11 @@ def case_html(case: Case, *, suggestions: bool = False) -> Html:
     return written(node, label=f"Question {case.question.id}", kind="wb-case-view")
 
 
-def case_node(case: Case, *, suggestions: bool = False) -> Element:
-    """The case as a node; with `suggestions`, also the causes that the rules suggest."""
+def case_node(case: Case, *, suggestions: bool = False, why: Element | None = None) -> Element:
+    """The case as a node; with `suggestions`, also the causes that the rules suggest.
+
+    `why` shows a small database on which the two queries differ.
+    """
     predicted, gold = marked_results(case.execution, case.gold_execution)
     return element(
         "article",
@@ -34,24 +37,30 @@ def case_node(case: Case, *, suggestions: bool = False) -> Element:
         ),
         element("p", ", ".join(_origin(case)), class_="quiet", data_testid="about"),
         _suggestions(case) if suggestions else None,
-        heading("Queries"),
         beside(
-            _titled("Gold", element("pre", case.gold, data_testid="gold-sql")),
-            _titled("Prediction", element("pre", case.predicted, data_testid="predicted-sql")),
+            _boxed("Gold's query", element("pre", case.gold), "gold-sql"),
+            _boxed("Predicted query", element("pre", case.predicted), "predicted-sql"),
+            _boxed("Where they differ", clauses_node(case), "differences"),
         ),
-        clauses_node(case),
-        heading("Results"),
         beside(
-            _titled("Gold", element("div", gold, data_testid="gold-result")),
-            _titled("Prediction", element("div", predicted, data_testid="predicted-result")),
+            _titled("Gold's result", gold, "gold-result"),
+            _titled("Predicted result", predicted, "predicted-result"),
+            *([_boxed("Why do these differ?", why, "why")] if why else []),
         ),
         _values(case),
         _schema(case),
     )
 
 
-def _titled(title: str, node: Element) -> Element:
-    return stack(element("h5", title), node)
+def _titled(title: str, node: Element, name: str) -> Element:
+    """A part with its heading."""
+    return stack(element("h5", title), element("div", node, data_testid=name))
+
+
+def _boxed(title: str, node: Element, name: str) -> Element:
+    """The same in a box that the arrow keys scroll."""
+    box = element("div", node, class_="box", tabindex="0", role="region", aria_label=title)
+    return _titled(title, box, name)
 
 
 def _origin(case: Case) -> Iterator[str]:
@@ -80,7 +89,7 @@ def clauses_node(case: Case) -> Element:
             if (reason := why_unreadable(sql))
         ]
         reason = "; ".join(reasons) or "the queries cannot be compared"
-        return element("p", f"No comparison by clause: {reason}.", data_testid="differences")
+        return element("p", f"No comparison by clause: {reason}.")
     different = [clause for clause in clauses if not clause.same]
     same = ", ".join(_clause_name(clause) for clause in clauses if clause.same)
     rows = [
@@ -95,7 +104,6 @@ def clauses_node(case: Case) -> Element:
         "div",
         table(("clause", "gold", "prediction"), rows, kind="even") if rows else None,
         element("p", f"The same in both: {same}.", class_="quiet") if same else None,
-        data_testid="differences",
     )
 
 

@@ -4,7 +4,10 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.db.execute import Executor
+from workbench.db.fingerprint import file_state
+from workbench.db.sql.used import used
 from workbench.db.text.quoting import one_line
+from workbench.differ.rules import known_schema
 from workbench.differ.search import TellApart
 from workbench.html.parts import beside, heading, line, stack, table
 from workbench.html.tree import Element
@@ -26,19 +29,25 @@ def told_apart(
     outcome = TellApart(tries=_TRIES, seconds=2.0)(database, gold, query, executor, sense)
     if not (outcome.database and outcome.first and outcome.second):
         return stack(line(f"The two are {outcome}."))
-    columns = outcome.columns
-    tables = [
-        stack(
-            heading(name), table(columns[name], [[_shown(value) for value in row] for row in rows])
-        )
-        for name, rows in outcome.database.rows.items()
-        if rows
-    ]
+    schema = known_schema(database, file_state(database)[0])
+    needed = [used(sql, schema) for sql in (gold, query)]
+    names = set().union(*(one.columns for one in needed))
+    tables = []
+    for name, rows in outcome.database.rows.items():
+        columns = outcome.columns[name]
+        own = [n for n, column in enumerate(columns) if (name, column) in names]
+        if any(one.error for one in needed) or not own:
+            own = list(range(len(columns)))
+        hidden = f"{name}, without {len(columns) - len(own)} columns that neither query names"
+        if rows:
+            cells = [[_shown(row[n]) for n in own] for row in rows]
+            title = heading(name if len(own) == len(columns) else hidden)
+            tables.append(stack(title, table([columns[n] for n in own], cells)))
     results = marked_results(outcome.second, outcome.first)
     empty = [name for name, rows in outcome.database.rows.items() if not rows]
     return stack(
         line("On this small database, which keeps the schema's types and keys, they differ."),
-        *tables,
+        beside(*tables),
         line(f"Without rows: {', '.join(empty)}.") if empty else None,
         beside(
             stack(heading("This query there"), results[0]),

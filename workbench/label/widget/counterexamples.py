@@ -1,0 +1,50 @@
+"""Databases on which the two queries of a case differ, searched for while the annotator reads.
+
+A search takes up to a second, so it runs in a thread of its own: first for the case on the screen, then for the one
+that comes next.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from workbench.html.parts import line
+from workbench.html.tree import Element
+from workbench.lab import Lab
+from workbench.label.case import Case
+from workbench.report.display.told_apart import told_apart
+
+
+@dataclass(slots=True)
+class Counterexamples:
+    """What the searches found, as nodes to show."""
+
+    lab: Lab
+    _found: dict[tuple[str, str], Element] = field(default_factory=dict)
+    _waiting: list[tuple[Case, Callable[[], object]]] = field(default_factory=list)
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
+
+    def of(self, case: Case) -> Element | None:
+        """The database and both results on it, or why there is none; None before the search has ended."""
+        return self._found.get(case.key)
+
+    def search(self, cases: Sequence[Case], then: Callable[[], object]) -> None:
+        """Search for these cases in their order, and for no others that still wait; call `then` after each."""
+        waiting = {case.key: case for case in cases if case.key not in self._found}
+        self._waiting = [(case, then) for case in waiting.values()]
+        if waiting:
+            self._thread.submit(self._work)
+
+    def _work(self) -> None:
+        while waiting := self._waiting:
+            case, then = waiting.pop(0)
+            try:
+                found = self._search(case)
+            except Exception as error:  # noqa: BLE001  shown in the widget: a thread's error is seen nowhere
+                found = line(f"The search failed: {type(error).__name__}: {error}")
+            self._found[case.key] = found
+            then()
+
+    def _search(self, case: Case) -> Element:
+        database = self.lab.database(case.question.db_id)
+        return told_apart(database, case.predicted, case.gold, self.lab.executor, case.sense)
