@@ -1,10 +1,11 @@
-"""The gallery shows everything that was saved, opens by itself, and escapes what data says."""
+"""The gallery shows everything that was saved, and escapes what data says."""
 
 import orjson
 import pandas as pd
 import pytest
 
-from workbench.experiment.gallery import pieces, write_gallery, write_report
+from workbench.experiment.report.gallery import write_gallery
+from workbench.experiment.report.pieces import pieces
 from workbench.report.figures.overlap import unique_solves
 from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
@@ -70,15 +71,5 @@ def test_a_page_opens_with_table_1_and_figure_2_and_ends_a_paper_with_its_append
     assert "parser" not in write_gallery(tmp_path).read_text()
 
 
-def test_the_report_opens_without_a_network(folder):
-    text = write_report(folder).read_text()
-    assert "<h2>CHASE-SQL</h2>" in text
-    assert "data:image/png;base64," in text
-    assert "http" not in text
-    assert "<b>title</b>" not in text
-    assert "<script" not in text
-
-
 def test_the_gallery_is_the_same_each_time(folder):
     assert write_gallery(folder.parent).read_text() == write_gallery(folder.parent).read_text()
-    assert write_report(folder).read_text() == write_report(folder).read_text()

@@ -39,7 +39,7 @@ def test_a_tag_that_could_run_or_load_anything_is_refused(tag):
         element(tag)
 
 
-@pytest.mark.parametrize("name", ["onclick", "style", "href", "src", "srcdoc", 'x"><b', "data-A"])
+@pytest.mark.parametrize("name", ["onclick", "style", "src", "srcdoc", 'x"><b', "data-A"])
 def test_an_attribute_that_could_run_or_load_anything_is_refused(name):
     with pytest.raises(ValueError, match="is not allowed"):
         Element("p", ((name, "x"),))
@@ -60,8 +60,22 @@ def test_raw_markup_is_used_for_style_sheet_pictures_saved_tables_and_pages_alon
         for call in re.findall(r"\bRaw\(.*", path.read_text())
     }
     assert sorted(use.partition("(")[0] for use in uses) == [
-        "experiment/gallery.py: Raw",
         "experiment/pages.py: Raw",
+        "experiment/report/__init__.py: Raw",
+        "experiment/report/bundle.py: Raw",
         "html/parts.py: Raw",
         "html/parts.py: Raw",
     ]
+
+
+@pytest.mark.parametrize(
+    "href", ["javascript:alert(1)", "https://example.org", "//example.org/x", "data:text/html,x"]
+)
+def test_a_link_to_a_script_or_another_server_is_refused(href):
+    with pytest.raises(ValueError, match="leads out of the page"):
+        element("a", "x", href=href)
+
+
+def test_a_link_leads_to_a_part_of_the_page_or_a_file_beside_it():
+    link = element("a", "x", href="report/index.html#chase_table_1.0")
+    assert html(link) == '<a href="report/index.html#chase_table_1.0">x</a>'

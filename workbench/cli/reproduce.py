@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import orjson
 
 from workbench.cli import options
 from workbench.experiment import manifest
 from workbench.experiment.answers import runs_behind, write_answers
 from workbench.experiment.display import Display, spent
-from workbench.experiment.gallery import write_gallery, write_report
 from workbench.experiment.pages import page_name, write_page
 from workbench.experiment.preview import beside, cost
+from workbench.experiment.report import write_report
+from workbench.experiment.report.gallery import write_gallery
 from workbench.experiment.reproduce import plan, run
 from workbench.llm.budget import Tally
 from workbench.llm.client import Client
@@ -90,7 +92,9 @@ def reproduce(
             print(f"gallery:  {write_gallery(figures.parent)}")
         with Store() as store:
             print(f"answers:  {write_answers(figures, runs_behind(figures), store)}")
-        print(f"report:   {write_report(figures)}")
+            facts = orjson.loads(written.read_bytes())
+            report, bundle = write_report(figures, store, facts, settings.root)
+        print(f"report:   {report}, with {bundle.size / 1e6:,.1f} MB in the folder beside it")
     print(f"manifest: {written}")
     for job in jobs:
         if job.state == "done" and job.error:

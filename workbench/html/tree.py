@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 TAGS = re.compile(
-    "article|b|button|caption|code|details|div|h[1-5]|i|kbd|label|li|ol|option|p|pre|section|select|span"
+    "a|article|b|button|caption|code|details|div|h[1-5]|i|kbd|label|li|nav|ol|option|p|pre|section|select|span"
     "|strong|style|summary|table|tbody|td|th|thead|tr|ul|wbr"
 )
 ATTRIBUTES = re.compile(
-    r"class|colspan|id|open|role|rowspan|scope|selected|tabindex|title|type|value|(?:aria|data)-[a-z]+"
+    r"class|colspan|href|id|open|role|rowspan|scope|selected|tabindex|title|type|value|(?:aria|data)-[a-z]+"
 )
+# A link leads to a part of the page or to a file beside it, and never to another server or a script.
+_LINK = re.compile(r"(?:[\w.-]+/)*[\w.-]*(?:#[\w.-]*)?")
 # Characters that HTML cannot hold, that no reader sees, or that reverse the order of letters.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -40,9 +42,11 @@ class Element:
     def __post_init__(self) -> None:
         if not TAGS.fullmatch(self.tag):
             raise ValueError(f"tag {self.tag!r} is not allowed: {TAGS.pattern}")
-        for name, _ in self.attributes:
+        for name, value in self.attributes:
             if not ATTRIBUTES.fullmatch(name):
                 raise ValueError(f"attribute {name!r} is not allowed: {ATTRIBUTES.pattern}")
+            if name == "href" and not _LINK.fullmatch(value):
+                raise ValueError(f"link {value!r} leads out of the page and the files beside it")
         for child in self.children:
             if type(child) not in {str, Element, Raw}:
                 raise TypeError(f"<{self.tag}> holds strings and elements, not {type(child)}")

@@ -6,7 +6,7 @@ and may be empty. `counted` is "all" where every candidate counts, as for a boun
 candidates count. Data without `counted` count all candidates of a generator that they name.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[T
         raise BadInputError(
             f"run {missing[0]} is not in {store.path}: run the experiment here first, `workbench reproduce`"
         )
-    return row, [traced for run in runs for traced in _behind(run, row, store)]
+    return row, [traced for run in runs for traced in behind(answered(run, store), row)]
 
 
 def candidates(run: str, store: Store) -> Iterator[Traced]:
@@ -88,17 +88,23 @@ def answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
         )
 
 
-def _row(data: Path, number: int) -> dict[str, str]:
+def rows(data: Path) -> list[dict[str, str]]:
+    """The rows of a figure's data as text."""
     if data.suffix != ".csv":
         raise BadInputError(f"{data}: give the .csv beside a figure")
     try:
         frame = pd.read_csv(data, dtype=str, keep_default_na=False)
-        frame = frame.map(lambda cell: cell.removeprefix("'"))  # as `spreadsheet.plain` puts it
     except (OSError, ValueError) as error:
         raise BadInputError(f"{data}: {error}; give the .csv beside a figure") from error
-    if not 0 <= number < len(frame):
-        raise BadInputError(f"{data} has rows 0 to {len(frame) - 1}, and no row {number}")
-    return {str(name): value for name, value in frame.iloc[number].items()}
+    frame = frame.map(lambda cell: cell.removeprefix("'"))  # as `spreadsheet.plain` puts it
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _row(data: Path, number: int) -> dict[str, str]:
+    found = rows(data)
+    if not 0 <= number < len(found):
+        raise BadInputError(f"{data} has rows 0 to {len(found) - 1}, and no row {number}")
+    return found[number]
 
 
 def _why(row: Mapping[str, str]) -> str:
@@ -109,12 +115,14 @@ def _why(row: Mapping[str, str]) -> str:
     return "it describes the benchmark, or a step before any SQL was proposed"
 
 
-def _behind(run: str, row: Mapping[str, str], store: Store) -> Iterator[Traced]:
-    """The candidates of a run that a row counts; a placeholder for a question that has none."""
+def behind(
+    found: Iterable[tuple[Traced, list[Traced]]], row: Mapping[str, str]
+) -> Iterator[Traced]:
+    """The candidates that a row counts, of all those of a run; a placeholder for a question that has none."""
     every = row["counted"] == "all" if "counted" in row else bool(row.get("generator"))
-    for missing, found in answered(run, store):
+    for missing, trials in found:
         if _of_question(missing, row):
-            counted = [traced for traced in found if every or traced.chosen] or [missing]
+            counted = [traced for traced in trials if every or traced.chosen] or [missing]
             yield from [traced for traced in counted if _of_generator(traced, row)]
 
 

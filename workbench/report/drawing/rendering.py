@@ -22,6 +22,8 @@ Heads = Mapping[str, tuple[str, str]]
 Cell = tuple[str, str]
 """The text of a cell, and its interval."""
 
+PAPERS = ": "
+"""Stands in the name of each column that has a paper's numbers, between the paper and the column."""
 _MANY = 9  # a table with more columns is set more tightly
 _BEHIND = {"run", "question_ids", "counted"}  # the trace back to the SQL; only in the CSV
 
@@ -40,7 +42,7 @@ def html_table(title: str, caption: Sequence[str], frame: pd.DataFrame, heads: H
         element(
             "tr",
             *(
-                _html_cell("td" if number else "th", cell, words=name in words)
+                _html_cell("td" if number else "th", cell, name, words=name in words)
                 for number, (name, cell) in enumerate(zip(names, row, strict=True))
             ),
         )
@@ -122,13 +124,15 @@ def _html_head(names: Sequence[str], words: set[str], heads: Heads) -> list[Elem
     return [element("tr", *above), element("tr", *below)]
 
 
-def _html_cell(tag: str, cell: Cell, *, words: bool) -> Element:
+def _html_cell(tag: str, cell: Cell, name: str, *, words: bool) -> Element:
     text, interval = cell
     scope = "row" if tag == "th" else None
     if words:
         return element(tag, text, scope=scope, class_="words")
     aside = element("span", f"({interval})", class_="interval") if interval else None
-    return element(tag, element("span", text), " " if aside else None, aside, scope=scope)
+    whose = "paper" if PAPERS in name else None
+    number = element("span", text)
+    return element(tag, number, " " if aside else None, aside, scope=scope, class_=whose)
 
 
 def _markdown_row(cells: Iterable[str]) -> str:

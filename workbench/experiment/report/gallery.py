@@ -1,0 +1,64 @@
+"""The figures and tables of all experiments as one page of Markdown, for the repository."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from workbench.experiment.report.pieces import PARSER, PARSER_ANSWERED, Piece, by_parser, pieces
+from workbench.study.saved import verdict
+
+
+def write_gallery(figures: Path) -> Path:
+    """`README.md` in the folder of all figures: a part for each experiment that has some.
+
+    Runs with a limit, in folders like `embedded-3`, are left out.
+    """
+    lines = [
+        "# Figures",
+        "",
+        "The tables and figures of the committed experiments. Beside each lie its data (`NAME.csv`) and the",
+        "runs that they come from (`NAME.json`). `make reproduce` draws all of it again.",
+    ]
+    for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
+        own = figures.parent / "experiments" / f"{folder.name}.yaml"
+        if re.search(r"-\d+$", folder.name) and not own.is_file():
+            continue
+        if found := pieces(folder):
+            lines += ["", f"## {folder.name}", "", *_opening(folder, found), *_markdown(found)]
+    path = figures / "README.md"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _opening(folder: Path, found: Sequence[Piece]) -> Iterator[str]:
+    """Who answered, and links to the executed notebooks."""
+    if by_parser(found):
+        yield from (PARSER_ANSWERED, "")
+    if pages := sorted(folder.glob("*-*.html")):
+        links = (f"[{page.stem.replace('-', '/')}]({folder.name}/{page.name})" for page in pages)
+        yield from (f"Executed notebooks: {', '.join(links)}.", "")
+
+
+def _markdown(found: Sequence[Piece]) -> Iterator[str]:
+    for group, members in groupby(found, key=lambda piece: piece.group):
+        yield from (f"### {group}", "")
+        for piece in members:
+            file = f"{piece.folder.name}/{piece.name}"
+            yield from (f"#### {_plain(piece.heading)}", "")
+            if piece.kind == "figure":
+                yield f"![{_plain(piece.heading)}]({file}.png)"
+            else:
+                table = piece.folder / f"{piece.name}.md"
+                yield table.read_text(encoding="utf-8").rstrip() if table.is_file() else ""
+            yield from ("", f"{_plain(piece.stamp.replace(PARSER, ''))} ([data]({file}.csv))", "")
+            for claim in piece.claims:
+                text = f"{_plain(claim['text'])} {_plain(claim['detail'])}".rstrip()
+                yield f"- **{verdict(claim['holds'])}**: {text}"
+            if piece.claims:
+                yield ""
+
+
+def _plain(text: str) -> str:
+    """Text without special characters of Markdown."""
+    return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,90 @@
+"""What an experiment has saved: its figures and tables in the order in which a page shows them.
+
+A paper begins with table 1 and figure 2, as they are numbered there. What belongs to such a figure or table, and
+what has no number, is its appendix.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.report.papers import all_published
+
+_PAPERS = {
+    "chase": "CHASE-SQL",
+    "chess": "CHESS",
+    "mac": "MAC-SQL",
+    "pool": "Any pool of candidates",
+    "beyond": "Beyond the papers",
+}
+PARSER = " (a small statistical parser, no language model)"
+PARSER_ANSWERED = (
+    "A small statistical parser answered every question here, no language model. These tables and figures"
+    " check that the machinery works; they reproduce nothing of the papers, and no claim of a paper is judged."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A figure or a table with what its .json says of it."""
+
+    folder: Path
+    name: str
+    kind: str
+    title: str
+    stamp: str
+    claims: Sequence[Mapping[str, Any]]
+
+    @property
+    def group(self) -> str:
+        """The paper, by the name's first word."""
+        word = self.name.split("_")[0]
+        return _PAPERS.get(word, word)
+
+    @property
+    def heading(self) -> str:
+        """Which table or figure it is and its title, ours or the paper's."""
+        _, *words = self.name.split("_")
+        source = " ".join(words[:2])
+        known = {(p.paper, p.source): p.title for p in all_published()}
+        title = self.title or known.get((self.group, source), "")
+        label = " ".join(words) or self.name
+        return f"{label[:1].upper()}{label[1:]}{': ' if title else ''}{title}"
+
+    @property
+    def data(self) -> Path:
+        """The CSV file with the numbers."""
+        return self.folder / f"{self.name}.csv"
+
+    @property
+    def is_appendix(self) -> bool:
+        """Whether it belongs to another figure or table, or has no number although its paper's have."""
+        numbered = re.fullmatch(r"[^_]+_(?:figure|table|section)(?:_\d+)+[a-z]*", self.name)
+        paper = self.name.split("_")[0] not in {"pool", "beyond"}
+        return self.name.endswith("_questions") or (paper and not numbered)
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Paper by paper; in a paper its numbered tables and figures by number, then the rest by name."""
+        groups = list(_PAPERS.values())
+        paper = groups.index(self.group) if self.group in groups else len(groups)
+        known = re.match(r"[^_]+_(figure|table|section)_(\d+)", self.name)
+        number = int(known[2]) if known else float("inf")
+        return (paper, self.group, number, self.name)
+
+
+def pieces(folder: Path) -> list[Piece]:
+    """All tables and figures of an experiment's folder, in the order in which a page shows them."""
+    saved = [(path.stem, orjson.loads(path.read_bytes())) for path in folder.glob("*.json")]
+    keys = ("kind", "title", "stamp", "claims")
+    found = [Piece(folder, name, *(record[key] for key in keys)) for name, record in saved]
+    return sorted(found, key=lambda piece: piece.order)
+
+
+def by_parser(found: Sequence[Piece]) -> bool:
+    """Whether the embedded parser answered, so that no claim of a paper is judged."""
+    return any(piece.stamp.startswith("embedded/") for piece in found)

@@ -1,0 +1,143 @@
+"""The summary on top of report.html: who answered what, at what cost, when, and which claims hold; and its provenance."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from workbench.experiment.report.bundle import FOLDER, Bundle
+from workbench.experiment.report.pieces import PARSER_ANSWERED, Piece, by_parser
+from workbench.html.parts import details, line, table
+from workbench.html.tree import Element, Node, element
+from workbench.llm.budget import dollars
+from workbench.study.saved import verdict
+
+_SYSTEM = {"system", "n", "EX", "low", "high", "calls", "tokens", "dollars", "run"}
+
+
+def summary(pieces: Sequence[Piece], bundle: Bundle, manifest: Mapping[str, Any]) -> list[Node]:
+    """Systems, claims, cost, when and with what."""
+    parts: list[Node] = [element("h2", "Summary", id="summary")]
+    if by_parser(pieces):
+        parts.append(line(PARSER_ANSWERED))
+    parts += map(line, _told(manifest))
+    parts.append(line(_size(bundle)))
+    if systems := list(_systems(bundle)):
+        names = ("system", "questions", "EX, %", "95% interval", "calls", "tokens", "dollars")
+        caption = "Systems on all questions; calls, tokens and dollars of a question"
+        parts.append(
+            element("div", table(names, systems, caption, kind="numbers"), class_="scroll")
+        )
+    return [*parts, *_claims(pieces)]
+
+
+def _told(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """When it was run, with what, for how long, and what it cost."""
+    if not manifest:
+        return
+    records = manifest["notebooks"]
+    models = dict.fromkeys([manifest["model"], *manifest["models"].values()])
+    limit = manifest["limit"]
+    yield (
+        f"{', '.join(models)} on {manifest['benchmark']}{f', {limit} questions' if limit else ''}; "
+        f"written {manifest['written'].replace('T', ' ').removesuffix('Z')} UTC."
+    )
+    minutes = sum(record["seconds"] for record in records) / 60
+    calls, hits = (sum(record[name] for record in records) for name in ("calls", "hits"))
+    yield (
+        f"{len(records)} notebooks took {minutes:,.1f} minutes one after the other: {calls:,} calls, "
+        f"{hits:,} answered from the cache, {dollars(manifest['dollars'])}."
+    )
+    if manifest["failed"]:
+        yield f"Failed: {', '.join(manifest['failed'])}."
+
+
+def _size(bundle: Bundle) -> str:
+    if not bundle.linked:
+        return "The runs behind these numbers are not in the cache, so no number leads to its questions."
+    return (
+        f"Each number that answers were counted for leads to its questions, their SQL, and the calls with their prompts: "
+        f"{bundle.calls:,} calls of {len(bundle.runs):,} runs, {bundle.size / 1e6:,.1f} MB in the folder {FOLDER} "
+        "beside this page. Keep the folder with the page."
+    )
+
+
+def _systems(bundle: Bundle) -> Iterator[list[Node]]:
+    """A row for each run of a system on the most questions, in the order in which tables have them."""
+    found = [
+        (name, number, row)
+        for name, rows in bundle.rows.items()
+        for number, row in enumerate(rows)
+        if row.keys() >= _SYSTEM and row["run"] and row["EX"] and row["n"]
+    ]
+    most = max((int(float(row["n"])) for *_, row in found), default=0)
+    seen: set[str] = set()
+    for name, number, row in found:
+        if int(float(row["n"])) < most or row["run"] in seen:
+            continue
+        seen.add(row["run"])
+        low, high = float(row["low"]), float(row["high"])
+        numbers = [f"{most:,}", f"{float(row['EX']):.1f}", f"{low:.1f} to {high:.1f}"]
+        numbers += [f"{float(row['calls']):,.1f}", f"{float(row['tokens']):,.0f}"]
+        numbers.append(f"{float(row['dollars']):,.4f}" if row["dollars"] else "")
+        linked = (name, number) in bundle.linked
+        cells = [behind_link(name, number, text) if linked else text for text in numbers]
+        called = bundle.runs.get(row["run"], (row["system"], ""))[0]
+        label = element("th", called, scope="row", class_="words")
+        yield [label, *(element("td", cell) for cell in cells)]
+
+
+def behind_link(name: str, number: int | None, text: str) -> Element:
+    """A link to what is behind a row of a figure's or a table's data, or to all rows."""
+    row = "" if number is None else f".{number}"
+    return element("a", text, href=f"{FOLDER}/index.html#{name}{row}")
+
+
+def _claims(pieces: Sequence[Piece]) -> Iterator[Node]:
+    told = [(piece, claim) for piece in pieces for claim in piece.claims]
+    if not told:
+        return
+    counted = Counter(verdict(claim["holds"]) for _, claim in told)
+    heading = f"{len(told)} claims of the papers: " + ", ".join(
+        f"{n} {w}" for w, n in counted.items()
+    )
+    items = [
+        element(
+            "li",
+            element("b", verdict(claim["holds"])),
+            ": ",
+            element("a", claim["text"], href=f"#{piece.name}"),
+            " ",
+            element("i", claim["detail"]),
+        )
+        for piece, claim in told
+    ]
+    yield details(heading, element("ul", *items))
+
+
+def provenance(bundle: Bundle, manifest: Mapping[str, Any]) -> Element:
+    """Versions, fingerprints, and every run and notebook behind the numbers."""
+    named = ("experiment", "commit", "code", "questions")
+    facts = [(name, str(manifest[name])) for name in named if manifest.get(name)]
+    facts += [(name, str(value)) for name, value in manifest.get("versions", {}).items()]
+    runs = [(run, name, system) for run, (name, system) in sorted(bundle.runs.items())]
+    records = [
+        (
+            r["notebook"],
+            f"{r['seconds']:,.1f}",
+            f"{r['calls']:,}",
+            f"{r['hits']:,}",
+            dollars(r["dollars"]),
+        )
+        for r in manifest.get("notebooks", ())
+    ]
+    titles = ("notebook", "seconds", "calls", "cached", "paid")
+    tables = (
+        table(("what", "is"), facts, "Versions and fingerprints") if facts else None,
+        table(titles, records, "Notebooks") if records else None,
+        table(("run", "name", "system"), runs, "Runs") if runs else None,
+    )
+    return details(
+        "Provenance",
+        *(element("div", shown, class_="scroll") for shown in tables if shown),
+        id="provenance",
+    )
