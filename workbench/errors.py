@@ -91,16 +91,15 @@ def redact(text: str) -> str:
 
 def secrets(url: str = "") -> list[str]:
     """The secrets of the environment, and the user and password of the address; the longest first."""
+    return list(_secrets(url, *os.environ.items()))
+
+
+@lru_cache(maxsize=100)  # each reply asks for them
+def _secrets(url: str, *variables: tuple[str, str]) -> list[str]:
     found = set(_user(url))
-    for name, value in os.environ.items():
-        found.update(_secrets_of(name, value))
+    for name, value in variables:
+        found.update((value,) if _SECRET_NAMES.search(name) else _user(value))
     return sorted((secret for secret in found if len(secret) >= _SHORT), key=len, reverse=True)
-
-
-@lru_cache(maxsize=10_000)  # each reply asks for all of them
-def _secrets_of(name: str, value: str) -> tuple[str, ...]:
-    """The secrets in a variable of the environment."""
-    return (value,) if _SECRET_NAMES.search(name) else tuple(_user(value))
 
 
 def _user(url: str) -> Iterator[str]:

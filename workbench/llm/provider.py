@@ -8,19 +8,20 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from types import NoneType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from workbench.canonical import content_hash
+from workbench.canonical import canonical, content_hash
 from workbench.errors import BadInputError, redact, secrets
-from workbench.llm.remote.load import load as load  # noqa: PLC0414  others import it from here
 from workbench.llm.remote.refusals import Refusal as Refusal  # noqa: PLC0414
 from workbench.llm.remote.refusals import refusal
 from workbench.llm.remote.replies import Reply as Reply  # noqa: PLC0414
 from workbench.llm.remote.replies import tidy, with_vector
+from workbench.llm.remote.sending.load import load as load  # noqa: PLC0414  others import it from here
+from workbench.llm.remote.sending.posting import complete
 from workbench.types import Request
 
 # Parameters that a request may not have, since the client sets them.
@@ -156,22 +157,24 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
     litellm = load()
     sent, given = as_sent(request, url)
     parameters = dict(given) | ({"api_base": url} if url else {})
-    messages = [dict(message) for message in sent]
+    about = (request.model, url, canonical(given))
     embeds = parameters.pop(EMBEDDING, False)
-    function = litellm.embedding if embeds else litellm.completion
-    data = {"input": [m["content"] for m in messages]} if embeds else {"messages": messages}
+    call = partial(
+        litellm.embedding if embeds else litellm.completion,
+        model=_route(request.model),
+        **parameters,
+        timeout=seconds,
+        num_retries=0,
+        max_retries=0,
+    )
     try:
-        reply = function(
-            model=_route(request.model),
-            **data,
-            **parameters,
-            timeout=seconds,
-            num_retries=0,
-            max_retries=0,
-        )
+        if embeds:
+            reply = call(input=[message["content"] for message in sent]).model_dump()
+        else:
+            reply = complete(litellm, call, sent, about, seconds)
     except Exception as error:
         raise refusal(error) from error
-    found = tidy(without_secrets(secrets(url), reply.model_dump()))
+    found = tidy(without_secrets(secrets(url), reply))
     return with_vector(found) if embeds else found
 
 

@@ -12,9 +12,9 @@ import orjson
 
 from workbench.errors import secrets
 from workbench.llm.provider import without_secrets
-from workbench.llm.remote.load import load
 from workbench.llm.remote.refusals import Refusal, refusal
 from workbench.llm.remote.replies import Reply, tidy
+from workbench.llm.remote.sending.load import load
 from workbench.types import Message, Request
 
 _TAG = "call:"  # the beginning of keys, which providers need not take in an id

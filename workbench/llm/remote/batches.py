@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 
 from workbench.llm.remote.batch_lines import Item, endpoint, read_line, write_line
 from workbench.llm.remote.listed import listed
-from workbench.llm.remote.load import load
 from workbench.llm.remote.refusals import Gone, Refusal, refusal
+from workbench.llm.remote.sending.load import load
 from workbench.types import Request
 
 # The providers whose batches LiteLLM creates, lists and reads in OpenAI's form.

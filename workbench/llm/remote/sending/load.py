@@ -3,6 +3,7 @@
 It is set to read its bundled price list and to send no telemetry. Two of its functions are replaced where
 they fail: the one that looks for tools behind MCP in every call of OpenAI's Responses API, which needs a
 package that calls without tools do not; and the one that reads an answer, which takes no answer in parts.
+A third, with which it sends, lets `posting` note its requests.
 """
 
 import gc
@@ -13,6 +14,7 @@ import warnings
 from typing import Any
 
 from workbench.llm.remote.replies import split_parts
+from workbench.llm.remote.sending.posting import listening
 
 _loaded: list[Any] = []
 _loading = threading.Lock()
@@ -42,12 +44,15 @@ def _import() -> Any:
     _replace("litellm.responses.main", "_responses_try_dispatch_mcp_gateway", lambda _: _no_tools)
     parsing = "litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response"
     _replace(parsing, "extract_reasoning_content", _reading_parts)
+    _replace("httpx", "Client.send", listening)
     return litellm
 
 
-def _replace(module: str, name: str, wrapped: Any) -> None:
-    """Wrap a function of LiteLLM; versions without it stay as they are."""
+def _replace(module: str, path: str, wrapped: Any) -> None:
+    """Wrap a function that LiteLLM uses; versions without it stay as they are."""
+    owner, _, name = path.rpartition(".")
     inside = importlib.import_module(module)
+    inside = getattr(inside, owner) if owner else inside
     if function := getattr(inside, name, None):
         setattr(inside, name, wrapped(function))
 

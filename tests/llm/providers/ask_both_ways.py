@@ -1,0 +1,131 @@
+"""Asks for every case by the whole of LiteLLM's `completion` and by `posting`; prints both as JSON lines.
+
+A process of its own: LiteLLM leaves connections open, which pytest would report in tests of other files.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from tests.llm.providers.ask_all import respond
+from tests.llm.providers.cases import CASES
+from tests.llm.providers.protocols import MODELS, base, chat
+from tests.llm.server import ERRORS, Server
+from workbench.llm import provider
+from workbench.llm.provider import Refusal
+from workbench.llm.remote.sending import posting
+from workbench.types import Request
+
+FAULTS = (
+    *ERRORS,
+    "429-after",
+    "reset",
+    "half",
+    "cut",
+    "html",
+    "slow",
+    "empty",
+    "null",
+    "filter",
+    "length",
+)
+BODIES = {
+    "thought in the text": chat({"content": "<think>There is one row.</think>SELECT 1"}),
+    "parts": chat({"content": [{"type": "text", "text": "SELECT 1"}]}),
+    "unknown fields": chat({"content": "A", "annotations": [], "mood": "good"}) | {"extra": {"a": 1}},
+    "no choices": {"error": {"message": "busy"}},
+    "a list": [],
+    "counts of zero": chat({"content": "A"}, prompt_tokens=0, completion_tokens=0, total_tokens=0),
+    "no id": {"choices": [{"message": {"content": "A"}, "finish_reason": "eos"}]},
+}  # fmt: skip
+SEVERAL = ("openai/gpt-4o", "hosted_vllm/qwen3", "mistral/mistral-small-latest", "deepseek/deepseek-chat",
+           "openrouter/a/b", "together_ai/a", "azure/gpt-4o")  # fmt: skip
+
+INVENTED = {"id", "created"}  # by LiteLLM, where the server sends none
+SENT = {"c", "r", "m", "chatcmpl-1", 1, 1700000000}  # by the server
+HEADERS = ("authorization", "api-key", "content-type", "user-agent", "accept")
+
+
+def names() -> list[str]:
+    """The names of all cases."""
+    with Server() as server:
+        return [name for name, _, _ in cases(server)]
+
+
+def cases(server: Server) -> Iterator[tuple[str, str, str]]:
+    """The name, the model and the address of each case, for which the server is made ready."""
+    root = server.url.removesuffix("/v1")
+    for (name, behaviour), case in CASES.items():
+        server.respond = partial(respond, case)
+        yield f"{name}: {behaviour}", MODELS[name], base(name, root)
+    for title, body in BODIES.items():
+        server.respond = lambda _path, _body, body=body: (200, body, {})
+        yield title, "openai/gpt-4o", server.url
+    server.respond = None
+    for model in SEVERAL:
+        yield f"answer of {model}", model, root if model.startswith("azure") else server.url
+    for fault in FAULTS:
+        server.plan.extend([fault] * 8)
+        yield fault, "openai/gpt-4o", server.url
+        server.plan.clear()
+    yield "no connection", "openai/gpt-4o", "http://127.0.0.1:9/v1"
+
+
+def asked(server: Server, model: str, url: str, text: str) -> dict[str, Any]:
+    """What comes of a call, and the last request that the server was sent."""
+    messages = ({"role": "system", "content": "Answer."}, {"role": "user", "content": text})
+    request = Request("p", model, messages, {"temperature": 1.0, "max_tokens": 100})
+    before = len(server.bodies)
+    try:
+        reply = provider.send(request, "", url, 0.5)
+        told: dict[str, Any] = {
+            name: value for name, value in reply.items() if name not in INVENTED
+        }
+        told |= {name: reply[name] for name in INVENTED if reply[name] in SENT}
+    except Refusal as refusal:
+        told = {name: getattr(refusal, name) for name in ("fault", "fatal", "again", "wait")}
+        told |= {"error": str(refusal), "causes": causes(refusal)}
+    headers = {name.lower(): value for name, value in server.headers[-1].items()}
+    return told | {
+        "requests": len(server.bodies[before:]) > 0,
+        "body": server.bodies[-1],
+        "headers": {name: headers.get(name) for name in HEADERS},
+    }
+
+
+def causes(error: BaseException) -> list[str]:
+    """The kinds of the errors on the wire behind a refusal."""
+    found = []
+    while cause := error.__cause__ or error.__context__:
+        found += [type(cause).__name__] * type(cause).__module__.startswith("http")
+        error = cause
+    return found
+
+
+def main() -> None:
+    """Two calls for each way: the first is LiteLLM's own, or teaches the form of the reply."""
+    whole, posted = [], []
+    real = posting.complete
+
+    def by_litellm(_: object, call: Callable[..., Any], messages: Any, *__: object) -> Any:
+        return call(messages=list(messages)).model_dump()
+
+    def by_posting(litellm: Any, call: Callable[..., Any], *rest: Any) -> Any:
+        return real(litellm, lambda **given: (whole.append(1), call(**given))[1], *rest)
+
+    post = posting._Calls.post
+    posting._Calls.post = lambda *given: (posted.append(1), post(*given))[1]
+    with Server() as server:
+        for name, model, url in cases(server):
+            provider.complete = by_litellm
+            wanted = [asked(server, model, url, text) for text in ("one", "two")]
+            provider.complete = by_posting
+            first = asked(server, model, url, "one")
+            whole.clear(), posted.clear()
+            second = asked(server, model, url, "two")
+            print(json.dumps([name, len(posted), len(whole), wanted, [first, second]]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""A chat that is posted in the form of LiteLLM's request is what LiteLLM's `completion` makes of the same call."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.llm.providers.ask_both_ways import FAULTS, SEVERAL, names
+from tests.llm.providers.protocols import KEYS
+from tests.llm.wire import ROOT
+
+MORE = {"DEEPSEEK_API_KEY": "a-key-of-deepseek", "OPENROUTER_API_KEY": "a-key-of-openrouter",
+        "TOGETHERAI_API_KEY": "a-key-of-together"}  # fmt: skip
+SAME_PROTOCOL = ("OpenAI: ", "Azure: ", "Mistral: ", "vLLM: ", "llama.cpp: ", "answer of ")
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, list[Any]]:
+    """What came of each case: calls posted, calls by the whole of LiteLLM, and the results of both ways."""
+    command = [sys.executable, "-m", "tests.llm.providers.ask_both_ways"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ | KEYS | MORE
+    )
+    rows = map(json.loads, done.stdout.splitlines())
+    return {name: rest for name, *rest in rows}
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_posted_call_ends_as_litellms_own(found: dict[str, list[Any]], name: str) -> None:
+    _, _, wanted, given = found[name]
+    assert given == wanted
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.startswith(SAME_PROTOCOL)])
+def test_chats_in_openais_protocol_are_posted(found: dict[str, list[Any]], name: str) -> None:
+    posted, _, _, _ = found[name]
+    assert posted == 1
+
+
+@pytest.mark.parametrize("name", ["OpenAI: answer", "vLLM: answer", "Mistral: answer", "Azure: answer",
+                                  *(f"answer of {model}" for model in SEVERAL)])  # fmt: skip
+def test_an_answer_of_a_known_form_is_read_without_the_whole_of_litellm(
+    found: dict[str, list[Any]], name: str
+) -> None:
+    _, whole, _, _ = found[name]
+    assert whole == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["OpenAI, Responses: answer", "Anthropic: answer", "Gemini: answer", "Ollama: answer"]
+)
+def test_other_protocols_stay_with_litellm(found: dict[str, list[Any]], name: str) -> None:
+    posted, whole, _, _ = found[name]
+    assert (posted, whole) == (0, 1)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_met_by_a_posted_call(found: dict[str, list[Any]], fault: str) -> None:
+    posted, _, _, _ = found[fault]
+    assert posted == 1

@@ -1,0 +1,210 @@
+"""Send a chat as LiteLLM sends it, without the 7 ms of processor time that LiteLLM's `completion` takes around it.
+
+LiteLLM makes the first call of a kind: of one model and address, with the same parameters, roles of the messages,
+environment and settings of LiteLLM. The HTTP request that it sends is noted. Where that has the messages as they were
+given, and no credentials but those of the environment, the other calls of the kind are posted in the same form.
+LiteLLM makes all other calls itself: in other protocols, signed ones, those with a token that expires, and all where
+something is set to watch LiteLLM's calls.
+
+A reply that `Reading` does not know is handed to LiteLLM, as though `completion` had just received it, and so is a
+failed connection. So every refusal is LiteLLM's own.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+
+from workbench.llm.remote.sending.reading import Reading
+from workbench.types import Message
+
+_MOST = 1000  # kinds of calls that are remembered
+_CALLBACKS = ("callbacks", "success_callback", "failure_callback", "input_callback")
+_WATCHING = (  # other settings of LiteLLM that see its calls, or answer them
+    "pre_call_rules", "post_call_rules", "cache", "client_session", "network_mock", "custom_provider_map",
+)  # fmt: skip
+_SETTINGS = (  # settings of LiteLLM that change its requests, or how it connects
+    "api_key", "openai_key", "api_base", "organization", "headers", "drop_params", "modify_params",
+    "ssl_verify", "ssl_certificate", "ssl_security_level", "force_ipv4", "disable_aiohttp_transport",
+)  # fmt: skip
+_CREDENTIALS = ("authorization", "api-key", "x-api-key")
+_NO_KEY = "fake-api-key"  # LiteLLM sends it to servers that need none
+_OF_ONE_CALL = ("x-stainless", "idempotency", "x-request-id", "cookie", "host", "content-length")
+
+Call = Callable[..., Any]
+
+
+class _Kind:
+    """Calls that differ in their messages alone: the request of the first, and what is known of their replies."""
+
+    def __init__(self) -> None:
+        self.noted = threading.Event()
+        self.url: Any = None  # without one, LiteLLM makes every call
+        self.headers: dict[str, str] = {}
+        self.body: dict[str, Any] = {}
+        self.reading = Reading()
+
+    def note(self, request: Any, messages: Sequence[Message]) -> None:
+        """Take the request as the form of the others, if it has the messages and a key of the environment."""
+        try:
+            body = orjson.loads(request.content)
+        except orjson.JSONDecodeError:
+            return
+        keys = {*os.environ.values(), _NO_KEY}
+        given = (request.headers[name] for name in _CREDENTIALS if name in request.headers)
+        if (
+            isinstance(body, dict)
+            and body.pop("messages", None) == messages
+            and not body.get("stream")
+            and all(value.removeprefix("Bearer ") in keys for value in given)
+        ):
+            headers = request.headers.items()
+            self.headers = {n: v for n, v in headers if not n.startswith(_OF_ONE_CALL)}
+            self.body, self.url = body, request.url
+
+    def filled(self, messages: Sequence[Message]) -> bytes:
+        """The body with these messages; empty where LiteLLM makes the call."""
+        try:
+            return orjson.dumps({**self.body, "messages": messages}) if self.url else b""
+        except TypeError:  # half a surrogate pair
+            return b""
+
+
+class _Calls:
+    """The kinds of calls under some settings, and connections that no call is using."""
+
+    def __init__(self, settings: Hashable) -> None:
+        self.settings = settings
+        self.kinds: dict[Hashable, _Kind] = {}
+        self.idle: deque[Any] = (
+            deque()
+        )  # clients of one connection: httpx walks through a pool for each call
+
+    def post(self, litellm: Any, kind: _Kind, body: bytes, seconds: float) -> Any:
+        """The response to a call of the kind, whatever its status."""
+        import httpx  # noqa: PLC0415  it comes with LiteLLM, and takes as long to import as all of ours
+
+        waits = dict.fromkeys(("connect", "read", "write", "pool"), seconds)
+        request = httpx.Request(
+            "POST", kind.url, headers=kind.headers, content=body, extensions={"timeout": waits}
+        )
+        try:
+            handler = self.idle.pop()
+        except IndexError:
+            handler = type(
+                litellm.module_level_client
+            )()  # with LiteLLM's settings of TLS and proxies
+        try:
+            return handler.client.send(request)
+        finally:
+            self.idle.append(handler)
+
+
+_calls = _Calls(None)
+_thread = threading.local()
+
+
+def complete(
+    litellm: Any, call: Call, messages: Sequence[Message], about: Hashable, seconds: float
+) -> Mapping[str, Any]:
+    """The reply to a chat, as LiteLLM gives it. `call` makes the whole call, and `about` tells it from others."""
+    global _calls  # noqa: PLW0603  settings that change begin anew
+    plain = all(m.keys() == {"role", "content"} and _is_text(m["content"]) for m in messages)
+    if not plain or _is_watched(litellm):
+        return _whole(call, messages)
+    named = tuple(str(getattr(litellm, name, None)) for name in _SETTINGS)
+    settings = (os.getpid(), *named, *os.environ.items())
+    if (calls := _calls).settings != settings or len(calls.kinds) > _MOST:
+        calls = _calls = _Calls(settings)
+    fresh = _Kind()
+    kind = calls.kinds.setdefault((about, *(message["role"] for message in messages)), fresh)
+    if kind is fresh:
+        return _first(kind, call, messages)
+    kind.noted.wait()
+    if not (body := kind.filled(messages)):
+        return _whole(call, messages)
+    try:
+        response = calls.post(litellm, kind, body, seconds)
+    except Exception as error:  # noqa: BLE001  LiteLLM says what it means
+        with _sending(_raising(error)):
+            return _whole(call, messages)
+
+    def received(_real: Call, _client: Any, request: Any, **_options: Any) -> Any:
+        response.request = request
+        return response
+
+    def read() -> Mapping[str, Any]:
+        with _sending(received):
+            return _whole(call, messages)
+
+    return kind.reading.read(response, read)
+
+
+def _is_watched(litellm: Any) -> bool:
+    """Whether something is set to see LiteLLM's calls; its own callback "cache" serves the setting `cache` alone."""
+    return any(getattr(litellm, name, None) for name in _WATCHING) or any(
+        callback != "cache" for name in _CALLBACKS for callback in getattr(litellm, name, ())
+    )
+
+
+def _is_text(content: object) -> bool:
+    return isinstance(content, str) and bool(content)
+
+
+def _whole(call: Call, messages: Sequence[Message]) -> dict[str, Any]:
+    """The reply by the whole of LiteLLM's `completion`, which may change the messages."""
+    reply: dict[str, Any] = call(messages=[dict(message) for message in messages]).model_dump()
+    return reply
+
+
+def _first(kind: _Kind, call: Call, messages: Sequence[Message]) -> Mapping[str, Any]:
+    """The reply to the first call of a kind, whose request is noted before it is sent."""
+    responses = []
+
+    def send(real: Call, client: Any, request: Any, **options: Any) -> Any:
+        kind.note(request, list(messages))
+        kind.noted.set()
+        responses.append(real(client, request, **options))
+        return responses[0]
+
+    try:
+        with _sending(send):
+            reply = _whole(call, messages)
+    finally:
+        kind.noted.set()
+    if responses:
+        kind.reading.learn(responses[0], reply)
+    return reply
+
+
+@contextmanager
+def _sending(act: Call) -> Iterator[None]:
+    """In the block, `act` takes the place of the next request that this thread sends by httpx."""
+    _thread.act = act
+    try:
+        yield
+    finally:
+        _thread.act = None
+
+
+def _raising(error: Exception) -> Call:
+    def act(*_: object, **__: object) -> None:
+        raise error
+
+    return act
+
+
+def listening(real: Call) -> Call:
+    """`httpx.Client.send`, with which LiteLLM sends everything, with room for `_sending`."""
+
+    def send(client: Any, request: Any, **options: Any) -> Any:
+        if act := getattr(_thread, "act", None):
+            _thread.act = None
+            return act(real, client, request, **options)
+        return real(client, request, **options)
+
+    return send

@@ -1,0 +1,96 @@
+"""Read replies to chats as LiteLLM reads them, in a tenth of a millisecond.
+
+The whole of LiteLLM's `completion` reads the first reply of each form. Where LiteLLM's function for OpenAI's chat
+completions alone makes the same of it, that function reads the other replies of this form. A form is all of a reply
+but the texts that a model writes, and the numbers.
+"""
+
+import importlib
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import orjson
+
+from workbench.llm.remote.replies import tidy
+
+_MOST = 1000  # forms that are remembered
+_WRITTEN = {"content", "reasoning_content", "reasoning", "refusal", "id", "model"}
+_WORD = 24  # letters: a longer text is not one of the protocol's words
+_PARSER = "litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response"
+
+Read = Callable[[], Mapping[str, Any]]
+
+
+class Reading:
+    """What is known of the replies to calls of one kind: the forms that are read without LiteLLM's `completion`."""
+
+    def __init__(self) -> None:
+        self._forms: dict[Hashable, bool] = {}  # whether the function reads the same
+        self._lock = threading.Lock()
+
+    def read(self, response: Any, whole: Read) -> Mapping[str, Any]:
+        """The reply as LiteLLM gives it; `whole` reads the response by the whole of `completion`."""
+        body = _body(response)
+        if body is None:
+            return whole()
+        form = _form(body)
+        if form not in self._forms:
+            with (
+                self._lock
+            ):  # replies that arrive together are read one by one until the form is known
+                if form not in self._forms:
+                    reply = whole()
+                    self.learn(response, reply)
+                    return reply
+        return _parsed(body) if self._forms.get(form) else whole()
+
+    def learn(self, response: Any, reply: Mapping[str, Any]) -> None:
+        """Compare what the function reads from the response with LiteLLM's reply, as replies are stored."""
+        body = _body(response)
+        if body is None or len(self._forms) >= _MOST:
+            return
+        form = _form(body)  # before the function changes the body
+        try:
+            found = tidy(_parsed(body))
+        except Exception:  # noqa: BLE001  whatever is odd in the reply, `completion` reads it
+            found = {}
+        invented = {"id", "created"} - body.keys()  # by LiteLLM, for each reply anew
+        wanted = tidy(reply)
+        same = all(
+            found.get(name) == wanted.get(name)
+            for name in found.keys() | wanted.keys()
+            if name not in invented
+        )
+        self._forms[form] = same
+
+
+def _body(response: Any) -> dict[str, Any] | None:
+    """The body of a response with the status 200; None if it is not a JSON object."""
+    if response.status_code != 200:
+        return None
+    try:
+        body = orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _parsed(body: dict[str, Any]) -> dict[str, Any]:
+    parser = importlib.import_module(_PARSER)
+    empty = importlib.import_module("litellm").ModelResponse()
+    reply: dict[str, Any] = parser.convert_to_model_response_object(
+        response_object=body, model_response_object=empty
+    ).model_dump()
+    return reply
+
+
+def _form(value: Any, name: str = "") -> Hashable:
+    """All of a reply but its numbers and what the model wrote: of these, the type and whether it is empty."""
+    if isinstance(value, Mapping):
+        return frozenset((key, _form(item, key)) for key, item in value.items())
+    if isinstance(value, list):
+        return tuple(_form(item, name) for item in value)
+    if isinstance(value, str) and name not in _WRITTEN and len(value) <= _WORD:
+        return value
+    return type(value), bool(value)
