@@ -27,7 +27,7 @@ from workbench.llm.parameters import (
     with_more_room,
 )
 from workbench.llm.remote.prefixes import with_common_part
-from workbench.parallel import each
+from workbench.parallel import cached_once, each
 from workbench.prompts.order import arranged, read_order, shared_ends
 from workbench.prompts.prompt import load
 from workbench.replies.text import answer_text
@@ -212,7 +212,7 @@ class Lab:
         return self.executor.execute_many([(path, sql) for sql in queries], self.limits)
 
 
-@lru_cache(maxsize=64)
+@cached_once(maxsize=64)
 def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
     """The schema is cached until the database file or its write-ahead log changes."""
     del changed

@@ -4,13 +4,16 @@ Finished work is in the cache, so a stopped run goes on where it was.
 """
 
 import queue
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TypeVar
+from functools import lru_cache, partial, wraps
+from typing import Any, Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+P = ParamSpec("P")
 _LOOK = 0.05  # seconds between two looks at the room for further items
 
 
@@ -54,3 +57,38 @@ def each(
         raise
     finally:
         threads.shutdown()
+
+
+def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`lru_cache` for functions that many threads call with the same arguments: one computes, and the others wait."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @lru_cache(maxsize)
+        def result(*given: Hashable, **named: Hashable) -> _Result[R]:
+            return _Result(partial(function, *given, **named))
+
+        @wraps(function)
+        def cached(*given: Any, **named: Any) -> R:
+            found: _Result[R] = result(*given, **named)
+            return found.get()
+
+        return cached
+
+    return decorate
+
+
+class _Result(Generic[R]):
+    """The result of a function, computed when it is first asked for."""
+
+    def __init__(self, compute: Callable[[], R]) -> None:
+        self._compute: Callable[[], R] | None = compute
+        self._computing = threading.Lock()
+        self._value: R
+
+    def get(self) -> R:
+        if self._compute:
+            with self._computing:
+                if self._compute:
+                    self._value = self._compute()
+                    self._compute = None
+        return self._value

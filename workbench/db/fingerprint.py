@@ -20,6 +20,9 @@ _SETTLED = 2_000_000_000  # ns; a younger file may change again without a change
 _SECONDS = 60.0  # that hashing a file may take, besides the time for what its disk holds of it
 _SPEED = 20_000_000  # bytes a second, at the least
 
+# Fingerprints that were read from a cache file, by its path and the database's path and state: every step asks.
+_read: dict[tuple[Path, str, str], str] = {}
+
 
 def database_fingerprints(
     paths: Iterable[Path], workers: Supervisor, store: Store | None = None
@@ -29,6 +32,14 @@ def database_fingerprints(
     Raises `UnreadableDatabaseError` for a path that is not a readable file.
     """
     states = {path: file_state(path) for path in paths}
+    known = {
+        path: found
+        for path, (state, _) in states.items()
+        if store and (found := _read.get((store.path, str(path), state)))
+    }
+    states = {path: state for path, state in states.items() if path not in known}
+    if not states:
+        return known
     ids = {path: content_hash("place", str(path.resolve())) for path in states}
     stored: dict[str, tuple[str, str]] = {}
     if store:
@@ -36,11 +47,13 @@ def database_fingerprints(
             "SELECT place, state, fingerprint FROM databases WHERE place IN", list(ids.values())
         )
         stored = {id_: (state, fingerprint) for id_, state, fingerprint in rows}
-    known, unknown = {}, []
+    unknown = []
     for path, (state, _) in states.items():
         stored_state, fingerprint = stored.get(ids[path], ("", ""))
         if stored_state == state:
             known[path] = fingerprint
+            if store:
+                _read[store.path, str(path), state] = fingerprint
         else:
             unknown.append(path)
     if unknown:

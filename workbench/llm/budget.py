@@ -6,7 +6,8 @@ The ledger counts calls that were paid now apart from cached answers, which were
 
 import threading
 from collections import Counter
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
+from operator import add, attrgetter
 from typing import Literal
 
 from workbench.errors import BudgetError
@@ -35,7 +36,10 @@ class Tally:
     cached_unpriced: int = 0
 
     def __add__(self, other: "Tally") -> "Tally":
-        return Tally(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+        return Tally(*map(add, _counts(self), _counts(other)))
+
+
+_counts = attrgetter(*Tally.__slots__)
 
 
 Tag = Literal["prompt", "question", "system", "model"]

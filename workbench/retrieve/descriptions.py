@@ -8,11 +8,11 @@ those measured that hold all that gold needs for four of five questions (tests/b
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from workbench.lab import Lab
+from workbench.parallel import cached_once
 from workbench.retrieve.embed import Similarity
 from workbench.types import Column, DescriptionMatch, Question, Schema
 
@@ -46,7 +46,7 @@ class Descriptions:
         )
 
 
-@lru_cache(maxsize=16)
+@cached_once(maxsize=16)
 def _catalog(
     schema: Schema,
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.lab import Lab
+from workbench.parallel import cached_once
 from workbench.retrieve.index.trigram import search_form
 
 Matrix = npt.NDArray[np.float32]
@@ -90,4 +91,4 @@ class _Collection:
         return np.minimum(sums / (self._lengths * self._length(query)), np.float32(1))
 
 
-_collected = lru_cache(maxsize=16)(_Collection)
+_collected = cached_once(maxsize=16)(_Collection)

@@ -1,11 +1,11 @@
 """Retrieval (CHASE-SQL, section 2.2; CHESS, section 3.1): keywords, then similar values and descriptions."""
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
 from workbench.db.fingerprint import file_state
 from workbench.lab import Lab
+from workbench.parallel import cached_once
 from workbench.retrieve.descriptions import Descriptions
 from workbench.retrieve.embed import Similarity
 from workbench.retrieve.index.trigram import Trigram
@@ -49,7 +49,7 @@ class Retrieval:
         return Context(question, schema, values, descriptions)
 
 
-@lru_cache(maxsize=16)
+@cached_once(maxsize=16)
 def _opened(database: Path, kind: IndexKind, folder: Path, state: str) -> ValueIndex:
     """The index of a database, opened once and again when the file changes."""
     del state

@@ -8,7 +8,6 @@ of the Selector's, is a `retrieve` step of `evaluate`, since it needs gold:
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 from workbench.db.fingerprint import file_state
@@ -17,6 +16,7 @@ from workbench.errors import at_least
 from workbench.fix.refiner import Refiner
 from workbench.generate.decomposer import Decomposer
 from workbench.lab import Lab
+from workbench.parallel import cached_once
 from workbench.prune.selector import Selector
 from workbench.select.majority import Majority
 from workbench.systems.system import System, named
@@ -42,7 +42,7 @@ class SchemaWithValues:
         return Context(question, shown)
 
 
-@lru_cache(maxsize=64)
+@cached_once(maxsize=64)
 def _with_values(schema: Schema, path: Path, most: int, state: str) -> Schema:
     """The schema with example values, cached until the database changes."""
     del state

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 Value = None | int | float | str | bytes
 Row = tuple[Value, ...]
 
 
+@lru_cache(maxsize=65536)  # every step compares the names of a few schemas
 def lower_name(name: str) -> str:
     """The name as SQLite compares names: without case in ASCII, and with case in all other letters."""
     return name.lower() if name.isascii() else name.translate(_LOWER)
@@ -58,6 +60,11 @@ class Schema:
     db_id: str
     tables: tuple[Table, ...]
     skipped: tuple[str, ...] = ()
+
+    def __hash__(self) -> int:
+        """A hash of some names: one of every text would take a millisecond at each look into a cache."""
+        parts = ((table.name, len(table.columns), *table.columns[:1]) for table in self.tables)
+        return hash((self.db_id, *parts))
 
     def table(self, name: str) -> Table | None:
         """The table of that name, in any case, as in SQLite; or None."""

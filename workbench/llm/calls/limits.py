@@ -1,7 +1,7 @@
 """The limit on the calls of one model: as many at once as its provider takes, at the pace that it allows.
 
-Until the first 429 the number of calls under way doubles with each round of answers while more calls wait, up to
-the most that the user allows. A 429 says either that too many calls are under way or that too many were sent. If
+Until the first 429 the number of calls under way grows by a quarter every few hundredths of a second while more calls
+wait, up to the most that the user allows: a provider refuses at once, and an answer takes seconds. A 429 says either that too many calls are under way or that too many were sent. If
 others under way were accepted, one call fewer is sent at once; the next answer lets a single call try. If that
 one is accepted, the limit is one on calls at once: from then on each 429 takes one off, and answers slowly add
 one again.
@@ -23,6 +23,9 @@ from itertools import islice
 
 LONGEST_WAIT = 60.0  # seconds: the most that a Retry-After or a pause of ours may take
 _TRIAL = 0.3  # seconds in which a call that tries is refused, if it is
+_QUIET = 0.15  # seconds after which the first calls would have met a 429
+_STEP = 0.025  # seconds from there until the number of calls under way grows, and grows again
+_GROWTH = 1.25
 _ROW = 8  # 429s in a row that a limit on calls at once does not explain
 _FIRST_PAUSE = 1.0  # seconds without a call after a 429 that names no time
 _QUICKENING = (
@@ -50,6 +53,7 @@ class Limiter:
         self._most = most
         self._running = 0
         self._open_at = 0.0  # no call is sent before
+        self._grows_at = 0.0  # when more calls may be under way, as long as there was no 429
         self._pause = 0.0  # the present one; zero while calls are accepted
         self._paused_at = 0.0
         self._since = 0.0  # when the calls below began to be counted
@@ -80,6 +84,7 @@ class Limiter:
                     self._since, self._sent, self._refused = now, 0, 0
                 self._running += 1
                 self._sent += 1
+                self._grows_at = self._grows_at or now + _QUIET
                 self._open_at = max(self._open_at, now - self.interval) + self.interval
                 if self._tries:
                     self._tries = False
@@ -105,8 +110,11 @@ class Limiter:
         self.end()
 
     def opens_in(self) -> float:
-        """Seconds until a call may be sent, if there is room; zero for now."""
-        return max(0.0, self._open_at - time.monotonic())
+        """Seconds until a call may be sent, if there is room, or until there is more room; zero for now."""
+        now = time.monotonic()
+        if self._grows():
+            return max(_STEP / 10, self._grows_at - now)
+        return max(0.0, self._open_at - now)
 
     def end(self) -> None:
         """Count one call less under way."""
@@ -126,9 +134,8 @@ class Limiter:
                 self._held, self._tries = False, True
             elif sent >= self._refused_at > 0:
                 self._by_number = True
-            if self._waiting and not self.interval:
-                self.window += 1 / (2 * self.window) if self._refused_at else 1
-                self.window = min(self.window, self._most)
+            if self._waiting and not self.interval and self._refused_at:
+                self.window = min(self.window + 1 / (2 * self.window), self._most)
             if not self._pause:
                 self.interval *= max(0.5, 1 - _QUICKENING * self._sent)
             elif sent >= self._paused_at:
@@ -169,8 +176,16 @@ class Limiter:
             self._held, self._refused_at = True, now
         return True
 
+    def _grows(self) -> bool:
+        """Whether the window grows with time: calls wait, and none has met a 429."""
+        met = self._refused_at or self._paused_at
+        return bool(self._waiting) and not met and self._grows_at > 0 and self.window < self._most
+
     def _free(self, now: float) -> int:
         """The number of calls that may be sent now."""
+        if self._grows() and now >= self._grows_at:
+            self.window = min(_GROWTH * self.window, self._most)
+            self._grows_at = now + _STEP
         if self._held or now < self._open_at:
             return 0
         free = max(0, int(self.window) - self._running)
