@@ -5,7 +5,7 @@ Finished work is in the cache, so a stopped run goes on where it was.
 
 import queue
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import lru_cache, partial, wraps
@@ -64,13 +64,12 @@ def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @lru_cache(maxsize)
-        def result(*given: Hashable, **named: Hashable) -> _Result[R]:
+        def result(*given: Any, **named: Any) -> _Result[R]:
             return _Result(partial(function, *given, **named))
 
         @wraps(function)
         def cached(*given: Any, **named: Any) -> R:
-            found: _Result[R] = result(*given, **named)
-            return found.get()
+            return result(*given, **named).get()
 
         return cached
 
@@ -81,14 +80,13 @@ class _Result(Generic[R]):
     """The result of a function, computed when it is first asked for."""
 
     def __init__(self, compute: Callable[[], R]) -> None:
-        self._compute: Callable[[], R] | None = compute
+        self._compute = compute
         self._computing = threading.Lock()
-        self._value: R
+        self._values: list[R] = []
 
     def get(self) -> R:
-        if self._compute:
+        if not self._values:
             with self._computing:
-                if self._compute:
-                    self._value = self._compute()
-                    self._compute = None
-        return self._value
+                if not self._values:
+                    self._values.append(self._compute())
+        return self._values[0]
