@@ -2,6 +2,7 @@
 
 import math
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -43,16 +44,15 @@ class Benchmark:
 
     def database(self, db_id: str) -> Path:
         """The SQLite file of a database. A db_id that is not a plain name is refused: it could lead anywhere."""
-        if not _DB_ID.fullmatch(db_id) or not db_id.strip("."):
-            raise BadInputError(
-                f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128"
-            )
-        path = self.databases / db_id / f"{db_id}.sqlite"
-        if not self.has(db_id):
+        path = _path(self.databases, db_id)
+        try:
+            found = path.stat()
+        except OSError:
+            found = None
+        if not found or not stat.S_ISREG(found.st_mode):
             raise BadInputError(
                 f"no database {db_id}: expected {db_id}/{db_id}.sqlite in {self.databases}"
             )
-        found = path.stat()
         if not _is_inside(path, self.databases, found.st_dev, found.st_ino):
             raise BadInputError(
                 f"database {db_id}: a link leads out of {self.databases}; put the file itself there"
@@ -65,7 +65,14 @@ class Benchmark:
         return content_hash("questions", [self.questions, golds])
 
 
-@lru_cache(maxsize=4096)  # following links takes longer than all else that a step asks of a path
+@lru_cache(maxsize=4096)  # every step asks for the path
+def _path(folder: Path, db_id: str) -> Path:
+    if not _DB_ID.fullmatch(db_id) or not db_id.strip("."):
+        raise BadInputError(f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128")
+    return folder / db_id / f"{db_id}.sqlite"
+
+
+@lru_cache(maxsize=4096)  # links are followed once for each file
 def _is_inside(path: Path, folder: Path, device: int, inode: int) -> bool:
     """Whether the file that a path leads to, known by its device and inode, is in the folder."""
     del device, inode

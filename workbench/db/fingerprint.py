@@ -6,8 +6,10 @@ can set back. Workers read the file, as this process must not (see `opening.conn
 """
 
 import os
+import stat
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from workbench.canonical import canonical, content_hash
@@ -100,11 +102,11 @@ def file_state(path: Path) -> tuple[str, int]:
         raise UnreadableDatabaseError(
             f"{path.name}: {error.strerror}; give the path of an SQLite database"
         ) from error
-    if not path.is_file():
+    if not stat.S_ISREG(stats[0].st_mode):
         raise UnreadableDatabaseError(
             f"{path.name}: not a file; give the path of an SQLite database"
         )
-    if wal(path).exists():
+    with suppress(FileNotFoundError):
         stats.append(wal(path).stat())
     state = [[s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns] for s in stats]
     return canonical(state).decode(), max(s.st_ctime_ns for s in stats)

@@ -7,7 +7,6 @@ The ledger counts calls that were paid now apart from cached answers, which were
 import threading
 from collections import Counter
 from dataclasses import dataclass, replace
-from operator import add, attrgetter
 from typing import Literal
 
 from workbench.errors import BudgetError
@@ -36,10 +35,7 @@ class Tally:
     cached_unpriced: int = 0
 
     def __add__(self, other: "Tally") -> "Tally":
-        return Tally(*map(add, _counts(self), _counts(other)))
-
-
-_counts = attrgetter(*Tally.__slots__)
+        return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
 
 Tag = Literal["prompt", "question", "system", "model"]

@@ -104,6 +104,26 @@ def test_as_many_calls_as_the_user_allows_are_sent_at_once() -> None:
     assert [limiter.start(print) for _ in range(65)] == [True] * 64 + [False]
 
 
+def test_more_calls_are_sent_at_once_with_time_until_a_429(clock: Clock) -> None:
+    limiter = Limiter(most=1024)
+    sent = 0
+    for _ in range(20):
+        while limiter.start(print):
+            sent += 1
+        clock.now += limiter.opens_in()
+    assert sent == 1024
+    assert clock.now - 1000 < 1
+
+
+def test_no_more_calls_are_sent_with_time_after_a_429(clock: Clock) -> None:
+    limiter = Limiter(most=1024)
+    while limiter.start(print):
+        pass
+    limiter.throttled(clock.now)
+    clock.now += 10
+    assert not limiter.start(print)
+
+
 def test_the_429s_of_calls_that_were_under_way_together_begin_one_pause(clock: Clock) -> None:
     limiter = Limiter()
     for _ in range(5):

@@ -73,7 +73,7 @@ def cases(server: Server) -> Iterator[tuple[str, str, str]]:
 
 
 def asked(server: Server, model: str, url: str, text: str) -> dict[str, Any]:
-    """What comes of a call, and the last request that the server was sent."""
+    """What comes of a call, and the requests that the server was sent."""
     messages = ({"role": "system", "content": "Answer."}, {"role": "user", "content": text})
     request = Request("p", model, messages, {"temperature": 1.0, "max_tokens": 100})
     before = len(server.bodies)
@@ -86,11 +86,12 @@ def asked(server: Server, model: str, url: str, text: str) -> dict[str, Any]:
     except Refusal as refusal:
         told = {name: getattr(refusal, name) for name in ("fault", "fatal", "again", "wait")}
         told |= {"error": str(refusal), "causes": causes(refusal)}
-    headers = {name.lower(): value for name, value in server.headers[-1].items()}
+    # Ollama is also asked what the model is, in a request without the text.
+    sent = [n for n in range(before, len(server.bodies)) if text in json.dumps(server.bodies[n])]
+    headers = [{n.lower(): v for n, v in server.headers[n].items()} for n in sent]
     return told | {
-        "requests": len(server.bodies[before:]) > 0,
-        "body": server.bodies[-1],
-        "headers": {name: headers.get(name) for name in HEADERS},
+        "bodies": [server.bodies[n] for n in sent],
+        "headers": [{name: one.get(name) for name in HEADERS} for one in headers],
     }
 
 
@@ -119,11 +120,11 @@ def main() -> None:
     with Server() as server:
         for name, model, url in cases(server):
             provider.complete = by_litellm
-            wanted = [asked(server, model, url, text) for text in ("one", "two")]
+            wanted = [asked(server, model, url, text) for text in ("question one", "question two")]
             provider.complete = by_posting
-            first = asked(server, model, url, "one")
+            first = asked(server, model, url, "question one")
             whole.clear(), posted.clear()
-            second = asked(server, model, url, "two")
+            second = asked(server, model, url, "question two")
             print(json.dumps([name, len(posted), len(whole), wanted, [first, second]]), flush=True)
 
 

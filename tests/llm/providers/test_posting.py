@@ -61,3 +61,32 @@ def test_other_protocols_stay_with_litellm(found: dict[str, list[Any]], name: st
 def test_a_fault_is_met_by_a_posted_call(found: dict[str, list[Any]], fault: str) -> None:
     posted, _, _, _ = found[fault]
     assert posted == 1
+
+
+WATCHED = """
+import sys
+from pathlib import Path
+from tests.llm.server import Server
+from tests.llm.wire import ask
+from workbench.llm import provider
+from workbench.llm.client import Client
+from workbench.store import Store
+
+seen = []
+litellm = provider.load()
+litellm.input_callback = [seen.append]
+with Server() as server, Store(Path(sys.argv[1])) as store:
+    client = Client(store, api_base=server.url)
+    for number in range(3):
+        client.complete(ask(str(number)))
+print(len(seen))
+"""
+
+
+def test_callbacks_of_litellm_see_every_call(tmp_path: object) -> None:
+    command = [sys.executable, "-c", WATCHED, f"{tmp_path}/lab.sqlite"]
+    environment = os.environ | KEYS
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment
+    )
+    assert done.stdout == "3\n"

@@ -87,6 +87,28 @@ def test_a_key_that_a_server_repeats_in_its_answer_is_not_kept(
     assert not any(secret.encode() in kept for secret in told.split())
 
 
+def test_a_key_that_changes_in_the_environment_is_masked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for key in ("the-first-key", "the-second-key"):
+        monkeypatch.setenv("EXAMPLE_API_KEY", key)
+        assert redact(key) == "***"
+    assert redact("the-first-key") == "the-first-key"
+
+
+@pytest.mark.usefixtures("litellm")
+def test_a_key_that_changes_in_the_environment_is_sent_from_then_on(
+    store: Store, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client(store, api_base=server.url)
+    for number, key in enumerate(
+        (CANARY, CANARY, "sk-another-0123456789", "sk-another-0123456789")
+    ):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        client.complete(ask(f"question {number}"))
+        assert server.headers[-1]["Authorization"] == f"Bearer {key}"
+
+
 def test_secrets_of_the_environment_and_keys_of_any_provider_are_masked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -33,7 +33,9 @@ _SETTINGS = (  # settings of LiteLLM that change its requests, or how it connect
 )  # fmt: skip
 _CREDENTIALS = ("authorization", "api-key", "x-api-key")
 _NO_KEY = "fake-api-key"  # LiteLLM sends it to servers that need none
-_OF_ONE_CALL = ("x-stainless", "idempotency", "x-request-id", "cookie", "host", "content-length")
+_OF_ONE_CALL = (  # beginnings of headers that no other call has, or that httpx adds
+    b"x-stainless", b"idempotency", b"x-request-id", b"cookie", b"host", b"content-length",
+)  # fmt: skip
 
 Call = Callable[..., Any]
 
@@ -44,7 +46,7 @@ class _Kind:
     def __init__(self) -> None:
         self.noted = threading.Event()
         self.url: Any = None  # without one, LiteLLM makes every call
-        self.headers: dict[str, str] = {}
+        self.headers: list[tuple[bytes, bytes]] = []
         self.body: dict[str, Any] = {}
         self.reading = Reading()
 
@@ -62,8 +64,8 @@ class _Kind:
             and not body.get("stream")
             and all(value.removeprefix("Bearer ") in keys for value in given)
         ):
-            headers = request.headers.items()
-            self.headers = {n: v for n, v in headers if not n.startswith(_OF_ONE_CALL)}
+            headers = request.headers.raw
+            self.headers = [h for h in headers if not h[0].lower().startswith(_OF_ONE_CALL)]
             self.body, self.url = body, request.url
 
     def filled(self, messages: Sequence[Message]) -> bytes:
