@@ -7,11 +7,14 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.label.agreement import (
     agreement,
+    agreement_by_category,
     cohen_kappa,
+    confused,
     confusion,
     disputes,
     final,
     fleiss_kappa,
+    krippendorff_alpha,
 )
 from workbench.label.store import label_of
 
@@ -52,6 +55,18 @@ def test_fourteen_annotators_of_ten_cases():
         [0, 2, 2, 3, 7],
     ]
     assert fleiss_kappa(counts) == pytest.approx(0.210, abs=5e-4)
+
+
+def test_krippendorffs_own_examples():
+    # "Computing Krippendorff's alpha-reliability" (2011), sections A to C; "-" is missing.
+    assert krippendorff_alpha(list(zip("0100000010", "1110010000", strict=True))) == pytest.approx(
+        0.095, abs=5e-4
+    )
+    two = zip("aabbdcccedda", "babbbccceddd", strict=True)
+    assert krippendorff_alpha(list(two)) == pytest.approx(0.692, abs=5e-4)
+    observers = ("123321412---", "1233224125-3", "-3332342251-", "12332441251-")
+    four = [[c for c in given if c != "-"] for given in zip(*observers, strict=True)]
+    assert krippendorff_alpha(four) == pytest.approx(0.743, abs=5e-4)
 
 
 def test_full_agreement_is_one_and_chance_is_nought():
@@ -99,11 +114,25 @@ def given(make_case):
 
 def test_every_two_annotators_have_a_row_and_all_of_them_one(given):
     table = agreement(given(ann="aab-b", bob="abbab", eve="aabab"))
-    assert list(table.annotators) == ["ann, bob", "ann, eve", "bob, eve", "ann, bob, eve"]
-    assert list(table.cases) == [4, 4, 5, 4]
-    assert list(table.agree) == [0.75, 1, 0.8, 0.75]
-    assert list(table.method) == ["Cohen", "Cohen", "Cohen", "Fleiss"]
-    assert table.kappa[0] == pytest.approx(0.5)
+    every = "ann, bob, eve"
+    assert list(table.annotators) == ["ann, bob", "ann, eve", "bob, eve", every, every]
+    assert list(table.cases) == [4, 4, 5, 4, 5]
+    assert list(table.agree) == [0.75, 1, 0.8, 0.75, 0.8]
+    assert list(table.method) == ["Cohen", "Cohen", "Cohen", "Fleiss", "alpha"]
+    assert table.value[0] == pytest.approx(0.5)
+    assert (table.low <= table.value).all()
+    assert (table.value <= table.high).all()
+
+
+def test_each_category_is_measured_against_all_others(given):
+    labels = given(ann="aabbcc" * 5, bob="aabbcb" * 5)
+    table = agreement_by_category(labels).set_index("category")
+    assert list(table.index) == ["a", "b", "c"]
+    assert table.Cohen["a"] == table.alpha["a"] == 1
+    assert table["alpha low"]["a"] < 1, "that all cases agree does not prove that all others would"
+    assert table.Cohen["c"] < 1
+    assert list(table.labels) == [20, 25, 15]
+    assert agreement_by_category(given(ann="ab")).empty
 
 
 def test_one_annotator_has_no_row_of_agreement(given):
@@ -139,3 +168,22 @@ def test_an_annotators_label_counts_before_a_rules_and_is_no_dispute_with_it(giv
     labels = given(rule="ab", ann="b-")
     assert not disputes(labels)
     assert sorted(label.annotator for label in final(labels).values()) == ["ann", "rule"]
+
+
+def test_a_cell_of_confusion_opens_its_cases(given, make_case):
+    sample = [make_case(f"SELECT {number}", text=f"Which {number}?") for number in range(3)]
+    labels = [
+        label_of(case, "T", category, annotator=name, note=f"<{name}>")
+        for name, categories in {"ann": "aab", "bob": "abb"}.items()
+        for case, category in zip(sample, categories, strict=True)
+    ]
+    found = confused(labels, "ann", "bob", sample)
+    assert found.cases("a", "b") == (sample[1],)
+    assert found.cases("b", "a") == ()
+    page = found._repr_html_()
+    assert "Which 1? ann: &lt;ann&gt; bob: &lt;bob&gt;" in page
+    assert page.count("<details") == 3
+    with pytest.raises(BadInputError, match="no cell 'a', 'z'"):
+        found.cases("a", "z")
+    with pytest.raises(BadInputError, match="no labels by 'eve'; there are those by ann, bob"):
+        confused(labels, "ann", "eve")

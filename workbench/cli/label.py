@@ -54,12 +54,19 @@ def show(name: str, chosen: str | None) -> None:
 @click.option("--taxonomy", "chosen", metavar="NAME", required=True, help="Whose labels.")
 @click.option("--subcategories", is_flag=True, help="Count another sub-category as disagreement.")
 def agreement(name: str, chosen: str, *, subcategories: bool) -> None:
-    """Measure the annotators' agreement beyond chance, and list the cases they dispute."""
+    """Measure the annotators' agreement beyond chance, and list the cases they dispute.
+
+    Cohen's kappa of every two annotators, Fleiss' of all, Krippendorff's alpha of all cases that two or more labelled,
+    each with its 95% interval; then the same for each category against all others.
+    """
     from workbench.label import agreement as measures  # noqa: PLC0415  pandas: half a second
 
     labels = _chosen(_existing(name), chosen)
     table = measures.agreement(labels, subcategories=subcategories)
     print(table.to_string(index=False, float_format="%.3f") if len(table) else "no two annotators")
+    by_category = measures.agreement_by_category(labels, subcategories=subcategories)
+    if len(by_category):
+        print(by_category.to_string(index=False, float_format="%.3f"))
     for given in measures.disputes(labels).values():
         opinions = "; ".join(
             f"{label.annotator}: {choice_name(label.category, label.subcategory)}"

@@ -1,6 +1,6 @@
 """What notebooks need to label errors and to read labels: `wb.labels`."""
 
-from workbench.label.agreement import agreement, disputes
+from workbench.label.agreement import agreement, agreement_by_category, confused, disputes
 from workbench.label.cases import cases
 from workbench.label.frames import errors, labels_frame, progress_frame
 from workbench.label.store import LabelStore
@@ -13,7 +13,9 @@ __all__ = [
     "adjudicate",
     "against_labels",
     "agreement",
+    "agreement_by_category",
     "cases",
+    "confused",
     "disputes",
     "errors",
     "known_flaws",

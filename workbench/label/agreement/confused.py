@@ -1,0 +1,90 @@
+"""Who confuses what with what: two annotators' categories as a table whose cells open the cases behind them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from workbench.errors import BadInputError
+from workbench.html.parts import details, line, listed, table, view
+from workbench.html.tree import Element, element
+from workbench.label.agreement.disputes import Key
+from workbench.label.agreement.tables import confusion
+from workbench.label.case import Case
+from workbench.label.store import Label
+
+
+@dataclass(frozen=True, slots=True)
+class Confused:
+    """Two annotators' labels of the cases that both labelled."""
+
+    first: str
+    second: str
+    labels: dict[Key, tuple[Label, Label]] = field(repr=False)
+    sample: Sequence[Case] = field(default=(), repr=False)
+
+    def table(self) -> pd.DataFrame:
+        """The number of cases with each pair of categories: rows are the first annotator's, columns the second's."""
+        pairs = self.labels.items()
+        return confusion(
+            {key: one.category for key, (one, _) in pairs},
+            {key: other.category for key, (_, other) in pairs},
+        )
+
+    def cases(self, row: str, column: str) -> tuple[Case, ...]:
+        """The cases behind a cell, to be shown in a labeller: the first chose `row`, the second `column`."""
+        found = self.table()
+        if row not in found.index or column not in found.columns:
+            raise BadInputError(
+                f"no cell {row!r}, {column!r}; the categories are {', '.join(found.index)}"
+            )
+        keys = {key for key, _ in self._behind(row, column)}
+        return tuple(case for case in self.sample if case.key in keys)
+
+    def _behind(self, row: str, column: str) -> Iterator[tuple[Key, tuple[Label, Label]]]:
+        for key, (one, other) in self.labels.items():
+            if (one.category, other.category) == (row, column):
+                yield key, (one, other)
+
+    def _repr_html_(self) -> str:
+        found = self.table()
+        names = [str(name) for name in found.index]
+        rows = [
+            (element("th", row, scope="row"), *(self._cell(row, column) for column in names))
+            for row in names
+        ]
+        return view(
+            f"{self.first} (rows) and {self.second} (columns)",
+            line(f"{len(self.labels):,} cases are labelled by both. A number opens its cases."),
+            table(("", *names), rows),
+            kind="wb-confused",
+        )
+
+    def _cell(self, row: str, column: str) -> Element:
+        told = [_told(pair) for _, pair in self._behind(row, column)]
+        return element("td", details(f"{len(told):,}", listed(told)) if told else "")
+
+
+def _told(pair: tuple[Label, Label]) -> str:
+    one, other = pair
+    notes = [f"{label.annotator}: {label.note}" for label in pair if label.note]
+    return " ".join([f"question {one.question_id} on {other.db_id}: {one.question}", *notes])
+
+
+def confused(
+    labels: Iterable[Label], first: str, second: str, sample: Sequence[Case] = ()
+) -> Confused:
+    """The labels that two annotators gave to the same cases; `sample` has the cases to open."""
+    given: dict[str, dict[Key, Label]] = {}
+    for label in labels:
+        if not label.automatic:
+            given.setdefault(label.annotator, {})[label.key] = label
+    for name in (first, second):
+        if name not in given:
+            raise BadInputError(
+                f"no labels by {name!r}; there are those by {', '.join(sorted(given)) or 'none'}"
+            )
+    both = sorted(given[first].keys() & given[second].keys())
+    return Confused(
+        first, second, {key: (given[first][key], given[second][key]) for key in both}, sample
+    )

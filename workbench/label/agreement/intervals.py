@@ -1,0 +1,61 @@
+"""Intervals of agreement: a bootstrap over cases, since it is the cases that stand for others.
+
+Percentiles of the resampled coefficient are a little narrow where cases are few, so their distances from the value
+are stretched as Student's t and n / (n - 1) stretch those of a mean. In simulations of 600 data sets with five
+categories and two annotators who are right in 80%, such intervals contain the true coefficient in 94 to 97% from
+40 cases on, for all categories together and for each.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.evaluate.stats import t_quantile
+from workbench.label.agreement.coefficients import Floats
+
+_RESAMPLES = 1_000
+_CONFIDENCE = 0.95
+_Z = 1.959964  # the normal quantile for it
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A coefficient of agreement with its 95% interval, and the number of cases that it is from."""
+
+    value: float
+    low: float
+    high: float
+    cases: int
+
+
+def measured(tables: Floats, coefficient: Callable[[Floats], Floats], *, seed: int = 0) -> Measured:
+    """The coefficient of the sum of the cases' tables; its ends are NaN where no interval can be known."""
+    n = len(tables)
+    total = tables.sum(0)
+    value = float(coefficient(total)) if n else math.nan
+    if n < 2 or math.isnan(value):
+        return Measured(value, math.nan, math.nan, n)
+    if np.trace(total) == total.sum():
+        return Measured(value, _if_all_agree(total, n), 1.0, n)
+    drawn = np.random.default_rng(seed).integers(n, size=(_RESAMPLES, n))
+    drawn += n * np.arange(_RESAMPLES)[:, None]
+    weights = np.bincount(drawn.ravel(), minlength=_RESAMPLES * n).reshape(-1, n).astype(float)
+    found = coefficient((weights @ tables.reshape(n, -1)).reshape(-1, *total.shape))
+    ends = [50 - 50 * _CONFIDENCE, 50 + 50 * _CONFIDENCE]
+    low, high = np.percentile(found[~np.isnan(found)], ends)  # faster than nanpercentile
+    stretch = t_quantile(_CONFIDENCE, n - 1) / _Z * math.sqrt(n / (n - 1))
+    return Measured(
+        value,
+        max(-1.0, value - stretch * (value - float(low))),
+        min(1.0, value + stretch * (float(high) - value)),
+        n,
+    )
+
+
+def _if_all_agree(total: Floats, n: int) -> float:
+    """The low end where no case shows a disagreement: the coefficient at the most that n such cases allow."""
+    disagree = 1 - ((1 - _CONFIDENCE) / 2) ** (1 / n)
+    shares = total.sum(-1) / total.sum()
+    return max(-1.0, 1 - disagree / float(1 - (shares**2).sum()))
