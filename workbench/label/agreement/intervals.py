@@ -58,4 +58,5 @@ def _if_all_agree(total: Floats, n: int) -> float:
     """The low end where no case shows a disagreement: the coefficient at the most that n such cases allow."""
     disagree = 1 - ((1 - _CONFIDENCE) / 2) ** (1 / n)
     shares = total.sum(-1) / total.sum()
-    return max(-1.0, 1 - disagree / float(1 - (shares**2).sum()))
+    low: float = 1 - disagree / (1 - float((shares**2).sum()))
+    return max(-1.0, low)
