@@ -3,13 +3,13 @@
 BIRD's dev_20251106 and the releases of mini-dev have the ids of the questions that they revise. So has Arcwise-Plat, whose
 `original_SQL`, `original_question` and `original_evidence` tell what it changed; Spider-Syn has no ids, and the original
 question beside its own. A file of one's own may have ids, or each item the `db_id` and the text of its question.
-What an item leaves out stays as it was. NL2SQL-BUGs corrects nothing: the `label` of an item tells whether its query is
+What an item leaves out stays as it was; `also_right` lists further queries whose results are right, too. NL2SQL-BUGs corrects nothing: the `label` of an item tells whether its query is
 right, so that `workbench audit FILE --gold labels=FILE` says how many of its wrong queries the audit finds.
 """
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ from workbench.types import Gold, Question
 _SQL = ("SQL", "query", "sql")
 _TEXT = ("SpiderSynQuestion", "question")
 _ORIGINAL = ("SpiderQuestion", "original_question", "question")
-PARTS = ("question", "hint", "SQL")
+ALSO = "also right"
+PARTS = ("question", "hint", "SQL", ALSO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Revision:
     wrong has changed."""
     others: int = 0
     """The file's items about no question of the benchmark."""
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Further queries whose results are right, too: a question may have several readings."""
 
     def among(self, benchmark: Benchmark) -> "Revision":
         """The same for these questions alone, which may be some of those that the file was read for."""
@@ -48,6 +51,7 @@ class Revision:
             {key: gold for key, gold in self.golds.items() if key in ids},
             {key: parts for key, parts in self.changes.items() if key in ids},
             self.others,
+            {key: queries for key, queries in self.also.items() if key in ids},
         )
 
     def of(self, benchmark: Benchmark) -> Benchmark:
@@ -77,6 +81,7 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
     questions: dict[str, Question] = {}
     golds: dict[str, Gold] = {}
     changes: dict[str, tuple[str, ...]] = {}
+    also: dict[str, tuple[str, ...]] = {}
     for number, (item, key) in enumerate(zip(items, _keys(items, path, benchmark), strict=True)):
         if key not in own:
             continue
@@ -95,10 +100,12 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
             evidence=text_field(item, number, path, "evidence", hint),
         )
         sql = text_field(item, number, path, _first(_SQL, item), gold.sql)
+        also[key] = _also_right(item, number, path)
         changed = (
             after.text.split() != before.text.split(),
             after.evidence.split() != before.evidence.split(),
             normalise_text(sql) != normalise_text(gold.sql) or item.get("label") is False,
+            bool(also[key]),
         )
         questions[key], golds[key] = after, replace(gold, sql=sql)
         changes[key] = tuple(part for part, is_new in zip(PARTS, changed, strict=True) if is_new)
@@ -107,7 +114,16 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
             f"{path}: none of its {len(items)} items is about a question of {benchmark.name}; an item needs that"
             " question's question_id, or its db_id and its text as question or, if that changed, as original_question"
         )
-    return Revision(name, questions, golds, changes, len(items) - len(questions))
+    return Revision(name, questions, golds, changes, len(items) - len(questions), also)
+
+
+def _also_right(item: Mapping[str, Any], number: int, path: Path) -> tuple[str, ...]:
+    found = item.get("also_right") or []
+    if not isinstance(found, list) or not all(isinstance(sql, str) and sql for sql in found):
+        raise BadInputError(
+            f"{path.name}, item {number}: also_right is {found!r:.60}: give a list of queries"
+        )
+    return tuple(found)
 
 
 def _keys(items: list[Any], path: Path, benchmark: Benchmark) -> list[str]:

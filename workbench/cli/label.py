@@ -131,6 +131,23 @@ def revised(
             print(f"{revision.name}: {store.add(carried(found))} labels added under the new text")
 
 
+@label.command()
+@_name
+@_file
+@click.option("--benchmark", help="The benchmark's name, where it is not the labels' name.")
+@options.root
+def golds(name: str, file: Path, benchmark: str | None, root: Path | None) -> None:
+    """Write the gold queries as people corrected them in the labeller, for `evaluate --gold NAME=FILE`."""
+    from workbench.benchmarks.named import open_benchmark  # noqa: PLC0415
+    from workbench.label.store.golds import peoples_gold  # noqa: PLC0415
+
+    opened = open_benchmark(benchmark or name, root)
+    found = peoples_gold(_existing(name).labels(), opened)
+    found.write(file)
+    print(f"{file}: {found}")
+    print(f"workbench evaluate {benchmark or name} PREDICTIONS --gold people={file}")
+
+
 def _existing(name: str) -> LabelStore:
     store, names = LabelStore.named(name), LabelStore.names()
     if name not in names:

@@ -4,6 +4,7 @@ from workbench.label.agreement import agreement, agreement_by_category, confused
 from workbench.label.cases import cases
 from workbench.label.frames import errors, labels_frame, progress_frame
 from workbench.label.store import LabelStore
+from workbench.label.store.golds import peoples_gold
 from workbench.label.suggest import against_labels, known_flaws
 from workbench.label.taxonomy import open_taxonomy
 from workbench.label.widget import adjudicate, label
@@ -22,5 +23,6 @@ __all__ = [
     "label",
     "labels_frame",
     "open_taxonomy",
+    "peoples_gold",
     "progress_frame",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.benchmarks.revisions import PARTS, Revision
+from workbench.benchmarks.revisions import ALSO, PARTS, Revision
 from workbench.evaluate.gold.ranks import Correlation, Ranks
 
 OWN = "the benchmark's"
@@ -41,6 +41,8 @@ class UnderGolds:
     def _about(self, revision: Revision) -> list[str]:
         """What a revision changed, and the order of the systems under it."""
         counts = {part: sum(part in c for c in revision.changes.values()) for part in PARTS}
+        if not counts[ALSO]:
+            del counts[ALSO]
         left = f"; {revision.others} of its items are about other questions" * bool(revision.others)
         rows = self.changes[self.changes["gold"] == revision.name]
         moved = [

@@ -7,7 +7,7 @@ answers are those to the benchmark's questions: where a revision asks another qu
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ from workbench.evaluate.stats import compare, mean_interval
 from workbench.pool import Pool, pool_of
 from workbench.types import Gold, Limits, Question
 
+_Judged: TypeAlias = str | tuple[str, ...]  # the id of a question, or those of several
 _SENSES = {"bird": "EX (BIRD)", "spider": "EX (Spider)"}
 
 
@@ -49,7 +50,7 @@ def under_golds(
         )  # fmt: skip
         frames.append(again)
     judged = pd.concat(frames).set_index(["generator", "question_id"])
-    right = dict(zip(judged.index, judged[metric], strict=True))
+    right: dict[tuple[str, _Judged], float] = dict(zip(judged.index, judged[metric], strict=True))
     errors = judged.groupby(level="question_id")["gold_error"].first()
     names = list(dict.fromkeys(first["generator"]))
     databases = {question.id: question.db_id for question in benchmark.questions}
@@ -60,13 +61,15 @@ def under_golds(
     for revision in revisions:
         if not (under := stands_for[revision.name]):
             continue  # the questions that are judged are none of the file's
+        for keys in under.values():
+            right |= {(name, keys): max(right[name, key] for key in keys) for name in names}
         accuracies += [_accuracy(revision.name, name, right, under, databases) for name in names]
-        for question, key in under.items():
+        for question, keys in under.items():
             about = {"gold": revision.name, "question_id": question, "db_id": databases[question]}
-            if errors[key]:
-                failed.append(about | {"gold_error": errors[key]})
+            if errors[keys[0]]:
+                failed.append(about | {"gold_error": errors[keys[0]]})
             if changed := revision.changes[question]:
-                moves = {name: right[name, key] - right[name, question] for name in names}
+                moves = {name: right[name, keys] - right[name, question] for name in names}
                 changes.append(
                     about
                     | {
@@ -78,7 +81,7 @@ def under_golds(
         if len(names) > 1:
             ranks[revision.name] = compare_ranks(
                 [[right[name, question] for question in under] for name in names],
-                [[right[name, key] for key in under.values()] for name in names],
+                [[right[name, keys] for keys in under.values()] for name in names],
                 [databases[question] for question in under],
             )
     columns = ["gold", "question_id", "db_id"]
@@ -109,47 +112,53 @@ def right_under(
     pairs = {
         (key, answers[question])
         for under in stands_for.values()
-        for question, key in under.items()
+        for question, keys in under.items()
         if answers[question]
+        for key in keys
     }
     known = sorted(pairs)
     right = dict(zip(known, ex_verdicts(every, known, executor, limits), strict=True))
     return {
-        name: {q: right.get((key, answers[q]), False) for q, key in under.items()}
+        name: {
+            q: any(right.get((key, answers[q]), False) for key in keys) for q, keys in under.items()
+        }
         for name, under in stands_for.items()
     }
 
 
 def _distinct(
     benchmark: Benchmark, revisions: Sequence[Revision]
-) -> tuple[Benchmark, dict[str, dict[str, str]]]:
+) -> tuple[Benchmark, dict[str, dict[str, tuple[str, ...]]]]:
     """A benchmark with a question for each gold query that differs from those before it, to be judged apart.
 
-    The mappings give, for each revision and question, the id of the question that has its gold query.
+    The mappings give, for each revision and question, the ids of the questions that have its gold query and each
+    query that is also right: who is right on one of them is right.
     """
     asked = {question.id: question for question in benchmark.questions}
     ids = {(key, normalise_text(benchmark.golds[key].sql)): key for key in asked}
     questions: list[Question] = []
     golds: dict[str, Gold] = {}
-    stands_for: dict[str, dict[str, str]] = {}
+    stands_for: dict[str, dict[str, tuple[str, ...]]] = {}
     for revision in revisions:
         under = stands_for[revision.name] = {}
         for key in (key for key in asked if key in revision.golds):
             gold = revision.golds[key]
-            new = f"{key} under {revision.name}"
-            under[key] = ids.setdefault((key, normalise_text(gold.sql)), new)
-            if under[key] == new:
-                questions.append(replace(asked[key], id=new))
-                golds[new] = replace(gold, question_id=new)
+            for number, sql in enumerate((gold.sql, *revision.also.get(key, ()))):
+                new = f"{key} under {revision.name}" + (f", also right {number}" if number else "")
+                found = ids.setdefault((key, normalise_text(sql)), new)
+                under[key] = (*under.get(key, ()), found)
+                if found == new:
+                    questions.append(replace(asked[key], id=new))
+                    golds[new] = replace(gold, question_id=new, sql=sql)
     return replace(benchmark, questions=tuple(questions), golds=golds, every=()), stands_for
 
 
-def _first_answers(pool: Pool, stands_for: Mapping[str, Mapping[str, str]]) -> Pool:
+def _first_answers(pool: Pool, stands_for: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Pool:
     """Each system's first answer to a question as its answer to the questions that are judged apart."""
     several: dict[str, set[str]] = {}
     for under in stands_for.values():
         for key, new in under.items():
-            several.setdefault(key, set()).add(new)
+            several.setdefault(key, set()).update(new)
     first = {(key, trial.candidate.generator): trial for key, trial in reversed(list(pool.items()))}
     return pool_of(
         (new, trial)
@@ -161,11 +170,11 @@ def _first_answers(pool: Pool, stands_for: Mapping[str, Mapping[str, str]]) -> P
 def _accuracy(
     gold: str,
     name: str,
-    right: Mapping[tuple[str, str], float],
-    under: Mapping[str, str],
+    right: Mapping[tuple[str, _Judged], float],
+    under: Mapping[str, _Judged],
     databases: Mapping[str, str],
 ) -> dict[str, Any]:
-    """A row of `accuracies`; `under` gives for each question the one that it is judged as."""
+    """A row of `accuracies`; `under` gives for each question the one, or the several, that it is judged as."""
     after = {question: right[name, key] for question, key in under.items()}
     clusters = [databases[question] for question in after]
     interval = mean_interval(list(after.values()), clusters)

@@ -67,14 +67,14 @@ class LabelStore:
         self.refresh()
         return len(new)
 
-    def undo(self, annotator: str, taxonomy: str) -> Label | None:
+    def undo(self, annotator: str, *taxonomies: str) -> Label | None:
         """Take back the annotator's last label given by hand; the label before it counts again."""
         with self._transaction() as database:
-            by_hand = (annotator, taxonomy, False)
             mine = [
                 number
                 for number, label in self._labels.items()
-                if (label.annotator, label.taxonomy, label.automatic) == by_hand
+                if label.taxonomy in taxonomies
+                and (label.annotator, label.automatic) == (annotator, False)
             ]
             if not mine:
                 return None

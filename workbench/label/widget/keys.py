@@ -21,6 +21,11 @@ STEPS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "jump": ("J", "go to a case by its number"),
         "filter": ("F", "choose which cases are shown"),
         "note": ("/", "write a note"),
+        "correct gold": (
+            "G",
+            "write the right query in place of gold's; it is run before it is saved",
+        ),
+        "both right": ("R", "say that gold and the prediction are both right, or no longer"),
         "annotator": ("A", "choose under which name to label"),
         "advance": ("T", "whether a label leads to the next case"),
         "suggestions": ("C", "show the causes that rules suggest"),

@@ -17,7 +17,6 @@ from workbench.label.agreement import ADJUDICATOR, disputes
 from workbench.label.case import Case
 from workbench.label.store import LabelStore
 from workbench.label.taxonomy import Taxonomy
-from workbench.label.widget.counterexamples import Counterexamples
 from workbench.label.widget.panel import panel
 from workbench.label.widget.session import Session
 
@@ -76,11 +75,11 @@ def label(
 ) -> Labeller:
     """A widget for an annotator; it begins at the first case without a label.
 
-    With a `lab`, such as `study.lab`, it shows a small database on which the two queries differ. `keys` are keys
+    With a `lab`, such as `study.lab`, it shows a small database on which the two queries differ, and gold can be
+    corrected. `keys` are keys
     for steps and categories by their names, in place of those that `?` lists: `keys={"skip": "x"}`.
     """
-    why = Counterexamples(lab) if lab else None
-    session = Session(cases, taxonomy, store, annotator, why, keys, suggestions=suggestions)
+    session = Session(cases, taxonomy, store, annotator, lab, keys, suggestions=suggestions)
     return Labeller(session)
 
 
@@ -105,7 +104,7 @@ def adjudicate(
             taxonomy,
             store,
             ADJUDICATOR,
-            Counterexamples(lab) if lab else None,
+            lab,
             keys,
             adjudicates=True,
             suggestions=suggestions,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from workbench.html.parts import NO_MATH, beside, heading, table
 from workbench.html.tree import Element, Node, element
 from workbench.label.store import Label
+from workbench.label.store.golds import BOTH_RIGHT, CORRECTED
 from workbench.label.taxonomy import FILTERS, Choice, Part, choice_name
 from workbench.label.widget.keys import STEPS
 from workbench.label.widget.session import Session
@@ -47,7 +48,9 @@ def _case(session: Session) -> Iterator[Element]:
     case = session.cases[session.at]
     found = session.counterexamples
     why = (found.of(case) or element("p", "Searching …", class_="quiet")) if found else None
-    yield case_node(case, suggestions=session.suggestions, why=why)
+    given = session.gold_verdicts.of(case)
+    corrected = given.note if given and given.category == CORRECTED else ""
+    yield case_node(case, suggestions=session.suggestions, why=why, corrected=corrected)
 
 
 def _top(session: Session) -> Iterator[Node | None]:
@@ -60,6 +63,18 @@ def _top(session: Session) -> Iterator[Node | None]:
         yield _button(step, step.capitalize(), key=key[step])
     yield _button("jump", "Jump", key=key["jump"], ask=f"Number of the case, 1 to {total}")
     yield _button("note", "Note", key=key["note"], ask="Note")
+    given = session.gold_verdicts.of(session.cases[session.at])
+    verdict = given.category if given else ""
+    corrected = given.note if given and given.category == CORRECTED else ""
+    yield _button(
+        "correct gold",
+        "Correct gold",
+        key=key["correct gold"],
+        pressed=verdict == CORRECTED,
+        ask="The right query",
+        text_there=corrected or session.cases[session.at].gold,
+    )
+    yield _button("both right", "Both right", key=key["both right"], pressed=verdict == BOTH_RIGHT)
     if not session.adjudicates:
         name = session.annotator
         yield _button(

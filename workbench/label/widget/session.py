@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.errors import BadInputError
-from workbench.label.agreement import ADJUDICATOR
+from workbench.lab import Lab
 from workbench.label.case import Case
 from workbench.label.store import Label, LabelStore, label_of
-from workbench.label.suggest import AUTOMATIC
+from workbench.label.store.golds import GOLD
 from workbench.label.taxonomy import FILTERS, Taxonomy, choice_name
+from workbench.label.widget.annotator import check_annotator
 from workbench.label.widget.counterexamples import Counterexamples
+from workbench.label.widget.gold_verdicts import GoldVerdicts
 from workbench.label.widget.keys import Keys, keys
 
 
@@ -27,7 +29,7 @@ class Session:
     taxonomy: Taxonomy
     store: LabelStore
     annotator: str
-    counterexamples: Counterexamples | None = None
+    lab: Lab | None = None  # runs queries
     changed_keys: Mapping[str, str] | None = None  # see `keys`
     at: int = 0  # the index of the case that is shown
     filter: str = "all"
@@ -40,9 +42,11 @@ class Session:
     trail: list[int] = field(default_factory=list)  # the indexes of the cases shown before
     notes: dict[int, str] = field(default_factory=dict)  # by index; not yet part of a label
     keys: Keys = field(init=False)
+    counterexamples: Counterexamples | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.keys = keys(self.taxonomy, self.changed_keys)
+        self.counterexamples = Counterexamples(self.lab) if self.lab else None
         check_annotator(self.annotator, adjudicates=self.adjudicates)
         self.at = next(filter(self._open, range(len(self.cases))), 0)
 
@@ -68,6 +72,8 @@ class Session:
             "advance": self._switch_advance,
             "suggestions": self._switch_suggestions,
             "help": self._switch_help,
+            "correct gold": self._correct_gold,
+            "both right": self._both_right,
         }
         if do not in steps:
             raise BadInputError(f"no step {do!r}; there are {', '.join(steps)}")
@@ -85,12 +91,20 @@ class Session:
         """The label that the session's annotator gave to a case."""
         return self.store.of(self.cases[at].key, self.taxonomy.name, self.annotator)
 
+    @property
+    def gold_verdicts(self) -> GoldVerdicts:
+        """What the annotator says of gold queries."""
+        return GoldVerdicts(self.store, self.annotator, self.lab)
+
     def opinions(self, at: int) -> tuple[Label, ...]:
-        """The other annotators' labels of a case."""
-        given = self.store.labels(taxonomy=self.taxonomy.name, automatic=False)
+        """The other annotators' labels of a case, and their verdicts on its gold query."""
         key = self.cases[at].key
         return tuple(
-            label for label in given if label.key == key and label.annotator != self.annotator
+            label
+            for label in self.store.labels(automatic=False)
+            if label.key == key
+            and label.annotator != self.annotator
+            and label.taxonomy in {self.taxonomy.name, GOLD}
         )
 
     def soon(self) -> tuple[Case, ...]:
@@ -170,7 +184,7 @@ class Session:
         self._advance_to_open()
 
     def _undo(self, _: str) -> None:
-        label = self.store.undo(self.annotator, self.taxonomy.name)
+        label = self.store.undo(self.annotator, self.taxonomy.name, GOLD)
         if label is None:
             self.status = "nothing to undo"
             return
@@ -180,7 +194,8 @@ class Session:
             self.status += f", of question {label.question_id}, which is not among these cases"
             return
         self._go(at)
-        self.notes[at] = label.note  # need not be written again
+        if label.taxonomy != GOLD:
+            self.notes[at] = label.note  # need not be written again
 
     def _back(self, _: str) -> None:
         self.status = "" if self.trail else "this is the first case that was shown"
@@ -216,6 +231,12 @@ class Session:
         self.at = next(filter(self._open, range(len(self.cases))), 0)
         self.status = f"labelling as {name}"
 
+    def _correct_gold(self, sql: str) -> None:
+        self.status = self.gold_verdicts.correct(self.cases[self.at], sql)
+
+    def _both_right(self, _: str) -> None:
+        self.status = self.gold_verdicts.both_right(self.cases[self.at])
+
     def _switch_help(self, _: str) -> None:
         self.help = not self.help
 
@@ -224,13 +245,3 @@ class Session:
 
     def _switch_suggestions(self, _: str) -> None:
         self.suggestions = not self.suggestions
-
-
-def check_annotator(annotator: str, *, adjudicates: bool = False) -> None:
-    """Raise BadInputError for a name that is empty, or reserved."""
-    name = annotator.strip().lower()
-    if not name:
-        raise BadInputError("annotator is empty: give the name under which to label")
-    if name == AUTOMATIC or (name == ADJUDICATOR and not adjudicates):
-        owner = "rules" if name == AUTOMATIC else "the adjudicator of disputed cases"
-        raise BadInputError(f"annotator {annotator!r} is reserved for {owner}: give another name")

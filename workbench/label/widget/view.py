@@ -20,10 +20,12 @@ def case_html(case: Case, *, suggestions: bool = False) -> Html:
     return written(node, label=f"Question {case.question.id}", kind="wb-case-view")
 
 
-def case_node(case: Case, *, suggestions: bool = False, why: Element | None = None) -> Element:
+def case_node(
+    case: Case, *, suggestions: bool = False, why: Element | None = None, corrected: str = ""
+) -> Element:
     """The case as a node; with `suggestions`, also the causes that the rules suggest.
 
-    `why` shows a small database on which the two queries differ.
+    `why` shows a small database on which the two queries differ, `corrected` is the query that should be gold.
     """
     predicted, gold = marked_results(case.execution, case.gold_execution)
     return element(
@@ -38,7 +40,7 @@ def case_node(case: Case, *, suggestions: bool = False, why: Element | None = No
         element("p", ", ".join(_origin(case)), class_="quiet", data_testid="about"),
         _suggestions(case) if suggestions else None,
         beside(
-            _boxed("Gold's query", element("pre", case.gold), "gold-sql"),
+            _boxed("Gold's query", _gold(case.gold, corrected), "gold-sql"),
             _boxed("Predicted query", element("pre", case.predicted), "predicted-sql"),
             _boxed("Where they differ", clauses_node(case), "differences"),
         ),
@@ -50,6 +52,12 @@ def case_node(case: Case, *, suggestions: bool = False, why: Element | None = No
         _values(case),
         _schema(case),
     )
+
+
+def _gold(sql: str, corrected: str) -> Element:
+    if not corrected:
+        return element("pre", sql)
+    return stack(element("p", "Corrected:"), element("pre", corrected), element("pre", sql))
 
 
 def _titled(title: str, node: Element, name: str) -> Element:

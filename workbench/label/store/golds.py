@@ -1,0 +1,95 @@
+"""What people say of gold queries while they label, and the revision of a benchmark that follows from it.
+
+A verdict on gold is a label of a taxonomy of its own, so it is kept, undone, exported and settled as all labels are.
+The revision is a file that `workbench evaluate --gold NAME=FILE` reads.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.db.sql.normal_form import normal_form
+from workbench.errors import naming
+from workbench.label.store.label import Label
+
+GOLD = "gold"  # the taxonomy of verdicts on gold
+CORRECTED = "corrected"  # the note has the right query
+BOTH_RIGHT = "both right"  # gold and the prediction answer the question in two readings of it
+NO_VERDICT = "gold stays"  # takes an earlier verdict back
+_SETTLES = "adjudicator"
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplesGold:
+    """The items of a revision, one for each question, and what is in none of them."""
+
+    items: tuple[dict[str, object], ...]
+    corrected: int
+    both_right: int
+    disputed: tuple[str, ...]
+    """The ids of questions for which annotators give different verdicts: gold stays as it is."""
+    elsewhere: int
+    """Verdicts on questions that the benchmark does not have."""
+
+    def write(self, path: Path) -> None:
+        """Write the file that `workbench evaluate --gold NAME=FILE` reads."""
+        with naming(path):
+            path.write_bytes(orjson.dumps(list(self.items), option=orjson.OPT_INDENT_2))
+
+    def __str__(self) -> str:
+        told = f"{self.corrected} gold queries corrected, {self.both_right} questions with further right queries"
+        if self.disputed:
+            told += f"; disputed and left as they are: {', '.join(self.disputed)}"
+        return told + (f"; {self.elsewhere} verdicts on other questions" if self.elsewhere else "")
+
+
+def peoples_gold(labels: Iterable[Label], benchmark: Benchmark) -> PeoplesGold:
+    """The benchmark's gold as people corrected it; unchanged where nobody did, or where they do not agree.
+
+    The adjudicator's verdict counts before the other annotators'.
+    """
+    ids = {(question.db_id, question.text): question.id for question in benchmark.questions}
+    verdicts: dict[str, list[Label]] = {}
+    elsewhere = 0
+    for label in labels:
+        if label.taxonomy == GOLD:
+            key = ids.get((label.db_id, label.question))
+            elsewhere += key is None
+            if key is not None:
+                verdicts.setdefault(key, []).append(label)
+    items, disputed = [], []
+    for question in benchmark.questions:
+        own = benchmark.golds[question.id].sql
+        item: dict[str, object] = {
+            "question_id": question.id, "db_id": question.db_id, "SQL": own, "also_right": []
+        }  # fmt: skip
+        given = verdicts.get(question.id, [])
+        agreed = _agreed([label for label in given if label.annotator == _SETTLES] or given)
+        if agreed is None:
+            disputed.append(question.id)
+        else:
+            sql, also = agreed
+            item |= {"SQL": sql or own, "also_right": also}
+        items.append(item)
+    return PeoplesGold(
+        tuple(items),
+        sum(item["SQL"] != benchmark.golds[str(item["question_id"])].sql for item in items),
+        sum(bool(item["also_right"]) for item in items),
+        tuple(disputed),
+        elsewhere,
+    )
+
+
+def _agreed(given: list[Label]) -> tuple[str, list[str]] | None:
+    """The corrected query, "" for none, and the queries that are also right; None if annotators differ."""
+    corrected = {normal_form(one.note): one.note for one in given if one.category == CORRECTED}
+    by_query: dict[tuple[str, str], set[str]] = {}
+    for one in given:
+        by_query.setdefault(one.key, set()).add(one.category)
+    if len(corrected) > 1 or any(len(said) > 1 for said in by_query.values()):
+        return None
+    also = {one.key: one.sql for one in given if one.category == BOTH_RIGHT}
+    return next(iter(corrected.values()), ""), list(also.values())

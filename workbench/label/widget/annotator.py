@@ -1,0 +1,15 @@
+"""The names under which people label: any but those of rules and of the adjudicator."""
+
+from workbench.errors import BadInputError
+from workbench.label.agreement import ADJUDICATOR
+from workbench.label.suggest import AUTOMATIC
+
+
+def check_annotator(annotator: str, *, adjudicates: bool = False) -> None:
+    """Raise BadInputError for a name that is empty, or reserved."""
+    name = annotator.strip().lower()
+    if not name:
+        raise BadInputError("annotator is empty: give the name under which to label")
+    if name == AUTOMATIC or (name == ADJUDICATOR and not adjudicates):
+        owner = "rules" if name == AUTOMATIC else "the adjudicator of disputed cases"
+        raise BadInputError(f"annotator {annotator!r} is reserved for {owner}: give another name")
