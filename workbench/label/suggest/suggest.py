@@ -13,8 +13,8 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import Flaw, load_flaws
 from workbench.label.agreement import cohen_kappa, confusion, final
 from workbench.label.case import Case
-from workbench.label.rules import RULES, error_cause, query_pair
 from workbench.label.store import Label, label_of
+from workbench.label.suggest.rules import RULES, error_cause, query_pair
 from workbench.label.taxonomy import Choice, Taxonomy
 
 AUTOMATIC = "automatic"  # the annotator of labels made by rules

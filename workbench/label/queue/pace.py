@@ -1,0 +1,40 @@
+"""How fast annotators label, and how long what is left will take them."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+import pandas as pd
+
+from workbench.label.case import Case
+from workbench.label.queue.plan import Plan
+from workbench.label.store import Label
+
+_PAUSE = timedelta(minutes=10)  # between two labels: longer ones are breaks, which do not count
+
+
+def pace(sample: Sequence[Case], labels: Iterable[Label], plan: Plan | None = None) -> pd.DataFrame:
+    """A row for each annotator: labels, labels an hour without breaks, cases left, and hours left at that speed.
+
+    The labels are those of one taxonomy, the latest of each case. Without a plan, everybody labels every case.
+    """
+    given: dict[str, list[Label]] = {name: [] for name in plan.annotators} if plan else {}
+    for label in labels:
+        if not label.automatic:
+            given.setdefault(label.annotator, []).append(label)
+    rows = []
+    for name, own in given.items():
+        done = {label.key for label in own}
+        asked = [case for case in sample if plan is None or name in plan(case)]
+        left = sum(case.key not in done for case in asked)
+        speed = _per_hour([datetime.fromisoformat(label.at) for label in own])
+        hours = left / speed if speed else None
+        rows.append((name, len(asked) - left, speed, left, hours))
+    return pd.DataFrame(rows, columns=["annotator", "labels", "per hour", "left", "hours left"])
+
+
+def _per_hour(times: list[datetime]) -> float | None:
+    """Labels an hour, of those that follow another within the pause; None without any."""
+    gaps = [b - a for a, b in pairwise(sorted(times)) if b - a <= _PAUSE]
+    worked = sum(gaps, timedelta()).total_seconds()
+    return len(gaps) * 3600 / worked if worked else None

@@ -1,0 +1,54 @@
+"""Share cases out among annotators: so many labels for a part of the cases, one for each other.
+
+Who labels a case depends on the seed and the case alone (rendezvous hashing, Thaler and Ravishankar 1998): cases that
+are found later change nobody's queue, and another annotator takes over only cases that are then theirs.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from workbench.errors import BadInputError
+from workbench.label.case import Case
+from workbench.label.queue.worth import Worth, in_order
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who labels what. `Plan(("ann", "bob"), labels=2, overlap=0.2)` gives both of them a fifth of the cases."""
+
+    annotators: tuple[str, ...]
+    labels: int = 2
+    """How many annotators label each case of the overlap."""
+    overlap: float = 1.0
+    """The share of the cases that get so many labels; the others get one. Agreement is measured on them."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.labels <= len(set(self.annotators)) == len(self.annotators):
+            raise BadInputError(
+                f"labels is {self.labels}, annotators {', '.join(self.annotators) or 'none'}: name each annotator"
+                " once, and at least as many as a case gets labels"
+            )
+        if not 0 <= self.overlap <= 1:
+            raise BadInputError(f"overlap is {self.overlap}: it must be from 0 to 1")
+
+    def __call__(self, case: Case) -> tuple[str, ...]:
+        """The annotators of the case."""
+        ranked = sorted(self.annotators, key=lambda name: self._draw(case, name))
+        shared = self._draw(case, "\noverlap") < self.overlap
+        return tuple(ranked[: self.labels if shared else 1])
+
+    def queue(
+        self, annotator: str, sample: Sequence[Case], worth: Iterable[Worth] = ()
+    ) -> tuple[Case, ...]:
+        """The annotator's cases: in the order of `worth`, if it is given, else in that of the sample."""
+        if annotator not in self.annotators:
+            raise BadInputError(
+                f"no annotator {annotator!r} in the plan; there are {', '.join(self.annotators)}"
+            )
+        ordered = in_order(sample, worth, self.seed)
+        return tuple(case for case in ordered if annotator in self(case))
+
+    def _draw(self, case: Case, purpose: str) -> float:
+        return Random(f"{self.seed} {case.key} {purpose}").random()  # noqa: S311  no secret

@@ -1,0 +1,79 @@
+"""The order in which cases are worth most: disputed ones, then by how uncertain and how rare the suggestion is.
+
+The order is drawn, not sorted: a case of twice the worth is twice as likely to be among the first n, whatever n is
+(sequential Poisson sampling, Ohlsson 1998). So the labels given so far are a random sample at any moment, with known
+probabilities, and `shares` estimates from them without bias. Labelling the least certain cases first, as active
+learning does, would not allow that; Zrnic and Candes (2024, arXiv 2403.03208) draw by uncertainty for the same reason.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from workbench.label.agreement.disputes import disputes
+from workbench.label.case import Case
+from workbench.label.store import Label
+from workbench.label.suggest import suggest
+from workbench.label.taxonomy import Taxonomy
+
+NONE = ""  # the category where no rule suggests one
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a label of a case is worth."""
+
+    key: tuple[str, str]
+    category: str
+    """The suggested one."""
+    uncertainty: float
+    """The chance that the suggestion is wrong, if each suggested category and "another" are equally likely."""
+    rarity: float
+    """The share of the cases with another suggested category."""
+    disputed: bool = False
+
+    @property
+    def size(self) -> float:
+        """The case is drawn early in proportion to this number, from 0.05 to 1."""
+        return max(0.05, (self.uncertainty + self.rarity) / 2)
+
+
+def worth(
+    sample: Sequence[Case], taxonomy: Taxonomy, labels: Iterable[Label] = ()
+) -> tuple[Worth, ...]:
+    """The worth of each case; `labels` of the taxonomy tell which are disputed."""
+    named = [_categories(case, taxonomy) for case in sample]
+    counts = Counter(categories[0] if categories else NONE for categories in named)
+    disputed = disputes(labels)
+    found = []
+    for case, categories in zip(sample, named, strict=True):
+        category = categories[0] if categories else NONE
+        uncertainty = 1 - 1 / (len(categories) + 1) if categories else 1.0
+        rarity = 1 - counts[category] / len(sample)
+        found.append(Worth(case.key, category, uncertainty, rarity, case.key in disputed))
+    return tuple(found)
+
+
+def in_order(sample: Sequence[Case], given: Iterable[Worth], seed: int = 0) -> list[Case]:
+    """The cases in the order of their worth; those without any come last, as they are."""
+    by_key = {one.key: one for one in given}
+
+    def place(case: Case) -> tuple[bool, bool, float]:
+        one = by_key.get(case.key)
+        if one is None:
+            return True, True, 0.0
+        return False, not one.disputed, draw(case.key, seed) / one.size
+
+    return sorted(sample, key=place)
+
+
+def draw(key: tuple[str, str], seed: int) -> float:
+    """A random number from 0 up to 1 that depends on the seed and the case alone."""
+    return Random(f"{seed} {key}").random()  # noqa: S311  a sample, no secret
+
+
+def _categories(case: Case, taxonomy: Taxonomy) -> list[str]:
+    """The categories that the rules suggest, the likeliest first."""
+    choices = (taxonomy.suggested(suggestion.cause) for suggestion in suggest(case))
+    return list(dict.fromkeys(choice[0] for choice in choices if choice))
