@@ -77,9 +77,9 @@ def test_lines_break_between_words_and_keep_their_width():
 
 def test_a_saved_figure_has_the_same_bytes_each_time_and_whatever_the_settings(tmp_path):
     style.save(drawn("same"), tmp_path / "one")
-    with mpl.rc_context({"font.size": 20, "text.usetex": False, "svg.fonttype": "none"}):
+    with mpl.rc_context({"font.size": 20, "text.usetex": False, "svg.fonttype": "path"}):
         style.save(drawn("same"), tmp_path / "two")
-    for kind in ("svg", "png"):
+    for kind in style.KINDS:
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
 
 
@@ -88,8 +88,19 @@ def test_saving_twice_writes_equal_files(tmp_path):
     style.save(figure, tmp_path / "one.v2")
     figure.files.clear()  # so that it is rendered again
     style.save(figure, tmp_path / "two.v2")
-    assert (tmp_path / "one.v2.svg").read_bytes() == (tmp_path / "two.v2.svg").read_bytes()
-    assert (tmp_path / "one.v2.png").read_bytes() == (tmp_path / "two.v2.png").read_bytes()
+    for kind in style.KINDS:
+        one, two = (tmp_path / f"{name}.v2.{kind}" for name in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_text_stays_text_in_svg_and_pdf(tmp_path):
+    style.save(drawn("a label"), tmp_path / "figure")
+    svg = (tmp_path / "figure.svg").read_text()
+    assert ">a label</text>" in svg
+    assert "Verdana" in svg, "a font of the same width, where ours is missing"
+    pdf = (tmp_path / "figure.pdf").read_bytes()
+    assert b"/FontFile2" in pdf, "TrueType, embedded"
+    assert b"/Type3" not in pdf
 
 
 def test_drawing_changes_no_setting_of_the_notebook():
@@ -117,10 +128,10 @@ def test_a_figure_is_rendered_again_only_once_it_has_changed(tmp_path, monkeypat
     monkeypatch.setattr(style, "_render", lambda *of: rendered.append(of[1]) or render(*of))
     style.save(figure, tmp_path / "figure")
     DisplayFormatter().format(figure)
-    assert rendered == ["svg", "png"]
+    assert rendered == ["svg", "pdf", "png"]
     figure.axes[0].set_title("another")
     bundle, _ = DisplayFormatter().format(figure)
-    assert rendered == ["svg", "png", "png"]
+    assert rendered == ["svg", "pdf", "png", "png"]
     assert b64decode(bundle["image/png"]) != (tmp_path / "figure.png").read_bytes()
 
 

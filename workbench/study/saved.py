@@ -80,7 +80,7 @@ class Saved:
     def save(
         self, name: str, shown: Figure | ResultTable, data: pd.DataFrame | None, stamp: object
     ) -> None:
-        """Write NAME.svg and .png or NAME.html, NAME.csv, and NAME.json."""
+        """Write NAME.svg, .pdf and .png or NAME.html, NAME.csv, and NAME.json."""
         if not name.replace("_", "").isalnum() or not name.isascii():
             raise BadInputError(f"a figure's name is letters, digits and '_', and not {name!r}")
         try:

@@ -181,6 +181,19 @@ def test_a_figure_of_usual_names_is_legible(draw, given, faults, shown_text):
 
 
 @pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
+def test_a_figure_fills_one_or_two_columns_and_its_legend_lies_on_no_data(draw, given):
+    figure = draw(given())
+    assert figure.get_figwidth() in {style.ONE, style.TWO}
+    assert not [
+        1
+        for legend in figure.legends
+        for axes in figure.axes
+        if legend.get_window_extent().overlaps(axes.get_window_extent())
+    ]
+    assert not [1 for axes in figure.axes if axes.get_legend()]
+
+
+@pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
 def test_a_figure_of_hostile_names_is_legible(draw, given, faults):
     assert faults(draw(given(HOSTILE, HOSTILE))) == []
 
@@ -243,5 +256,5 @@ def test_an_empty_table_is_one_clear_error(kind, draw):
 def test_a_figure_drawn_again_has_the_same_bytes(name, given, tmp_path):
     for file in ("one", "two"):
         style.save(FIGURES[name](given()), tmp_path / file)
-    for kind in ("svg", "png"):
+    for kind in style.KINDS:
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()

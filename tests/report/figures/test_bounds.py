@@ -53,3 +53,10 @@ def test_a_scale_shared_by_panels_covers_the_data_of_both(trials):
     assert low <= figure.data["lower"].min()
     assert high >= figure.data["upper"].max()
     assert figure.axes[1].get_ylim() == pytest.approx((low, high))
+
+
+def test_the_caption_says_why_a_selected_point_may_lie_outside_the_bounds(trials, shown_text):
+    selected = pd.DataFrame({"generator": ["query_plan"], "k": [1], "EX": [99.0]})
+    told = "A bound is the mean over all choices"
+    assert told in shown_text(bounds_by_generator(trials(), selected, stamp="s"))
+    assert told not in shown_text(bounds_by_generator(trials(), stamp="s"))

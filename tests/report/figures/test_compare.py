@@ -83,3 +83,21 @@ def test_a_system_of_unknown_price_is_left_out_and_the_others_drawn(shown_text):
     )
     assert "US dollars" in text
     assert "\nb" not in text
+
+
+def test_the_frontier_is_named_and_drawn_with_filled_marks(shown_text):
+    figure = pareto(COSTS, stamp="s")
+    assert "frontier" in shown_text(figure)
+    marks = figure.legends[0].get_lines()[:4]
+    faces = {mark.get_markerfacecolor() == "white" for mark in marks}
+    assert faces == {True, False}
+
+
+def test_marks_of_the_same_cost_stand_side_by_side(shown_text):
+    figure = pareto(COSTS.assign(tokens=[10, 10, 10, 1000]), stamp="s")
+    places = sorted(
+        line.get_xdata()[0] for line in figure.axes[0].lines if line.get_marker() != "None"
+    )
+    assert len(set(places)) == 4
+    assert "moved apart" in shown_text(figure)
+    assert "moved apart" not in shown_text(pareto(COSTS, stamp="s"))

@@ -64,6 +64,12 @@ def test_unique_solves_count_questions_that_one_generator_alone_solves(paper):
     assert every.to_dict() == {A: 1185, B: 1131, C: 1178}  # in the order of table 6's oracles
 
 
+def test_a_few_questions_are_numbers_and_many_are_bars(paper):
+    few = paper[paper["question_id"].isin(paper["question_id"].unique()[::100])]
+    assert not unique_solves(few, stamp="s").axes[0].patches
+    assert unique_solves(paper, stamp="s").axes[0].patches
+
+
 def test_every_database_has_its_row_even_without_unique_solves(trials):
     data = unique_solves(trials(right=True), "db_id", stamp="s").data
     assert data["db_id"].nunique() == 3

@@ -7,7 +7,9 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.textpath import text_to_path
 
 FONT = "DejaVu Sans"
-"""Matplotlib's own font, so that a figure looks the same on every computer."""
+"""Matplotlib's own font, by which all text is measured."""
+FONTS = [FONT, "Verdana", "Bitstream Vera Sans", "sans-serif"]
+"""What an SVG asks for: Verdana is as wide, where a reader lacks ours."""
 SIZE, SMALL = 8.0, 6.5
 """The size of text and of small text, in points."""
 

@@ -43,14 +43,14 @@ _SHAPES = (
     ("v", "xxxx", (0, (3, 1, 1, 1, 1, 1))),
     ("P", "----", (0, (8, 2))),
     ("X", "||||", (0, (2, 2))),
+    ("<", "oo", (0, (3, 1, 3, 1, 1, 1))),
 )
 HATCHES = tuple(hatch for _, hatch, _ in _SHAPES)
 
 
 def _looks(*named: tuple[str, str]) -> dict[str, Look]:
-    return {
-        name: Look(colour, *shape) for (name, colour), shape in zip(named, _SHAPES, strict=False)
-    }
+    shapes = _SHAPES[: len(named)]
+    return {name: Look(colour, *shape) for (name, colour), shape in zip(named, shapes, strict=True)}
 
 
 # Names as readers know them.

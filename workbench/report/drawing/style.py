@@ -1,6 +1,7 @@
 """One look for every figure: print sizes, a footer that says what is shown, files that repeat byte for byte.
 
-Text is drawn as outlines of Matplotlib's own font, so a figure looks the same everywhere.
+Every figure is one or two columns wide, so that its letters have the same size in print. Text stays text: an SVG names
+its fonts, and a PDF embeds the font as TrueType, which venues ask for.
 """
 
 from base64 import b64encode
@@ -15,17 +16,22 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from workbench.errors import BadInputError
-from workbench.report.drawing.lettering import FONT, SIZE, SMALL, lines
+from workbench.report.drawing.lettering import FONTS, SIZE, SMALL, lines
 from workbench.report.drawing.palette import GREY, INK, PALE
 from workbench.report.stamp import stamped
 
 ONE, TWO = 3.35, 6.9
 """The width of one and of two columns of print, in inches."""
+KINDS = ("svg", "pdf", "png")
+_NAMELESS = {  # what a file would say of the day and the program
+    "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",),
+}  # fmt: skip
 _ON_SCREEN = 110
 """Pixels in a notebook for an inch of print."""
 
 _LOOK: dict[Any, Any] = {
-    "font.family": [FONT],
+    "font.family": ["sans-serif"],
+    "font.sans-serif": FONTS,
     "font.size": SIZE,
     "axes.titlesize": SIZE,
     "axes.labelsize": SIZE,
@@ -54,7 +60,8 @@ _LOOK: dict[Any, Any] = {
     "text.hinting": "none",
     "figure.dpi": 200,
     "savefig.dpi": 200,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
     "svg.hashsalt": "workbench",
 }
 
@@ -86,10 +93,13 @@ def _settings() -> Iterator[None]:
 
 
 @contextmanager
-def canvas(wide: float, high: float, data: pd.DataFrame, stamp: object) -> Iterator[Picture]:
-    """A figure to draw on, in inches. At the end its layout is computed once and fixed."""
+def canvas(
+    wide: float, high: float, data: pd.DataFrame, stamp: object, note: str = ""
+) -> Iterator[Picture]:
+    """A figure to draw on, in inches; `note` follows the stamp. At the end its layout is computed once and fixed."""
     with _settings():
-        footer = lines(stamped(stamp, data), wide * 72 - 8, SMALL)
+        told = f"{stamped(stamp, data).removesuffix('.')}. {note}" if note else stamped(stamp, data)
+        footer = lines(told, wide * 72 - 8, SMALL)
         figure = Picture(
             figsize=(wide, max(1.0, high) + 0.1 * (1 + footer.count("\n"))), layout="constrained"
         )
@@ -101,8 +111,8 @@ def canvas(wide: float, high: float, data: pd.DataFrame, stamp: object) -> Itera
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write path.svg and path.png (200 dots an inch): equal figures give equal bytes."""
-    for kind in ("svg", "png"):
+    """Write path.svg, path.pdf and path.png (200 dots an inch): equal figures give equal bytes."""
+    for kind in KINDS:
         path.with_name(f"{path.name}.{kind}").write_bytes(_rendered(figure, kind))
 
 
@@ -119,9 +129,8 @@ def _rendered(figure: Figure, kind: str) -> bytes:
 
 def _render(figure: Figure, kind: str) -> bytes:
     file = BytesIO()
-    nameless = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with _settings():
-        figure.savefig(file, format=kind, metadata=nameless)
+        figure.savefig(file, format=kind, metadata=dict.fromkeys(_NAMELESS[kind]))
     return file.getvalue()
 
 

@@ -14,6 +14,10 @@ from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
 from workbench.report.figures.marks import by_series, legend, line_key, percent
 
 TOGETHER = "all together"
+_FIRST = (
+    "A bound is the mean over all choices of k candidates. A selected point is one run, on the first k, and may lie"
+    " outside: at k = 1 there is nothing to select."
+)
 _SIDES = {"upper": ("-", "^"), "lower": ((0, (4, 2)), "v")}  # line and marker of each bound
 
 
@@ -51,7 +55,9 @@ def bounds_by_generator(
     looks = palette.looks(parts)
     across = min(2, len(parts))
     down = -(-len(parts) // across)
-    with canvas(TWO if across > 1 else ONE, 0.1 + 1.75 * down, data, stamp) as figure:
+    few = selected is not None and (data["selected"].notna() & (data["k"] < data["k"].max())).any()
+    wide, high = TWO if across > 1 else ONE, 0.1 + 1.75 * down
+    with canvas(wide, high, data, stamp, _FIRST if few else "") as figure:
         panels = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
         for axes in panels[len(parts) :]:
             axes.remove()
@@ -79,9 +85,11 @@ def bounds_by_difficulty(trials: pd.DataFrame, by: str = "difficulty", *, stamp:
     looks = palette.looks(parts)
     with canvas(TWO, 2.0, data, stamp) as figure:
         for axes, side in zip(figure.subplots(1, 2, sharey=True), _SIDES, strict=True):
-            for name, part in parts.items():
+            for number, (name, part) in enumerate(parts.items()):
+                # Marks of lines that lie on each other stand at different k.
                 every = max(1, len(part) // 8)
-                axes.plot(part["k"], part[side], **looks[name].curve, markevery=every)
+                marks = (number % every, every)
+                axes.plot(part["k"], part[side], **looks[name].curve, markevery=marks)
             axes.set_title(f"{side} bound", loc="left")
         _label_axes(figure)
         legend(figure, {name: line_key(look) for name, look in looks.items()})

@@ -1,13 +1,18 @@
 """Accuracy against cost: a Pareto plot over calls, tokens or dollars."""
 
+from collections.abc import Sequence
+from math import exp, log
+
 import pandas as pd
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from workbench.errors import BadInputError
 from workbench.report.drawing import lettering, palette
-from workbench.report.drawing.style import ONE, Picture, canvas, need
-from workbench.report.figures.marks import legend, line_key, percent, round_ticks, short
+from workbench.report.drawing.style import TWO, Picture, canvas, need
+from workbench.report.figures.marks import legend, percent, round_ticks, short
 
+_MARK = 0.03  # the width of a mark, as a share of the axis
 _AXES = {"calls": "model calls", "tokens": "tokens", "dollars": "US dollars"}
 
 
@@ -22,31 +27,39 @@ def frontier(rows: pd.DataFrame, cost: str = "tokens") -> pd.DataFrame:
 def pareto(
     rows: pd.DataFrame, cost: str = "tokens", label: str = "system", *, per: str = "", stamp: object
 ) -> Picture:
-    """Accuracy against cost, with intervals; the line is the frontier.
+    """Accuracy against cost, with intervals, and the frontier: filled marks, which no cheaper system beats.
 
     `rows` are those of `Run.row`: a name, EX in percent, `low` and `high`, calls, tokens, dollars. `per` is
-    the unit of the cost: "question" or "benchmark".
+    the unit of the cost: "question" or "benchmark". Marks of nearly the same cost stand side by side.
     """
     if cost not in _AXES:
         raise BadInputError(f"the cost is {cost!r}: calls, tokens or dollars")
     need(rows, label, "EX", cost)
     data = frontier(rows.reset_index(drop=True), cost)
-    known = data[data[cost].notna()]
+    known = data[data[cost].notna()].sort_values("EX", ascending=False, kind="stable")
     if known.empty:
         raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")
     names = [str(name) for name in known[label]]
     looks = palette.looks(names)
-    with canvas(ONE, 2.3, data, stamp) as figure:
+    least, most = float(known[cost].min()), float(known[cost].max())
+    logarithmic = least > 0 and most >= 10 * least
+    places = _side_by_side(known[cost].tolist(), logarithmic=logarithmic)
+    moved = any(abs(at - own) > 1e-9 * own for at, own in zip(places, known[cost], strict=True))
+    note = "Marks of nearly the same cost are moved apart." if moved else ""
+    with canvas(TWO, 2.5, data, stamp, note) as figure:
         axes = figure.subplots()
-        best = known[known["best"]].sort_values(cost)
-        axes.step(best[cost], best["EX"], where="post", color=palette.PALE, linewidth=2, zorder=0)
-        for name, (_, row) in zip(names, known.iterrows(), strict=True):
+        best = known.assign(at=places)[known["best"].tolist()].sort_values("at")
+        axes.step(best["at"], best["EX"], where="post", color=palette.PALE, linewidth=2, zorder=0)
+        keys = {}
+        for name, at, (_, row) in zip(names, places, known.iterrows(), strict=True):
             look = looks[name]
+            face = look.colour if row["best"] else "white"
             if "low" in known and "high" in known:
-                axes.vlines(row[cost], row["low"], row["high"], color=look.colour, linewidth=1)
-            axes.plot(row[cost], row["EX"], color=look.colour, marker=look.marker, markersize=6)
-        least, most = known[cost].min(), known[cost].max()
-        if least > 0 and most >= 10 * least:
+                axes.vlines(at, row["low"], row["high"], color=look.colour, linewidth=1)
+            drawn = {"color": look.colour, "marker": look.marker, "markersize": 6, "mfc": face}
+            axes.plot(at, row["EX"], **drawn)
+            keys[name] = Line2D([], [], linestyle="none", **drawn)
+        if logarithmic:
             round_ticks(axes)
         else:
             axes.set_xlim(-0.03 * (most or 1), 1.1 * (most or 1))
@@ -54,5 +67,25 @@ def pareto(
         axes.set_xlabel(_AXES[cost] + (f" per {lettering.text(per, 120)}" if per else ""))
         axes.grid()
         percent(axes, "y", "EX")
-        legend(figure, {name: line_key(look, "none") for name, look in looks.items()})
+        line = Line2D([], [], color=palette.PALE, linewidth=2)
+        legend(figure, keys | {"frontier (filled marks)": line}, "right")
     return figure
+
+
+def _side_by_side(values: Sequence[float], *, logarithmic: bool) -> list[float]:
+    """The values in their order, those closer than a mark's width moved apart around their middle."""
+    scale = [log(value) if logarithmic else value for value in values]
+    gap = _MARK * ((max(scale) - min(scale)) or 1.0)
+    order = sorted(range(len(scale)), key=lambda index: scale[index])
+    groups: list[list[int]] = []
+    for index in order:
+        if groups and scale[index] - scale[groups[-1][-1]] < gap:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    for group in groups:
+        middle = sum(scale[index] for index in group) / len(group)
+        for place, index in enumerate(group):
+            if len(group) > 1:
+                scale[index] = middle + (place - (len(group) - 1) / 2) * gap
+    return [exp(value) if logarithmic else value for value in scale]

@@ -44,9 +44,12 @@ def feature_distribution(queries: pd.DataFrame, by: str = "source", *, stamp: ob
     data = feature_shares(queries, by)
     parts = by_series(data, by)
     looks = palette.looks(parts)
-    rows = list(NAMES.values())
-    series = {name: part["percent"].tolist() for name, part in parts.items()}
-    with canvas(ONE, rows_high(len(rows), len(parts)), data, stamp) as figure:
+    used = data.groupby("feature", sort=False)["percent"].max() > 0
+    rows, without = list(used.index[used]), ", ".join(used.index[~used])
+    shown = data[data["feature"].isin(rows)]
+    series = {name: part["percent"].tolist() for name, part in by_series(shown, by).items()}
+    note = f"No query has: {without}." if without else ""
+    with canvas(ONE, rows_high(len(rows), len(parts)), data, stamp, note) as figure:
         axes = figure.subplots()
         grouped_bars(axes, rows, series, looks, "{:.0f}")
         percent(axes, "x", "queries that have it", whole=True)

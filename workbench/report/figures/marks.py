@@ -131,12 +131,35 @@ def line_key(look: Look, line: Any = None, marker: str | None = None) -> Line2D:
     return Line2D([], [], **look.curve)
 
 
-def legend(figure: Picture, keys: Mapping[str, Any]) -> None:
-    """A legend above the figure, in as many columns as fit; the figure grows by the legend's height."""
+def legend(
+    figure: Picture, keys: Mapping[str, Any], side: Literal["above", "right"] = "above"
+) -> None:
+    """A legend outside the axes: above, in as many columns as fit, or at the right, beside many marks.
+
+    The figure grows by the height of a legend above it.
+    """
     inside = figure.get_figwidth() * 72 - 12
-    names = [lettering.text(palette.shown(name), inside - 40) for name in keys]
-    widest = max(lettering.width(name) for name in names) + 36
-    columns = max(1, min(len(names), int(inside // widest)))
-    figure.set_figheight(figure.get_figheight() + 0.155 * -(-len(names) // columns))
+    room = inside / 2 if side == "right" else inside
+    names = [lettering.text(palette.shown(name), room - 40) for name in keys]
+    wide = [lettering.width(name) + 36 for name in names]
+    columns = (
+        1
+        if side == "right"
+        else next(n for n in range(len(names), 0, -1) if _across(wide, n) <= inside or n == 1)
+    )
+    if side == "above":
+        figure.set_figheight(figure.get_figheight() + 0.155 * -(-len(names) // columns))
     tight = {"columnspacing": 1.2, "borderpad": 0, "borderaxespad": 0.5}
-    figure.legend([*keys.values()], names, loc="outside upper left", ncols=columns, **tight)
+    place = "outside upper left" if side == "above" else "outside right upper"
+    figure.legend([*keys.values()], names, loc=place, ncols=columns, **tight)
+
+
+def _across(wide: Sequence[float], columns: int) -> float:
+    """The width of a legend that is filled column by column."""
+    rows, longer = divmod(len(wide), columns)
+    start, total = 0, 0.0
+    for column in range(columns):
+        end = start + rows + (column < longer)
+        total += max(wide[start:end])
+        start = end
+    return total

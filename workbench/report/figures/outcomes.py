@@ -124,8 +124,8 @@ def regret(questions: pd.DataFrame, by: str = "system", *, stamp: object) -> Pic
         start = pd.Series(0.0, data.index)
         for column, way in columns.items():
             bars = axes.barh(data.index, data[column], 0.75, left=start, **_LOOKS[way].bar)
-            # A piece narrower than 5 % cannot hold its number.
-            numbers = [f"{value:.1f}" if value >= 5 else "" for value in data[column]]
+            # A piece narrower than 4 % cannot hold its number.
+            numbers = [f"{value:.1f}" if value >= 4 else "" for value in data[column]]
             axes.bar_label(
                 bars,
                 numbers,

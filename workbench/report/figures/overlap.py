@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -13,6 +14,9 @@ from workbench.report.drawing import lettering, palette
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
 from workbench.report.figures.marks import bar_key, counts, grouped_bars, legend, rows_high
 
+_FEW = 10  # questions: fewer are shown as numbers, not as bars
+_COLUMNS = 5
+_WHITE = {"facecolor": "white", "linewidth": 0, "pad": 1}
 SEVERAL = " & "
 """Joins the names of generators that solve a question together."""
 
@@ -63,7 +67,7 @@ def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: object) -> Pictur
     with canvas(TWO, 2.6, overlap(frame, by), stamp) as figure:
         axes, aside = figure.subplots(1, 2, width_ratios=(1.0, 1.1))
         _circles(axes, colours, sizes)
-        _listing(aside, colours, sizes)
+        _listing(aside, looks, sizes)
         plain = {name: bar_key(replace(look, hatch="")) for name, look in looks.items()}
         legend(figure, plain)
     return figure
@@ -113,25 +117,31 @@ def _contains(patch: Any, label: Any) -> bool:
     return bool(path.contains_points(corners).all())
 
 
-def _listing(axes: Axes, colours: Sequence[str], sizes: Mapping[str, int]) -> None:
+def _listing(axes: Axes, looks: Mapping[str, palette.Look], sizes: Mapping[str, int]) -> None:
     """All regions in words and numbers, since some are too small for a number."""
     axes.set_axis_off()
     total = sum(sizes.values())
-    axes.text(0.62, 1, "questions", va="center", ha="right", fontsize=lettering.SMALL)
-    axes.text(0.88, 1, "share", va="center", ha="right", fontsize=lettering.SMALL)
+    axes.text(0.82, 1, "questions", va="center", ha="right", fontsize=lettering.SMALL)
+    axes.text(1.0, 1, "share", va="center", ha="right", fontsize=lettering.SMALL)
     for line, key in enumerate(sorted(sizes, key=lambda key: (key.count("1"), key), reverse=True)):
         at = 1 - (line + 1) / (len(sizes) + 0.5)
-        for column, (has, colour) in enumerate(zip(key, colours, strict=True)):
-            filling = colour if has == "1" else "white"
+        for column, (has, look) in enumerate(zip(key, looks.values(), strict=True)):
+            filling = look.colour if has == "1" else "white"
             x = 0.03 + 0.06 * column
-            axes.plot(x, at, "o", markersize=6, color=colour, mfc=filling, clip_on=False)
-        solvers = key.count("1")
-        who = {0: "none", len(colours): "all"}.get(solvers, "one alone" if solvers == 1 else "two")
-        share = 100 * sizes[key] / total
-        axes.text(0.24, at, who, va="center")
-        axes.text(0.62, at, f"{sizes[key]:,}", va="center", ha="right")
-        axes.text(0.88, at, f"{share:.1f}%", va="center", ha="right")
+            axes.plot(x, at, "o", markersize=6, color=look.colour, mfc=filling, clip_on=False)
+        axes.text(0.22, at, lettering.text(_who(key, list(looks)), 100), va="center")
+        axes.text(0.82, at, f"{sizes[key]:,}", va="center", ha="right")
+        axes.text(1.0, at, f"{100 * sizes[key] / total:.1f}%", va="center", ha="right")
     axes.set(xlim=(0, 1), ylim=(0, 1))
+
+
+def _who(key: str, names: Sequence[str]) -> str:
+    """Who solves the questions of a region, in words."""
+    solvers = [name for has, name in zip(key, names, strict=True) if has == "1"]
+    others = [name for has, name in zip(key, names, strict=True) if has == "0"]
+    if not solvers or not others:
+        return "all" if solvers else "none"
+    return palette.shown(solvers[0]) if len(solvers) == 1 else f"not {palette.shown(others[0])}"
 
 
 def unique_solves(
@@ -156,12 +166,55 @@ def unique_solves(
         counted.append(line | {"question_ids": " ".join(map(str, theirs)), "counted": "all"})
     data = pd.DataFrame(counted)
     looks = palette.looks(names)
+    each = {name: data.loc[data["generator"] == name, "n"].tolist() for name in names}
+    what = "questions it alone solves" if alone else "questions it solves"
+    if data["n"].max() < _FEW and len(names) <= _COLUMNS:
+        return _counted(data, rows, each, what, stamp)
     with canvas(ONE, rows_high(len(rows), len(names)), data, stamp) as figure:
         axes = figure.subplots()
-        each = {name: data.loc[data["generator"] == name, "n"].tolist() for name in names}
         grouped_bars(axes, rows, each, looks)
-        counts(axes, "questions it alone solves" if alone else "questions it solves")
+        counts(axes, what)
         legend(figure, {name: bar_key(looks[name]) for name in names})
+    return figure
+
+
+def _counted(
+    data: pd.DataFrame,
+    rows: Sequence[object],
+    each: Mapping[str, Sequence[int]],
+    what: str,
+    stamp: object,
+) -> Picture:
+    """A few questions as a table: bars of one or two would look like more than they are."""
+    names, looks = list(each), palette.looks(each)
+    lines = [*zip(*each.values(), strict=True), tuple(map(sum, each.values()))]
+    labels = [*rows, "all"] if len(rows) > 1 else list(rows)
+    with canvas(ONE, 0.3 + 0.17 * (len(names) + len(labels)), data, stamp) as figure:
+        axes = figure.subplots()
+        axes.set_axis_off()
+        top = (
+            len(names) + 0.2
+        )  # the columns are named above each other, each with a line down to its numbers
+        axes.text(
+            0, len(names) - 0.5, what, va="center", fontweight="bold", fontsize=lettering.SMALL
+        )
+        left = 0.97 - 0.11 * (len(names) - 1)
+        for column, name in enumerate(names):
+            at, over = left + 0.11 * column, column - 0.5
+            label = lettering.text(palette.shown(name), 230 * at - 12)
+            axes.plot([at, at], [over + 0.5, len(names) - 0.2], color=palette.PALE, linewidth=0.5)
+            axes.plot(at, over + 0.25, looks[name].marker, color=looks[name].colour, markersize=5)
+            axes.text(at - 0.03, over + 0.25, label, va="center", ha="right", bbox=_WHITE)
+        for line, (label, numbers) in enumerate(zip(labels, lines, strict=False)):
+            weight = "bold" if label == "all" and len(rows) > 1 else "normal"
+            named = lettering.text(palette.shown(label), 110)
+            axes.text(0, top + line + 0.5, named, va="center", fontweight=weight)
+            for column, number in enumerate(numbers):
+                at = left + 0.11 * column
+                axes.text(
+                    at, top + line + 0.5, f"{number:,}", va="center", ha="center", fontweight=weight
+                )
+        axes.set(xlim=(0, 1), ylim=(top + len(labels), -0.5))
     return figure
 
 
@@ -188,16 +241,19 @@ def agreement(
         rows.append({by: a, "other": b, "percent": 100 * share, "run": runs(frame)})
     data = pd.DataFrame(rows)
     values = data["percent"].to_numpy().reshape(len(names), len(names))
-    wide_enough = min(TWO, max(ONE, 2.1 + 0.42 * len(names)))
-    with canvas(wide_enough, 1.5 + 0.26 * len(names), data, stamp) as figure:
+    own = np.eye(len(names), dtype=bool)
+    pairs = values[~own] if len(names) > 1 else values
+    low, high = float(pairs.min()), float(pairs.max())
+    with canvas(ONE if len(names) < 4 else TWO, 1.5 + 0.26 * len(names), data, stamp) as figure:
         axes = figure.subplots()
         labels = [lettering.text(palette.shown(name), 110) for name in names]
         heatmap(
-            values, vmin=0, vmax=100, cmap="Blues", annot=True, fmt=".0f", ax=axes,
-            cbar_kws={"label": "questions, %", "shrink": 0.9},
+            values, vmin=low, vmax=max(high, low + 1), cmap="Blues", annot=True, fmt=".0f", ax=axes,
+            mask=own, cbar_kws={"label": "questions, %", "shrink": 0.9},
         )  # fmt: skip
-        for text in axes.texts[:: len(names) + 1]:
-            text.set_fontweight("bold")
+        for place in range(len(names)):  # another measure than the pairs', so it has no colour
+            solves = f"{values[place, place]:.0f}"
+            axes.text(place + 0.5, place + 0.5, solves, va="center", ha="center", fontweight="bold")
         axes.tick_params(length=0)
         axes.set_yticklabels(labels, rotation=0)
         axes.set_xticklabels(labels, rotation=40, ha="right", rotation_mode="anchor")

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from workbench.report.drawing import palette, style
 from workbench.report.drawing.palette import Look
-from workbench.report.drawing.style import ONE, Picture, canvas, need
+from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need
 from workbench.report.figures.marks import (
     by_series,
     legend,
@@ -65,14 +65,15 @@ def _lines(
     need(points, x, "EX", *([label] if label else []))
     parts = by_series(points, label)
     looks = palette.looks(parts)
-    with canvas(ONE, 2.0, points, stamp) as figure:
+    many = len(parts) > 2
+    with canvas(TWO if many else ONE, 2.0, points, stamp) as figure:
         axes = figure.subplots()
         for index, (name, rows) in enumerate(parts.items()):
             part = rows.sort_values(x)
             look, at = looks[name], part[x]
             bounded = "low" in part and "high" in part
-            if bounded and len(parts) > 2:  # bands would hide each other
-                at = at * 1.06 ** (index - (len(parts) - 1) / 2) if logarithmic else at
+            if bounded and many:  # bands would hide each other
+                at = at * 1.03 ** (index - (len(parts) - 1) / 2) if logarithmic else at
                 axes.vlines(at, part["low"], part["high"], color=look.colour, linewidth=0.8)
             elif bounded:
                 axes.fill_between(at, part["low"], part["high"], color=look.colour, alpha=0.12)
@@ -88,7 +89,8 @@ def _lines(
         percent(axes, "y", "EX")
         axes.grid(axis="y")
         if label:
-            legend(figure, {name: line_key(look) for name, look in looks.items()})
+            keys = {name: line_key(look) for name, look in looks.items()}
+            legend(figure, keys, "right" if many else "above")
     return figure
 
 
