@@ -6,7 +6,7 @@ import pytest
 
 from workbench.experiment.report.gallery import write_gallery
 from workbench.experiment.report.pieces import pieces
-from workbench.report.figures.overlap import unique_solves
+from workbench.report.figures.alone import unique_solves
 from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable
 from workbench.store import Store

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.report.figures.overlap import unique_solves
+from workbench.report.figures.alone import unique_solves
 from workbench.report.tables import alone
 from workbench.study import open_study
 from workbench.study.analysis.pools import answers
@@ -29,6 +29,8 @@ def test_a_table_is_saved_beside_its_data(study, table):
     data = pd.read_csv(folder / "a_table.csv")
     assert data["run"].tolist() == [run.id]
     assert "A table" in (folder / "a_table.html").read_text()
+    assert "<style>" not in (folder / "a_table.html").read_text(), "tables share style.css"
+    assert (folder / "style.css").is_file()
     record = json.loads((folder / "a_table.json").read_text())
     assert record["runs"] == {run.id: run.name}
     assert "no language model" in record["stamp"]
@@ -60,7 +62,7 @@ def test_a_figure_is_saved_beside_its_data(study):
     run = study.run(direct())
     study.save("a_figure", unique_solves(run.trials, stamp=str(study.stamp)))
     names = {path.name for path in study.saved.folder.iterdir()}
-    assert names == {f"a_figure.{kind}" for kind in ("svg", "png", "csv", "json")}
+    assert names == {f"a_figure.{kind}" for kind in ("svg", "pdf", "png", "csv", "json")}
 
 
 def test_saving_again_changes_nothing(study, table):

@@ -11,10 +11,11 @@ from workbench.errors import BadInputError
 from workbench.evaluate.bounds import lower_bound, upper_bound
 from workbench.evaluate.summary import by_feature
 from workbench.pool import pool_of
+from workbench.report.figures.alone import unique_solves
 from workbench.report.figures.bounds import bounds_by_difficulty, bounds_by_generator
 from workbench.report.figures.compare import accuracy_by, paired_differences
 from workbench.report.figures.outcomes import exists_and_chosen, outcome_pie, regret
-from workbench.report.figures.overlap import agreement, unique_solves, venn
+from workbench.report.figures.overlap import agreement, venn
 from workbench.report.figures.pruning import columns_left
 from workbench.report.papers import published
 from workbench.report.tables import alone, beside

@@ -11,10 +11,9 @@ from typing import Any
 
 import nbformat
 
-from workbench.html.parts import STYLE, page
+from workbench.html.parts import STYLE, STYLE_FILE, page, without_style
 from workbench.html.tree import Raw
 
-_STYLE_FILE = "style.css"  # one for all pages of a folder
 _SAVED = re.compile(r"""\.save\(\s*["'](\w+)["']""")
 # Colours of code, whose style sheet the page lacks; Papermill gives the cell of parameters another id each time.
 _COLOURED = re.compile(r'<span(?: class="\w{1,3}")?>([^<]*)</span>')
@@ -48,9 +47,9 @@ def write_page(notebook: str, executed: Path, figures: Path) -> Path:
     body = _COLOURED.sub(r"\1", _IDS.sub("", body))
     lines = "\n".join(line.rstrip() for line in body.splitlines() if line.strip())
     path = figures / page_name(notebook)
-    text = page(notebook, Raw(f"\n{lines}\n"), style_file=_STYLE_FILE)
+    text = page(notebook, Raw(f"\n{lines}\n"), shares_style=True)
     path.write_text(text + "\n", encoding="utf-8")
-    (figures / _STYLE_FILE).write_text(STYLE, encoding="utf-8")
+    (figures / STYLE_FILE).write_text(STYLE, encoding="utf-8")
     return path
 
 
@@ -62,5 +61,5 @@ def _linked(output: Any, saved: list[str]) -> Any:
         picture = f'<img src="{name}.svg" alt="{name}">'
         output.data = {"text/html": picture if name else "<p>a figure that was not saved</p>"}
     elif "text/html" in data:
-        output.data["text/html"] = data["text/html"].replace(f"<style>{STYLE}</style>", "")
+        output.data["text/html"] = without_style(data["text/html"])
     return output

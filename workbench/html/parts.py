@@ -12,6 +12,9 @@ from pathlib import Path
 from workbench.html.tree import Element, Node, Raw, element, escape, html
 
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+STYLE_FILE = "style.css"
+"""The style sheet in a folder of pages that share it."""
+_COPY, _LINK = f"<style>{STYLE}</style>", f'<link rel="stylesheet" href="{STYLE_FILE}">'
 NO_MATH = "mathjax_ignore tex2jax_ignore"
 
 
@@ -41,15 +44,25 @@ def written(*parts: Node, label: str, kind: str, style: str = STYLE) -> Html:
     return Html(html(section))
 
 
+def linked(view: str) -> str:
+    """A view with a link to the style sheet beside it in place of a copy."""
+    return view.replace(_COPY, _LINK)
+
+
+def without_style(view: str) -> str:
+    """A view as a part of a page that has the style sheet."""
+    return view.replace(_COPY, "").replace(_LINK, "")
+
+
 def views(*parts: Html) -> Html:
     """Views one below the other."""
     return Html("".join(parts))
 
 
-def page(title: str, *parts: Node, style_file: str = "") -> str:
+def page(title: str, *parts: Node, shares_style: bool = False) -> str:
     """A whole page in one file, which opens without a network, or with its style sheet in a file beside it."""
-    link = f'<link rel="stylesheet" href="{escape(style_file)}">' if style_file else ""
-    body = written(*parts, label=title, kind="page", style="" if style_file else STYLE)
+    link = _LINK if shares_style else ""
+    body = written(*parts, label=title, kind="page", style="" if shares_style else STYLE)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'

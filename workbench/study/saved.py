@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError
-from workbench.html.parts import NO_MATH
+from workbench.html.parts import NO_MATH, STYLE, STYLE_FILE, linked
 from workbench.html.tree import element, html
 from workbench.report.drawing import style
 from workbench.report.stamp import stamped
@@ -89,7 +89,8 @@ class Saved:
             if isinstance(shown, ResultTable):
                 kind, title = "table", shown.title
                 frame = shown.frame if frame is None else frame
-                self._write(f"{name}.html", shown.to_html().encode())
+                self._write(STYLE_FILE, STYLE.encode())
+                self._write(f"{name}.html", linked(shown.to_html()).encode())
                 self._write(f"{name}.md", shown.to_markdown().encode())
             else:
                 kind, title = "figure", ""  # the gallery has the paper's titles

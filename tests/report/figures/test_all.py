@@ -10,7 +10,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.report.drawing import style
-from workbench.report.figures import compare, cost, errors, examples, pruning, schema
+from workbench.report.figures import alone, compare, cost, errors, examples, pruning, schema
 from workbench.types import Column, ForeignKey, Schema, Table
 
 # Functions of the same names hide these modules in the package.
@@ -140,8 +140,8 @@ FIGURES = {
     "bounds by difficulty": lambda g: bounds.bounds_by_difficulty(g.trials(), stamp=STAMP),
     "bounds by database": lambda g: bounds.bounds_by_difficulty(g.trials(), "db_id", stamp=STAMP),
     "venn": lambda g: overlap.venn(g.trials(3), stamp=STAMP),
-    "unique by difficulty": lambda g: overlap.unique_solves(g.trials(), stamp=STAMP),
-    "unique by database": lambda g: overlap.unique_solves(g.trials(), "db_id", stamp=STAMP),
+    "unique by difficulty": lambda g: alone.unique_solves(g.trials(), stamp=STAMP),
+    "unique by database": lambda g: alone.unique_solves(g.trials(), "db_id", stamp=STAMP),
     "agreement": lambda g: overlap.agreement(g.questions(), "system", stamp=STAMP),
     "row alone": lambda g: overlap.agreement(g.trials(), measure="row alone", stamp=STAMP),
     "outcome pie": lambda g: outcomes.outcome_pie(g.questions(1), [f"{g.databases[0]}/0"], stamp=STAMP),
@@ -228,7 +228,7 @@ EMPTY = {
     "queries": pd.DataFrame(columns=["source", "sql"]),
 }  # fmt: skip
 TAKES = {
-    "trials": (bounds.bounds_by_generator, bounds.bounds_by_difficulty, overlap.venn, overlap.unique_solves),
+    "trials": (bounds.bounds_by_generator, bounds.bounds_by_difficulty, overlap.venn, alone.unique_solves),
     "questions": (
         outcomes.outcome_pie, outcomes.exists_and_chosen, outcomes.regret,
         compare.accuracy_by, compare.paired_differences,

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.report.figures.overlap import agreement, overlap, solved, unique_solves, venn
+from workbench.report.figures.alone import unique_solves
+from workbench.report.figures.overlap import agreement, overlap, solved, venn
 from workbench.report.papers import published
 
 A, B, C = "query_plan", "synthetic_examples", "divide_and_conquer"

@@ -9,7 +9,7 @@ from typing import Any
 from workbench.experiment.report.bundle import Bundle, write_bundle
 from workbench.experiment.report.pieces import PARSER, Piece, pieces
 from workbench.experiment.report.summary import behind_link, provenance, summary
-from workbench.html.parts import STYLE, details, image, page
+from workbench.html.parts import details, image, page, without_style
 from workbench.html.tree import Element, Node, Raw, element, html
 from workbench.report.drawing.palette import shown
 from workbench.store import Store
@@ -74,7 +74,7 @@ def _section(piece: Piece, bundle: Bundle) -> Element:
         drawn: Node = image((piece.folder / f"{piece.name}.png").read_bytes(), piece.heading)
     else:
         saved = (piece.folder / f"{piece.name}.html").read_text(encoding="utf-8")
-        drawn = Raw(_linked(saved.replace(f"<style>{STYLE}</style>", ""), piece.name, bundle))
+        drawn = Raw(_linked(without_style(saved), piece.name, bundle))
     claims = []
     for claim in piece.claims:
         word, detail = element("b", verdict(claim["holds"])), element("i", claim["detail"])

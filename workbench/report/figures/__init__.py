@@ -7,6 +7,7 @@ rows given had one, and where the others do not tell what a row was counted from
 """
 
 from workbench.report.drawing.palette import shown as shown
+from workbench.report.figures.alone import unique_solves as unique_solves
 from workbench.report.figures.bounds import bounds as bounds
 from workbench.report.figures.bounds import bounds_by_difficulty as bounds_by_difficulty
 from workbench.report.figures.bounds import bounds_by_generator as bounds_by_generator
@@ -28,7 +29,6 @@ from workbench.report.figures.outcomes import regret as regret
 from workbench.report.figures.overlap import agreement as agreement
 from workbench.report.figures.overlap import overlap as overlap
 from workbench.report.figures.overlap import solved as solved
-from workbench.report.figures.overlap import unique_solves as unique_solves
 from workbench.report.figures.overlap import venn as venn
 from workbench.report.figures.pruning import accuracy_by_columns as accuracy_by_columns
 from workbench.report.figures.pruning import accuracy_by_tests as accuracy_by_tests

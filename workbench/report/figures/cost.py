@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import exp, log
+from typing import Any
 
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -56,7 +57,12 @@ def pareto(
             face = look.colour if row["best"] else "white"
             if "low" in known and "high" in known:
                 axes.vlines(at, row["low"], row["high"], color=look.colour, linewidth=1)
-            drawn = {"color": look.colour, "marker": look.marker, "markersize": 6, "mfc": face}
+            drawn: dict[str, Any] = {
+                "color": look.colour,
+                "marker": look.marker,
+                "markersize": 6,
+                "mfc": face,
+            }
             axes.plot(at, row["EX"], **drawn)
             keys[name] = Line2D([], [], linestyle="none", **drawn)
         if logarithmic:

@@ -142,15 +142,15 @@ def legend(
     room = inside / 2 if side == "right" else inside
     names = [lettering.text(palette.shown(name), room - 40) for name in keys]
     wide = [lettering.width(name) + 36 for name in names]
-    columns = (
-        1
-        if side == "right"
-        else next(n for n in range(len(names), 0, -1) if _across(wide, n) <= inside or n == 1)
-    )
+    columns = len(names) if side == "above" else 1
+    while columns > 1 and _across(wide, columns) > inside:
+        columns -= 1
     if side == "above":
         figure.set_figheight(figure.get_figheight() + 0.155 * -(-len(names) // columns))
-    tight = {"columnspacing": 1.2, "borderpad": 0, "borderaxespad": 0.5}
-    place = "outside upper left" if side == "above" else "outside right upper"
+    tight: dict[str, Any] = {"columnspacing": 1.2, "borderpad": 0, "borderaxespad": 0.5}
+    place: Literal["outside upper left", "outside right upper"] = (
+        "outside upper left" if side == "above" else "outside right upper"
+    )
     figure.legend([*keys.values()], names, loc=place, ncols=columns, **tight)
 
 

@@ -1,4 +1,4 @@
-"""The questions that each generator solves: CHASE-SQL's figure 3a (Venn), 3b and 5 (alone), agreement."""
+"""The questions that each generator solves: CHASE-SQL's figure 3a (Venn), and how far systems agree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,11 +12,8 @@ from matplotlib.axes import Axes
 from workbench.errors import BadInputError, one_of
 from workbench.report.drawing import lettering, palette
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
-from workbench.report.figures.marks import bar_key, counts, grouped_bars, legend, rows_high
+from workbench.report.figures.marks import bar_key, legend
 
-_FEW = 10  # questions: fewer are shown as numbers, not as bars
-_COLUMNS = 5
-_WHITE = {"facecolor": "white", "linewidth": 0, "pad": 1}
 SEVERAL = " & "
 """Joins the names of generators that solve a question together."""
 
@@ -129,7 +126,7 @@ def _listing(axes: Axes, looks: Mapping[str, palette.Look], sizes: Mapping[str, 
             filling = look.colour if has == "1" else "white"
             x = 0.03 + 0.06 * column
             axes.plot(x, at, "o", markersize=6, color=look.colour, mfc=filling, clip_on=False)
-        axes.text(0.22, at, lettering.text(_who(key, list(looks)), 100), va="center")
+        axes.text(0.22, at, lettering.text(_who(key, list(looks)), 118), va="center")
         axes.text(0.82, at, f"{sizes[key]:,}", va="center", ha="right")
         axes.text(1.0, at, f"{100 * sizes[key] / total:.1f}%", va="center", ha="right")
     axes.set(xlim=(0, 1), ylim=(0, 1))
@@ -141,81 +138,8 @@ def _who(key: str, names: Sequence[str]) -> str:
     others = [name for has, name in zip(key, names, strict=True) if has == "0"]
     if not solvers or not others:
         return "all" if solvers else "none"
-    return palette.shown(solvers[0]) if len(solvers) == 1 else f"not {palette.shown(others[0])}"
-
-
-def unique_solves(
-    trials: pd.DataFrame, by: str = "difficulty", *, alone: bool = True, stamp: object
-) -> Picture:
-    """Figures 3b (by difficulty) and 5 (by `db_id`): questions that one generator alone solves.
-
-    Unless `alone`, every question that the generator solves counts.
-    """
-    need(trials, by)
-    wide = solved(trials)
-    if alone:
-        wide = wide[wide.sum(axis=1) == 1]
-    where = trials.drop_duplicates("question_id").set_index("question_id")[by]
-    rows = palette.ordered(where)
-    names = [str(name) for name in solved(trials)]
-    here = where.reindex(wide.index)
-    counted = []
-    for row, name in product(rows, names):
-        theirs = wide.index[(here == row) & wide[name]]
-        line = {by: row, "generator": name, "n": len(theirs), "run": runs(trials)}
-        counted.append(line | {"question_ids": " ".join(map(str, theirs)), "counted": "all"})
-    data = pd.DataFrame(counted)
-    looks = palette.looks(names)
-    each = {name: data.loc[data["generator"] == name, "n"].tolist() for name in names}
-    what = "questions it alone solves" if alone else "questions it solves"
-    if data["n"].max() < _FEW and len(names) <= _COLUMNS:
-        return _counted(data, rows, each, what, stamp)
-    with canvas(ONE, rows_high(len(rows), len(names)), data, stamp) as figure:
-        axes = figure.subplots()
-        grouped_bars(axes, rows, each, looks)
-        counts(axes, what)
-        legend(figure, {name: bar_key(looks[name]) for name in names})
-    return figure
-
-
-def _counted(
-    data: pd.DataFrame,
-    rows: Sequence[object],
-    each: Mapping[str, Sequence[int]],
-    what: str,
-    stamp: object,
-) -> Picture:
-    """A few questions as a table: bars of one or two would look like more than they are."""
-    names, looks = list(each), palette.looks(each)
-    lines = [*zip(*each.values(), strict=True), tuple(map(sum, each.values()))]
-    labels = [*rows, "all"] if len(rows) > 1 else list(rows)
-    with canvas(ONE, 0.3 + 0.17 * (len(names) + len(labels)), data, stamp) as figure:
-        axes = figure.subplots()
-        axes.set_axis_off()
-        top = (
-            len(names) + 0.2
-        )  # the columns are named above each other, each with a line down to its numbers
-        axes.text(
-            0, len(names) - 0.5, what, va="center", fontweight="bold", fontsize=lettering.SMALL
-        )
-        left = 0.97 - 0.11 * (len(names) - 1)
-        for column, name in enumerate(names):
-            at, over = left + 0.11 * column, column - 0.5
-            label = lettering.text(palette.shown(name), 230 * at - 12)
-            axes.plot([at, at], [over + 0.5, len(names) - 0.2], color=palette.PALE, linewidth=0.5)
-            axes.plot(at, over + 0.25, looks[name].marker, color=looks[name].colour, markersize=5)
-            axes.text(at - 0.03, over + 0.25, label, va="center", ha="right", bbox=_WHITE)
-        for line, (label, numbers) in enumerate(zip(labels, lines, strict=False)):
-            weight = "bold" if label == "all" and len(rows) > 1 else "normal"
-            named = lettering.text(palette.shown(label), 110)
-            axes.text(0, top + line + 0.5, named, va="center", fontweight=weight)
-            for column, number in enumerate(numbers):
-                at = left + 0.11 * column
-                axes.text(
-                    at, top + line + 0.5, f"{number:,}", va="center", ha="center", fontweight=weight
-                )
-        axes.set(xlim=(0, 1), ylim=(top + len(labels), -0.5))
-    return figure
+    lone = len(solvers) == 1
+    return f"{palette.shown(solvers[0])} alone" if lone else f"all but {palette.shown(others[0])}"
 
 
 Measure = Literal["same verdict", "row alone"]
