@@ -7,8 +7,8 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.evaluate.judge import gold_pool
-from workbench.report.figures.bounds import bounds_by_generator
 from workbench.report.figures.alone import unique_solves
+from workbench.report.figures.bounds import bounds_by_generator
 from workbench.select.majority import Majority
 from workbench.study import open_study
 from workbench.study.analysis.pools import answers, lost, predicted

@@ -5,6 +5,7 @@ They are drawn as bars; where they are few, as a table: bars of one or two quest
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import pandas as pd
 
@@ -65,12 +66,10 @@ def _counted(
     with canvas(ONE, 0.3 + 0.17 * (len(names) + len(labels)), data, stamp) as figure:
         axes = figure.subplots()
         axes.set_axis_off()
-        top = (
-            len(names) + 0.2
-        )  # the columns are named above each other, each with a line down to its numbers
-        axes.text(
-            0, len(names) - 0.5, what, va="center", fontweight="bold", fontsize=lettering.SMALL
-        )
+        # The names of the columns stand one above the other, each with a line down to its numbers.
+        top = len(names) + 0.2
+        small: dict[str, Any] = {"fontweight": "bold", "fontsize": lettering.SMALL}
+        axes.text(0, len(names) - 0.5, what, va="center", **small)
         left = 0.97 - 0.11 * (len(names) - 1)
         for column, name in enumerate(names):
             at, over = left + 0.11 * column, column - 0.5
@@ -83,9 +82,7 @@ def _counted(
             named = lettering.text(palette.shown(row), 110)
             axes.text(0, top + line + 0.5, named, va="center", fontweight=weight)
             for column, number in enumerate(numbers):
-                at = left + 0.11 * column
-                axes.text(
-                    at, top + line + 0.5, f"{number:,}", va="center", ha="center", fontweight=weight
-                )
+                middle: dict[str, Any] = {"va": "center", "ha": "center", "fontweight": weight}
+                axes.text(left + 0.11 * column, top + line + 0.5, f"{number:,}", **middle)
         axes.set(xlim=(0, 1), ylim=(top + len(labels), -0.5))
     return figure
