@@ -22,6 +22,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -71,26 +72,27 @@ async def serve(allowed: int, seconds: float) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal running
         with suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            length = int(head.lower().partition("content-length: ")[2].split("\r\n")[0])
-            await reader.readexactly(length)
-            prompt = head.split(" ")[1].removeprefix("/")
-            status, text = 429, ""
-            if running < allowed:
-                running += 1
-                await asyncio.sleep(seconds)
-                running -= 1
-                status, text = 200, REPLIES[prompt]
-            body = json.dumps(
-                {
-                    "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
-                    "usage": {"prompt_tokens": 1, "completion_tokens": 1},
-                }
-            ).encode()
-            writer.write(
-                f"HTTP/1.1 {status} -\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-            )
-            await writer.drain()
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                length = int(head.lower().partition("content-length: ")[2].split("\r\n")[0])
+                await reader.readexactly(length)
+                prompt = head.split(" ")[1].removeprefix("/")
+                status, text = 429, ""
+                if running < allowed:
+                    running += 1
+                    await asyncio.sleep(seconds)
+                    running -= 1
+                    status, text = 200, REPLIES[prompt]
+                body = json.dumps(
+                    {
+                        "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
+                        "usage": {"prompt_tokens": 1, "completion_tokens": 1},
+                    }
+                ).encode()
+                writer.write(
+                    f"HTTP/1.1 {status} -\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+                )
+                await writer.drain()
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=4096)
@@ -104,26 +106,35 @@ class Calls:
     def __init__(self) -> None:
         self.times: dict[str, list[tuple[float, float]]] = {}
         self.refused = 0
+        self._thread = threading.local()
 
     def __call__(self, request: Request, key: str, url: str, seconds: float) -> dict[str, Any]:
         del key
         start = time.monotonic()
-        parts = urlsplit(url)
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=seconds)
+        connection = self._connection(url, seconds)
         try:
             connection.request("POST", f"/{request.prompt}", json.dumps(request.messages))
             response = connection.getresponse()
             body = response.read()
         except OSError as error:
-            raise Refusal("connection", str(error), again=True) from error
-        finally:
             connection.close()
+            raise Refusal("connection", str(error), again=True) from error
         if response.status != 200:
             self.refused += 1
             raise Refusal("rate_limit", "slow down", again=True)
         self.times.setdefault(request.question, []).append((start, time.monotonic()))
         found: dict[str, Any] = json.loads(body)
         return found
+
+    def _connection(self, url: str, seconds: float) -> http.client.HTTPConnection:
+        """The thread's connection, which stays open between its calls."""
+        if not hasattr(self._thread, "connection"):
+            parts = urlsplit(url)
+            self._thread.connection = http.client.HTTPConnection(
+                parts.hostname or "", parts.port, timeout=seconds
+            )
+        connection: http.client.HTTPConnection = self._thread.connection
+        return connection
 
 
 def chain(times: Sequence[tuple[float, float]]) -> int:
