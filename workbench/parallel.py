@@ -63,13 +63,19 @@ def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`lru_cache` for functions that many threads call with the same arguments: one computes, and the others wait."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        lock = (
+            threading.Lock()
+        )  # two threads that miss `lru_cache` at once would both get a result of their own
+
         @lru_cache(maxsize)
         def result(*given: Any, **named: Any) -> _Result[R]:
             return _Result(partial(function, *given, **named))
 
         @wraps(function)
         def cached(*given: Any, **named: Any) -> R:
-            return result(*given, **named).get()
+            with lock:
+                found = result(*given, **named)
+            return found.get()
 
         return cached
 

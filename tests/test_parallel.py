@@ -1,0 +1,40 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from workbench.parallel import cached_once
+
+
+def test_what_many_threads_ask_for_at_once_is_computed_once() -> None:
+    computed = []
+    together = threading.Barrier(8)
+
+    @cached_once(maxsize=4)
+    def double(number: int) -> int:
+        computed.append(number)
+        threading.Event().wait(0.05)
+        return 2 * number
+
+    def ask(number: int) -> int:
+        together.wait()
+        return double(number)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(ask, [1, 2] * 4)) == [2, 4] * 4
+    assert sorted(computed) == [1, 2]
+
+
+def test_what_failed_is_computed_again() -> None:
+    tries = []
+
+    @cached_once(maxsize=4)
+    def second_time() -> str:
+        tries.append(1)
+        if len(tries) == 1:
+            raise ValueError("not yet")
+        return "done"
+
+    with pytest.raises(ValueError, match="not yet"):
+        second_time()
+    assert second_time() == "done"
