@@ -36,9 +36,8 @@ class Reading:
             return whole()
         form = _form(body)
         if form not in self._forms:
-            with (
-                self._lock
-            ):  # replies that arrive together are read one by one until the form is known
+            # Replies that arrive together are read one by one until the form is known.
+            with self._lock:
                 if form not in self._forms:
                     reply = whole()
                     self.learn(response, reply)
