@@ -66,11 +66,11 @@ def cases(
         wrong = [index for index, is_right in enumerate(right) if not is_right]
         index = chosen[question_id] if chosen else None
         if chosen is None and wrong:
-            index = wrong[int(_draw(seed, question_id, "candidate") * len(wrong))]
+            index = wrong[int(draw(seed, question_id, "candidate") * len(wrong))]
         none_right = which == "no correct candidate"
         if index in wrong and (which == "wrong" or none_right != any(right)):
             indexes[question_id] = index
-    drawn = sorted(indexes, key=lambda question_id: _draw(seed, question_id))
+    drawn = sorted(indexes, key=lambda question_id: draw(seed, question_id))
     kept = set(drawn[: math.ceil(len(drawn) * share)][:limit])
     return tuple(
         _case(benchmark, question, pool.trials[question.id], indexes[question.id], lab, contexts)
@@ -79,7 +79,7 @@ def cases(
     )
 
 
-def _draw(seed: int, question_id: str, purpose: str = "question") -> float:
+def draw(seed: int, question_id: str, purpose: str = "question") -> float:
     """A random number from 0 up to 1 that depends on the seed and the question alone."""
     return random.Random(f"{seed} {question_id} {purpose}").random()  # noqa: S311  a sample, no secret
 

@@ -8,10 +8,11 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.label.agreement import disputes
 from workbench.label.frames import labels_frame, progress_frame
+from workbench.label.queue.plan import Plan
 from workbench.label.store import LabelStore
 from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import open_taxonomy
-from workbench.label.widget.panel import panel
+from workbench.label.widget.panel import opinions, panel
 from workbench.label.widget.session import Session
 
 COLUMN = "Incorrectly Predicted SQL\nColumn"
@@ -184,12 +185,13 @@ def test_the_adjudicator_sees_the_annotators_labels_of_the_case(session):
         other.step("choose", choice, note=f"so says {name}")
     session.store.add(automatic_labels(session.cases, session.taxonomy))
     judge = Session(session.cases, session.taxonomy, session.store, "adjudicator", adjudicates=True)
-    assert [(one.annotator, one.note) for one in judge.opinions(0)] == [
+    assert [(one.annotator, one.note) for one in opinions(judge)] == [
         ("ann", "so says ann"),
         ("bob", "so says bob"),
     ]
+    judge.step("advance")
     judge.step("choose", COLUMN)
-    assert len(judge.opinions(0)) == 2
+    assert len(list(opinions(judge))) == 2
     assert not disputes(session.store.labels())
 
 
@@ -270,3 +272,28 @@ def test_the_adjudicator_stays_the_adjudicator(session):
     judge = Session(session.cases, session.taxonomy, session.store, "adjudicator", adjudicates=True)
     with pytest.raises(BadInputError, match="open a labeller"):
         judge.step("annotator", "me")
+
+
+def test_an_annotator_of_a_plan_gets_the_cases_that_it_gives_them(session):
+    plan = Plan(("me", "she"), labels=1)
+    mine = Session(session.cases, session.taxonomy, session.store, "me", plan=plan)
+    both = [case.predicted for case in mine.cases]
+    mine.step("annotator", "she")
+    assert sorted([*both, *(case.predicted for case in mine.cases)]) == [
+        case.predicted for case in session.cases
+    ]
+    with pytest.raises(BadInputError, match="no annotator 'he' in the plan; there are me, she"):
+        mine.step("annotator", "he")
+    assert mine.annotator == "she"
+
+
+def test_cases_that_are_found_later_come_last_and_the_case_shown_stays(session, make_case):
+    growing = list(session.cases[:2])
+    mine = Session(growing, session.taxonomy, session.store, "me")
+    mine.step("choose", VAGUE)
+    growing += session.cases[2:]
+    mine.arrive()
+    assert ([case.predicted for case in mine.cases], mine.at) == (
+        [case.predicted for case in session.cases],
+        1,
+    )

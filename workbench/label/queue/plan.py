@@ -43,12 +43,16 @@ class Plan:
         self, annotator: str, sample: Sequence[Case], worth: Iterable[Worth] = ()
     ) -> tuple[Case, ...]:
         """The annotator's cases: in the order of `worth`, if it is given, else in that of the sample."""
+        self.check(annotator)
+        ordered = in_order(sample, worth, self.seed)
+        return tuple(case for case in ordered if annotator in self(case))
+
+    def check(self, annotator: str) -> None:
+        """Raise BadInputError for an annotator whom the plan does not have."""
         if annotator not in self.annotators:
             raise BadInputError(
                 f"no annotator {annotator!r} in the plan; there are {', '.join(self.annotators)}"
             )
-        ordered = in_order(sample, worth, self.seed)
-        return tuple(case for case in ordered if annotator in self(case))
 
     def _draw(self, case: Case, purpose: str) -> float:
         return Random(f"{self.seed} {case.key} {purpose}").random()  # noqa: S311  no secret

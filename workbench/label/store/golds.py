@@ -37,6 +37,7 @@ class PeoplesGold:
     def write(self, path: Path) -> None:
         """Write the file that `workbench evaluate --gold NAME=FILE` reads."""
         with naming(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(orjson.dumps(list(self.items), option=orjson.OPT_INDENT_2))
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """The labelling widget for JupyterLab: a session, its panel, and the keys and clicks that drive it."""
 
 import threading
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from workbench.html.tree import plain_data
 from workbench.lab import Lab
 from workbench.label.agreement import ADJUDICATOR, disputes
 from workbench.label.case import Case
+from workbench.label.queue.arriving import Arriving
+from workbench.label.queue.plan import Plan
 from workbench.label.store import LabelStore
 from workbench.label.taxonomy import Taxonomy
 from workbench.label.widget.panel import panel
@@ -38,8 +41,21 @@ class Labeller(anywidget.AnyWidget):
         super().__init__(eager=not session.adjudicates)
         self.session = session
         self._lock = threading.RLock()  # a search that ends in its thread draws the panel, too
+        self._drawn = 0.0  # when the panel was drawn last
         self.on_msg(self._on_message)
         self._show()
+        if isinstance(session.sample, Arriving):
+            session.sample.listen(self._arrive)
+
+    def _arrive(self) -> None:
+        """Show that there are more cases, though at most once a second: the first at once, the last at the end."""
+        with self._lock:
+            sample, early = self.session.sample, time.monotonic() < self._drawn + 1
+            if isinstance(sample, Arriving) and not (
+                early and self.session.cases and not sample.done
+            ):
+                self.session.arrive()
+                self._show()
 
     def _on_message(self, _: Any, message: dict[str, Any], __: Any) -> None:
         """Take a step; an exception is shown in the widget, since a callback's output is seen nowhere."""
@@ -55,6 +71,7 @@ class Labeller(anywidget.AnyWidget):
         self.error = error
 
     def _show(self) -> None:
+        self._drawn = time.monotonic()
         with self._lock, self.hold_sync():
             self.panel = plain_data(panel(self.session))
             self.note = self.session.note() if self.session.cases else ""
@@ -70,16 +87,19 @@ def label(
     annotator: str,
     lab: Lab | None = None,
     *,
+    plan: Plan | None = None,
     keys: Mapping[str, str] | None = None,
     suggestions: bool = False,
 ) -> Labeller:
-    """A widget for an annotator; it begins at the first case without a label.
+    """A widget for an annotator; it begins at the first case without a label, though others may still be looked for.
+
+    With a `plan`, the annotator gets the cases that it gives them, those first whose labels are worth most.
 
     With a `lab`, such as `study.lab`, it shows a small database on which the two queries differ, and gold can be
     corrected. `keys` are keys
     for steps and categories by their names, in place of those that `?` lists: `keys={"skip": "x"}`.
     """
-    session = Session(cases, taxonomy, store, annotator, lab, keys, suggestions=suggestions)
+    session = Session(cases, taxonomy, store, annotator, lab, plan, keys, suggestions=suggestions)
     return Labeller(session)
 
 
@@ -105,7 +125,7 @@ def adjudicate(
             store,
             ADJUDICATOR,
             lab,
-            keys,
+            changed_keys=keys,
             adjudicates=True,
             suggestions=suggestions,
         )

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from workbench.html.parts import NO_MATH, beside, heading, table
 from workbench.html.tree import Element, Node, element
+from workbench.label.queue.arriving import Arriving
 from workbench.label.store import Label
-from workbench.label.store.golds import BOTH_RIGHT, CORRECTED
+from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD
 from workbench.label.taxonomy import FILTERS, Choice, Part, choice_name
 from workbench.label.widget.keys import STEPS
 from workbench.label.widget.session import Session
@@ -21,7 +22,9 @@ def panel(session: Session) -> Element:
     """Everything that the widget shows for a session."""
     if not session.cases:
         kind = "disputes to settle" if session.adjudicates else "cases to label"
-        return element("p", f"There are no {kind}.", data_testid="empty")
+        sample = session.sample
+        so_far = f" so far: {sample.told()}" if isinstance(sample, Arriving) else ""
+        return element("p", f"There are no {kind}{so_far}.", data_testid="empty")
     body = _help(session) if session.help else _case(session)
     return element(
         "div",
@@ -58,6 +61,9 @@ def _top(session: Session) -> Iterator[Node | None]:
     done = sum(session.label(at) is not None for at in range(total))
     yield element("span", f"case {session.at + 1} of {total}", data_testid="position")
     yield element("span", f"{done} of {total} labelled", data_testid="progress")
+    if isinstance(session.sample, Arriving):
+        more = "" if session.sample.done else "more are looked for: "
+        yield element("span", more + session.sample.told(), class_="quiet", data_testid="found")
     key = session.keys.steps
     for step in ("skip", "undo", "back", "previous", "next"):
         yield _button(step, step.capitalize(), key=key[step])
@@ -111,9 +117,18 @@ def _help(session: Session) -> Iterator[Element]:
 
 
 def _opinions(session: Session) -> Element:
-    items = [element("li", *_opinion(label)) for label in session.opinions(session.at)]
+    items = [element("li", *_opinion(label)) for label in opinions(session)]
     title = heading("The annotators' labels")
     return element("div", title, element("ul", *items), data_testid="opinions")
+
+
+def opinions(session: Session) -> Iterator[Label]:
+    """The other annotators' labels of the case that is shown, and their verdicts on its gold query."""
+    key = session.cases[session.at].key
+    for label in session.store.labels(automatic=False):
+        about = label.key == key and label.taxonomy in {session.taxonomy.name, GOLD}
+        if about and label.annotator != session.annotator:
+            yield label
 
 
 def _opinion(label: Label) -> Iterator[Node]:

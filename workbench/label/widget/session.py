@@ -1,7 +1,4 @@
-"""Labelling as steps: each key or click is a step that changes the session, which the panel then shows.
-
-Nothing here is drawn or sent to a browser, so a step can be tested and timed alone.
-"""
+"""Labelling as steps: each key or click changes the session, which the panel then shows; no step draws anything."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +6,8 @@ from dataclasses import dataclass, field
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.label.case import Case
+from workbench.label.queue.plan import Plan
+from workbench.label.queue.worth import worth
 from workbench.label.store import Label, LabelStore, label_of
 from workbench.label.store.golds import GOLD
 from workbench.label.taxonomy import FILTERS, Taxonomy, choice_name
@@ -30,6 +29,7 @@ class Session:
     store: LabelStore
     annotator: str
     lab: Lab | None = None  # runs queries
+    plan: Plan | None = None  # says which of the cases are the annotator's, and in which order
     changed_keys: Mapping[str, str] | None = None  # see `keys`
     at: int = 0  # the index of the case that is shown
     filter: str = "all"
@@ -42,13 +42,32 @@ class Session:
     trail: list[int] = field(default_factory=list)  # the indexes of the cases shown before
     notes: dict[int, str] = field(default_factory=dict)  # by index; not yet part of a label
     keys: Keys = field(init=False)
+    sample: Sequence[Case] = field(init=False)  # the cases of all annotators
     counterexamples: Counterexamples | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.keys = keys(self.taxonomy, self.changed_keys)
         self.counterexamples = Counterexamples(self.lab) if self.lab else None
         check_annotator(self.annotator, adjudicates=self.adjudicates)
+        self.sample = self.cases
+        self._begin()
+
+    def _begin(self) -> None:
+        """Take the annotator's cases, and show the first without a label."""
+        self.cases = list(self.sample)
+        if self.plan:
+            given = self.store.labels(taxonomy=self.taxonomy.name)
+            worths = worth(self.cases, self.taxonomy, given)
+            self.cases = list(self.plan.queue(self.annotator, self.cases, worths))
         self.at = next(filter(self._open, range(len(self.cases))), 0)
+
+    def arrive(self) -> None:
+        """Add cases that were found since at the end."""
+        known, mine = {case.key for case in self.cases}, self.plan or (lambda _: (self.annotator,))
+        new = [
+            case for case in self.sample if case.key not in known and self.annotator in mine(case)
+        ]
+        self.cases = [*self.cases, *new]
 
     def step(
         self, do: str, value: str = "", note: str | None = None, seen: int | None = None
@@ -69,11 +88,11 @@ class Session:
             "jump": self._jump,
             "filter": self._filter,
             "annotator": self._change_annotator,
-            "advance": self._switch_advance,
-            "suggestions": self._switch_suggestions,
-            "help": self._switch_help,
-            "correct gold": self._correct_gold,
-            "both right": self._both_right,
+            "advance": lambda _: self._switch("advance"),
+            "suggestions": lambda _: self._switch("suggestions"),
+            "help": lambda _: self._switch("help"),
+            "correct gold": self._verdict_on_gold,
+            "both right": lambda _: self._verdict_on_gold(),
         }
         if do not in steps:
             raise BadInputError(f"no step {do!r}; there are {', '.join(steps)}")
@@ -95,17 +114,6 @@ class Session:
     def gold_verdicts(self) -> GoldVerdicts:
         """What the annotator says of gold queries."""
         return GoldVerdicts(self.store, self.annotator, self.lab)
-
-    def opinions(self, at: int) -> tuple[Label, ...]:
-        """The other annotators' labels of a case, and their verdicts on its gold query."""
-        key = self.cases[at].key
-        return tuple(
-            label
-            for label in self.store.labels(automatic=False)
-            if label.key == key
-            and label.annotator != self.annotator
-            and label.taxonomy in {self.taxonomy.name, GOLD}
-        )
 
     def soon(self) -> tuple[Case, ...]:
         """The case that is shown, and the one that a label leads to."""
@@ -225,23 +233,17 @@ class Session:
         if self.adjudicates:
             raise BadInputError("the adjudicator has one name: open a labeller to label as another")
         check_annotator(name)
+        if self.plan:
+            self.plan.check(name)
         self.annotator = name
         for one in (self.skipped, self.trail, self.notes):
             one.clear()
-        self.at = next(filter(self._open, range(len(self.cases))), 0)
+        self._begin()
         self.status = f"labelling as {name}"
 
-    def _correct_gold(self, sql: str) -> None:
-        self.status = self.gold_verdicts.correct(self.cases[self.at], sql)
+    def _verdict_on_gold(self, sql: str | None = None) -> None:
+        case, mine = self.cases[self.at], self.gold_verdicts
+        self.status = mine.both_right(case) if sql is None else mine.correct(case, sql)
 
-    def _both_right(self, _: str) -> None:
-        self.status = self.gold_verdicts.both_right(self.cases[self.at])
-
-    def _switch_help(self, _: str) -> None:
-        self.help = not self.help
-
-    def _switch_advance(self, _: str) -> None:
-        self.advance = not self.advance
-
-    def _switch_suggestions(self, _: str) -> None:
-        self.suggestions = not self.suggestions
+    def _switch(self, name: str) -> None:
+        setattr(self, name, not getattr(self, name))

@@ -41,7 +41,9 @@ def case_node(
         _suggestions(case) if suggestions else None,
         beside(
             _boxed("Gold's query", _gold(case.gold, corrected), "gold-sql"),
-            _boxed("Predicted query", element("pre", case.predicted), "predicted-sql"),
+            _boxed(
+                "Predicted query", element("pre", case.predicted or "no query"), "predicted-sql"
+            ),
             _boxed("Where they differ", clauses_node(case), "differences"),
         ),
         beside(
