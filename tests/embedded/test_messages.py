@@ -3,27 +3,29 @@
 import pytest
 
 from tests.prompts.cases import CASES, CONTEXT, LIFTS
+from workbench.embedded.answer import writer
+from workbench.embedded.calls import examples, generate, judge, keywords, mend, pruning
 from workbench.embedded.prompt.messages import read
 from workbench.prompts.prompt import load
 
-KINDS = {
-    "retrieve/keywords": "keywords",
-    "prune/filter_column": "filter_column",
-    "prune/filter_column_group": "filter_columns",
-    "prune/select_tables": "select_tables",
-    "prune/select_columns": "select_columns",
-    "prune/mac_selector": "mac_selector",
-    "generate/examples_by_feature": "examples",
-    "generate/examples_by_column": "examples",
-    "fix/fixer": "mend",
-    "fix/reviser": "mend",
-    "fix/refiner": "mend",
-    "select/pairwise": "pairwise",
-    "select/pairwise_with_reasons": "pairwise",
-    "select/ranker": "ranker",
-    "select/unit_tests": "unit_tests",
-    "select/evaluate_one_test": "evaluate_candidates",
-    "select/evaluate_one_candidate": "evaluate_tests",
+WRITERS = {
+    "retrieve/keywords": keywords.keywords,
+    "prune/filter_column": pruning.filter_column,
+    "prune/filter_column_group": pruning.filter_columns,
+    "prune/select_tables": pruning.select_tables,
+    "prune/select_columns": pruning.select_columns,
+    "prune/mac_selector": pruning.mac_selector,
+    "generate/examples_by_feature": examples.write_examples,
+    "generate/examples_by_column": examples.write_examples,
+    "fix/fixer": mend.mend,
+    "fix/reviser": mend.mend,
+    "fix/refiner": mend.mend,
+    "select/pairwise": judge.choose,
+    "select/pairwise_with_reasons": judge.choose,
+    "select/ranker": judge.rank,
+    "select/unit_tests": judge.write_tests,
+    "select/evaluate_one_test": judge.evaluate_candidates,
+    "select/evaluate_one_candidate": judge.evaluate_tests,
 }
 TELLING_A_SCHEMA = [case for case in CASES if "schema" in CASES[case]]
 
@@ -32,9 +34,14 @@ def asked(case):
     return read(load(case.split()[0]).messages(**CASES[case]))
 
 
+def writes(prompt):
+    """The function that writes the reply to a prompt."""
+    return writer(prompt.answer, prompt.titles)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_it_knows_what_is_asked_for(case):
-    assert asked(case).call == KINDS.get(case.split()[0], "generate")
+    assert writes(asked(case)) == WRITERS.get(case.split()[0], generate.generate)
 
 
 @pytest.mark.parametrize("case", TELLING_A_SCHEMA)
@@ -105,7 +112,7 @@ def test_a_prompt_by_somebody_else_is_read_for_what_it_says():
     Evidence: frogs refers to name
     Answer in SQL."""
     told = read([{"role": "user", "content": text}])
-    assert told.call == "generate"
+    assert writes(told) == generate.generate
     assert told.context.schema.columns() == (("frog", "name"), ("frog", "size"))
     assert told.context.question.text == "How many frogs are there?"
     assert told.context.question.evidence == "frogs refers to name"
@@ -113,4 +120,4 @@ def test_a_prompt_by_somebody_else_is_read_for_what_it_says():
 
 @pytest.mark.parametrize("text", ["", "hello", "## Question", "## Answer\n", "{" * 50, "\x00"])
 def test_whatever_is_said_something_is_understood(text):
-    assert read([{"role": "user", "content": text}]).call
+    assert writes(read([{"role": "user", "content": text}]))

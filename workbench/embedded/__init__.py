@@ -8,7 +8,7 @@ its entry point.
 
 In reading order:
 
-    prompt/     messages, schema_reading    a prompt -> the kind of call, and a Context with a Schema
+    prompt/     messages, schema_reading    a prompt -> what it asks for, and a Context with a Schema
     linking/    index             a schema prepared for linking: words, kinds of columns, codes, keys
                 mentions          which words speak of which columns and tables
                 formula, expressions, hints   what each clause of a hint defines

@@ -1,30 +1,47 @@
-"""A reply to a prompt, written by the module of `calls/` for its kind of call."""
+"""A reply to a prompt, written by the module of `calls/` for its kind of call.
 
-from collections.abc import Callable, Mapping, Sequence
+The form of answer that a prompt asks for and the titles of its sections tell the kind, never a prompt's name.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from workbench.embedded.calls import examples, generate, judge, keywords, mend, pruning
 from workbench.embedded.prompt.messages import Asked, read
 from workbench.types import Message
 
-_WRITERS: Mapping[str, Callable[[Asked, float, str], str]] = {
-    "keywords": keywords.keywords,
-    "filter_column": pruning.filter_column,
-    "filter_columns": pruning.filter_columns,
-    "select_tables": pruning.select_tables,
-    "select_columns": pruning.select_columns,
-    "mac_selector": pruning.mac_selector,
-    "generate": generate.generate,
-    "examples": examples.write_examples,
-    "mend": mend.mend,
-    "pairwise": judge.choose,
-    "ranker": judge.rank,
-    "unit_tests": judge.write_tests,
-    "evaluate_candidates": judge.evaluate_candidates,
-    "evaluate_tests": judge.evaluate_tests,
-}
+_Writer = Callable[[Asked, float, str], str]
+# Who writes the reply, by what the section "Answer" says and by other titles; the first that fits counts.
+_WRITERS: tuple[tuple[_Writer, str, str], ...] = (
+    (judge.evaluate_candidates, r"(?m)^Candidate 1:", ""),
+    (judge.evaluate_tests, r"(?m)^Unit test 1:", ""),
+    (judge.write_tests, r"(?i)\blist of .*(?:strings|tests)|The query should", r"Candidate 1"),
+    (judge.rank, "", r"Candidate 1"),
+    (judge.choose, "", r"Candidate B"),
+    (mend.mend, "", r"Query"),
+    (pruning.filter_columns, "", r"Columns$"),
+    (pruning.filter_column, "", r"Column$"),
+    (pruning.select_tables, r'"tables"', ""),
+    (pruning.select_columns, r'"columns"', ""),
+    (pruning.mac_selector, r"keep_all", ""),
+    (examples.write_examples, r'"question"', ""),
+    (keywords.keywords, r"(?i)list of strings", ""),
+    (generate.generate, "", ""),
+)
 
 
 def answer(messages: Sequence[Message], *, temperature: float = 1.0, seed: str = "") -> str:
     """The reply to these messages: the same for the same temperature and seed."""
     asked = read(messages)
-    return _WRITERS[asked.call](asked, temperature, seed)
+    return writer(asked.answer, asked.titles)(asked, temperature, seed)
+
+
+@lru_cache(maxsize=1024)  # the calls of a prompt ask for one form of answer
+def writer(form: str, titles: str) -> _Writer:
+    """The function that writes the reply to a prompt with this form of answer and these titles."""
+    return next(
+        write
+        for write, asks, title in _WRITERS
+        if re.search(asks, form) and re.search(f"(?m)^{title}", titles)
+    )

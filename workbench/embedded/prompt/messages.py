@@ -1,9 +1,8 @@
 """A prompt's task and all that it shows: the model knows nothing else.
 
-A prompt is read as a person would read it: its sections by their titles (`prompts/README.md`), the kind
-of call by the form of answer that it asks for, never by a prompt's name. Text without sections is read for
-CREATE TABLE statements and lines such as "Question:" and "Hint:", so that prompts by others are answered,
-too.
+A prompt is read as a person would read it, its sections by their titles (`prompts/README.md`). Text without
+sections is read for CREATE TABLE statements and lines such as "Question:" and "Hint:", so that prompts by
+others are answered, too.
 """
 
 import re
@@ -26,24 +25,6 @@ from workbench.types import (
     ValueMatch,
 )
 
-# The kind of a call by what its `## Answer` says and by its other titles; the first that fits counts.
-_CALLS = (
-    ("evaluate_candidates", r"(?m)^Candidate 1:", ""),
-    ("evaluate_tests", r"(?m)^Unit test 1:", ""),
-    ("unit_tests", r"(?i)\blist of .*(?:strings|tests)|The query should", r"Candidate 1"),
-    ("ranker", "", r"Candidate 1"),
-    ("pairwise", "", r"Candidate B"),
-    ("mend", "", r"Query"),
-    ("filter_columns", "", r"Columns$"),
-    ("filter_column", "", r"Column$"),
-    ("select_tables", r'"tables"', ""),
-    ("select_columns", r'"columns"', ""),
-    ("mac_selector", r"keep_all", ""),
-    ("examples", r'"question"', ""),
-    ("keywords", r"(?i)list of strings", ""),
-    ("generate", "", ""),
-)
-
 _SECTION = re.compile(r"^## +(.+?) *$", re.MULTILINE)
 _FENCE = re.compile(r"(`{3,})\w*\n(.*?)\n?\1", re.DOTALL)
 _RUN = re.compile(
@@ -59,7 +40,7 @@ _LABEL = r"^\W*(?:{})\W*:[ \t*]*(.+)$"
 class Asked:
     """A prompt as the model understands it. `candidates` and `attempts` are queries with their results."""
 
-    call: str  # a kind of `_CALLS`
+    titles: str  # of its sections, one a line
     context: Context
     answer: str  # the form of the answer, in the prompt's words
     candidates: tuple[tuple[str, str], ...] = ()
@@ -94,23 +75,13 @@ def read(messages: Sequence[Message]) -> Asked:
         tuple(sorted(_examples(sections.get("Examples", "")), key=lambda e: (e.sql, e.question))),
     )
     return Asked(
-        _call(answer, "\n".join(sections)),
+        "\n".join(sections),
         context,
         answer,
         tuple(r for t, body in sections.items() if t.startswith("Candidate ") for r in _runs(body)),
         _attempts(sections),
         tuple(body for title, body in sections.items() if title.startswith("Unit test ")),
         tuple(re.split(r"\n\s*\n", sections.get("Columns") or sections.get("Column", ""))),
-    )
-
-
-@lru_cache(maxsize=1024)  # the calls of a prompt ask for one form of answer
-def _call(answer: str, titles: str) -> str:
-    """The kind of a call."""
-    return next(
-        call
-        for call, form, title in _CALLS
-        if re.search(form, answer) and re.search(f"(?m)^{title}", titles)
     )
 
 
