@@ -3,26 +3,20 @@
 A question is learned from when some hypothesis gives the gold query's result. Which of these is meant is
 unknown, so the likelihood of all of them together is maximised (maximum marginal likelihood), with a penalty
 for leaving the hand-set `prior.json`. Hypotheses are proposed anew with the weights so far, a few rounds.
-
-The queries are those of the model's own grammar, on bundled databases, so they run in this process.
 """
 
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import load_bundled, load_flaws
 from workbench.db.execute import Executor
-from workbench.db.sandbox.fetch import fetch
-from workbench.db.sandbox.opening import connect
 from workbench.db.text.schema_text import create_table_text
 from workbench.embedded.grammar.joint import Style
 from workbench.embedded.parser import WEIGHTS_FILE, Hypothesis, combined, parts
@@ -37,8 +31,6 @@ Weights = dict[str, float]
 Contexts = Mapping[str, Context]  # of questions, by their ids
 Judged = Sequence[tuple[Hypothesis, bool]]  # the hypotheses of a question, and which are right
 PRIOR = Path(__file__).with_name("prior.json")
-# Gold queries need far less. Instructions of SQLite are counted, since time depends on the machine's load.
-_THOUSANDS_OF_INSTRUCTIONS, _ROWS, _BYTES = 20_000, 2_000, 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +40,6 @@ class Settings:
     l2: float = 3.0  # of 2, 3, 4 and 5 the best on bundled dev and on half of Spider
     rounds: int = 2
     kept: int = 70
-    steps: int = 250
-    rate: float = 0.05
     sharpness: float = 2.0
 
 
@@ -68,77 +58,70 @@ def train_contexts(benchmark: Benchmark, lab: Lab) -> Contexts:
     }
 
 
-def results(database: Path, queries: Iterable[str]) -> Iterator[str]:
-    """The fingerprint of each query's result; "" for a query that fails or is beyond the limits."""
-    with closing(connect(database, alone=True)) as connection:
-        for sql in queries:
-            beyond = (calls > _THOUSANDS_OF_INSTRUCTIONS for calls in count())
-            connection.set_progress_handler(beyond.__next__, 1_000)
-            try:
-                yield fetch(connection, sql, _ROWS, _BYTES).get("fingerprint", "")
-            except sqlite3.Error:
-                yield ""
-
-
 def judged(
-    benchmark: Benchmark, contexts: Contexts, weights: Weights, kept: int
+    benchmark: Benchmark, executor: Executor, contexts: Contexts, weights: Weights, kept: int
 ) -> dict[str, Judged]:
     """The model's proposals for each context with these weights, judged by execution."""
     found: dict[str, Judged] = {}
     for i, context in contexts.items():
         proposed = combined(*parts(context, weights), Style(), kept)
+        database = benchmark.database(context.question.db_id)
         queries = (benchmark.golds[i].sql, *(h.sql for h in proposed))
-        gold, *others = results(benchmark.database(context.question.db_id), queries)
+        gold, *others = executor.result_fingerprints([(database, sql) for sql in queries])
         found[i] = [(h, bool(gold) and r == gold) for h, r in zip(proposed, others, strict=True)]
     return found
 
 
-def learn(benchmark: Benchmark, contexts: Contexts, prior: Weights, settings: Settings) -> Weights:
+def learn(
+    benchmark: Benchmark, executor: Executor, contexts: Contexts, prior: Weights, settings: Settings
+) -> Weights:
     """Weights under which right hypotheses are likely."""
     weights = dict(prior)
     pools: dict[str, dict[str, tuple[Hypothesis, bool]]] = {i: {} for i in contexts}
     for _ in range(settings.rounds):
-        found = judged(benchmark, contexts, weights, settings.kept)
+        found = judged(benchmark, executor, contexts, weights, settings.kept)
         for i, pool in found.items():
             pools[i] |= {h.sql: (h, right) for h, right in pool}
-        weights = fit([list(pool.values()) for pool in pools.values()], prior, weights, settings)
+        weights = fit([list(pool.values()) for pool in pools.values()], prior, settings)
     return weights
 
 
-def fit(pools: Iterable[Judged], prior: Weights, start: Weights, settings: Settings) -> Weights:
-    """The weights that make the right hypotheses of these pools likely, found by gradient ascent (Adam)."""
+def fit(pools: Iterable[Judged], prior: Weights, settings: Settings) -> Weights:
+    """The weights that make the right hypotheses of these pools likely."""
     usable = [pool for pool in pools if any(right for _, right in pool)]
     names = sorted({n for pool in usable for h, _ in pool for n in h.features} | prior.keys())
     place = {name: i for i, name in enumerate(names)}
     centre = np.array([prior.get(name, 0.0) for name in names])
-    weights = np.array([start.get(name, prior.get(name, 0.0)) for name in names])
     if not usable:
-        return dict(zip(names, weights.tolist(), strict=True))
+        return dict(zip(names, centre.tolist(), strict=True))
     features = np.zeros((sum(map(len, usable)), len(names)))
     for row, (hypothesis, _) in enumerate(pair for pool in usable for pair in pool):
         for name, value in hypothesis.features.items():
             features[row, place[name]] = value
     right = np.array([right for pool in usable for _, right in pool])
     sizes = np.array([len(pool) for pool in usable])
-    momentum, spread = np.zeros_like(weights), np.zeros_like(weights)
-    for step in range(1, settings.steps + 1):
-        scores = features @ weights
-        likely = _shares(scores, sizes)
-        meant = _shares(np.where(right, scores, -np.inf), sizes)
-        slope = features.T @ (likely - meant) + settings.l2 * (weights - centre)
-        momentum = 0.9 * momentum + 0.1 * slope
-        spread = 0.999 * spread + 0.001 * slope**2
-        size = np.sqrt(spread / (1 - 0.999**step)) + 1e-8
-        weights = weights - settings.rate * momentum / (1 - 0.9**step) / size
-    return dict(zip(names, weights.tolist(), strict=True))
+
+    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """What is lost in likelihood and by leaving the prior, and its gradient."""
+        scores, away = features @ weights, weights - centre
+        likely, all_of = _shares(scores, sizes)
+        meant, right_of = _shares(np.where(right, scores, -np.inf), sizes)
+        slope = features.T @ (likely - meant) + settings.l2 * away
+        return float((all_of - right_of).sum() + settings.l2 * (away @ away) / 2), slope
+
+    found = minimize(loss, centre, jac=True).x
+    return dict(zip(names, found.tolist(), strict=True))
 
 
-def _shares(scores: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The softmax of the scores, question by question."""
+def _shares(
+    scores: NDArray[np.float64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The softmax of the scores, question by question, and the logarithm of each question's sum."""
     starts = np.cumsum(sizes) - sizes
-    highest = np.repeat(np.maximum.reduceat(scores, starts), sizes)
-    powers = np.exp(scores - highest)
-    return np.asarray(powers / np.repeat(np.add.reduceat(powers, starts), sizes))
+    highest = np.maximum.reduceat(scores, starts)
+    powers = np.exp(scores - np.repeat(highest, sizes))
+    sums = np.add.reduceat(powers, starts)
+    return powers / np.repeat(sums, sizes), highest + np.log(sums)
 
 
 def write(weights: Mapping[str, float], settings: Settings, path: Path = WEIGHTS_FILE) -> None:
@@ -153,10 +136,10 @@ def main() -> None:
     settings = Settings()
     prior: Weights = json.loads(PRIOR.read_text(encoding="utf-8"))
     benchmark = load_bundled("train")
-    with Store() as store, Executor(store) as executor:
+    with Store() as store, Executor() as executor:
         contexts = train_contexts(benchmark, Lab(Client(store), executor, benchmark.database))
-    weights = learn(benchmark, contexts, prior, settings)
-    best = judged(benchmark, contexts, weights, 1).values()
+        weights = learn(benchmark, executor, contexts, prior, settings)
+        best = judged(benchmark, executor, contexts, weights, 1).values()
     right = sum(correct for found in best for _, correct in found)
     print(f"learned from {len(contexts)} questions; the best hypothesis is right for {right}")
     write(weights, settings)
