@@ -9,8 +9,9 @@ import random
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 
-from workbench.db.text.quoting import quote
+from workbench.db.text.quoting import literal, quote
 from workbench.embedded.prompt.messages import Asked
 from workbench.types import Column, Schema, Table
 
@@ -48,24 +49,21 @@ def write_examples(asked: Asked, _temperature: float, seed: str) -> str:
     """JSON objects, one a line: as many as are asked for and the schema has room for, all different."""
     numbers = [int(number) for number in re.findall(r"\b(\d+)\b", asked.answer)]
     chance = random.Random(seed)  # noqa: S311  no secret
-    examples = _examples(asked.context.schema, max(numbers, default=10), chance)
+    count = max(numbers, default=10)
+    examples = islice(_examples(asked.context.schema, 4 * count, chance), count)
     return "\n".join(
         json.dumps({"question": question, "hint": "", "sql": sql}, ensure_ascii=False)
         for question, sql in dict.fromkeys(examples)
     )
 
 
-def _examples(schema: Schema, count: int, chance: random.Random) -> Iterator[tuple[str, str]]:
-    """Examples form by form, over and over, until there are enough or too many draws fail."""
-    made = 0
-    for turn in range(4 * count if schema.tables else 0):
+def _examples(schema: Schema, draws: int, chance: random.Random) -> Iterator[tuple[str, str]]:
+    """Examples form by form, over and over; a draw that the schema has no room for gives none."""
+    for turn in range(draws if schema.tables else 0):
         question, sql = _FORMS[turn % len(_FORMS)]
         fields = _fields(schema, chance.choice(schema.tables), chance)
         with suppress(KeyError):
             yield question.format_map(fields), sql.format_map(fields)
-            made += 1
-        if made == count:
-            return
 
 
 def _fields(schema: Schema, table: Table, chance: random.Random) -> dict[str, str]:
@@ -100,10 +98,9 @@ def _condition(table: Table, chance: random.Random) -> dict[str, str]:
     column, value = chance.choice(shown)
     signs = (("=", "is"), (">", "is above"), ("<", "is below"))
     sign, words = signs[0] if isinstance(value, str) else chance.choice(signs)
-    literal = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
     return {
         "words": f"{_described(column)} {words} {value}",
-        "test": f"{quote(column.name)} {sign} {literal}",
+        "test": f"{quote(column.name)} {sign} {literal(value)}",
     }
 
 

@@ -16,7 +16,6 @@ def groups(reading: Reading, listed: Sequence[Head], others: Sequence[Head]) -> 
     totals = [h for h in others if h.shape in {"count", "total"}]
     totals.sort(key=lambda h: -reading.score(h.features))
     keys = sorted(listed, key=lambda h: -h.score - 2.5 * bool(_each(reading, h)))[:8]
-    counting = union(cue.mask for cue in reading.all_cues("count"))
     for total in totals[:6]:
         for head in keys:
             if total.fields & head.fields:
@@ -25,11 +24,7 @@ def groups(reading: Reading, listed: Sequence[Head], others: Sequence[Head]) -> 
             operations, group = total.operations | {"group"}, group_of(reading, head)
             found = listing(total, head, shape="group", operations=operations, group=group)
             found.mask |= each
-            found.features |= {
-                "group": 1.0,
-                "group.each": bool(each),
-                "group.overlap": bool(total.mask & head.mask & ~counting),
-            }
+            found.features |= {"group": 1.0, "group.each": bool(each)}
             yield found
 
 

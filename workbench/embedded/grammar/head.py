@@ -68,7 +68,6 @@ def listing(head: Head, listed: Head, **changed: Any) -> Head:
         "mask": listed.mask | head.mask,
         "hints": listed.hints | head.hints,
         "features": listed.features | head.features,
-        "needs": (*listed.needs, *head.needs),
     }
     return replace(head, **(together | changed))
 

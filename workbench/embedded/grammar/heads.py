@@ -77,10 +77,8 @@ def _totals(reading: Reading) -> Iterator[Head]:
                 continue
             features = {
                 **common,
-                f"total.{cue.kind}": 1.0,
                 "total.strength": mention.strength,
                 "total.gap": min(8, gap) / 8,
-                "total.after": mention.first >= cue.end,
             }
             select: Pieces = (f"{_FUNCTIONS[cue.kind]}(", column, ")")
             kind = frozenset({"extreme" if cue.kind in {"max", "min"} else cue.kind})
@@ -103,13 +101,13 @@ def _hinted(reading: Reading, best: Sequence[Head]) -> Iterator[Head]:
             select: Pieces = ("MAX(" if extreme.descending else "MIN(", *extreme.order, ")")
             yield replace(extreme, shape="total", select=(select,), order=(), features=features)
     for clause in reading.definitions:
-        for rank, formula in enumerate(clause.formulas):
+        for formula in clause.formulas:
             pieces = formula.pieces
             if formula.kind == "row" and len(pieces) > 1:
                 pieces = ("AVG(", *pieces, ")") if "avg" in reading.cues else pieces
             elif formula.kind != "total":
                 continue
-            features = {"formula": 1.0, "formula.fit": clause.fit, "formula.rank": min(3, rank)}
+            features = {"formula": 1.0, "formula.fit": clause.fit}
             kind = _operations(pieces)
             hints, tests = 1 << clause.number, formula.tests
             yield Head("formula", (pieces,), clause.mask, hints, features, kind, inner_tests=tests)

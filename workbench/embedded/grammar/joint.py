@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from workbench.embedded.grammar.head import Head, asked
-from workbench.embedded.grammar.joins import Tree, graph
+from workbench.embedded.grammar.joins import Tree, joins
 from workbench.embedded.grammar.tests import Tests
 from workbench.embedded.linking.experience import likeness, usual_forms
 from workbench.embedded.linking.reading import Features, Reading
@@ -23,7 +23,7 @@ _COMBINED = 90  # the product of a head's rank and a set's, from which a pair is
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a prompt asks to think: `nest` favours nested queries, `plan` favours short, declared joins."""
+    """How a prompt asks to think: `nest` favours nested queries, `plan` favours few joins."""
 
     nest: bool = False
     plan: bool = False
@@ -56,7 +56,7 @@ class Joint:
     def __init__(self, reading: Reading, style: Style, gain: Mapping[int, float]) -> None:
         self.reading = reading
         self.style = style
-        self.graph = graph(reading.made)
+        self.joins = joins(reading.made)
         self.asked = asked(reading)
         self.usual = usual_forms(reading.context.examples, reading.text)
         self.all = sum(1 << i for i in gain)  # tokens that a query should explain
@@ -138,7 +138,7 @@ class Joint:
 
     def _ways(self, used: frozenset[int]) -> list[_Way]:
         if used not in self.ways:
-            self.ways[used] = [self._way(tree, len(used)) for tree in self.graph.trees(used)]
+            self.ways[used] = [self._way(tree, len(used)) for tree in self.joins.trees(used)]
         return self.ways[used]
 
     def _way(self, tree: Tree, used: int) -> _Way:
@@ -147,11 +147,10 @@ class Joint:
         features: Features = {
             "tree.used": used - 1.0,
             "tree.between": len(tree.tables) - used,
-            "tree.guessed": sum(edge.cost > 1 for edge in tree.edges),
             # Tables that several others refer to: each multiplies the rows of the others.
             "tree.fan": len(parents) - len(set(parents)),
             "tree.key_said": sum(self._said(a) for e in tree.edges for a, _ in e.pairs),
-            "style.plan": self.style.plan * tree.cost,
+            "style.plan": self.style.plan * len(tree.edges),
         }
         mask = 0
         for table in tree.tables:

@@ -59,7 +59,6 @@ def _near(reading: Reading, cue: Cue) -> Iterator[Head]:
             "ord.near": 1.0,
             "ord.strength": mention.strength,
             "ord.gap": abs(gap) / 5,
-            "ord.table": reading.said.get(field.table, 0.0),
             "ord.measured": mention.measured,
             f"ord.{field.kind}": 1.0,
         }

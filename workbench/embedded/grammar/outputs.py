@@ -37,7 +37,6 @@ def _list(reading: Reading, parts: tuple[Part, ...]) -> Head:
         union(p.mask for p in parts),
         union(p.hints for p in parts),
         features,
-        needs=tuple(t for p in parts for t in p.tables),
         score=reading.score(features),
     )
 
@@ -48,14 +47,11 @@ def _position(reading: Reading, mention: Mention, name: str) -> Features:
     if not opened:
         return {f"{name}.at.front": 1.0}
     between = [t.low for t in reading.text[opened[-1] : max(opened[-1], mention.first)]]
-    breaks = sum(word in _BREAKS for word in between)
     before = reading.text[mention.first - 1].low if mention.first else ""
     return {
         f"{name}.at.far": min(10, len(between)) / 10,
-        f"{name}.at.clean": breaks == 0,
-        f"{name}.at.one_break": breaks == 1,
+        f"{name}.at.clean": _BREAKS.isdisjoint(between),
         f"{name}.at.prep": before in _PREPOSITIONS,
-        f"{name}.at.the": before in {"the", "their", "its", "his", "her"},
     }
 
 
@@ -68,7 +64,7 @@ def _mentioned(reading: Reading) -> Iterator[Part]:
             m.mask for m in reading.linked.tables.get(field.table, ()) if m.strength > 0.6
         )
         for mention in mentions:
-            if mention.measured and mention.strength < 0.4 and not _asks_measure(reading, mention):
+            if mention.measured and mention.strength < 0.4:
                 continue
             features = _position(reading, mention, "out") | {
                 "out": 1.0,
@@ -87,34 +83,19 @@ def _mentioned(reading: Reading) -> Iterator[Part]:
             yield reading.part((column,), mention.mask, features, hints=mention.hints)
 
 
-def _asks_measure(reading: Reading, mention: Mention) -> bool:
-    """Is it "when" or "how old", which ask for the measure itself?"""
-    before = reading.text[mention.first - 1].low if mention.first else ""
-    return before == "how" or reading.text[mention.first].low in {"when", "where", "who"}
-
-
 def _labels(reading: Reading) -> Iterator[Part]:
-    """Columns that name the rows of a table that is spoken of, or of one that holds persons.
-
-    A foreign key speaks of the table that it points at, too: "which engineer" by a column `eng`.
-    """
-    made, spoken = reading.made, reading.linked
+    """Columns that name the rows of a table that is spoken of, or of one that holds persons."""
+    made = reading.made
     for sheet in made.sheets:
         pieces = tuple(p for i in sheet.label for p in (", ", i))[1:]
-        mentions_of = spoken.tables.get(sheet.id, ())[:2]
-        named: list[tuple[Mention, tuple[int, ...]]] = [(m, (sheet.id,)) for m in mentions_of]
-        for column, mentions in spoken.fields.items():
-            if made.points_at.get(column) == sheet.id:
-                named.append((mentions[0], (sheet.id, made.fields[column].table)))
-        for mention, needs in named:
+        for mention in reading.linked.tables.get(sheet.id, ())[:2]:
             before = reading.text[mention.first - 1].low if mention.first else ""
             features = _position(reading, mention, "label") | {
                 "label": 1.0,
                 "label.strength": mention.strength,
                 "label.which": before in {"which", "what"},
-                "label.referred": len(needs) > 1,
             }
-            yield reading.part(pieces, mention.mask, features, *needs)
+            yield reading.part(pieces, mention.mask, features)
         person = len(sheet.label) > 1
         if person or any(made.fields[i].named for i in sheet.label):
             if person or len(made.sheets) < 8:

@@ -48,7 +48,6 @@ def tests(reading: Reading) -> list[Part]:
     """The tests worth trying, the best first."""
     found = [*_hinted(reading), *value_tests(reading), *code_tests(reading)]
     found += [*numbers(reading), *_without(reading)]
-    found += list(_negated(reading, found))
     best: dict[tuple[object, ...], Part] = {}
     for part in found:
         if part.pieces not in best or best[part.pieces].score < part.score:
@@ -83,7 +82,7 @@ def sets(parts: list[Part], gain: dict[int, float]) -> list[Tests]:
 def _hinted(reading: Reading) -> Iterator[Part]:
     """Tests that the hint spells out."""
     for clause in reading.definitions:
-        for rank, formula in enumerate(clause.formulas):
+        for formula in clause.formulas:
             if formula.kind != "test" or not formula.fields:
                 continue
             fields = [reading.made.fields[i] for i in formula.fields]
@@ -92,8 +91,6 @@ def _hinted(reading: Reading) -> Iterator[Part]:
             features = {
                 "hint": 1.0,
                 "hint.known": known and len(clause.formulas) > 1,
-                "hint.rank": min(rank, 3),
-                "hint.table": max(reading.said.get(f.table, 0.0) for f in fields),
             }
             part = reading.part(formula.pieces, clause.mask, features, hints=1 << clause.number)
             if len(formula.pieces) == 2 and str(formula.pieces[1]).startswith(" = "):
@@ -121,15 +118,3 @@ def _without(reading: Reading) -> Iterator[Part]:
             table, column = map(quote, made.where(source))
             test = (target, f" NOT IN (SELECT {column} FROM {table})")
             yield reading.part(test, mention.mask | cue.mask, features)
-
-
-def _negated(reading: Reading, found: list[Part]) -> Iterator[Part]:
-    """The opposite of a test, where a negation stands before it."""
-    for part in found:
-        end = str(part.pieces[-1])
-        cue = reading.cue_before(part.first, ("not",), 4)
-        if part.column < 0 or not end.startswith(" = ") or not part.mask or not cue:
-            continue
-        features = part.features | {"negated": 1.0}
-        test = (*part.pieces[:-1], f" <> {end[3:]}")
-        yield reading.part(test, part.mask | cue.mask, features, hints=part.hints)

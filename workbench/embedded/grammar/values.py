@@ -82,7 +82,6 @@ def _value_test(
         "value.number": _is_number(value),
         "value.is_table": bool(reading.whole_tables & mask),
         "value.near": reading.near(column, first, end, 4),
-        "value.table": reading.said.get(table, 0.0),
         "value.hinted": reading.hinted.get(column, 0.0),
         "value.beside": reading.beside(table, first),
         "value.is_column": any(mention.mask & mask for mention in named),
@@ -156,7 +155,6 @@ def code_tests(reading: Reading) -> Iterator[Part]:
                 "code.whole": shared == meaning,
                 "code.rare": max(weights[s] for s in shared),
                 "code.yes": value.lower() in {"y", "n", "1", "0"},
-                "code.hinted": reading.hinted.get(field.id, 0.0),
                 "code.table": reading.said.get(field.table, 0.0),
             }
             yield _equals(reading, field.id, value, mask, features)

@@ -11,7 +11,6 @@ from workbench.types import Column, Schema, Table, lower_name
 
 _FLAGS = [{"0", "1"}, {"y", "n"}, {"t", "f"}, {"yes", "no"}, {"true", "false"}]
 _NAMES = frozenset(map(stem, ("name", "title", "surname", "label", "fullname")))
-_KEYS = frozenset(map(stem, ("id", "code", "number", "key", "identifier", "uid", "ref")))
 _FIRST = frozenset(map(stem, ("fname", "forename", "first", "given", "firstname")))
 _LAST = frozenset(map(stem, ("sname", "surname", "lname", "last", "family", "lastname")))
 _DATED = frozenset(map(stem, ("date", "time", "day", "birth", "year", "month")))
@@ -68,13 +67,12 @@ class Sheet:
     id: int
     name: str
     words: tuple[str, ...]
-    alias: tuple[str, ...]  # the words of its key, if they are others: what its rows are called
     fields: tuple[int, ...]
     key: tuple[int, ...]
     label: tuple[int, ...]  # the columns that name its rows
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Index:
     """A schema's columns and tables by number, and what finds them."""
 
@@ -86,7 +84,6 @@ class Index:
     keys: list[tuple[int, int, Pairs]] = field(default_factory=list)  # from a table to another
     points_at: dict[int, int] = field(default_factory=dict)  # tables by foreign keys to them
     words: dict[str, float] = field(default_factory=dict)  # how much each stem tells, from 0 to 1
-    joins: object = None  # kept here by `joins.graph`
 
     def where(self, column: int) -> tuple[str, str]:
         """The names of a column's table and of the column."""
@@ -111,7 +108,7 @@ def index(schema: Schema) -> Index:
         made.sheets.append(_sheet(number, table, made.fields[first:]))
     seen = Counter(stem for column in made.fields for stem in column.about())
     for sheet in made.sheets:
-        seen.update({*sheet.words, *sheet.alias})
+        seen.update({*sheet.words})
     # As in retrieval, a stem tells the more, the fewer columns have it (inverse document frequency).
     total = math.log(1 + len(made.fields)) or 1.0
     made.words = {w: math.log(1 + len(made.fields) / n) / total for w, n in seen.items()}
@@ -177,15 +174,9 @@ def _codes(text: str) -> list[tuple[str, frozenset[str]]]:
 
 def _sheet(number: int, table: Table, columns: list[Field]) -> Sheet:
     key = tuple(c.id for c in columns if c.key == "primary")
-    words = name_words(table.name)
-    alias: tuple[str, ...] = ()
-    if len(key) == 1:
-        identifier = next(c for c in columns if c.id == key[0])
-        alias = tuple(w for w in identifier.heading or identifier.words if w not in _KEYS | _NAMES)
     fields = tuple(c.id for c in columns)
     label = _label(columns) or key[:1] or fields[:1]
-    alias = alias if set(alias) != set(words) else ()
-    return Sheet(number, table.name, words, alias, fields, key, label)
+    return Sheet(number, table.name, name_words(table.name), fields, key, label)
 
 
 def _label(columns: list[Field]) -> tuple[int, ...]:

@@ -62,8 +62,7 @@ def link(text: Sequence[Token], made: Index) -> Linked:
         if found := linker.mentions(names, column.told):
             linked.fields[column.id] = found
     for sheet in made.sheets:
-        names = [name for name in (sheet.words, sheet.alias) if name]
-        if found := linker.mentions(names, frozenset()):
+        if found := linker.mentions([sheet.words], frozenset()):
             linked.tables[sheet.id] = found
     if len(linked.fields) > _KEPT:
         best = sorted(linked.fields, key=lambda i: (-linked.fields[i][0].strength, i))[:_KEPT]

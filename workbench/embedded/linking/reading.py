@@ -30,7 +30,7 @@ class Part:
     score: float
     first: int  # where in the question it is asked for
     fields: list[int]
-    tables: frozenset[int]  # those of its columns, and others that it needs
+    tables: frozenset[int]
     hints: int = 0
     value: str = ""  # the value it tests for
     column: int = -1  # of an equality: the column, or -1
@@ -54,13 +54,11 @@ class Reading:
     whole_tables: int = 0  # tokens that name tables in full
     nearest_tables: dict[int, set[int]] = field(default_factory=dict)
 
-    def part(
-        self, pieces: Pieces, mask: int, features: Features, *needs: int, **about: Any
-    ) -> Part:
-        """A part with its score and its place; `needs` are tables beyond those of its columns."""
+    def part(self, pieces: Pieces, mask: int, features: Features, **about: Any) -> Part:
+        """A part with its score by the weights and its place in the question."""
         first = (mask & -mask).bit_length() - 1 if mask else len(self.text)
         fields = [piece for piece in pieces if isinstance(piece, int)]
-        tables = frozenset(self.made.fields[i].table for i in fields).union(needs)
+        tables = frozenset(self.made.fields[i].table for i in fields)
         return Part(pieces, mask, features, self.score(features), first, fields, tables, **about)
 
     def score(self, features: Features) -> float:
@@ -98,12 +96,12 @@ class Reading:
 
     def nearest(self, column: int, first: int, end: int) -> tuple[Mention | None, int]:
         """The mention of a column that stands nearest to these tokens, and how far away."""
-        best: tuple[Mention | None, int] = (None, 99)
-        for mention in self.linked.fields.get(column, ()):
-            gap = max(0, first - mention.end, mention.first - end)
-            if gap < best[1]:
-                best = (mention, gap)
-        return best
+        gaps = [
+            (max(0, first - mention.end, mention.first - end), mention)
+            for mention in self.linked.fields.get(column, ())
+        ]
+        gap, mention = min(gaps, key=lambda found: found[0], default=(99, None))
+        return mention, gap
 
     def near(self, column: int, first: int, end: int, reach: int) -> float:
         """How strongly a column is spoken of near these tokens, from 0 to 1."""

@@ -47,14 +47,10 @@ def train_contexts(benchmark: Benchmark, lab: Lab) -> Contexts:
     """The split's questions as a prompt shows them, by their ids; flawed ones are left out."""
     flawed = {flaw.question_id for flaw in load_flaws("train")}
     retrieval = Retrieval(None)
-    schemas = {
-        db_id: read_create_tables(create_table_text(lab.schema(db_id)))
-        for db_id in {question.db_id for question in benchmark.questions}
-    }
     return {
-        question.id: retrieval(lab, question, schemas[question.db_id])
-        for question in benchmark.questions
-        if question.id not in flawed
+        q.id: retrieval(lab, q, read_create_tables(create_table_text(lab.schema(q.db_id))))
+        for q in benchmark.questions
+        if q.id not in flawed
     }
 
 
