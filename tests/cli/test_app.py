@@ -15,24 +15,7 @@ from pathlib import Path
 import pytest
 
 from workbench.benchmarks.bundled import load_bundled
-from workbench.cli import main
 from workbench.db.execute import Executor
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """`workbench ...` in this process: (exit code, standard output, standard error)."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["workbench", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        return code, *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture

@@ -2,25 +2,15 @@
 
 import csv
 import json
-import sys
+from functools import partial
 
 import pytest
 
-from workbench.cli import main
-
 
 @pytest.fixture
-def audit(monkeypatch, capsys):
-    def audit(*arguments):
-        monkeypatch.setattr(sys, "argv", ["workbench", "audit", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        return code, *capsys.readouterr()
-
-    return audit
+def audit(run):
+    """`workbench audit ...` in this process."""
+    return partial(run, "audit")
 
 
 @pytest.fixture

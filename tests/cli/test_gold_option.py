@@ -1,31 +1,18 @@
 """`--gold NAME=FILE`: predictions judged under other golds, from the command line."""
 
 import json
-import sys
+from functools import partial
 
 import pytest
 
-from workbench.cli import main
-
 
 @pytest.fixture
-def evaluate(monkeypatch, capsys, tmp_path, tiny):
+def evaluate(run, tmp_path, tiny):
     """`workbench evaluate` on a tiny BIRD with gold as predictions: exit code, output, errors."""
     root = tiny.write_bird(tmp_path / "bird")
     predictions = tmp_path / "right.json"
     predictions.write_text(json.dumps({str(n): sql for n, sql in enumerate(tiny.gold)}))
-
-    def evaluate(*options):
-        given = ["evaluate", "bird", "--root", root, "--predictions", predictions, *options]
-        monkeypatch.setattr(sys, "argv", ["workbench", *map(str, given)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        return code, *capsys.readouterr()
-
-    return evaluate
+    return partial(run, "evaluate", "bird", "--root", root, "--predictions", predictions)
 
 
 def test_the_tables_show_ex_under_each_gold(evaluate, tmp_path):

@@ -1,69 +1,53 @@
 """`workbench run`: one system over a benchmark; its table and its answers can be judged and traced."""
 
 import re
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import orjson
 import pytest
 
 from workbench.benchmarks.named import open_benchmark
-from workbench.cli import main
 from workbench.store import Store
 from workbench.study.settings import CHECKOUT
 
 
 @pytest.fixture
-def workbench(tmp_path, monkeypatch, capsys):
+def workbench(run, tmp_path, monkeypatch):
     """Runs a command in an empty folder, and gives its exit code and what it printed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
-
-    def workbench(*words):
-        monkeypatch.setattr(sys, "argv", ["workbench", *map(str, words)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        out, err = capsys.readouterr()
-        return SimpleNamespace(returncode=code, stdout=out, stderr=err)
-
-    return workbench
+    return run
 
 
 def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
     done = workbench("run", "direct", "--limit", 4)
-    assert done.returncode == 0, done.stderr
-    ex, low, high = map(
-        float, re.search(r"\| 4 \| (\S+) \((\S+) to (\S+)\) \|", done.stdout).groups()
-    )
+    assert done.code == 0, done.err
+    ex, low, high = map(float, re.search(r"\| 4 \| (\S+) \((\S+) to (\S+)\) \|", done.out).groups())
     assert 0 <= low <= ex <= high <= 100
-    assert "embedded/parser (a small statistical parser, no language model)" in done.stdout
-    commands = re.findall(r"^ +workbench (.*)$", done.stdout, re.MULTILINE)
+    assert "embedded/parser (a small statistical parser, no language model)" in done.out
+    commands = re.findall(r"^ +workbench (.*)$", done.out, re.MULTILINE)
     judged, traced = (workbench(*command.split()) for command in commands)
-    assert judged.returncode == traced.returncode == 0, judged.stderr + traced.stderr
-    (row,) = [line for line in judged.stdout.splitlines() if line.startswith("direct")]
+    assert judged.code == traced.code == 0, judged.err + traced.err
+    (row,) = [line for line in judged.out.splitlines() if line.startswith("direct")]
     assert float(row.split()[5]) == ex
-    assert traced.stdout.count(", chosen") == 4
+    assert traced.out.count(", chosen") == 4
     again = workbench("run", "direct", "--limit", 4)
-    *shown, paid = done.stdout.splitlines()
-    assert again.stdout.splitlines()[:-1] == shown
+    *shown, paid = done.out.splitlines()
+    assert again.out.splitlines()[:-1] == shown
     assert paid.startswith("asked:   4 calls, ")
-    assert again.stdout.splitlines()[-1].startswith("asked:   0 calls, ")
+    assert again.out.splitlines()[-1].startswith("asked:   0 calls, ")
 
 
 def test_a_preview_estimates_the_calls_and_the_run_shows_it_beside_what_it_paid(workbench):
     few = ("run", "zero-shot", "--limit", 6)
     before = workbench(*few, "--preview")
-    assert before.returncode == 0, before.stderr
-    *_, row, _ = before.stdout.splitlines()
+    assert before.code == 0, before.err
+    *_, row, _ = before.out.splitlines()
     assert row.split()[:4] == ["generate/zero_shot", "parser", "6", "0"]
-    paid, said = workbench(*few).stdout.splitlines()[-2:]
+    paid, said = workbench(*few).out.splitlines()[-2:]
     assert paid.startswith("asked:   6 calls, ")
     assert said.startswith("preview: 6 calls, ")
-    assert workbench(*few, "--preview").stdout.splitlines()[-1].split()[:3] == [
+    assert workbench(*few, "--preview").out.splitlines()[-1].split()[:3] == [
         "together",
         "0",
         "6",
@@ -73,14 +57,14 @@ def test_a_preview_estimates_the_calls_and_the_run_shows_it_beside_what_it_paid(
 def test_answers_to_the_users_own_prompts_have_their_own_file(workbench, tmp_path):
     (tmp_path / "mine").mkdir()
     done = workbench("run", "direct", "--limit", 1, "--prompts", "mine")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert (tmp_path / "runs/bundled-dev-1/direct_embedded_parser_mine.csv").is_file()
 
 
 def test_cheaper_answers_have_their_own_file_and_ask_about_columns_in_groups(workbench, tmp_path):
     done = workbench("run", "chess-ss", "--limit", 1, "--cheaper")
-    assert done.returncode == 0, done.stderr
-    assert "chess_ss_cheaper_embedded_parser.csv" in done.stdout
+    assert done.code == 0, done.err
+    assert "chess_ss_cheaper_embedded_parser.csv" in done.out
     with Store() as store:
         calls = store.read("SELECT DISTINCT prompt FROM calls WHERE prompt LIKE 'prune/filter%'")
     assert calls == [("prune/filter_column_group",)]
@@ -88,22 +72,22 @@ def test_cheaper_answers_have_their_own_file_and_ask_about_columns_in_groups(wor
 
 def test_a_model_for_columns_needs_a_system_that_filters_them(workbench):
     done = workbench("run", "mac", "--limit", 1, "--filtering", "embedded/small")
-    assert done.returncode == 2
-    assert "--filtering embedded/small: mac filters no columns; leave it out" in done.stderr
+    assert done.code == 2
+    assert "--filtering embedded/small: mac filters no columns; leave it out" in done.err
 
 
 def test_a_benchmark_that_is_not_bundled_needs_its_folder(workbench):
     done = workbench("run", "mac", "--benchmark", "bird-dev")
-    assert done.returncode == 2
-    assert "bird-dev is not bundled: give --root" in done.stderr
+    assert done.code == 2
+    assert "bird-dev is not bundled: give --root" in done.err
 
 
 def test_it_runs_on_bird_where_it_was_unpacked(workbench, tiny, tmp_path):
     root = tiny.write_bird(tmp_path / "bird")
     done = workbench("run", "direct", "--benchmark", "bird-dev", "--root", root)
-    assert done.returncode == 0, done.stderr
-    assert "| 12 |" in done.stdout
-    assert "on bird-dev, N = 12, EX (BIRD)" in done.stdout
+    assert done.code == 0, done.err
+    assert "| 12 |" in done.out
+    assert "on bird-dev, N = 12, EX (BIRD)" in done.out
 
 
 def test_several_folders_of_prompts_are_run_side_by_side(workbench, tmp_path):
@@ -112,13 +96,13 @@ def test_several_folders_of_prompts_are_run_side_by_side(workbench, tmp_path):
     packaged = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
     (mine / "direct.md").write_text(packaged.read_text().replace("{{ hint or", '{{ "" or'))
     done = workbench("run", "direct", "--limit", 8, "--prompts", "packaged", "--prompts", "mine")
-    assert done.returncode == 0, done.stderr
-    assert "| packaged prompts | 8 |" in done.stdout
-    assert "| mine | 8 |" in done.stdout
-    judged, traced = re.findall(r"^ +workbench (.*)$", done.stdout, re.MULTILINE)
+    assert done.code == 0, done.err
+    assert "| packaged prompts | 8 |" in done.out
+    assert "| mine | 8 |" in done.out
+    judged, traced = re.findall(r"^ +workbench (.*)$", done.out, re.MULTILINE)
     assert judged.count("--predictions") == 2
-    assert workbench(*judged.split()).returncode == 0
-    assert workbench(*traced.split()).returncode == 0
+    assert workbench(*judged.split()).code == 0
+    assert workbench(*traced.split()).code == 0
     flips = tmp_path / "runs/bundled-dev-8/direct_embedded_parser_packaged_mine_questions.csv"
     assert flips.read_text().startswith("question_id,question,flips,packaged prompts,mine\n")
 
@@ -132,11 +116,11 @@ def test_the_benchmark_may_be_a_file_of_ones_own(workbench, tmp_path):
     file = tmp_path / "mine.json"
     file.write_bytes(orjson.dumps(items))
     done = workbench("run", "direct", "--benchmark", file, "--root", bundled.databases)
-    assert "on mine, N = 2, EX (Spider)" in done.stdout
+    assert "on mine, N = 2, EX (Spider)" in done.out
     assert (Path("runs") / "mine" / "direct_embedded_parser.csv").is_file()
 
 
 def test_an_unknown_benchmark_is_refused_with_those_there_are(workbench):
     done = workbench("run", "direct", "--benchmark", "bundle")
-    assert done.returncode == 2
-    assert "no benchmark 'bundle'; there are bird-dev, " in done.stderr
+    assert done.code == 2
+    assert "no benchmark 'bundle'; there are bird-dev, " in done.err

@@ -1,29 +1,11 @@
 """`workbench train selector`, `pairs` and `instructions`, and the selector at work in `workbench evaluate`."""
 
 import json
-import sys
 
 import pytest
 
 from tests.train.pools import write_answers
 from workbench.benchmarks.bird import load_bird
-from workbench.cli import main
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """`workbench ...` in this process: (exit code, standard output, standard error)."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["workbench", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code
-        return code, *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture(scope="module")
