@@ -4,15 +4,11 @@ The last sub-question is the question itself, and its query is the answer. A sim
 sub-question. The candidate's reasoning keeps the whole chain.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.db.text.schema_text import mac_sql_text
 from workbench.errors import BadInputError
 from workbench.generate.prompt_generator import PromptGenerator
-from workbench.lab import Lab
-from workbench.types import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +20,7 @@ class Decomposer(PromptGenerator):
     """
 
     prompt = "generate/decomposer"
+    shown = ("shots", "decompose")
     schema_text = staticmethod(mac_sql_text)
     temperature: float = 0.1
     shots: int = 2
@@ -39,7 +36,3 @@ class Decomposer(PromptGenerator):
             raise BadInputError(
                 f"shots is {self.shots}: the worked examples decompose; without decompose, shots is 0"
             )
-
-    def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
-        del lab, context
-        return {"shots": self.shots, "decompose": self.decompose}

@@ -3,13 +3,9 @@
 No paper has it. The papers' baseline is BIRD's prompt without rules, `generate.zero_shot`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.generate.prompt_generator import PromptGenerator
-from workbench.lab import Lab
-from workbench.types import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +13,6 @@ class Direct(PromptGenerator):
     """Asks for the query alone or, with `think`, for reasoning before it."""
 
     prompt = "generate/direct"
+    shown = ("think",)
     think: bool = True
     shuffle: bool = False
-
-    def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
-        del lab, context
-        return {"think": self.think}

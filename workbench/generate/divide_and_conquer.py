@@ -7,14 +7,10 @@ One call does all three. The method is strong on nested queries.
 Departs from the paper in its worked examples, which are our own.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.errors import one_of
 from workbench.generate.prompt_generator import PromptGenerator
-from workbench.lab import Lab
-from workbench.types import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +18,10 @@ class DivideAndConquer(PromptGenerator):
     """The generator that the paper abbreviates as DC. `shots` is how many of its four worked examples are shown."""
 
     prompt = "generate/divide_and_conquer"
+    shown = ("shots",)
     shuffle: bool = False
     shots: int = 4
 
     def __post_init__(self) -> None:
         PromptGenerator.__post_init__(self)
         one_of(range(5), shots=self.shots)
-
-    def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
-        del lab, context
-        return {"shots": self.shots}

@@ -1,7 +1,7 @@
 """The base class of generators: render one prompt, ask for samples, take the SQL out of each reply.
 
-A generator is a subclass that names its prompt. It adds fields for its own parameters, and a method `data`
-if its prompt shows more than a context does.
+A generator is a subclass that names its prompt. It adds fields for its own parameters and names in `shown` those that
+its prompt has as variables. A method `data` adds variables that are made from the context.
 """
 
 import random
@@ -29,6 +29,7 @@ class PromptGenerator:
     """
 
     prompt: ClassVar[str]
+    shown: ClassVar[tuple[str, ...]] = ()
     schema_text = staticmethod(create_table_text)
 
     model: str
@@ -46,7 +47,7 @@ class PromptGenerator:
     def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
         """The prompt's variables beyond the five of a context."""
         del lab, context
-        return {}
+        return {name: getattr(self, name) for name in self.shown}
 
     def data_of(self, data: Mapping[str, Any], context: Context, sample: int) -> Mapping[str, Any]:
         """These variables as one sample's prompt shows them."""

@@ -7,14 +7,10 @@ Departs from the paper in its worked plans: `db.plan` makes them from EXPLAIN QU
 authors wrote them by hand.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.errors import one_of
 from workbench.generate.prompt_generator import PromptGenerator
-from workbench.lab import Lab
-from workbench.types import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +18,10 @@ class QueryPlan(PromptGenerator):
     """The generator that the paper abbreviates as QP. `shots` is how many of its four worked plans are shown."""
 
     prompt = "generate/query_plan"
+    shown = ("shots",)
     shuffle: bool = False
     shots: int = 4
 
     def __post_init__(self) -> None:
         PromptGenerator.__post_init__(self)
         one_of(range(5), shots=self.shots)
-
-    def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
-        del lab, context
-        return {"shots": self.shots}

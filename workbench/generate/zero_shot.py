@@ -4,14 +4,10 @@ CHASE-SQL (tables 4 and 8), CHESS (table 6) and MAC-SQL (table 1) measure their 
 schema has neither descriptions nor example values, and no rule tells how to write the query.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.db.text.schema_text import bare_create_table_text
 from workbench.generate.prompt_generator import PromptGenerator
-from workbench.lab import Lab
-from workbench.types import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +15,6 @@ class ZeroShot(PromptGenerator):
     """Asks for the query alone or, with `think`, for reasoning before it."""
 
     prompt = "generate/zero_shot"
+    shown = ("think",)
     schema_text = staticmethod(bare_create_table_text)
     think: bool = True
-
-    def data(self, lab: Lab, context: Context) -> Mapping[str, Any]:
-        del lab, context
-        return {"think": self.think}
