@@ -44,10 +44,8 @@ def numbers(reading: Reading) -> Iterator[Part]:
                 "number": 1.0,
                 "number.near": max(0.0, 1 - gap / 8) * min(1.2, strength),
                 "number.next": gap == 0 and strength > 0.4,
-                "number.cued": not equal,
                 "number.year": bool(year),
                 "number.date": field.kind == "date",
-                "number.key": bool(field.key) and not equal,
                 "number.table": reading.said.get(field.table, 0.0),
                 "number.beside": reading.beside(field.table, i),
             }

@@ -62,10 +62,6 @@ def _conditions(reading: Reading) -> Iterator[Head]:
         yield plain
         for table, mentions in reading.linked.tables.items():
             mention = closest(mentions, place)
-            gap = mention.first - max(place, cue.end - 1)
-            near_table = {
-                "having.table": mention.strength,
-                "having.gap": 1.0 if gap < 0 else min(6, gap) / 6,
-            }
             both = mask | mention.mask
-            yield replace(plain, mask=both, features=counted | near_table, needs=(table,))
+            features = counted | {"having.table": mention.strength}
+            yield replace(plain, mask=both, features=features, needs=(table,))

@@ -1,7 +1,6 @@
 """The heads of queries, in every shape that the grammar knows; the weights say which shape fits."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 from workbench.embedded.grammar.groups import groups, havings
 from workbench.embedded.grammar.head import Head
@@ -18,12 +17,11 @@ _ROWS: Pieces = ("COUNT(*)",)
 def heads(reading: Reading) -> list[Head]:
     """The heads worth trying, the best first."""
     listed = lists(reading)
-    best = extremes(reading)
     found = listed[:24]
-    found += ordered(reading, listed[:10], best)
+    found += ordered(reading, listed[:10], extremes(reading))
     found += _counts(reading)
     found += sorted(_totals(reading), key=lambda h: -reading.score(h.features))[:12]
-    found += _hinted(reading, best)
+    found += _hinted(reading)
     found += list(groups(reading, listed, found))
     found += havings(reading, listed[:8])
     for head in found:
@@ -66,11 +64,7 @@ def _totals(reading: Reading) -> Iterator[Head]:
         field = reading.made.fields[column]
         if field.key:
             continue
-        common: Features = {
-            "total": 1.0,
-            "total.hinted": reading.hinted.get(column, 0.0),
-            f"total.of_{field.kind}": 1.0,
-        }
+        common: Features = {"total": 1.0, f"total.of_{field.kind}": 1.0}
         for cue in reading.all_cues(*_FUNCTIONS):
             mention, gap = reading.nearest(column, cue.first, cue.end)
             if mention is None:
@@ -93,13 +87,8 @@ def _totals(reading: Reading) -> Iterator[Head]:
                 yield Head("total", (("SUM(", column, ")"),), mask, 0, features, kind)
 
 
-def _hinted(reading: Reading, best: Sequence[Head]) -> Iterator[Head]:
-    """The totals that the hint spells out, and the MAX or MIN that it defines."""
-    for extreme in best:
-        if extreme.hints and "extreme" in extreme.operations:
-            features = {**extreme.features, "total": 1.0, "total.best": 1.0}
-            select: Pieces = ("MAX(" if extreme.descending else "MIN(", *extreme.order, ")")
-            yield replace(extreme, shape="total", select=(select,), order=(), features=features)
+def _hinted(reading: Reading) -> Iterator[Head]:
+    """The totals that the hint spells out."""
     for clause in reading.definitions:
         for formula in clause.formulas:
             pieces = formula.pieces

@@ -105,7 +105,6 @@ def _labels(reading: Reading) -> Iterator[Part]:
                     "who": 1.0,
                     "who.person": person,
                     "who.said": reading.said.get(sheet.id, 0.0),
-                    "who.opens": cue.end in reading.openings,
                 }
                 yield reading.part(pieces, cue.mask, features)
 

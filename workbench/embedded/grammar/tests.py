@@ -108,12 +108,7 @@ def _without(reading: Reading) -> Iterator[Part]:
             cue = reading.cue_before(mention.first, ("not",), 5)
             if cue is None or mention.strength < 0.4:
                 continue
-            features = {
-                "without": 1.0,
-                "without.strength": mention.strength,
-                "without.gap": (mention.first - cue.end) / 5,
-                "without.parent": reading.said.get(parent, 0.0),
-            }
+            features = {"without": 1.0, "without.parent": reading.said.get(parent, 0.0)}
             ((source, target),) = pairs
             table, column = map(quote, made.where(source))
             test = (target, f" NOT IN (SELECT {column} FROM {table})")

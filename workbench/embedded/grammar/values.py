@@ -66,7 +66,7 @@ def _value_test(
 ) -> Part:
     table = reading.made.fields[column].table
     words = [t for i, t in enumerate(reading.text) if mask >> i & 1]
-    first, end = (mask & -mask).bit_length() - 1, mask.bit_length()
+    first = (mask & -mask).bit_length() - 1
     same = all(t.text in value for t in words)
     named = [m for m in reading.linked.fields.get(column, ()) if m.whole]
     features = {
@@ -77,11 +77,9 @@ def _value_test(
         "value.exact": exact,
         "value.case": same and any(t.text[0].isupper() for t in words),
         "value.plain": not any(t.capital or t.quoted or t.number is not None for t in words),
-        "value.quoted": all(t.quoted for t in words),
         "value.stop": all(t.low in STOPWORDS for t in words),
         "value.number": _is_number(value),
         "value.is_table": bool(reading.whole_tables & mask),
-        "value.near": reading.near(column, first, end, 4),
         "value.hinted": reading.hinted.get(column, 0.0),
         "value.beside": reading.beside(table, first),
         "value.is_column": any(mention.mask & mask for mention in named),

@@ -67,7 +67,6 @@ class Sheet:
     id: int
     name: str
     words: tuple[str, ...]
-    fields: tuple[int, ...]
     key: tuple[int, ...]
     label: tuple[int, ...]  # the columns that name its rows
 
@@ -82,7 +81,6 @@ class Index:
     by_name: dict[tuple[str, str], int] = field(default_factory=dict)
     named: dict[str, list[int]] = field(default_factory=dict)
     keys: list[tuple[int, int, Pairs]] = field(default_factory=list)  # from a table to another
-    points_at: dict[int, int] = field(default_factory=dict)  # tables by foreign keys to them
     words: dict[str, float] = field(default_factory=dict)  # how much each stem tells, from 0 to 1
 
     def where(self, column: int) -> tuple[str, str]:
@@ -122,7 +120,6 @@ def index(schema: Schema) -> Index:
             if min(*own, *others) >= 0 and made.fields[others[0]].table != sheet.id:
                 pairs = tuple(zip(own, others, strict=False))
                 made.keys.append((sheet.id, made.fields[others[0]].table, pairs))
-    made.points_at = {pairs[0][0]: parent for _, parent, pairs in made.keys if len(pairs) == 1}
     return made
 
 
@@ -174,9 +171,8 @@ def _codes(text: str) -> list[tuple[str, frozenset[str]]]:
 
 def _sheet(number: int, table: Table, columns: list[Field]) -> Sheet:
     key = tuple(c.id for c in columns if c.key == "primary")
-    fields = tuple(c.id for c in columns)
-    label = _label(columns) or key[:1] or fields[:1]
-    return Sheet(number, table.name, name_words(table.name), fields, key, label)
+    label = _label(columns) or key[:1] or tuple(c.id for c in columns[:1])
+    return Sheet(number, table.name, name_words(table.name), key, label)
 
 
 def _label(columns: list[Field]) -> tuple[int, ...]:

@@ -103,13 +103,6 @@ class Reading:
         gap, mention = min(gaps, key=lambda found: found[0], default=(99, None))
         return mention, gap
 
-    def near(self, column: int, first: int, end: int, reach: int) -> float:
-        """How strongly a column is spoken of near these tokens, from 0 to 1."""
-        mention, gap = self.nearest(column, first, end)
-        if mention is None or (mention.measured and reach < 10):
-            return 0.0
-        return max(0.0, 1 - gap / reach) * min(1.0, mention.strength)
-
 
 def added(several: Iterable[Features]) -> Features:
     """The features of several things together: each the sum of theirs."""
@@ -208,22 +201,14 @@ def _openings(text: tuple[Token, ...], by_kind: dict[str, list[Cue]]) -> list[in
 
 
 def _implied(reading: Reading) -> None:
-    """Some words speak of a column without naming it: "oldest" of a year of birth, "cheapest" of a price.
-
-    "From" and "into" speak of foreign keys that are called source and target.
-    """
-    fields = reading.made.fields
-    plain = [field for field in fields if not field.key]
-    keys = [fields[i] for i in reading.made.points_at]
-    asking = reading.all_cues("max", "min", "more", "less", "who", "when", "where")
-    spans = [(cue.first, cue.end, plain) for cue in asking]
-    ways = [i for i, token in enumerate(reading.text) if token.low in {"from", "into", "to"}]
-    for first, end, columns in spans + [(i, i + 1, keys) for i in ways]:
-        words, mask = reading.text[first:end], (1 << end) - (1 << first)
+    """Some words speak of a column without naming it: "oldest" of a year of birth, "cheapest" of a price."""
+    plain = [field for field in reading.made.fields if not field.key]
+    for cue in reading.all_cues("max", "min", "more", "less", "who", "when", "where"):
+        words = reading.text[cue.first : cue.end]
         wanted = set(attributes([t.low for t in words])).difference(t.stem for t in words)
-        for column in columns if wanted else ():
+        for column in plain if wanted else ():
             by_name = not wanted.isdisjoint(column.words)
             if by_name or wanted & column.told:
                 sure = 0.3 + 0.2 * by_name
-                mention = Mention(first, end, mask, 0.0, sure, False, measured=True)
+                mention = Mention(cue.first, cue.end, cue.mask, 0.0, sure, False, measured=True)
                 reading.linked.fields.setdefault(column.id, []).append(mention)
