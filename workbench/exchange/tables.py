@@ -18,7 +18,6 @@ from workbench.llm.cache.rows import Call
 from workbench.spreadsheet import PlainWriter
 
 Row = Mapping[str, Any]
-SUFFIXES = (".csv", ".parquet")
 _RUN = (
     "run", "system", "question_id", "db_id", "difficulty", "question", "hint", "gold_sql", "generator", "sample",
     "sql", "status", "chosen", "correct", "calls",
