@@ -2,7 +2,7 @@
 
 ANN = """
 from workbench.label.store import label_of
-store.add(label_of(case, kinds.name, "Other", annotator="ann", note="so I say") for case in sample[:3])
+store.add(label_of(case, kinds.name, "Other", annotator="ann", note="so I say") for case in sample.wait()[:3])
 given ="""
 
 

@@ -12,7 +12,7 @@ from workbench.label.store import FIELDS, Label, LabelStore, record_of
 from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import Taxonomy
 
-UNLABELLED = "not labelled"
+UNLABELLED = "not labelled"  # neither by a person nor by a rule; `report.figures.errors` has the same name for it
 
 
 def labels_frame(labels: Iterable[Label]) -> pd.DataFrame:

@@ -48,3 +48,23 @@ def test_a_kind_has_one_colour_in_all_panels():
     figure = error_pies(LABELS.iloc[::-1], "benchmark", stamp="s")
     left, right = (axes for axes in figure.axes if len(axes.patches) > 1 and axes.get_title())
     assert left.patches[0].get_facecolor() == right.patches[0].get_facecolor()
+
+
+@pytest.mark.parametrize("draw", [error_pies, error_bars])
+@pytest.mark.parametrize("panel", [None, "system"])
+def test_peoples_labels_have_a_panel_apart_from_rules(draw, panel, shown_text):
+    labels = pd.DataFrame(
+        {
+            "error": ["join", "logic", "not labelled"],
+            "automatic": [False, True, False],
+            "system": "S",
+        }
+    )
+    text = shown_text(draw(labels, panel, stamp="s"))
+    assert "by people" in text
+    assert "by rules" in text
+
+
+def test_labels_by_rules_alone_have_one_panel(shown_text):
+    labels = pd.DataFrame({"error": ["join", "not labelled"], "automatic": [True, False]})
+    assert "by rules" not in shown_text(error_bars(labels, stamp="s"))

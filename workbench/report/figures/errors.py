@@ -1,7 +1,8 @@
 """The causes of wrong answers, from labels: figures 8 and 13 of CHASE-SQL, 18 of CHESS, 6 of MAC-SQL.
 
 A table of labels has a row for each label, or one for each kind of error with its `count`. `error` is the
-kind, and `detail` the subkind, if the paper has any. There is a panel for each system or benchmark.
+kind, and `detail` the subkind, if the paper has any. There is a panel for each system or benchmark. Where people gave
+some of the labels and rules the others, as `automatic` tells, each of the two has a panel of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
 from workbench.report.figures.marks import by_series, name_rows, percent
 
 _COLOURS = (BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, GREY, YELLOW)
+UNLABELLED = "not labelled"  # neither by a person nor by a rule
 Signs = Mapping[tuple[str, str], tuple[Any, str]]  # (kind, detail) -> colour, hatch
 
 
@@ -53,8 +55,21 @@ def tally(labels: pd.DataFrame, panel: str | None = None) -> pd.DataFrame:
     return found.assign(run=runs(labels))
 
 
+def _people_apart(labels: pd.DataFrame, panel: str | None) -> tuple[pd.DataFrame, str | None]:
+    """The labels and their panel; people's labels have a panel apart from rules', if both are there."""
+    if "automatic" not in labels:
+        return labels, panel
+    rules = labels["automatic"].astype(bool) | (labels["error"] == UNLABELLED)
+    if rules.nunique() < 2:
+        return labels, panel
+    by = rules.map({True: "by rules", False: "by people"})
+    names = by if panel is None else labels[panel].astype(str) + ", " + by
+    return labels.assign(labelled=names).sort_values("labelled", kind="stable"), "labelled"
+
+
 def error_pies(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
     """A pie for each panel, with a ring of details."""
+    labels, panel = _people_apart(labels, panel)
     data = tally(labels, panel)
     parts = by_series(data, panel)
     signs = _signs(data)
@@ -137,6 +152,7 @@ def _line(
 
 def error_bars(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
     """The same as bars with the details under their kind, to compare panels line by line."""
+    labels, panel = _people_apart(labels, panel)
     data = tally(labels, panel)
     parts = by_series(data, panel)
     lines = list(_signs(data))
