@@ -6,7 +6,7 @@ import pytest
 
 from workbench.explore import cache_browser
 from workbench.explore.cache_browser import CacheBrowser
-from workbench.explore.steps import record
+from workbench.explore.prompt.steps import record
 from workbench.types import Request
 
 

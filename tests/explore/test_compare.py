@@ -6,7 +6,7 @@ import pandas as pd
 
 from workbench.explore.compare.runs import flips, flips_html, runs_html, verdicts
 from workbench.explore.compare.texts import text_diff
-from workbench.explore.steps import record
+from workbench.explore.prompt.steps import record
 from workbench.types import Completion
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.explore.editor import save_template as save
-from workbench.explore.editor import template_source as source
-from workbench.explore.steps import record
+from workbench.explore.prompt.editor import save_template as save
+from workbench.explore.prompt.editor import template_source as source
+from workbench.explore.prompt.steps import record
 
 EDITED = "# System\nBe brief.\n# User\n## Question\n{{ question }}\n"
 

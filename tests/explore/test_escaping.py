@@ -12,16 +12,11 @@ import pytest
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.execute import Executor
 from workbench.db.text.quoting import quote
-from workbench.explore import (
-    cache_browser,
-    calls,
-    pool_browser,
-    rendered,
-    running,
-)
+from workbench.explore import cache_browser, calls, pool_browser
 from workbench.explore.compare.runs import flips_html, runs_html
 from workbench.explore.compare.texts import text_diff
-from workbench.explore.steps import Edit, Recording, Step
+from workbench.explore.prompt import rendered, running
+from workbench.explore.prompt.steps import Edit, Recording, Step
 from workbench.html import parts, tree
 from workbench.lab import Lab
 from workbench.llm.cache.rows import Call

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from workbench.explore.rendered import (
+from workbench.explore.prompt.rendered import (
     prompt_html,
     sections,
     stages_html,
     stages_table,
     tokens_per_character,
 )
-from workbench.explore.steps import record
+from workbench.explore.prompt.steps import record
 
 
 def test_every_character_of_the_sections_is_in_the_prompt(zoo):

@@ -1,6 +1,6 @@
 """An edited call shows its price before it is run, and its answer beside gold's afterwards."""
 
-from workbench.explore.running import (
+from workbench.explore.prompt.running import (
     answer_html,
     everywhere,
     missing_html,
@@ -8,7 +8,7 @@ from workbench.explore.running import (
     run_html,
     steps_diff,
 )
-from workbench.explore.steps import Edit, record
+from workbench.explore.prompt.steps import Edit, record
 
 
 def test_a_cached_answer_costs_nothing_and_a_new_one_is_estimated(zoo):

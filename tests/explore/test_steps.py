@@ -7,8 +7,8 @@ import pytest
 from tests.explore.conftest import RIGHT
 from workbench.errors import BadInputError
 from workbench.explore.compare.texts import text
-from workbench.explore.editor import template_source as source
-from workbench.explore.steps import Edit, record
+from workbench.explore.prompt.editor import template_source as source
+from workbench.explore.prompt.steps import Edit, record
 from workbench.llm.client import Client
 from workbench.store import Store
 

@@ -10,7 +10,7 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer
-from workbench.explore.steps import record
+from workbench.explore.prompt.steps import record
 from workbench.explore.widgets import button, guarded, watch
 from workbench.generate.query_plan import QueryPlan
 from workbench.systems.baselines import direct

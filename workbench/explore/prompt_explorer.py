@@ -14,11 +14,11 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError
 from workbench.explore.compare.runs import flips_html, verdicts
 from workbench.explore.compare.texts import text, text_diff
-from workbench.explore.editor import Editor, save_template, saved_html
+from workbench.explore.prompt.editor import Editor, save_template, saved_html
 from workbench.explore.picker import Picker
-from workbench.explore.rendered import prompt_html, stages_html
-from workbench.explore.running import everywhere, missing_html, price_html, run_html, steps_diff
-from workbench.explore.steps import Edit, Recording, Step, record
+from workbench.explore.prompt.rendered import prompt_html, stages_html
+from workbench.explore.prompt.running import everywhere, missing_html, price_html, run_html, steps_diff
+from workbench.explore.prompt.steps import Edit, Recording, Step, record
 from workbench.explore.widgets import (
     Explorer,
     button,

@@ -7,7 +7,7 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.ex import pool_verdicts
-from workbench.explore.steps import Step
+from workbench.explore.prompt.steps import Step
 from workbench.html.parts import Html, line, table, view, views
 from workbench.lab import Lab
 from workbench.pool import pool_of

@@ -16,8 +16,8 @@ import pandas as pd
 import yaml
 
 from workbench.errors import BadInputError
-from workbench.explore.running import answer_parts
-from workbench.explore.steps import record
+from workbench.explore.prompt.running import answer_parts
+from workbench.explore.prompt.steps import record
 from workbench.html.parts import Html, details, heading, line, pre, table, view, views
 from workbench.html.tree import Element
 from workbench.llm.preview import preview

@@ -7,7 +7,7 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.errors import BadInputError, naming
-from workbench.explore.steps import Edit, Step
+from workbench.explore.prompt.steps import Edit, Step
 from workbench.explore.widgets import fill, labelled, quietly, row, watch
 from workbench.html.parts import Html, line, pre, view
 from workbench.prompts.prompt import load

@@ -7,7 +7,7 @@ from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.text.plan import narrate
 from workbench.evaluate.ex import spider_text
 from workbench.explore.compare.texts import text, text_diff
-from workbench.explore.steps import Recording, Step, record
+from workbench.explore.prompt.steps import Recording, Step, record
 from workbench.html.parts import Html, beside, heading, line, listed, pre, stack, view, views
 from workbench.html.tree import Node
 from workbench.lab import Lab

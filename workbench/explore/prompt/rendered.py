@@ -5,7 +5,7 @@ from itertools import groupby, pairwise
 
 import pandas as pd
 
-from workbench.explore.steps import Recording, Step
+from workbench.explore.prompt.steps import Recording, Step
 from workbench.html.parts import Html, details, heading, line, listed, pre, table, view
 from workbench.html.tree import Node
 from workbench.llm.cache.transfer import Select, calls

@@ -1,0 +1,1 @@
+"""One call of a system: recorded from the cache, shown as sent, edited, asked and judged."""
