@@ -21,7 +21,26 @@ from workbench.types import Request
 QUESTIONS = 1534
 SAMPLES = 7  # of each of three generators
 MODEL = "synthetic/model"
-WORDS = "the query joins both tables along their key, groups rows by port and keeps the largest of them".split()
+WORDS = [
+    "the",
+    "query",
+    "joins",
+    "both",
+    "tables",
+    "along",
+    "their",
+    "key,",
+    "groups",
+    "rows",
+    "by",
+    "port",
+    "and",
+    "keeps",
+    "the",
+    "largest",
+    "of",
+    "them",
+]
 
 
 def reply(_: Request, seed: str) -> provider.Reply:
@@ -50,7 +69,9 @@ def big_study(home: Path, questions: int = QUESTIONS) -> Iterator[tuple[Study, l
     """A study of so many questions, those of the bundled benchmark again and again, and two runs on them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(home))
-        patch.setattr("workbench.study.result_cache.code", lambda: "")  # a change leaves it as it is
+        patch.setattr(
+            "workbench.study.result_cache.code", lambda: ""
+        )  # a change leaves it as it is
         with open_study("bundled-dev", figures=home) as small:
             benchmark = open_benchmark("bundled-dev")
             known = benchmark.questions

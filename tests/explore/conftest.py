@@ -9,6 +9,7 @@ import pytest
 
 from workbench.benchmarks.bird import load_bird
 from workbench.db.execute import Executor
+from workbench.explore.widgets import current
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
@@ -79,3 +80,11 @@ def press():
         raise AssertionError(f"no button {kind}")
 
     return click
+
+
+@pytest.fixture(autouse=True)
+def _no_question_of_another_test(monkeypatch):
+    """The views of a test share a question with each other only."""
+    fresh = current.CurrentQuestion()
+    monkeypatch.setattr("workbench.explore.picker.CURRENT", fresh)
+    monkeypatch.setattr("workbench.explore.widgets.questions.CURRENT", fresh)

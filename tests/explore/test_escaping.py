@@ -163,7 +163,7 @@ def stuffed(text, folder):
             "run": running.run_html(lab, benchmark, question, asked, other, answer),
             "steps": running.steps_diff(client, asked, other),
             "diff": text_diff(text, "other"),
-            "flips": flips_html(questions, better, text),
+            "flips": flips_html(questions, better, [question], text),
             "runs": runs_html(*runs),
             "regrets": pool_browser.regrets_html(run_of, asked_of),
             "call": calls.call_html(call),

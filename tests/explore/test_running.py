@@ -2,7 +2,7 @@
 
 from workbench.explore.prompt.running import (
     answer_html,
-    everywhere,
+    cached_html,
     missing_html,
     price_html,
     run_html,
@@ -35,24 +35,28 @@ def test_a_reply_is_shown_with_its_query_beside_gold(zoo):
     assert "The reply before and after" in page
 
 
+def test_a_cached_reply_is_shown_beside_gold_and_its_result(zoo):
+    question = zoo.questions[0]
+    step = record(zoo.system, question, zoo.lab, pay=True).steps[0]
+    reply = zoo.lab.client.cached(step.request)
+    page = cached_html(zoo.lab, zoo.benchmark, question, reply, "SELECT count(*) FROM animal")
+    for shown in ("EX (BIRD): right", "Gold&#x27;s result", "The query in the reply", "```sql"):
+        assert shown in page
+
+
+def test_where_nothing_is_cached_gold_and_its_result_are_shown_alone(zoo):
+    page = cached_html(zoo.lab, zoo.benchmark, zoo.questions[0], None, "")
+    assert "No reply is cached." in page
+    assert zoo.benchmark.golds["0"].sql in page
+    assert "Its result" in page
+
+
 def test_a_reply_without_sql_says_why(zoo):
     zoo.model.otherwise = "I cannot say."
     step = record(zoo.system, zoo.questions[0], zoo.lab).steps[0]
     answer = zoo.lab.client.complete(step.request)
     page = run_html(zoo.lab, zoo.benchmark, zoo.questions[0], step, step, answer)
     assert "No SQL in the reply" in page
-
-
-def test_the_call_is_found_for_all_questions_that_are_cached(zoo):
-    for question in zoo.questions[:3]:
-        record(zoo.system, question, zoo.lab, pay=True)
-    seen = []
-    steps = everywhere(
-        zoo.system, zoo.benchmark, zoo.lab, "generate/direct", lambda *done: seen.append(done)
-    )
-    assert [step.request.question for step in steps] == ["0", "1", "2"]
-    assert seen[-1] == (4, 4)
-    assert len(zoo.model.history) == 3
 
 
 def test_two_calls_show_what_differs(zoo):

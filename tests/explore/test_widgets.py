@@ -9,8 +9,8 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.explore.pool_browser import PoolBrowser
-from workbench.explore.prompt_explorer import PromptExplorer
 from workbench.explore.prompt.steps import record
+from workbench.explore.prompt_explorer import PromptExplorer
 from workbench.explore.widgets import button, guarded, watch
 from workbench.generate.query_plan import QueryPlan
 from workbench.systems.baselines import direct
@@ -83,9 +83,40 @@ def test_a_question_opens_with_its_prompt_and_price(explorer):
     assert explorer.message.value == ""
 
 
-def test_picking_another_question_shows_its_calls(explorer):
+def test_picking_another_question_shows_its_prompt_reply_and_gold_without_a_call(zoo, explorer):
+    asked = len(zoo.model.history)
     explorer.picker.list.value = "1"
     assert "zoo, question 1?" in explorer.prompt.value
+    for shown in ("The cached reply", "EX (BIRD): wrong", "Gold&#x27;s result"):
+        assert shown in explorer.answer.value
+    assert len(zoo.model.history) == asked
+
+
+def test_a_question_without_a_cached_reply_says_so_and_what_asking_costs(zoo, explorer):
+    asked = len(zoo.model.history)
+    explorer.picker.list.value = "3"
+    assert "No reply is cached." in explorer.answer.value
+    assert zoo.benchmark.golds["3"].sql in explorer.answer.value
+    assert "1 call to make" in explorer.price.value
+    assert len(zoo.model.history) == asked
+
+
+def test_a_question_picked_in_one_view_is_the_question_of_the_others(zoo, explorer):
+    selection = record(zoo.system, zoo.questions[0], zoo.lab, pay=True).selection
+    study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
+    browser = PoolBrowser(study, a_run(selection, correct=True))
+    explorer.picker.list.value = "1"
+    assert browser.picker.question.id == "1"
+    browser.picker.list.value = "0"
+    assert explorer.picker.question.id == "0"
+    assert "zoo, question 0?" in explorer.prompt.value
+
+
+def test_a_question_that_the_search_hides_is_shown_when_another_view_picks_it(zoo, explorer):
+    explorer.picker.text.value = "question 1"
+    explorer.picker.current.picked = (zoo.benchmark.name, "2")
+    assert explorer.picker.text.value == ""
+    assert explorer.picker.question.id == "2"
 
 
 def test_picking_another_benchmark_shows_its_question_of_the_same_id(zoo, explorer, press):
@@ -132,6 +163,7 @@ def test_a_search_narrows_the_list_and_a_search_without_hits_empties_the_views(e
     assert "zoo, question 1?" in explorer.prompt.value
     explorer.picker.text.value = "no such words"
     assert explorer.picker.question is None
+    assert "No question found." in explorer.picker.found.value
     assert explorer.prompt.value == ""
     press(explorer, "wb-run")
     assert "no call is chosen" in explorer.done.value
@@ -183,12 +215,15 @@ def test_an_invalid_template_shows_the_line_of_its_error_and_no_price(explorer, 
     assert explorer.done.value == ""
 
 
-def test_messages_of_buttons_are_shown_below_the_buttons(explorer):
-    places = explorer.box.children
+def test_messages_of_buttons_are_shown_beside_the_buttons(explorer):
+    (_, prompt, _) = explorer.box.children[0].children
+    places = prompt.children
     (buttons,) = (
-        n for n, each in enumerate(places) if explorer.folder in getattr(each, "children", ())
+        n
+        for n, each in enumerate(places)
+        if explorer.editor.folder in getattr(each, "children", ())
     )
-    assert places[buttons + 1] is explorer.done
+    assert places[buttons - 1] is explorer.done
 
 
 def test_all_questions_are_run_only_after_their_cost_was_seen(zoo, explorer, press):
@@ -196,17 +231,17 @@ def test_all_questions_are_run_only_after_their_cost_was_seen(zoo, explorer, pre
     press(explorer, "wb-run-all")
     assert "see the cost for all questions first" in explorer.done.value
     press(explorer, "wb-cost-all")
-    assert "2 requests: 0 cached, 2 calls to make" in explorer.everywhere.value
+    assert "2 requests: 0 cached, 2 calls to make" in explorer.for_all.view.value
     press(explorer, "wb-run-all")
-    assert "Of 2 questions, 1 were right before and 1 are after" in explorer.everywhere.value
+    assert "Of 2 questions, 1 were right before and 1 are after" in explorer.for_all.view.value
     assert len(zoo.model.history) == 4
 
 
 def test_an_edited_template_is_saved_and_not_overwritten(explorer, tmp_path, press):
     explorer.editor.source.value = "# System\n# User\n{{ question }}"
-    explorer.folder.value = str(tmp_path / "mine")
+    explorer.editor.folder.value = str(tmp_path / "mine")
     press(explorer, "wb-save")
-    assert f"{tmp_path}/mine/generate/direct.md" in explorer.done.value
+    assert f"{tmp_path}/mine." in explorer.done.value
     assert f"<pre>prompts: {tmp_path}/mine</pre>" in explorer.done.value
     explorer.editor.source.value = "# System\n# User\n{{ hint }}"
     press(explorer, "wb-save")
@@ -219,7 +254,7 @@ def test_the_path_of_a_saved_template_is_shown_until_another_question_is_picked(
 ):
     monkeypatch.chdir(tmp_path)
     press(explorer, "wb-save")
-    assert f"{tmp_path}/my_prompts/generate/direct.md" in explorer.done.value
+    assert f"{tmp_path}/my_prompts." in explorer.done.value
     explorer.picker.list.value = "1"
     assert explorer.done.value == ""
 
@@ -229,7 +264,7 @@ def test_a_template_is_not_saved_in_a_folder_without_a_name(
     explorer, tmp_path, monkeypatch, name, press
 ):
     monkeypatch.chdir(tmp_path)
-    explorer.folder.value = name
+    explorer.editor.folder.value = name
     press(explorer, "wb-save")
     assert "no folder is named" in explorer.done.value
     assert not Path("generate").exists()

@@ -81,7 +81,7 @@ def run(
     is missing.
     """
     from workbench.experiment.preview import beside, preview_of, save  # noqa: PLC0415
-    from workbench.explore.compare.variants import compare  # noqa: PLC0415
+    from workbench.explore.compare.making import compare  # noqa: PLC0415
     from workbench.pool import chosen  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
 

@@ -1,4 +1,7 @@
-"""Pick a question: by its words, difficulty, database, and whether a run answered it."""
+"""Pick a question: by its words, difficulty, database, and whether a run answered it.
+
+The question that is picked here is picked in all views of the same `CurrentQuestion`, and the other way round.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -7,7 +10,9 @@ import ipywidgets as w
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.explore.widgets import choices, fill, labelled, quietly, row, watch
+from workbench.explore.widgets import choices, fill, guarded, labelled, output, quietly, row, watch
+from workbench.explore.widgets.current import CURRENT, CurrentQuestion
+from workbench.html.parts import note
 from workbench.types import Question
 
 _LOST = "wrong: chosen badly"
@@ -60,7 +65,7 @@ class Picker:
     """Inputs that narrow down the list of questions, and the list.
 
     `outcomes` has a run's table of questions for a benchmark's name. `picked` is called when another
-    question is picked; errors are shown in `message`.
+    question is picked, here or in another view; errors are shown in `message`.
     """
 
     def __init__(
@@ -69,7 +74,9 @@ class Picker:
         outcomes: Mapping[str, pd.DataFrame],
         picked: Callable[[], None],
         message: Any,
+        current: CurrentQuestion | None = None,
     ) -> None:
+        self.current = current or CURRENT
         self._benchmarks = {benchmark.name: benchmark for benchmark in benchmarks}
         self._outcomes, self._picked = outcomes, picked
         names = list(self._benchmarks)
@@ -78,14 +85,18 @@ class Picker:
         self.db = labelled(w.Dropdown(options=[("all", "")]), "Database", "wb-database")
         self.difficulty = labelled(w.Dropdown(options=[("all", "")]), "Difficulty", "wb-difficulty")
         self.outcome = labelled(w.Dropdown(options=[("all", "")]), "Outcome", "wb-outcome")
-        self.list = labelled(w.Select(rows=8), "Question", "wb-question", "99%")
+        self.list = labelled(w.Select(rows=4), "Question", "wb-question", "99%")
+        self.found = output("wb-found", "auto")
         filters = [self.text, self.db, self.difficulty, self.outcome]
-        self.box = w.VBox([row(self.name, *filters), self.list])
+        self.box = w.VBox([row(self.name, *filters, self.found), self.list])
         self._fill_filters()
         self._fill_list()
+        if not self._adopt():
+            self._share()
         watch([self.name], self._change_benchmark, message)
         watch(filters, self._change_filter, message)
-        watch([self.list], picked, message)
+        watch([self.list], self._pick, message)
+        self.current.observe(lambda _: guarded(self._follow, message)(), names="picked")
 
     @property
     def benchmark(self) -> Benchmark:
@@ -100,11 +111,43 @@ class Picker:
     def _change_benchmark(self) -> None:
         self._fill_filters()
         self._fill_list()
-        self._picked()  # even where the other benchmark's question has the same id
+        self._pick()  # even where the other benchmark's question has the same id
 
     def _change_filter(self) -> None:
         if self._fill_list():
+            self._pick()
+
+    def _pick(self) -> None:
+        self._picked()
+        self._share()
+
+    def _share(self) -> None:
+        if self.question:
+            self.current.picked = (self.name.value, self.question.id)
+
+    def _follow(self) -> None:
+        if self._adopt():
             self._picked()
+
+    def _adopt(self) -> bool:
+        """Show the current question, if it is of a benchmark of this list and not shown yet."""
+        name, key = self.current.picked
+        if name not in self._benchmarks or (name, key) == (self.name.value, self.list.value):
+            return False
+        with quietly():
+            if name != self.name.value:
+                self.name.value = name
+                self._fill_filters()
+                self._fill_list()
+            if key not in self._listed() and any(q.id == key for q in self.benchmark.questions):
+                for given in (self.text, self.db, self.difficulty, self.outcome):
+                    given.value = ""
+                self._fill_list()
+            self.list.value = key if key in self._listed() else None
+        return True
+
+    def _listed(self) -> list[str]:
+        return [value for _, value in self.list.options]
 
     def _fill_filters(self) -> None:
         everything = questions(self.benchmark)
@@ -126,6 +169,9 @@ class Picker:
         )
         before = self.question
         fill(self.list, [(_option(r), r.question_id) for r in matching.itertuples()])
+        number = len(self.benchmark.questions)
+        many = f"{len(matching):,} of {number:,} questions" if len(matching) else "No question"
+        self.found.value = note(f"{many} found.")
         return self.question is not before
 
 

@@ -1,24 +1,32 @@
-"""The prompt explorer: pick a question, a system and a call; see the prompt as sent; edit it, price it, run it.
+"""The prompt explorer: pick a question, a system and a call; see its prompt, reply and gold; edit it, price it, run it.
 
 The functions of the other modules make what is shown; this module connects them to widgets.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError
-from workbench.explore.compare.runs import flips_html, verdicts
 from workbench.explore.compare.texts import text, text_diff
-from workbench.explore.prompt.editor import Editor, save_template, saved_html
+from workbench.explore.compare.variants_form import VariantsForm
 from workbench.explore.picker import Picker
+from workbench.explore.prompt.editor import Editor, saved_html
+from workbench.explore.prompt.for_all import ForAllForm, Wanted
 from workbench.explore.prompt.rendered import prompt_html, stages_html
-from workbench.explore.prompt.running import everywhere, missing_html, price_html, run_html, steps_diff
-from workbench.explore.prompt.steps import Edit, Recording, Step, record
+from workbench.explore.prompt.repeats import answer_option, answers, call_option, repeats, same_call
+from workbench.explore.prompt.running import (
+    answer_html,
+    cached_html,
+    missing_html,
+    price_html,
+    run_html,
+    steps_diff,
+)
+from workbench.explore.prompt.steps import Recording, Step, record
 from workbench.explore.widgets import (
     Explorer,
     button,
@@ -26,13 +34,16 @@ from workbench.explore.widgets import (
     guarded,
     labelled,
     output,
+    panes,
     row,
+    tabs,
     title,
     watch,
 )
-from workbench.html.parts import alert, line, pre, view
+from workbench.explore.widgets.current import CurrentQuestion
+from workbench.html.parts import alert
 from workbench.lab import Lab
-from workbench.llm.preview import preview
+from workbench.replies.sql import read_sql
 from workbench.systems.system import System
 
 if TYPE_CHECKING:
@@ -50,67 +61,66 @@ class PromptExplorer(Explorer):
         *,
         benchmarks: Sequence[Benchmark] = (),
         run: "Run | None" = None,
+        current: CurrentQuestion | None = None,
     ) -> None:
         if not systems:
             raise BadInputError("no system is given: name one or more, like {'CHESS': chess(...)}")
         self._lab, self._systems = study.lab, systems
         self._recording: Recording | None = None
         self._prompt = ""  # the prompt of the chosen call
-        # The prompt and edit whose cost for all questions was shown, and the calls they apply to.
-        self._priced: tuple[tuple[str, Edit], tuple[Step, ...]] | None = None
+        self._sql = ""  # the query that is shown beside gold's
         self.message, self.done = output("wb-message"), output("wb-message")  # above and below
-        kinds = ("missing", "stages", "prompt", "price", "answer", "all")
+        kinds = ("missing", "stages", "prompt", "price", "answer")
         self._views = [output(f"wb-{kind}-view") for kind in kinds]
-        self.missing, self.stages, self.prompt, self.price, self.answer, self.everywhere = (
-            self._views
-        )
+        self.missing, self.stages, self.prompt, self.price, self.answer = self._views
+        self.for_all = ForAllForm(self._for_all, self.done)
         self.system = labelled(w.Dropdown(options=list(systems)), "System", "wb-system")
-        self.step = labelled(w.Select(rows=6), "Call", "wb-step", "99%")
-        self.other = labelled(w.Dropdown(), "Compare with call", "wb-other")
+        self.step = labelled(w.Dropdown(), "Call", "wb-step", "420px")
+        self.reply = labelled(w.Dropdown(), "Answer", "wb-reply-choice", "330px")
+        self.other = labelled(w.Dropdown(), "Compare with call", "wb-other", "420px")
         self.editor = Editor(self._lab.prompts, self._price, self.done)
-        self.folder = labelled(w.Text("my_prompts"), "Folder", "wb-folder", "300px")
-        self.overwrite = labelled(w.Checkbox(indent=False), "replace what is there", "wb-overwrite")
         outcomes = {} if run is None else {study.benchmark.name: run.questions}
-        self.picker = Picker(benchmarks or (study.benchmark,), outcomes, self._record, self.message)
+        shown = benchmarks or (study.benchmark,)
+        self.picker = Picker(shown, outcomes, self._record, self.message, current)
+        self.variants = VariantsForm(study, systems, self.picker.current)
         self._lay_out()
         watch([self.system], self._record, self.message)
-        watch([self.step], self._load, self.message)
+        watch([self.step], self._load_call, self.message)
+        watch([self.reply], self._load, self.message)
         guarded(self._record, self.message)()
 
     def _lay_out(self) -> None:
         def act(label: str, kind: str, action: Callable[[], None]) -> Any:
             return button(label, kind, action, self.done)
 
-        self.lay_out(
-            "wb-prompt-explorer",
-            title("Which question"),
-            self.picker.box,
-            title("Which call"),
-            row(
-                self.system,
-                button("Ask what is missing", "wb-ask-missing", self._ask_missing, self.message),
-            ),
-            self.step,
-            self.message,
-            self.missing,
-            self.stages,
-            self.prompt,
-            title("Edit and run"),
-            self.editor.box,
-            self.price,
-            row(
-                act("Run", "wb-run", self._run),
-                act("Show the edit", "wb-diff-button", self._diff),
-                act("Undo the edits", "wb-reset", self._load),
-                act("Cost for all questions", "wb-cost-all", self._cost_all),
-                act("Run for all questions", "wb-run-all", self._run_all),
-            ),
-            row(self.other, act("Compare", "wb-compare", self._compare)),
-            row(self.folder, self.overwrite, act("Save the template", "wb-save", self._save)),
-            self.done,
-            self.answer,
-            self.everywhere,
+        ask = button("Ask what is missing", "wb-ask-missing", self._ask_missing, self.message)
+        run = row(
+            act("Run", "wb-run", self._run),
+            act("Undo", "wb-reset", self._load),
+            act("Show the edit", "wb-diff-button", self._diff),
         )
+        prompt = w.VBox(
+            [
+                self.picker.box,
+                row(self.system, self.step, self.reply, ask),
+                self.message,
+                panes(
+                    (self.missing, self.prompt, self.stages),
+                    (title("Edit and run"), self.editor.box, run, self.price),
+                    (act("Why do these differ?", "wb-why", self._why), self.answer),
+                ),
+                self.done,
+                row(
+                    self.for_all.buttons,
+                    self.editor.folder,
+                    self.editor.overwrite,
+                    act("Save the template", "wb-save", self._save),
+                ),
+                row(self.other, act("Compare", "wb-compare", self._compare)),
+                self.for_all.view,
+            ]
+        )
+        self.lay_out("wb-prompt-explorer", tabs({"Prompt": prompt, "Variants": self.variants.box}))
 
     @property
     def lab(self) -> Lab:
@@ -118,52 +128,80 @@ class PromptExplorer(Explorer):
 
     @property
     def chosen(self) -> Step:
-        if self._recording is None or self.step.value is None:
+        if self._recording is None or self.reply.value is None:
             raise BadInputError("no call is chosen: choose a question, and ask for what is missing")
-        number: int = self.step.value
+        number: int = self.reply.value
         return self._recording.steps[number]
 
     def _record(self, *, pay: bool = False) -> None:
         question = self.picker.question
         for widget in (*self._views, self.done):
             widget.value = ""
-        self._priced = self._recording = None  # first, in case what follows fails
-        self.step.options = self.other.options = []
+        self.for_all.forget()
+        self._recording = None  # first, in case what follows fails
+        self.step.options = self.reply.options = self.other.options = []
         if question is None:
             return
         system = self._systems[self.system.value]
-        self._recording = record(system, question, self.lab, pay=pay)
-        steps = enumerate(self._recording.steps)
-        options = [(self._option(number, step), number) for number, step in steps]
-        fill(self.step, options, self._same_call())
-        fill(self.other, options)
-        self.stages.value = stages_html(self._recording)
-        if self._recording.missing:
-            self.missing.value = missing_html(self.lab.client, self._recording)
+        self._recording = found = record(system, question, self.lab, pay=pay)
+        groups, client = repeats(found.steps), self.lab.client
+        options = [
+            (call_option(n, found.steps[group[0]], answers(client, found.steps, group)), group[0])
+            for n, group in enumerate(groups, 1)
+        ]
+        fill(self.step, options, same_call(found.steps, groups, self._prompt))
+        names = [
+            f"{n} · {s.request.prompt} · sample {s.request.sample}"
+            for n, s in enumerate(found.steps, 1)
+        ]
+        fill(self.other, [(name, number) for number, name in enumerate(names)])
+        self.stages.value = stages_html(found)
+        if found.missing:
+            self.missing.value = missing_html(client, found)
+        if found.steps:
+            self._load_call()
+        else:
+            self._show_answer()
+
+    def _load_call(self) -> None:
+        """List the answers of the chosen call, and show its most frequent one."""
+        if self._recording is None or self.step.value is None:
+            return
+        steps = self._recording.steps
+        (group,) = (group for group in repeats(steps) if group[0] == self.step.value)
+        found = answers(self.lab.client, steps, group)
+        self.reply.options = []
+        fill(self.reply, [(answer_option(one, len(same)), same[0]) for one, same in found.items()])
         self._load()
 
-    def _same_call(self) -> int | None:
-        """The index of the call with the prompt chosen before; at first, of one that generates SQL."""
-        prompts = [step.request.prompt for step in self._recording.steps] if self._recording else []
-        before = self._prompt if self._prompt in prompts else "generate/"
-        return next((n for n, prompt in enumerate(prompts) if prompt.startswith(before)), None)
-
-    def _option(self, number: int, step: Step) -> str:
-        request = step.request
-        cached = "cached" if self.lab.client.cached(request) else "not cached"
-        return f"{number + 1} · {request.prompt} · sample {request.sample} · {cached}"
-
-    def _ask_missing(self) -> None:
-        self._record(pay=True)
-
     def _load(self) -> None:
-        """Show the chosen call, and fill the editor from it."""
-        if self.step.value is not None:
+        """Show the chosen call with its reply, and fill the editor from it."""
+        if self.reply.value is not None:
             self._prompt = self.chosen.request.prompt
             self.editor.load(self.chosen)
             self.prompt.value = prompt_html(self.chosen, self.lab.client)
-            self.answer.value = self.done.value = ""
+            self.done.value = ""
+            self._show_answer()
             self._price()
+
+    def _show_answer(self) -> None:
+        """The cached reply and gold, with the results of both."""
+        question, recording = self.picker.question, self._recording
+        if question is None or recording is None:
+            return
+        answer = recording.selection.sql if recording.selection else ""
+        reply = self.lab.client.cached(self.chosen.request) if recording.steps else None
+        self._sql = (read_sql(reply.text).sql if reply else "") or answer
+        self.answer.value = cached_html(self.lab, self.picker.benchmark, question, reply, self._sql)
+
+    def _why(self) -> None:
+        question = self.picker.question
+        if question is None or not self._sql:
+            raise BadInputError("there is no query to compare with gold's")
+        self.answer.value = answer_html(self.lab, self.picker.benchmark, question, self._sql)
+
+    def _ask_missing(self) -> None:
+        self._record(pay=True)
 
     def _price(self) -> None:
         """Show the cost of the edited call, or what is wrong with the edit."""
@@ -190,45 +228,20 @@ class PromptExplorer(Explorer):
         new = self._edited()
         (answer,) = self.lab.ask_many([new.request])
         if question := self.picker.question:
+            self._sql = read_sql(answer.text).sql
             self.answer.value = run_html(
                 self.lab, self.picker.benchmark, question, self.chosen, new, answer
             )
         self._price()
 
-    def _cost_all(self) -> None:
-        prompt, edit = self._edit_of_all()
-        system = self._systems[self.system.value]
-
-        def progress(done: int, total: int) -> None:
-            if done % 10 == 0:
-                self.everywhere.value = view(f"Counting: {done} of {total} questions")
-
-        steps = everywhere(system, self.picker.benchmark, self.lab, prompt, progress)
-        edited = [edit(step, self._lab.prompts).request for step in steps]
-        calls = f"{prompt}, once for each question whose call is cached: {len(steps):,}."
-        cost = pre(str(preview(self.lab.client, edited)))
-        self.everywhere.value = view("All questions", line(calls), cost)
-        self._priced = (prompt, edit), steps
-
-    def _edit_of_all(self) -> tuple[str, Edit]:
+    def _for_all(self) -> Wanted:
         """The chosen prompt and its edit, without changes of the context, which belong to one question."""
-        return self.chosen.request.prompt, replace(self.editor.edit(), data={})
-
-    def _run_all(self) -> None:
-        _, edit = wanted = self._edit_of_all()
-        if self._priced is None or self._priced[0] != wanted:
-            raise BadInputError("see the cost for all questions first: this edit was not counted")
-        steps, lab, benchmark = self._priced[1], self.lab, self.picker.benchmark
-        before = lab.ask_many(step.request for step in steps)
-        after = lab.ask_many(edit(s, self._lab.prompts).request for s in steps)
-        self.everywhere.value = flips_html(
-            verdicts(lab, benchmark, steps, before), verdicts(lab, benchmark, steps, after)
+        edit, prompt = replace(self.editor.edit(), data={}), self.chosen.request.prompt
+        return Wanted(
+            self._systems[self.system.value], self.picker.benchmark, self.lab, prompt, edit
         )
 
     def _save(self) -> None:
-        if not (name := self.folder.value.strip()):
-            raise BadInputError("no folder is named: write one, like my_prompts")
-        folder = Path(name).expanduser().absolute()
-        prompt, source = self.chosen.request.prompt, self.editor.source.value
-        path = save_template(folder, prompt, source, overwrite=self.overwrite.value)
-        self.done.value = saved_html(path, folder)
+        folder = self.editor.save()
+        self.done.value = saved_html(folder)
+        self.variants.add(folder)

@@ -54,6 +54,11 @@ def without_style(view: str) -> str:
     return view.replace(_COPY, "").replace(_LINK, "")
 
 
+def note(text: str, kind: str = "") -> Html:
+    """A sentence without a heading."""
+    return written(line(text), label="Note", kind=kind)
+
+
 def views(*parts: Html) -> Html:
     """Views one below the other."""
     return Html("".join(parts))

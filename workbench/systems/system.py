@@ -8,11 +8,12 @@ parameters with a `__call__`. So a system's `repr` describes it completely, and 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from workbench.lab import Lab
 from workbench.types import Candidate, Context, Question, Schema, Selection, Suspect, Trial
 
+T = TypeVar("T")
 Retrieve = Callable[[Lab, Question, Schema], Context]
 Prune = Callable[[Lab, Context], Context]
 Generate = Callable[[Lab, Context], tuple[Candidate, ...]]
@@ -89,6 +90,26 @@ def with_suspect(system: System, suspect: Suspect) -> System:
         fix=tuple(map(changed, system.fix)),
         select=changed(system.select),
     )
+
+
+def with_model(value: T, before: str, after: str) -> T:
+    """The system or step with one model in place of another, wherever a part of it asks that model."""
+    changed: Any = value
+    if isinstance(value, tuple):
+        changed = tuple(with_model(part, before, after) for part in value)
+    elif isinstance(value, partial):
+        named = {key: _model_of(key, part, before, after) for key, part in value.keywords.items()}
+        changed = partial(value.func, *value.args, **named)
+    elif is_dataclass(value) and not isinstance(value, type):
+        own = [field.name for field in fields(value) if field.init]
+        changed = replace(
+            value, **{key: _model_of(key, getattr(value, key), before, after) for key in own}
+        )
+    return cast(T, changed)
+
+
+def _model_of(name: str, value: Any, before: str, after: str) -> Any:
+    return after if name == "model" and value == before else with_model(value, before, after)
 
 
 def named(systems: Mapping[str, System]) -> Mapping[str, System]:

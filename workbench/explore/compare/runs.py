@@ -1,6 +1,6 @@
 """Two runs side by side: the questions that only one of them answers right."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -12,7 +12,7 @@ from workbench.html.parts import Html, line, table, view, views
 from workbench.lab import Lab
 from workbench.pool import pool_of
 from workbench.replies.sql import read_sql
-from workbench.types import Candidate, Completion, Trial
+from workbench.types import Candidate, Completion, Question, Trial
 
 if TYPE_CHECKING:
     from workbench.study.runs import Run
@@ -39,22 +39,30 @@ def _both(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     return both
 
 
-def flips(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+def flips(
+    before: pd.DataFrame, after: pd.DataFrame, questions: Iterable[Question] = ()
+) -> pd.DataFrame:
     """The questions that only one of two runs answers right: the won ones first, then the lost ones.
 
-    Both arguments are tables with question_id, sql and correct, such as a run's `questions`; only questions
-    that both have are compared.
+    Both tables have question_id, sql and correct, such as a run's `questions`; only questions that both have are
+    compared. `questions` give the texts.
     """
     both = _both(before, after)
     flipped = both[both["change"] != ""].sort_values("change", ascending=False, kind="stable")
-    return flipped[["question_id", "change", "sql_before", "sql_after"]].reset_index(drop=True)
+    texts = {question.id: question.text for question in questions}
+    flipped.insert(1, "question", [texts.get(key, "") for key in flipped["question_id"]])
+    names = ["question_id", "question", "change", "sql_before", "sql_after"]
+    return flipped[names].reset_index(drop=True)
 
 
 def flips_html(
-    before: pd.DataFrame, after: pd.DataFrame, title: str = "Questions that flip"
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    questions: Iterable[Question] = (),
+    title: str = "Questions that flip",
 ) -> Html:
     """The number of right answers before and after, and the flipped questions with both queries."""
-    both, flipped = _both(before, after), flips(before, after)
+    both, flipped = _both(before, after), flips(before, after, questions)
     was, now = int(both["correct_before"].sum()), int(both["correct_after"].sum())
     won = int((flipped["change"] == "won").sum())
     summary = (
@@ -64,7 +72,7 @@ def flips_html(
     marks = ["plus" if change == "won" else "minus" for change in flipped["change"]]
     flipped["change"] = flipped["change"].map({"won": "+ won", "lost": "- lost"})
     rows = flipped.itertuples(index=False)
-    changes = table(("question", "change", "before", "after"), rows, marks=marks)
+    changes = table(("id", "question", "change", "before", "after"), rows, marks=marks)
     return view(title, line(summary), *([changes] if marks else []), kind="wb-flips")
 
 

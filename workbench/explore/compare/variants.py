@@ -5,33 +5,23 @@ variants disagree stands before those on which they agree, and each verdict open
 """
 
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import pandas as pd
 import yaml
 
-from workbench.errors import BadInputError
-from workbench.explore.prompt.running import answer_parts
-from workbench.explore.prompt.steps import record
-from workbench.html.parts import Html, details, heading, line, pre, table, view, views
-from workbench.html.tree import Element
-from workbench.llm.preview import preview
-from workbench.llm.provider import is_ours
+from workbench.explore.prompt.running import answer_parts, side_by_side
+from workbench.html.parts import Html, details, line, pre, table, view, views
+from workbench.html.tree import Element, Node
 from workbench.report.figures.compare import differences
 from workbench.report.tables import ResultTable, alone
-from workbench.study.opening import open_study
 from workbench.study.runs import Run
 from workbench.study.study import Study
-from workbench.systems.system import System
-from workbench.types import Selection
 
 OPEN = 12  # questions whose answers are shown in full; each takes up a screen
-Folder = str | Path | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,14 +124,19 @@ class Variants:
         )
 
     def _cell(self, run: Run, question: str, correct: bool) -> Element:
-        chosen = run.selection(question).trial
-        sql = chosen.candidate.sql if chosen else ""
-        reply = chosen.candidate.reasoning if chosen else ""
-        shown = [
-            pre(sql or "no query"),
-            *([heading("The reply before it"), pre(reply)] if reply else []),
-        ]
-        return details("✓ right" if correct else "✗ wrong", *shown)
+        return details(verdict(run, question, correct=correct), *_opened(run, question))
+
+    def question_html(self, key: str) -> Html:
+        """A question: what each variant answered and how often, its reply, and its result beside gold's."""
+        (question,) = (one for one in self.study.benchmark.questions if one.id == key)
+        parts: list[Node] = []
+        for name, run in self.runs.items():
+            lab, sql = self.study.lab, run.selection(key).sql
+            shown = side_by_side(lab, self.study.benchmark, question, sql)
+            right = bool(run.questions.set_index("question_id")["correct"][key])
+            title = f"{name}: {verdict(run, key, correct=right)}"
+            parts.append(details(title, *_opened(run, key), *shown, shown=True))
+        return view(f"{key}: {question.text}", *parts, kind="wb-flip")
 
     def _opened(self) -> Iterator[Html]:
         """The first questions that flip, each with every variant's query and result beside gold's."""
@@ -151,75 +146,50 @@ class Variants:
             parts = []
             for name, run in self.runs.items():
                 shown = answer_parts(
-                    self.study.lab, self.study.benchmark, questions[key], _sql(run.selection(key))
+                    self.study.lab, self.study.benchmark, questions[key], run.selection(key).sql
                 )
                 parts.append(details(name, *shown))
             yield view(f"{key}: {questions[key].text}", *parts, kind="wb-flip")
 
 
-def _sql(selection: Selection) -> str:
-    return selection.trial.candidate.sql if selection.trial else ""
-
-
-def compare(
-    system: Callable[[str], System],
-    *,
-    prompts: Sequence[Folder] = (None,),
-    models: Sequence[str] = (),
-    benchmark: str = "bundled-dev",
-    limit: int | None = None,
-    **settings: Any,
-) -> Variants:
-    """Run a system with each folder of prompts and each model, and compare them question by question.
-
-    `system` makes the system for a model: `wb.direct`, or `lambda model: wb.chase_sql(model, samples=3)`. None
-    among the prompts stands for the packaged ones. `settings` are those of `open_study`, such as `dollars`. What
-    is asked anew is printed before it is asked.
-    """
-    with ExitStack() as stack:
-        study = stack.enter_context(open_study(benchmark, limit=limit, **settings))
-        named = _named(study, prompts, models)
-        if len(named) == 1:
-            named = {system(part.model).name: part for part in named.values()}
-        for name, part in named.items():
-            if len(named) > 1 and not is_ours(part.model):
-                print(f"{name}: {_asked_anew(part, system(part.model))}", file=sys.stderr)
-        runs = {name: part.run(system(part.model), name) for name, part in named.items()}
-        stack.pop_all()  # the caller closes the study
-    return Variants(named, runs)
-
-
-def _named(study: Study, prompts: Sequence[Folder], models: Sequence[str]) -> dict[str, Study]:
-    """The study of each variant, by a name that has no more than what tells them apart."""
-    folders = list(dict.fromkeys(Path(folder) if folder else None for folder in prompts))
-    for folder in folders:
-        if folder and not folder.is_dir():
-            raise BadInputError(f"{folder}: no such folder of prompts")
-    several = list(dict.fromkeys(models or [study.model]))
-    short = len({folder.name for folder in folders if folder}) == sum(map(bool, folders))
-    named = {}
-    for folder in folders:
-        words = "packaged prompts" if folder is None else folder.name if short else str(folder)
-        for model in several:
-            parts = [words] * (len(folders) > 1) + [model] * (len(several) > 1)
-            named[", ".join(parts)] = _variant(study, folder, model)
-    return named
-
-
-def _variant(study: Study, prompts: Path | None, model: str) -> Study:
-    """The same study with another model, and another folder of prompts unless it is None."""
-    prompts = prompts or study.lab.prompts
-    experiment = replace(study.experiment, prompts=prompts, model=model)
-    return replace(study, experiment=experiment, lab=replace(study.lab, prompts=prompts))
-
-
-def _asked_anew(study: Study, system: System) -> str:
-    """How many questions need new calls, and what the first of these calls cost at least."""
-    questions = study.benchmark.questions
-    found = [record(study.with_settings(system), question, study.lab) for question in questions]
-    missing = [recording for recording in found if recording.missing]
-    requests = [step.request for recording in missing for step in recording.steps]
+def verdict(run: Run, question: str, *, correct: bool) -> str:
+    """A verdict in words, with the number of different answers where there are several candidates."""
+    word = "✓ right" if correct else "✗ wrong"
+    asked = run.trials[run.trials["question_id"] == question]
     return (
-        f"{len(missing):,} of {len(questions):,} questions need new calls. "
-        f"The first of these calls: {preview(study.lab.client, requests)}"
+        f"{word} · {_alike(asked).nunique()} different of {len(asked)}" if len(asked) > 1 else word
     )
+
+
+def _alike(trials: pd.DataFrame) -> "pd.Series[str]":
+    """What equal answers have in common: the number of their result, or where they have none, the query."""
+    return trials["group"].astype(str).where(trials["group"] >= 0, trials["sql"])
+
+
+def distinct(run: Run, question: str) -> pd.DataFrame:
+    """The different answers to a question: how many candidates gave each, whether it is right, was chosen, its SQL."""
+    trials = run.trials[run.trials["question_id"] == question]
+    columns = {"count": ("sql", "size"), "correct": ("correct", "max")}
+    columns |= {"chosen": ("chosen", "max"), "sql": ("sql", "first")}
+    found = trials.groupby(_alike(trials).to_numpy(), sort=False).agg(**columns)
+    return found.sort_values("count", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def _opened(run: Run, question: str) -> list[Node]:
+    """The different answers to a question, and the reply behind the chosen one."""
+    asked = run.trials[run.trials["question_id"] == question]
+    rows = [
+        (
+            f"{r.times} of {len(asked)}",
+            "✓ right" if r.correct else "✗ wrong",
+            "★ chosen" if r.chosen else "",
+            r.sql,
+        )
+        for r in distinct(run, question).rename(columns={"count": "times"}).itertuples()
+    ]
+    trial = run.selection(question).trial
+    reply = trial.candidate.reasoning if trial else ""
+    return [
+        table(("", "verdict", "", "SQL"), rows, kind="signs") if rows else line("No query."),
+        *([details("The reply behind it", pre(reply))] if reply else []),
+    ]

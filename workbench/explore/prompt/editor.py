@@ -21,13 +21,15 @@ class Editor:
         self._prompts, self._changed = prompts, changed
         self._step: Step | None = None
         self._data: dict[str, str] = {}  # the edited texts of the context
-        self.source = labelled(w.Textarea(rows=14), "Template", "wb-template", "99%")
-        self.model = labelled(w.Text(continuous_update=False), "Model", "wb-model", "300px")
+        self.source = labelled(w.Textarea(rows=9), "Template", "wb-template", "99%")
+        self.model = labelled(w.Text(continuous_update=False), "Model", "wb-model", "210px")
         self.temperature = labelled(
-            w.BoundedFloatText(min=0, max=2, step=0.1), "Temperature", "wb-temperature", "170px"
+            w.BoundedFloatText(min=0, max=2, step=0.1), "Temperature", "wb-temperature", "140px"
         )
         self.variable = labelled(w.Dropdown(), "Context", "wb-variable")
-        self.data = labelled(w.Textarea(rows=6), "Its text", "wb-data", "99%")
+        self.data = labelled(w.Textarea(rows=2), "Its text", "wb-data", "99%")
+        self.folder = labelled(w.Text("my_prompts"), "Folder", "wb-folder", "200px")
+        self.overwrite = labelled(w.Checkbox(indent=False), "replace what is there", "wb-overwrite")
         self.box = w.VBox(
             [self.source, row(self.model, self.temperature, self.variable), self.data]
         )
@@ -58,6 +60,17 @@ class Editor:
         if self.temperature.value != parameters.get("temperature", 0.0):
             parameters["temperature"] = self.temperature.value
         return Edit(source, self.model.value, parameters, dict(self._data))
+
+    def save(self) -> Path:
+        """Save the template in the folder that is named, and return the folder."""
+        if not (name := self.folder.value.strip()):
+            raise BadInputError("no folder is named: write one, like my_prompts")
+        if self._step is None:
+            raise BadInputError("no call is chosen, so there is no template to save")
+        folder = Path(name).expanduser().absolute()
+        prompt = self._step.request.prompt
+        save_template(folder, prompt, self.source.value, overwrite=self.overwrite.value)
+        return folder
 
     def _show_data(self) -> None:
         name = self.variable.value
@@ -104,11 +117,11 @@ def save_template(folder: Path, prompt: str, text: str, *, overwrite: bool = Fal
     return path
 
 
-def saved_html(path: Path, folder: Path) -> Html:
-    """The saved template's path, and how an experiment or a `Lab` uses its folder."""
+def saved_html(folder: Path) -> Html:
+    """How an experiment or a `Lab` uses the folder of a saved template."""
     return view(
         "Saved",
-        line(f"{path}. An experiment with this line uses it:"),
+        line(f"{folder}. The tab Variants compares it. An experiment with this line uses it:"),
         pre(f"prompts: {folder}"),
         line("In Python:"),
         pre(f"Lab(..., prompts=Path({str(folder)!r}))"),

@@ -1,22 +1,20 @@
-"""An edited call before and after it is asked: its price, its answer beside gold's, the same for all questions."""
-
-from collections.abc import Callable
+"""A call before and after it is asked: its price, its reply, and the query in it beside gold's."""
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.text.plan import narrate
 from workbench.evaluate.ex import spider_text
 from workbench.explore.compare.texts import text, text_diff
-from workbench.explore.prompt.steps import Recording, Step, record
+from workbench.explore.prompt.steps import Recording, Step
 from workbench.html.parts import Html, beside, heading, line, listed, pre, stack, view, views
 from workbench.html.tree import Node
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.preview import preview
 from workbench.replies.sql import read_sql
+from workbench.report.display.records import rows_part
 from workbench.report.display.results import marked_results
 from workbench.report.display.told_apart import told_apart
-from workbench.systems.system import System
 from workbench.types import Completion, Question, Request
 
 
@@ -40,6 +38,38 @@ def missing_html(client: Client, recording: Recording) -> Html:
     )
 
 
+def cached_html(
+    lab: Lab, benchmark: Benchmark, question: Question, reply: Completion | None, sql: str
+) -> Html:
+    """A call's cached reply, and beside gold's the query in it, or another one where it has none."""
+    own = reply and read_sql(reply.text).sql == sql
+    shown = [pre(reply.text)] if reply else [line("No reply is cached.")]
+    return views(
+        query_html(
+            lab,
+            benchmark,
+            question,
+            sql,
+            "The query in the reply" if own else "The system's answer",
+        ),
+        view("The cached reply", *shown, kind="wb-reply"),
+    )
+
+
+def query_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str, title: str) -> Html:
+    """A query and its result beside gold's; gold's alone where there is no query."""
+    if sql:
+        parts = side_by_side(lab, benchmark, question, sql)
+    else:
+        gold = benchmark.golds[question.id].sql
+        parts = [
+            heading("Gold's query"),
+            pre(gold),
+            rows_part(lab.run(question, gold), "Its result:"),
+        ]
+    return view(title if sql else "Gold", *parts, kind="wb-answer")
+
+
 def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> Html:
     """The `answer_parts` as a view."""
     parts = answer_parts(lab, benchmark, question, sql)
@@ -47,10 +77,24 @@ def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) ->
 
 
 def answer_parts(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> list[Node]:
-    """A query and its result beside gold's, with the rows that differ marked, and both query plans."""
+    """A query beside gold's, why they differ, and both query plans. Looking for a reason can take two seconds."""
+    gold = benchmark.golds[question.id]
+    path = lab.database(question.db_id)
+    wrong = not bird_equal(lab.run(question, sql), lab.run(question, gold.sql))
+    plans = [listed(narrate(text, path, lab.executor)) for text in (sql, gold.sql) if text]
+    why = [heading("Why do these differ?"), told_apart(path, sql, gold.sql, lab.executor)]
+    return [
+        *side_by_side(lab, benchmark, question, sql),
+        *(why if sql and wrong else []),
+        heading("Their plans in words"),
+        beside(*plans),
+    ]
+
+
+def side_by_side(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> list[Node]:
+    """Verdicts on a query; it and its result beside gold's, with the rows that differ marked."""
     gold = benchmark.golds[question.id]
     predicted, expected = lab.run(question, sql), lab.run(question, gold.sql)
-    path = lab.database(question.db_id)
     bird = "right" if bird_equal(predicted, expected) else "wrong"
     as_spider, gold_as_spider = (lab.run(question, spider_text(text)) for text in (sql, gold.sql))
     spider = "right" if spider_equal(as_spider, gold_as_spider, gold.sql) else "wrong"
@@ -64,13 +108,6 @@ def answer_parts(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -
         beside(
             stack(heading("Its result"), results[0]), stack(heading("Gold's result"), results[1])
         ),
-        *(
-            [heading("Why do these differ?"), told_apart(path, sql, gold.sql, lab.executor)]
-            if sql and bird == "wrong"
-            else []
-        ),
-        heading("Their plans in words"),
-        beside(*(listed(narrate(text, path, lab.executor)) for text in (sql, gold.sql) if text)),
     ]
 
 
@@ -87,8 +124,8 @@ def run_html(
     if not extracted.sql:
         parts.append(line(f"No SQL in the reply: {extracted.reason}."))
     found = [view("The reply", *parts, kind="wb-reply")]
-    if extracted.sql:
-        found.append(answer_html(lab, benchmark, question, extracted.sql))
+    title = "The query in the reply"
+    found.insert(0, query_html(lab, benchmark, question, extracted.sql, title))
     before = lab.client.cached(step.request)
     if before and new.request != step.request:
         found += [
@@ -105,22 +142,3 @@ def steps_diff(client: Client, step: Step, other: Step) -> Html:
     if first is None or second is None:
         return prompts
     return views(prompts, text_diff(first.text, second.text, "From this reply to the other"))
-
-
-def everywhere(
-    system: System,
-    benchmark: Benchmark,
-    lab: Lab,
-    prompt: str,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[Step, ...]:
-    """The first call of that prompt for each question, if it is cached."""
-    cached = []
-    for number, question in enumerate(benchmark.questions, 1):
-        steps = record(system, question, lab).steps
-        first = next((step for step in steps if step.request.prompt == prompt), None)
-        if first and lab.client.cached(first.request):
-            cached.append(first)
-        if progress:
-            progress(number, len(benchmark.questions))
-    return tuple(cached)

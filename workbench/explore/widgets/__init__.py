@@ -1,6 +1,6 @@
 """The widgets that the explorers share: labelled inputs, buttons that show their errors, the outer box."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -46,13 +46,39 @@ def row(*children: Any) -> Any:
     )
 
 
+def panes(*columns: Sequence[Any]) -> Any:
+    """Columns side by side, each with a scroll bar of its own, as high as leaves them all on a laptop's screen."""
+    layout = w.Layout(height="400px", overflow="hidden auto", min_width="0", padding="0 4px")
+    boxes = [w.VBox(list(column), layout=layout, tabbable=True) for column in columns]
+    for box in boxes:
+        box.add_class("wb-pane")
+    wide = f"repeat({len(boxes)}, minmax(0, 1fr))"
+    return w.GridBox(
+        boxes, layout=w.Layout(grid_template_columns=wide, grid_gap="8px", width="99%")
+    )
+
+
+def tabs(named: Mapping[str, Any]) -> Any:
+    """A row of buttons, one for each name, of which the pressed one's widget is shown."""
+    choice = w.ToggleButtons(options=list(named), style={"button_width": "auto"})
+    choice.add_class("wb-tabs")
+
+    def show(_: object = None) -> None:
+        for name, widget in named.items():
+            widget.layout.display = None if name == choice.value else "none"
+
+    choice.observe(show, names="value")
+    show()
+    return w.VBox([choice, *named.values()])
+
+
 def title(text: str) -> Any:
     return w.HTML(view(text))
 
 
-def output(kind: str) -> Any:
+def output(kind: str, width: str = "99%") -> Any:
     """An empty widget for a view; `kind` is a class by which tests find it."""
-    widget = w.HTML(layout=w.Layout(width="99%", min_width="0"))
+    widget = w.HTML(layout=w.Layout(width=width, min_width="0"))
     widget.add_class(kind)
     return widget
 

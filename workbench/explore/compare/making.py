@@ -1,0 +1,101 @@
+"""Run a system in variants: what each would ask anew, and then the runs."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import BadInputError
+from workbench.explore.compare.variants import Variants
+from workbench.explore.prompt.steps import record
+from workbench.llm.preview import Preview, preview
+from workbench.llm.provider import is_ours
+from workbench.study.opening import open_study
+from workbench.study.study import Study
+from workbench.systems.system import System
+
+Folder = str | Path | None
+Maker = Callable[[str], System]  # the system for a model
+
+
+def compare(
+    system: Maker,
+    *,
+    prompts: Sequence[Folder] = (None,),
+    models: Sequence[str] = (),
+    benchmark: str = "bundled-dev",
+    limit: int | None = None,
+    **settings: Any,
+) -> Variants:
+    """Run a system with each folder of prompts and each model, and compare them question by question.
+
+    `system` makes the system for a model: `wb.direct`, or `lambda model: wb.chase_sql(model, samples=3)`. None
+    among the prompts stands for the packaged ones. `settings` are those of `open_study`, such as `dollars`. What
+    is asked anew is printed before it is asked.
+    """
+    with ExitStack() as stack:
+        study = stack.enter_context(open_study(benchmark, limit=limit, **settings))
+        found = studies(study, system, prompts, models)
+        for name, part in found.items():
+            if len(found) > 1 and not is_ours(part.model):
+                print(f"{name}: {asked_anew(part, system)}", file=sys.stderr)
+        made = run_all(found, system)
+        stack.pop_all()  # the caller closes the study
+    return made
+
+
+def studies(
+    study: Study, system: Maker, prompts: Sequence[Folder] = (None,), models: Sequence[str] = ()
+) -> dict[str, Study]:
+    """The study of each variant, by a name that has no more than what tells them apart; a single one has its system's."""
+    folders = list(dict.fromkeys(Path(folder) if folder else None for folder in prompts))
+    for folder in folders:
+        if folder and not folder.is_dir():
+            raise BadInputError(f"{folder}: no such folder of prompts")
+    several = list(dict.fromkeys(models or [study.model]))
+    short = len({folder.name for folder in folders if folder}) == sum(map(bool, folders))
+    named = {}
+    for folder in folders:
+        words = "packaged prompts" if folder is None else folder.name if short else str(folder)
+        for model in several:
+            parts = [words] * (len(folders) > 1) + [model] * (len(several) > 1)
+            named[", ".join(parts) or system(model).name] = _variant(study, folder, model)
+    return named
+
+
+def _variant(study: Study, prompts: Path | None, model: str) -> Study:
+    """The same study with another model, and another folder of prompts unless it is None."""
+    prompts = prompts or study.lab.prompts
+    experiment = replace(study.experiment, prompts=prompts, model=model)
+    return replace(study, experiment=experiment, lab=replace(study.lab, prompts=prompts))
+
+
+def run_all(variants: Mapping[str, Study], system: Maker) -> Variants:
+    """The run of each variant."""
+    runs = {name: part.run(system(part.model), name) for name, part in variants.items()}
+    return Variants(variants, runs)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAnew:
+    """How many questions need new calls, and what the first of these calls cost, which others may follow."""
+
+    missing: int
+    questions: int
+    first: Preview
+
+    def __str__(self) -> str:
+        return (
+            f"{self.missing:,} of {self.questions:,} questions need new calls. "
+            f"The first of these calls: {self.first}"
+        )
+
+
+def asked_anew(study: Study, system: Maker) -> AskedAnew:
+    """What a variant would ask, by the calls that are cached."""
+    questions, made = study.benchmark.questions, study.with_settings(system(study.model))
+    missing = [found for one in questions if (found := record(made, one, study.lab)).missing]
+    requests = [step.request for recording in missing for step in recording.steps]
+    return AskedAnew(len(missing), len(questions), preview(study.lab.client, requests))

@@ -1,0 +1,145 @@
+"""The explorer's tab for variants: name folders of prompts and models, see what they ask anew, and compare them."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+
+from workbench.errors import BadInputError
+from workbench.explore.compare.making import AskedAnew, asked_anew, run_all, studies
+from workbench.explore.compare.variants import Variants, verdict
+from workbench.explore.widgets import button, guarded, labelled, output, row
+from workbench.explore.widgets.current import CurrentQuestion
+from workbench.explore.widgets.questions import QuestionTable
+from workbench.html.parts import Html, line, table, view, views
+from workbench.llm.budget import dollars
+from workbench.llm.provider import is_ours
+from workbench.systems.system import System, with_model
+
+if TYPE_CHECKING:
+    from workbench.study.study import Study
+
+PACKAGED = "packaged"  # the word for the prompts of the package
+_FEW = 50  # questions, unless another number is given
+
+
+class VariantsForm:
+    """A system with several folders of prompts and models; what they ask anew is shown before it is asked."""
+
+    def __init__(
+        self, study: "Study", systems: Mapping[str, System], current: CurrentQuestion
+    ) -> None:
+        self._study, self._systems = study, systems
+        self._priced: tuple[Any, ...] = ()  # the settings whose cost was shown
+        self._found: Variants | None = None
+        self.message = output("wb-message")
+        self.system = labelled(w.Dropdown(options=list(systems)), "System", "wb-variant-system")
+        self.folders = labelled(
+            w.Textarea(PACKAGED, rows=3), "Folders of prompts, one a line", "wb-folders", "420px"
+        )
+        self.models = labelled(
+            w.Textarea("", rows=3, placeholder=getattr(study, "model", "")),
+            "Models, one a line",
+            "wb-models",
+            "380px",
+        )
+        many = len(study.benchmark.questions)
+        self.limit = labelled(
+            w.BoundedIntText(min(_FEW, many), min=1, max=many), "Questions", "wb-limit", "150px"
+        )
+        self.cost, self.table = output("wb-variants-cost"), output("wb-variants-view")
+        self.matrix = QuestionTable(study.benchmark.name, current)
+        self.matrix.layout.display = "none"
+        self.question = output("wb-variants-question")
+        self.matrix.observe(lambda _: guarded(self._open, self.message)(), names="chosen")
+        self.box = w.VBox(
+            [
+                row(self.system, self.limit, self.folders, self.models),
+                row(
+                    button("What is asked anew", "wb-variants-price", self._price, self.message),
+                    button("Compare", "wb-variants-run", self._run, self.message),
+                ),
+                self.message,
+                self.cost,
+                self.table,
+                self.matrix,
+                self.question,
+            ]
+        )
+
+    def add(self, folder: Path) -> None:
+        """Name one more folder of prompts."""
+        named = self.folders.value.split("\n")
+        if str(folder) not in named:
+            self.folders.value = "\n".join([*filter(None, map(str.strip, named)), str(folder)])
+
+    def _settings(self) -> tuple[Any, ...]:
+        folders = [line.strip() for line in self.folders.value.split("\n") if line.strip()]
+        models = [line.strip() for line in self.models.value.split("\n") if line.strip()]
+        return self.system.value, tuple(folders), tuple(models), self.limit.value
+
+    def _made(self) -> tuple[Any, Any]:
+        """The studies of the variants, and what makes their systems."""
+        system, folders, models, limit = self._settings()
+        prompts = [None if name == PACKAGED else Path(name).expanduser() for name in folders]
+        make = partial(with_model, self._systems[system], self._study.model)
+        return studies(self._study.fewer(limit), make, prompts or [None], models), make
+
+    def _price(self) -> None:
+        variants, make = self._made()
+        found = {}
+        for name, study in variants.items():
+            self.cost.value = view(f"Counting: {name}")
+            found[name] = asked_anew(study, make)
+        free = {name for name, study in variants.items() if is_ours(study.model)}
+        self.cost.value = _cost_html(found, free)
+        self._priced = self._settings()
+
+    def _run(self) -> None:
+        variants, make = self._made()
+        if self._priced != self._settings() and not all(
+            is_ours(s.model) for s in variants.values()
+        ):
+            raise BadInputError("see what is asked anew first: these settings were not counted")
+        self._found = found = run_all(variants, make)
+        cells = found.matrix()
+        rows = [
+            (
+                one["question_id"],
+                "≠ they disagree" if one["flips"] else "",
+                one["question"],
+                *(
+                    verdict(run, one["question_id"], correct=one[n])
+                    for n, run in found.runs.items()
+                ),
+            )
+            for one in cells.to_dict("records")
+        ]
+        flips = int(cells["flips"].sum())
+        self.table.value = Html(found.table().to_html())
+        caption = f"The variants disagree on {flips:,} of {len(rows):,} questions, which come first. Enter opens one."
+        self.matrix.show(caption, ("id", "", "question", *found.runs), rows)
+        self.matrix.layout.display = None
+        self._open()
+
+    def _open(self) -> None:
+        """Show the answers to the question that is picked."""
+        found, key = self._found, self.matrix.chosen
+        known = found and any(question.id == key for question in found.study.benchmark.questions)
+        self.question.value = found.question_html(key) if found and known else ""
+
+
+def _cost_html(found: Mapping[str, AskedAnew], free: set[str]) -> Html:
+    """A row for each variant with the calls that it makes at least."""
+    rows = []
+    for name, one in found.items():
+        low, high = one.first.dollars
+        cost = (
+            "nothing" if name in free else f"{dollars(low)} to {dollars(high, one.first.unpriced)}"
+        )
+        rows.append((name, f"{one.missing:,} of {one.questions:,}", f"{one.first.new:,}", cost))
+    columns = ("variant", "questions with new calls", "first new calls", "they cost")
+    more = "Calls whose prompts depend on the replies to these come on top."
+    return views(view("What is asked anew", table(columns, rows), line(more), kind="wb-anew"))

@@ -1,0 +1,107 @@
+// A canvas, since thousands of cells as elements are slow. Arrow keys go to a question and say its verdicts.
+const WORDS = { r: "right", w: "wrong", f: "failed", "-": "not asked" };
+const SIDE = 8; // pixels of a cell
+export default {
+  render({ model, el }) {
+    const part = (name, inside, text) => {
+      const made = inside.appendChild(document.createElement(name));
+      if (text !== undefined) made.textContent = text;
+      return made;
+    };
+    const root = part("section", el);
+    root.className = "wb wb-questions mathjax_ignore tex2jax_ignore";
+    const legend = part("p", root);
+    const canvas = part("canvas", root);
+    canvas.tabIndex = 0;
+    const said = part("p", root);
+    said.className = "said";
+    said.setAttribute("aria-live", "polite");
+    const colours = { r: "#9ecae1", w: "#d55e00", f: "#222222", "-": "#e8e8e8" };
+    let at = 0;
+    let across = 1;
+
+    const tell = () => {
+      const [key, text] = model.get("questions")[at] ?? ["", "No question"];
+      const told = model.get("runs").map((name, run) => `${name} ${WORDS[model.get("verdicts")[run][at]]}`);
+      said.textContent = `${key} · ${told.join(", ")} · ${text}`;
+    };
+    const block = () => (model.get("runs").length + 1) * SIDE; // the height of a band of questions
+    const draw = () => {
+      const questions = model.get("questions");
+      const verdicts = model.get("verdicts");
+      across = Math.max(1, Math.floor((root.clientWidth || 900) / SIDE));
+      canvas.width = Math.min(across, questions.length || 1) * SIDE;
+      canvas.height = Math.ceil(questions.length / across) * block();
+      const ink = canvas.getContext("2d");
+      questions.forEach(([key], number) => {
+        const x = (number % across) * SIDE;
+        const y = Math.floor(number / across) * block();
+        verdicts.forEach((line, run) => {
+          ink.fillStyle = colours[line[number]];
+          ink.fillRect(x, y + run * SIDE, SIDE - 1, SIDE - 1);
+        });
+        if (key === model.get("chosen") || number === at) {
+          ink.strokeStyle = key === model.get("chosen") ? "#cc0000" : "#888888";
+          ink.lineWidth = 2;
+          ink.strokeRect(x, y, SIDE - 1, verdicts.length * SIDE - 1);
+        }
+      });
+    };
+    const build = () => {
+      root.setAttribute("aria-label", model.get("caption"));
+      canvas.setAttribute("role", "application");
+      canvas.setAttribute("aria-label", `${model.get("caption")} Arrow keys go to a question, Enter picks it.`);
+      legend.replaceChildren(model.get("caption"));
+      const seen = new Set(model.get("verdicts").join(""));
+      for (const [letter, word] of Object.entries(WORDS).filter(([letter]) => seen.has(letter))) {
+        const key = part("span", legend);
+        key.className = "key";
+        key.style.background = colours[letter];
+        legend.append(word);
+      }
+      show();
+    };
+    const show = () => {
+      const chosen = model.get("questions").findIndex(([key]) => key === model.get("chosen"));
+      at = Math.max(0, chosen);
+      draw();
+      tell();
+    };
+    const pick = () => {
+      const question = model.get("questions")[at];
+      if (!question) return;
+      model.set("chosen", question[0]);
+      model.save_changes();
+    };
+    const under = (event) => {
+      const scale = canvas.width / canvas.clientWidth;
+      const band = Math.floor((event.offsetY * scale) / block());
+      const number = band * across + Math.floor((event.offsetX * scale) / SIDE);
+      return number < model.get("questions").length ? number : at;
+    };
+    canvas.addEventListener("mousemove", (event) => {
+      const [key, text] = model.get("questions")[under(event)] ?? ["", ""];
+      canvas.title = `${key} · ${text}`;
+    });
+    canvas.addEventListener("click", (event) => {
+      at = under(event);
+      pick();
+    });
+    canvas.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across }[event.key];
+      if (step === undefined && event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (step === undefined) return pick();
+      at = Math.min(model.get("questions").length - 1, Math.max(0, at + step));
+      draw();
+      tell();
+    });
+    model.on("change:verdicts", build);
+    model.on("change:chosen", show);
+    const watcher = new ResizeObserver(draw);
+    watcher.observe(root);
+    build();
+    return () => watcher.disconnect();
+  },
+};
