@@ -20,6 +20,8 @@ from workbench.explore.compare.runs import runs_html as runs_html
 from workbench.explore.compare.variants import Variants as Variants
 from workbench.explore.pool_browser import PoolBrowser as PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer as PromptExplorer
+from workbench.explore.run_browser import RunBrowser as RunBrowser
+from workbench.explore.widgets.current import CurrentQuestion as CurrentQuestion
 from workbench.fix.fixer import Fixer as Fixer
 from workbench.fix.refiner import Refiner as Refiner
 from workbench.fix.reviser import Reviser as Reviser

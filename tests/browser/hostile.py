@@ -18,6 +18,7 @@ from workbench.db.text.quoting import quote
 from workbench.explore.cache_browser import CacheBrowser
 from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer
+from workbench.explore.run_browser import RunBrowser
 from workbench.lab import Lab
 from workbench.label.case import Case
 from workbench.label.frames import labels_frame
@@ -72,7 +73,7 @@ def labeller(text, folder):
 
 
 def explorers(text, folder):
-    """All three, on a database that holds the text as table, column and value; the edited call was run."""
+    """All four, on a database that holds the text as table, column and value; the edited call was run."""
     plain_text = text.replace("\x00", "0")
     name, value = quote(plain_text), plain_text.replace("'", "''")
     database_folder = folder / "dev_databases/zoo"
@@ -91,6 +92,8 @@ def explorers(text, folder):
     lab = Lab(Client(store, send=model), Executor(store, workers=1), benchmark.database)
     study = SimpleNamespace(lab=lab, benchmark=benchmark)
     asked = {"question_id": "0", "db_id": "zoo", "difficulty": text, "sql": text}
+    asked |= {"status": "error", "problem": text, "calls": 1, "input_tokens": 1}
+    asked |= {"output_tokens": 1, "dollars": 0.0}
     row = pd.DataFrame([asked | {"correct": False, "oracle": True, "generator": text}])
     run = SimpleNamespace(
         name=text,
@@ -108,7 +111,9 @@ def explorers(text, folder):
         "[{\u2028]", "(", text
     )  # neither template nor a new line
     explorer._run()
-    return [explorer.box, PoolBrowser(study, run).box, CacheBrowser(study).box]
+    runs = RunBrowser(study, run)
+    runs.table.show(text, [text], [["0", text]])
+    return [explorer.box, PoolBrowser(study, run).box, runs.box, CacheBrowser(study).box]
 
 
 def show_widgets(given):

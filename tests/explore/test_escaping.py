@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ import pytest
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.execute import Executor
 from workbench.db.text.quoting import quote
-from workbench.explore import cache_browser, calls, pool_browser
+from workbench.explore import cache_browser, calls
 from workbench.explore.compare.runs import flips_html, runs_html
 from workbench.explore.compare.texts import text_diff
 from workbench.explore.prompt import rendered, running
@@ -113,10 +112,6 @@ def stuffed(text, folder):
     run = {"question_id": [text], "db_id": text, "difficulty": text, "sql": text, "oracle": True}
     questions = pd.DataFrame(run | {"correct": False})
     better = questions.assign(correct=True)
-    trials = pd.DataFrame({**run, "question_id": [text] * 2, "generator": text})
-    trials = trials.assign(group=[0, 1], correct=[True, False], chosen=[False, True])
-    run_of = SimpleNamespace(id=text, questions=questions, trials=trials)
-    asked_of = SimpleNamespace(benchmark=SimpleNamespace(questions=[replace(question, id=text)]))
     costs = dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars"), 0)
     runs = [
         SimpleNamespace(name=text, id=text, questions=table.assign(**costs))
@@ -165,7 +160,6 @@ def stuffed(text, folder):
             "diff": text_diff(text, "other"),
             "flips": flips_html(questions, better, [question], text),
             "runs": runs_html(*runs),
-            "regrets": pool_browser.regrets_html(run_of, asked_of),
             "call": calls.call_html(call),
             "totals": cache_browser.totals_html(cache_browser.stats(store)),
         }.items()

@@ -286,7 +286,7 @@ def test_the_pool_browser_shows_candidates_with_their_verdicts(zoo):
     browser = PoolBrowser(study, a_run(selection, correct=True))
     assert "1 candidate, 1 different result." in browser.pool.value
     assert "right; ★ chosen" in browser.pool.value
-    assert "Regrets: 0 of 1 questions" in browser.regrets.value
+    assert "Regrets: 0 of 1 questions" in browser.regrets.caption
     browser.picker.list.value = "3"
     assert "was not part of this run" in browser.pool.value
 

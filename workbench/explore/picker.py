@@ -81,10 +81,12 @@ class Picker:
         self._outcomes, self._picked = outcomes, picked
         names = list(self._benchmarks)
         self.name = labelled(w.Dropdown(options=names), "Benchmark", "wb-benchmark")
-        self.text = labelled(w.Text(continuous_update=False), "Search", "wb-search", "220px")
-        self.db = labelled(w.Dropdown(options=[("all", "")]), "Database", "wb-database")
-        self.difficulty = labelled(w.Dropdown(options=[("all", "")]), "Difficulty", "wb-difficulty")
-        self.outcome = labelled(w.Dropdown(options=[("all", "")]), "Outcome", "wb-outcome")
+        self.text = labelled(w.Text(continuous_update=False), "Search", "wb-search", "190px")
+        self.db = labelled(w.Dropdown(options=[("all", "")]), "Database", "wb-database", "150px")
+        self.difficulty = labelled(
+            w.Dropdown(options=[("all", "")]), "Difficulty", "wb-difficulty", "140px"
+        )
+        self.outcome = labelled(w.Dropdown(options=[("all", "")]), "Outcome", "wb-outcome", "140px")
         self.list = labelled(w.Select(rows=4), "Question", "wb-question", "99%")
         self.found = output("wb-found", "auto")
         filters = [self.text, self.db, self.difficulty, self.outcome]
@@ -170,8 +172,9 @@ class Picker:
         before = self.question
         fill(self.list, [(_option(r), r.question_id) for r in matching.itertuples()])
         number = len(self.benchmark.questions)
-        many = f"{len(matching):,} of {number:,} questions" if len(matching) else "No question"
-        self.found.value = note(f"{many} found.")
+        self.found.value = note(
+            f"{len(matching):,} of {number:,}" if len(matching) else "No question found."
+        )
         return self.question is not before
 
 

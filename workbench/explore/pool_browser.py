@@ -2,7 +2,9 @@
 
 from workbench.explore.picker import Picker
 from workbench.explore.widgets import Explorer, output, title
-from workbench.html.parts import Html, line, table, view
+from workbench.explore.widgets.current import CurrentQuestion
+from workbench.explore.widgets.questions import QuestionTable
+from workbench.html.parts import line, view
 from workbench.report.display.selections import pool_html
 from workbench.study.analysis.pools import lost
 from workbench.study.runs import Run
@@ -12,13 +14,12 @@ from workbench.study.study import Study
 class PoolBrowser(Explorer):
     """A widget; show it as the last line of a cell."""
 
-    def __init__(self, study: Study, run: Run) -> None:
+    def __init__(self, study: Study, run: Run, *, current: CurrentQuestion | None = None) -> None:
         self._run = run
         self.message, self.pool = output("wb-message"), output("wb-pool-view")
         outcomes = {study.benchmark.name: run.questions}
-        self.picker = Picker([study.benchmark], outcomes, self._show, self.message)
-        self.regrets = output("wb-regrets-view")
-        self.regrets.value = regrets_html(run, study)
+        self.picker = Picker([study.benchmark], outcomes, self._show, self.message, current)
+        self.regrets = regrets(run, study, current)
         self.lay_out(
             "wb-pool-browser",
             self.regrets,
@@ -30,23 +31,25 @@ class PoolBrowser(Explorer):
         self._show()
 
     def _show(self) -> None:
+        name, key = self.picker.current.picked
         question = self.picker.question
-        if question is None:
-            self.pool.value = view("No candidates", line("No question matches."))
-        elif question.id not in set(self._run.questions["question_id"]):
-            absent = line(f"Question {question.id} was not part of this run.")
-            self.pool.value = view("No candidates", absent)
+        if question is None or question.id not in set(self._run.questions["question_id"]):
+            asked = question.id if question else key if name == self.picker.benchmark.name else ""
+            absent = (
+                f"Question {asked} was not part of this run." if asked else "No question matches."
+            )
+            self.pool.value = view("No candidates", line(absent))
         else:
             trials = self._run.trials
             right = trials.loc[trials["question_id"] == question.id, "correct"].astype(bool)
             self.pool.value = pool_html(self._run.selection(question.id), right.tolist())
 
 
-def regrets_html(run: Run, study: Study) -> Html:
-    """The questions with a right candidate where the selector chose another, as a table."""
-    regrets = lost(run, study)
-    names = ["question_id", "difficulty", "votes", "right votes", "right by"]
-    caption = "A candidate was right, and another was chosen"
-    rows = [table(names, regrets[names].itertuples(index=False), caption)] if len(regrets) else []
-    title = f"Regrets: {len(regrets)} of {len(run.questions)} questions"
-    return view(title, *rows, kind="wb-regrets")
+def regrets(run: Run, study: Study, current: CurrentQuestion | None = None) -> QuestionTable:
+    """The questions with a right candidate where the selector chose another."""
+    found = lost(run, study)
+    names = ["question_id", "difficulty", "question", "votes", "right votes", "right by"]
+    caption = f"Regrets: {len(found)} of {len(run.questions)} questions have a right candidate, and another was chosen."
+    table = QuestionTable(study.benchmark.name, current)
+    table.show(caption, ["id", *names[1:]], found[names].itertuples(index=False))
+    return table

@@ -104,9 +104,10 @@ def details(
     return element("details", element("summary", summary), *parts, open=is_open, **attributes)
 
 
-def beside(*parts: Node) -> Element:
-    """Parts side by side if the page is wide enough, else one below the other."""
-    return element("div", *(element("div", part) for part in parts), class_="beside")
+def beside(*parts: Node, close: bool = False) -> Element:
+    """Parts side by side if the page is wide enough, else one below the other; `close` ones need little width."""
+    kind = "beside close" if close else "beside"
+    return element("div", *(element("div", part) for part in parts), class_=kind)
 
 
 def stack(*parts: Node | None) -> Element:

@@ -168,6 +168,7 @@ def frames(
                     "sample": candidate["sample"],
                     "sql": candidate["sql"],
                     "status": candidate["status"],
+                    "problem": candidate["problem"],
                     "correct": verdicts[index],
                     "first_sql": first["sql"],
                     "first_status": first["status"],

@@ -76,14 +76,18 @@ def flips_html(
     return view(title, line(summary), *([changes] if marks else []), kind="wb-flips")
 
 
-def runs_html(before: "Run", after: "Run") -> Html:
-    """Two stored runs: the price of each, and the questions that flipped."""
+def costs_html(runs: Sequence["Run"]) -> Html:
+    """What each run would cost without the cache."""
     names = ("calls", "input_tokens", "output_tokens", "dollars")
     rows = [
         (run.name, run.id, *(f"{run.questions[name].sum():,.10g}" for name in names))
-        for run in (before, after)
+        for run in runs
     ]
+    return view("What each would cost without the cache", table(("system", "run", *names), rows))
+
+
+def runs_html(before: "Run", after: "Run", questions: Iterable[Question] = ()) -> Html:
+    """Two stored runs: the price of each, and the questions that flipped."""
     return views(
-        view("What each would cost without the cache", table(("system", "run", *names), rows)),
-        flips_html(before.questions, after.questions),
+        costs_html([before, after]), flips_html(before.questions, after.questions, questions)
     )

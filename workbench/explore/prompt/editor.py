@@ -8,7 +8,7 @@ import ipywidgets as w
 
 from workbench.errors import BadInputError, naming
 from workbench.explore.prompt.steps import Edit, Step
-from workbench.explore.widgets import fill, labelled, quietly, row, watch
+from workbench.explore.widgets import fill, labelled, quietly, row, tall, watch
 from workbench.html.parts import Html, line, pre, view
 from workbench.prompts.prompt import load
 from workbench.prompts.template import parse
@@ -21,13 +21,13 @@ class Editor:
         self._prompts, self._changed = prompts, changed
         self._step: Step | None = None
         self._data: dict[str, str] = {}  # the edited texts of the context
-        self.source = labelled(w.Textarea(rows=9), "Template", "wb-template", "99%")
+        self.source = tall(labelled(w.Textarea(rows=10), "Template", "wb-template", "99%"))
         self.model = labelled(w.Text(continuous_update=False), "Model", "wb-model", "210px")
         self.temperature = labelled(
             w.BoundedFloatText(min=0, max=2, step=0.1), "Temperature", "wb-temperature", "140px"
         )
         self.variable = labelled(w.Dropdown(), "Context", "wb-variable")
-        self.data = labelled(w.Textarea(rows=2), "Its text", "wb-data", "99%")
+        self.data = tall(labelled(w.Textarea(rows=2), "Its text", "wb-data", "99%"))
         self.folder = labelled(w.Text("my_prompts"), "Folder", "wb-folder", "200px")
         self.overwrite = labelled(w.Checkbox(indent=False), "replace what is there", "wb-overwrite")
         self.box = w.VBox(

@@ -106,7 +106,9 @@ def side_by_side(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -
             stack(heading("Gold's query"), pre(gold.sql)),
         ),
         beside(
-            stack(heading("Its result"), results[0]), stack(heading("Gold's result"), results[1])
+            stack(heading("Its result"), results[0]),
+            stack(heading("Gold's result"), results[1]),
+            close=True,
         ),
     ]
 

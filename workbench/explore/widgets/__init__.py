@@ -48,10 +48,12 @@ def row(*children: Any) -> Any:
 
 def panes(*columns: Sequence[Any]) -> Any:
     """Columns side by side, each with a scroll bar of its own, as high as leaves them all on a laptop's screen."""
-    layout = w.Layout(height="400px", overflow="hidden auto", min_width="0", padding="0 4px")
+    layout = w.Layout(height="436px", overflow="hidden auto", min_width="0", padding="0 4px")
     boxes = [w.VBox(list(column), layout=layout, tabbable=True) for column in columns]
     for box in boxes:
         box.add_class("wb-pane")
+        for widget in box.children:
+            widget.layout.flex = "0 0 auto"  # it scrolls and never shrinks
     wide = f"repeat({len(boxes)}, minmax(0, 1fr))"
     return w.GridBox(
         boxes, layout=w.Layout(grid_template_columns=wide, grid_gap="8px", width="99%")
@@ -80,6 +82,12 @@ def output(kind: str, width: str = "99%") -> Any:
     """An empty widget for a view; `kind` is a class by which tests find it."""
     widget = w.HTML(layout=w.Layout(width=width, min_width="0"))
     widget.add_class(kind)
+    return widget
+
+
+def tall(widget: Any) -> Any:
+    """An input of several lines with its label above it."""
+    widget.layout.flex_flow, widget.layout.align_items = "column", "stretch"
     return widget
 
 

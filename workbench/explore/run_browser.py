@@ -1,0 +1,113 @@
+"""The run browser: runs side by side by question, as a heat map and as a list, and their errors by message."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import ipywidgets as w
+import pandas as pd
+
+from workbench.errors import BadInputError
+from workbench.explore.compare.outcomes import FAILED, RIGHT, WORDS, WRONG, errors, outcomes
+from workbench.explore.compare.runs import costs_html
+from workbench.explore.widgets import Explorer, fill, labelled, output, watch
+from workbench.explore.widgets.current import CurrentQuestion
+from workbench.explore.widgets.questions import HeatMap, QuestionTable
+from workbench.study.runs import Run
+from workbench.study.study import Study
+
+_MESSAGES = 3  # of one question and kind that are shown
+
+
+class RunBrowser(Explorer):
+    """A widget; show it as the last line of a cell. A question that is picked is the question of the other views."""
+
+    def __init__(self, study: Study, *runs: Run, current: CurrentQuestion | None = None) -> None:
+        if not runs:
+            raise BadInputError("no run is given: give one or more")
+        self._runs = runs
+        self._texts = {question.id: question.text for question in study.benchmark.questions}
+        self._outcomes, self._errors = outcomes(study, runs), errors(study, runs)
+        self.message, self.costs = output("wb-message"), output("wb-costs-view")
+        self.costs.value = costs_html(runs)
+        name = study.benchmark.name
+        self.map, self.table = HeatMap(name, current), QuestionTable(name, current)
+        self.shown = labelled(w.Select(rows=7), "Questions", "wb-shown", "99%")
+        fill(self.shown, self._choices())
+        self._draw()
+        self._show()
+        self.lay_out("wb-run-browser", self.costs, self.map, self.shown, self.message, self.table)
+        watch([self.shown], self._show, self.message)
+
+    def _choices(self) -> list[tuple[str, tuple[str, str]]]:
+        """The lists of questions that can be shown, the errors by message among them, the most frequent first."""
+        disagree = self._outcomes.nunique(axis=1).gt(1)
+        parts = {
+            "on which the runs disagree": disagree,
+            "all": disagree | True,
+            "right in every run": (self._outcomes == RIGHT).all(axis=1),
+            "wrong in every run": (self._outcomes == WRONG).all(axis=1),
+            "failed in a run": (self._outcomes == FAILED).any(axis=1),
+        }
+        self._parts = {name: list(self._outcomes.index[chosen]) for name, chosen in parts.items()}
+        listed = [(f"{len(ids):,} · {name}", ("part", name)) for name, ids in self._parts.items()]
+        for kind, found in _most_frequent(self._errors):
+            by_run = Counter(found["run"])
+            where = ", ".join(f"{run} {number:,}" for run, number in by_run.items())
+            many = found["question_id"].nunique()
+            listed.append(
+                (
+                    f"{many:,} · error of {len(found):,} candidates ({where}): {kind}"[:200],
+                    ("error", kind),
+                )
+            )
+        return listed
+
+    def _draw(self) -> None:
+        names, found = [run.name for run in self._runs], self._outcomes
+        counts = [
+            f"{name}: {(found[n] == RIGHT).sum():,} right, {(found[n] == FAILED).sum():,} failed"
+            for n, name in enumerate(names)
+        ]
+        with self.map.hold_sync():
+            self.map.caption = (
+                f"{len(found):,} questions by runs, from top to bottom {'; '.join(counts)}."
+            )
+            self.map.runs = names
+            self.map.questions = [[key, self._texts[key]] for key in found.index]
+            self.map.verdicts = ["".join(found[n]) for n in range(len(names))]
+
+    def _show(self) -> None:
+        kind, name = self.shown.value
+        messages: dict[str, str] = {}
+        ids: Sequence[str]
+        if kind == "part":
+            ids = self._parts[name]
+        else:
+            found = self._errors[self._errors["kind"] == name]
+            messages = {
+                str(key): _told(part) for key, part in found.groupby("question_id")["message"]
+            }
+            ids = list(messages)
+        verdicts = {key: row for key, *row in self._outcomes.itertuples(name=None)}
+        rows = [
+            (key, self._texts[key], *map(WORDS.get, verdicts[key]))
+            + ((messages[key],) if messages else ())
+            for key in ids
+        ]
+        columns = ("id", "question", *(run.name for run in self._runs))
+        listed = (
+            f"{len(rows):,} questions. Enter picks one for all views." if rows else "No question."
+        )
+        self.table.show(listed, (*columns, "messages") if messages else columns, rows)
+
+
+def _most_frequent(found: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    groups = [(str(kind), part) for kind, part in found.groupby("kind", sort=False)]
+    return sorted(groups, key=lambda group: -len(group[1]))
+
+
+def _told(messages: "pd.Series[str]") -> str:
+    """The most frequent messages of a question with their numbers."""
+    counted = messages.value_counts()
+    told = [f"{text} ({number:,})" for text, number in counted[:_MESSAGES].items()]
+    return "\n".join(told)
