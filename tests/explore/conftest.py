@@ -88,3 +88,4 @@ def _no_question_of_another_test(monkeypatch):
     fresh = current.CurrentQuestion()
     monkeypatch.setattr("workbench.explore.picker.CURRENT", fresh)
     monkeypatch.setattr("workbench.explore.widgets.questions.CURRENT", fresh)
+    monkeypatch.setattr("workbench.explore.cache_browser.CURRENT", fresh)

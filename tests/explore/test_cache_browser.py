@@ -43,7 +43,7 @@ def test_the_cache_browser_opens_a_call_and_asks_again(zoo, press):
 def test_an_empty_cache_has_an_empty_list(zoo):
     browser = browse(zoo)
     assert browser.list.options == ()
-    assert "All 0 matching" in browser.listed.value
+    assert "No call found." in browser.listed.value
     assert browser.message.value == ""
 
 
@@ -110,3 +110,30 @@ def test_after_asking_again_list_and_totals_are_those_of_the_new_reply(zoo, ask,
     (option,) = dict(browser.list.options)
     assert " + 4 tokens" in option
     assert "<td>4</td>" in browser.totals.value
+
+
+def test_a_search_without_hits_says_so(zoo, ask):
+    ask("a")
+    browser = browse(zoo)
+    browser.text.value = "nowhere"
+    assert "No call found." in browser.listed.value
+
+
+def test_a_call_carries_its_question_and_leads_to_it(zoo):
+    for question in zoo.questions[:2]:
+        record(zoo.system, question, zoo.lab, pay=True)
+    browser = browse(zoo)
+    options = dict(browser.list.options)
+    (wanted,) = (text for text in options if "0: zoo, question 0?" in text)
+    browser.list.value = options[wanted]
+    assert browser._current.picked == (zoo.benchmark.name, "0")
+
+
+def test_the_calls_of_the_question_that_another_view_picked_are_listed(zoo):
+    for question in zoo.questions[:2]:
+        record(zoo.system, question, zoo.lab, pay=True)
+    browser = browse(zoo)
+    browser.of.value = "the current one"
+    browser._current.picked = (zoo.benchmark.name, "1")
+    (option,) = dict(browser.list.options)
+    assert "1: zoo, question 1?" in option

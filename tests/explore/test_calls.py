@@ -6,9 +6,8 @@ from workbench.errors import BadInputError
 from workbench.explore.calls import (
     ask_again,
     call_html,
-    calls_table,
+    calls,
     cost_again,
-    count,
     open_call,
     request_of,
 )
@@ -21,38 +20,40 @@ def ask(zoo, prompt="p", model="m/x", text="hello"):
     return zoo.lab.client.complete(Request(prompt, model, (message,), {"temperature": 0.0}))
 
 
-def test_calls_are_found_by_prompt_model_and_words_of_the_reply(zoo):
+def test_calls_are_found_by_prompt_and_model(zoo):
     ask(zoo)
     ask(zoo, prompt="q")
-    zoo.model.otherwise = "Something else, 100%"
     ask(zoo, model="m/y")
     store = zoo.lab.client.store
-    assert len(calls_table(store)) == 2  # the same request under another prompt's name is one call
-    assert calls_table(store, model="m/y")["prompt"].tolist() == ["p"]
-    assert calls_table(store, text="ELSE, 100%")["model"].tolist() == ["m/y"]
-    assert calls_table(store, prompt="nothing").empty
+    assert calls(store).number == 2  # the same request under another prompt's name is one call
+    assert calls(store, model="m/y").table()["prompt"].tolist() == ["p"]
+    assert calls(store, prompt="nothing").table().empty
+
+
+def test_calls_are_found_by_words(zoo):
+    ask(zoo)
+    ask(zoo, text="hello again")
+    found = calls(zoo.lab.client.store, words=["AGAIN"])
+    assert (found.number, len(found.table())) == (1, 1)
 
 
 def test_the_longest_come_first_when_asked_for(zoo):
     ask(zoo, text="one word more")
     ask(zoo, text="one")
-    found = calls_table(zoo.lab.client.store, order="longest")
+    found = calls(zoo.lab.client.store).table(order="longest")
     assert found["input_tokens"].tolist() == [3, 1]
 
 
 def test_what_the_limit_leaves_out_is_counted(zoo):
     for text in "abc":
         ask(zoo, text=text)
-    ask(zoo, prompt="q", model="m/y")
-    store = zoo.lab.client.store
-    assert len(calls_table(store, limit=2)) == 2
-    assert (count(store), count(store, prompt="p"), count(store, model="m/y")) == (4, 3, 1)
-    assert (count(store, text="ANIMAL"), count(store, text="nothing")) == (4, 0)
+    found = calls(zoo.lab.client.store)
+    assert (found.number, len(found.table(limit=2))) == (3, 2)
 
 
 def test_an_unknown_order_is_refused(zoo):
     with pytest.raises(BadInputError, match="order is 'oldest': it must be 'newest' or 'dearest'"):
-        calls_table(zoo.lab.client.store, order="oldest")
+        calls(zoo.lab.client.store).table(order="oldest")
 
 
 def test_a_call_is_opened_in_full(zoo):

@@ -54,7 +54,7 @@ def _benchmark(context: click.Context, option: click.Parameter, given: str) -> s
     "--preview",
     "previews",
     is_flag=True,
-    help="Only estimate the calls and their cost, from three questions.",
+    help="Only estimate the calls and their cost, those of each folder of prompts, from three questions.",
 )
 @options.cluster
 def run(
@@ -101,10 +101,12 @@ def run(
     }
     if previews:
         with open_study(benchmark, model=model, **settings) as study:
-            asked = make_system(system, model, judge, filtering)
-            found = preview_of(asked, benchmark, model=model, prompts=folders[0], **settings)
-            save(found, study.saved.folder / f"{name}.preview.json")
-        print(found.table())
+            kept = study.saved.folder
+        asked = make_system(system, model, judge, filtering)
+        for number, (words, prompts_of) in enumerate(zip(own or [PACKAGED], folders, strict=True)):
+            found = preview_of(asked, benchmark, model=model, prompts=prompts_of, **settings)
+            save(found, kept / f"{name}{_numbered(number)}.preview.json")
+            print(f"{words}:\n{found.table()}\n" if len(folders) > 1 else found.table())
         return
     with compare(
         lambda model: make_system(system, model, judge, filtering),
@@ -119,7 +121,7 @@ def run(
         table = study.save(name, variants.table() if len(runs) > 1 else study.table(*runs))
         files = []
         for number, done in enumerate(runs):
-            files.append(folder / f"{name}{f'_{number}' * bool(number)}.answers.jsonl")
+            files.append(folder / f"{name}{_numbered(number)}.answers.jsonl")
             chosen(done.name, done.selections).save(files[-1])
         if len(runs) > 1:
             study.save(f"{name}_questions", variants.questions())
@@ -133,5 +135,12 @@ def run(
     print(f"table:   {data}\n         workbench trace {data} 0")
     if len(runs) > 1:
         print(f"flips:   {folder / f'{name}_questions.csv'}")
-    else:
-        print(beside(folder / f"{name}.preview.json", runs[0].paid))
+    for number, done in enumerate(runs):
+        if len(runs) > 1:
+            print(f"\n{done.name}")
+        print(beside(folder / f"{name}{_numbered(number)}.preview.json", done.paid))
+
+
+def _numbered(number: int) -> str:
+    """What tells the files of a variant from those of the first."""
+    return f"_{number}" if number else ""

@@ -1,6 +1,6 @@
 """The cache browser: list the cached model calls, open a call, see what asking again costs, ask again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
 import ipywidgets as w
@@ -12,28 +12,46 @@ from workbench.explore.calls import (
     Order,
     ask_again,
     call_html,
-    calls_table,
+    calls,
     cost_again,
-    count,
     open_call,
     priced,
 )
 from workbench.explore.compare.texts import text_diff
-from workbench.explore.widgets import Explorer, button, choices, fill, labelled, output, row, watch
+from workbench.explore.search import asked
+from workbench.explore.widgets import (
+    Explorer,
+    button,
+    choices,
+    fill,
+    guarded,
+    labelled,
+    output,
+    row,
+    watch,
+)
+from workbench.explore.widgets.current import CURRENT, CurrentQuestion
 from workbench.html.parts import Html, details, line, table, view, views
 from workbench.llm.budget import dollars
+from workbench.llm.cache import transfer
 from workbench.llm.cache.rows import Call
 from workbench.llm.cache.transfer import stats
+from workbench.types import Question
 
 if TYPE_CHECKING:
     from workbench.study.study import Study
 
 
-class CacheBrowser(Explorer):
-    """A widget; show it as the last line of a cell."""
+_ALL, _CURRENT = "all", "the current one"
 
-    def __init__(self, study: "Study") -> None:
-        self._client = study.lab.client
+
+class CacheBrowser(Explorer):
+    """A widget; show it as the last line of a cell. The question of a call that is opened is that of all views."""
+
+    def __init__(self, study: "Study", *, current: CurrentQuestion | None = None) -> None:
+        self._client, self._benchmark = study.lab.client, study.benchmark
+        self._current = current or CURRENT
+        self._about: Mapping[str, Question] = {}  # by the key of a listed call
         self._limit = LISTED
         self.message, self.call = output("wb-message"), output("wb-call-view")
         self.price, self.totals = output("wb-price-view"), output("wb-totals-view")
@@ -41,7 +59,9 @@ class CacheBrowser(Explorer):
         self.prompt = labelled(w.Dropdown(options=[("all", "")]), "Prompt", "wb-prompt-name")
         self.model = labelled(w.Dropdown(options=[("all", "")]), "Model", "wb-model")
         self.order = labelled(w.Dropdown(options=get_args(Order)), "Order", "wb-order")
-        self.text = labelled(w.Text(continuous_update=False), "In the reply", "wb-search", "260px")
+        self.text = labelled(w.Text(continuous_update=False), "Search", "wb-search", "260px")
+        self.text.placeholder = "words in prompt, reply or question"
+        self.of = labelled(w.Dropdown(options=[_ALL, _CURRENT]), "Questions", "wb-of")
         self.list = labelled(w.Select(rows=10), "Call", "wb-calls", "99%")
 
         def act(label: str, kind: str, action: Callable[[], None]) -> Any:
@@ -52,7 +72,7 @@ class CacheBrowser(Explorer):
             self.totals,
             self.listed,
             row(
-                *(self.prompt, self.model, self.order, self.text),
+                *(self.text, self.of, self.prompt, self.model, self.order),
                 act("List more", "wb-more", self._list_more),
                 act("Refresh", "wb-refresh", self._refresh),
             ),
@@ -62,8 +82,9 @@ class CacheBrowser(Explorer):
             self.message,
             self.call,
         )
-        watch([self.prompt, self.model, self.order, self.text], self._fill, self.message)
-        watch([self.list], self._open, self.message)
+        watch([self.prompt, self.model, self.order, self.text, self.of], self._fill, self.message)
+        watch([self.list], self._pick, self.message)
+        self._current.observe(lambda _: guarded(self._follow, self.message)(), names="picked")
         self._refresh()
 
     @property
@@ -85,13 +106,41 @@ class CacheBrowser(Explorer):
         self._fill()
 
     def _fill(self) -> None:
-        store, wanted = self._client.store, (self.prompt.value, self.model.value, self.text.value)
-        calls = calls_table(store, *wanted, self.order.value, self._limit)
-        number = count(store, *wanted)
-        shown = f"The first {len(calls):,} of" if len(calls) < number else "All"
-        self.listed.value = view("Which call", line(f"{shown} {number:,} matching calls."))
-        fill(self.list, [(_option(call), call.key) for call in calls.itertuples()])
+        words = self.text.value.split()
+        if self.of.value == _CURRENT and (question := self._question()):
+            words.append(" ".join(question.text.split()))
+        matching = calls(self._client.store, self.prompt.value, self.model.value, words)
+        listed = matching.table(self.order.value, self._limit)
+        shown = f"The first {len(listed):,} of" if len(listed) < matching.number else "All"
+        told = f"{shown} {matching.number:,} matching calls." if len(listed) else "No call found."
+        self.listed.value = view("Which call", line(told))
+        whole = transfer.calls(self._client.store, transfer.Select(keys=list(listed["key"])))
+        self._about = asked(whole, self._benchmark.questions)
+        fill(self.list, [(self._option(call), call.key) for call in listed.itertuples()])
         self._open()
+
+    def _question(self) -> Question | None:
+        name, key = self._current.picked
+        known = self._benchmark.questions if name == self._benchmark.name else ()
+        return next((question for question in known if question.id == key), None)
+
+    def _follow(self) -> None:
+        if self.of.value == _CURRENT:
+            self._fill()
+
+    def _pick(self) -> None:
+        self._open()
+        if question := self._about.get(self.list.value or ""):
+            self._current.picked = (self._benchmark.name, question.id)
+
+    def _option(self, call: Any) -> str:
+        tokens = f"{call.input_tokens:,} + {call.output_tokens:,} tokens"
+        paid = priced(None if pd.isna(call.dollars) else call.dollars)
+        about = self._about.get(call.key)
+        question = [_short(f"{about.id}: {about.text}", 60)] if about else []
+        when = f"{call.created:%Y-%m-%d %H:%M}"
+        parts = (call.prompt, f"sample {call.sample}", *question, tokens, paid, when, call.model)
+        return _short(" · ".join(parts), 150)
 
     def _open(self) -> None:
         if self.list.value is None:
@@ -126,8 +175,5 @@ def totals_html(counted: list[dict[str, Any]]) -> Html:
     return view("Cached calls", by_prompt, kind="wb-totals")
 
 
-def _option(call: Any) -> str:
-    tokens = f"{call.input_tokens:,} + {call.output_tokens:,} tokens"
-    paid = priced(None if pd.isna(call.dollars) else call.dollars)
-    when = f"{call.created:%Y-%m-%d %H:%M}"
-    return " · ".join((when, call.prompt, call.model, f"sample {call.sample}", tokens, paid))
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -1,11 +1,15 @@
-"""The model calls in the cache: list them by prompt, model and cost, open a call, ask it again."""
+"""The model calls in the cache: list them by prompt, model, words and cost, open a call, ask it again."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 import pandas as pd
 
+from workbench.canonical import canonical
 from workbench.errors import BadInputError, one_of
+from workbench.explore.search import found
 from workbench.html.parts import Html, details, heading, line, pre, view
 from workbench.llm.budget import dollars
 from workbench.llm.cache import transfer
@@ -23,39 +27,46 @@ _ORDERS = {
     "longest": "input_tokens + output_tokens DESC",
     "slowest": "seconds DESC",
 }
-_FILTER = "(? = '' OR prompt = ?) AND (? = '' OR model = ?) AND instr(lower(text), lower(?))"
 _COLUMNS = (
     "created", "prompt", "model", "sample", "input_tokens", "output_tokens", "dollars", "seconds",
     "finish_reason", "reply", "key",
 )  # fmt: skip
 
 
-def calls_table(
-    store: Store,
-    prompt: str = "",
-    model: str = "",
-    text: str = "",
-    order: Order = "newest",
-    limit: int = LISTED,
-) -> pd.DataFrame:
-    """One row for each call, at most `limit`. `text` is searched for in the replies; "" matches all."""
-    one_of(tuple(_ORDERS), order=order)
-    rows = store.read(
-        "SELECT created, prompt, model, sample, input_tokens, output_tokens, cost, seconds, "
-        f"finish_reason, substr(text, 1, 120), key FROM calls WHERE {_FILTER} "
-        f"ORDER BY {_ORDERS[order]}, key LIMIT ?",
-        [prompt, prompt, model, model, text, limit],
-    )
-    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
-    frame["created"] = pd.to_datetime(frame["created"], unit="s", utc=True).dt.floor("s")
-    return frame
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The cached calls of a prompt and a model with some words in prompt or reply; "" or no word chooses all."""
+
+    store: Store
+    where: str
+    values: tuple[str, ...]
+    number: int
+
+    def table(self, order: Order = "newest", limit: int = LISTED) -> pd.DataFrame:
+        """One row for each call, at most `limit`."""
+        one_of(tuple(_ORDERS), order=order)
+        rows = self.store.read(
+            "SELECT created, prompt, model, sample, input_tokens, output_tokens, cost, seconds, "
+            "finish_reason, substr(text, 1, 120), key FROM calls WHERE rowid IN "
+            f"(SELECT rowid FROM calls WHERE {self.where} ORDER BY {_ORDERS[order]}, key LIMIT ?) "
+            f"ORDER BY {_ORDERS[order]}, key",
+            [*self.values, limit],
+        )
+        frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+        frame["created"] = pd.to_datetime(frame["created"], unit="s", utc=True).dt.floor("s")
+        return frame
 
 
-def count(store: Store, prompt: str = "", model: str = "", text: str = "") -> int:
-    """The number of calls that `calls_table` would list without a limit."""
-    query = f"SELECT count(*) FROM calls WHERE {_FILTER}"
-    ((number,),) = store.read(query, [prompt, prompt, model, model, text])
-    return int(number)
+def calls(store: Store, prompt: str = "", model: str = "", words: Sequence[str] = ()) -> Calls:
+    """The calls that match."""
+    named = {"prompt = ?": prompt, "model = ?": model}
+    terms = {term: value for term, value in named.items() if value}
+    if words:
+        rows = canonical(found(store, words)).decode()
+        terms["rowid IN (SELECT value FROM json_each(?))"] = rows
+    where, values = " AND ".join(terms) or "1", tuple(terms.values())
+    ((number,),) = store.read(f"SELECT count(*) FROM calls WHERE {where}", values)
+    return Calls(store, where, values, int(number))
 
 
 def open_call(store: Store, key: str) -> Call:

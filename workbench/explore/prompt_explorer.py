@@ -107,7 +107,7 @@ class PromptExplorer(Explorer):
                 panes(
                     (self.missing, self.prompt, self.stages),
                     (title("Edit and run"), self.editor.box, run, self.price),
-                    (act("Why do these differ?", "wb-why", self._why), self.answer),
+                    (row(act("Why do these differ?", "wb-why", self._why)), self.answer),
                 ),
                 self.done,
                 row(

@@ -10,7 +10,7 @@ import ipywidgets as w
 from workbench.errors import BadInputError
 from workbench.explore.compare.making import AskedAnew, asked_anew, run_all, studies
 from workbench.explore.compare.variants import Variants, verdict
-from workbench.explore.widgets import button, guarded, labelled, output, row
+from workbench.explore.widgets import button, guarded, labelled, output, row, tall
 from workbench.explore.widgets.current import CurrentQuestion
 from workbench.explore.widgets.questions import QuestionTable
 from workbench.html.parts import Html, line, table, view, views
@@ -36,24 +36,23 @@ class VariantsForm:
         self._found: Variants | None = None
         self.message = output("wb-message")
         self.system = labelled(w.Dropdown(options=list(systems)), "System", "wb-variant-system")
-        self.folders = labelled(
-            w.Textarea(PACKAGED, rows=3), "Folders of prompts, one a line", "wb-folders", "420px"
+        self.folders = tall(
+            labelled(w.Textarea(PACKAGED, rows=3), "Folders of prompts", "wb-folders", "320px")
         )
-        self.models = labelled(
-            w.Textarea("", rows=3, placeholder=getattr(study, "model", "")),
-            "Models, one a line",
-            "wb-models",
-            "380px",
+        model = getattr(study, "model", "")
+        self.models = tall(
+            labelled(w.Textarea(rows=3, placeholder=model), "Models", "wb-models", "320px")
         )
+        self.folders.tooltip = self.models.tooltip = "One a line"
         many = len(study.benchmark.questions)
         self.limit = labelled(
             w.BoundedIntText(min(_FEW, many), min=1, max=many), "Questions", "wb-limit", "150px"
         )
-        self.cost, self.table = output("wb-variants-cost"), output("wb-variants-view")
-        self.matrix = QuestionTable(study.benchmark.name, current)
-        self.matrix.layout.display = "none"
         self.question = output("wb-variants-question")
-        self.matrix.observe(lambda _: guarded(self._open, self.message)(), names="chosen")
+        self.cost, self.table = output("wb-variants-cost"), output("wb-variants-view")
+        opened = guarded(self._open, self.message)
+        self.matrix = QuestionTable(study.benchmark.name, current, opened)
+        self.matrix.layout.display = "none"
         self.box = w.VBox(
             [
                 row(self.system, self.limit, self.folders, self.models),
@@ -108,7 +107,7 @@ class VariantsForm:
         rows = [
             (
                 one["question_id"],
-                "≠ they disagree" if one["flips"] else "",
+                "≠" if one["flips"] else "",
                 one["question"],
                 *(
                     verdict(run, one["question_id"], correct=one[n])
@@ -120,7 +119,7 @@ class VariantsForm:
         flips = int(cells["flips"].sum())
         self.table.value = Html(found.table().to_html())
         caption = f"The variants disagree on {flips:,} of {len(rows):,} questions, which come first. Enter opens one."
-        self.matrix.show(caption, ("id", "", "question", *found.runs), rows)
+        self.matrix.show(caption, ("id", "differ", "question", *found.runs), rows)
         self.matrix.layout.display = None
         self._open()
 

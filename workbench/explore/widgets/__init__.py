@@ -20,6 +20,7 @@ class PageBehaviour(anywidget.AnyWidget):
     """
 
     _esm = Path(__file__).with_name("page_behaviour.js")
+    _css = ".wb-explorer .wb-tall > label { text-align: left; width: auto; }"
 
 
 class Explorer:
@@ -88,6 +89,7 @@ def output(kind: str, width: str = "99%") -> Any:
 def tall(widget: Any) -> Any:
     """An input of several lines with its label above it."""
     widget.layout.flex_flow, widget.layout.align_items = "column", "stretch"
+    widget.add_class("wb-tall")
     return widget
 
 

@@ -1,6 +1,6 @@
 // A canvas, since thousands of cells as elements are slow. Arrow keys go to a question and say its verdicts.
 const WORDS = { r: "right", w: "wrong", f: "failed", "-": "not asked" };
-const SIDE = 8; // pixels of a cell
+const SIDES = [8, 20]; // pixels of a cell, from many questions to few
 export default {
   render({ model, el }) {
     const part = (name, inside, text) => {
@@ -19,31 +19,34 @@ export default {
     const colours = { r: "#9ecae1", w: "#d55e00", f: "#222222", "-": "#e8e8e8" };
     let at = 0;
     let across = 1;
+    let side = SIDES[0];
 
     const tell = () => {
       const [key, text] = model.get("questions")[at] ?? ["", "No question"];
       const told = model.get("runs").map((name, run) => `${name} ${WORDS[model.get("verdicts")[run][at]]}`);
       said.textContent = `${key} · ${told.join(", ")} · ${text}`;
     };
-    const block = () => (model.get("runs").length + 1) * SIDE; // the height of a band of questions
+    const block = () => (model.get("runs").length + 1) * side; // the height of a band of questions
     const draw = () => {
       const questions = model.get("questions");
       const verdicts = model.get("verdicts");
-      across = Math.max(1, Math.floor((root.clientWidth || 900) / SIDE));
-      canvas.width = Math.min(across, questions.length || 1) * SIDE;
+      const width = root.clientWidth || 900;
+      side = Math.max(SIDES[0], Math.min(SIDES[1], Math.floor(width / (questions.length || 1))));
+      across = Math.max(1, Math.floor(width / side));
+      canvas.width = Math.min(across, questions.length || 1) * side;
       canvas.height = Math.ceil(questions.length / across) * block();
       const ink = canvas.getContext("2d");
       questions.forEach(([key], number) => {
-        const x = (number % across) * SIDE;
+        const x = (number % across) * side;
         const y = Math.floor(number / across) * block();
         verdicts.forEach((line, run) => {
           ink.fillStyle = colours[line[number]];
-          ink.fillRect(x, y + run * SIDE, SIDE - 1, SIDE - 1);
+          ink.fillRect(x, y + run * side, side - 1, side - 1);
         });
         if (key === model.get("chosen") || number === at) {
           ink.strokeStyle = key === model.get("chosen") ? "#cc0000" : "#888888";
           ink.lineWidth = 2;
-          ink.strokeRect(x, y, SIDE - 1, verdicts.length * SIDE - 1);
+          ink.strokeRect(x, y, side - 1, verdicts.length * side - 1);
         }
       });
     };
@@ -76,7 +79,7 @@ export default {
     const under = (event) => {
       const scale = canvas.width / canvas.clientWidth;
       const band = Math.floor((event.offsetY * scale) / block());
-      const number = band * across + Math.floor((event.offsetX * scale) / SIDE);
+      const number = band * across + Math.floor((event.offsetX * scale) / side);
       return number < model.get("questions").length ? number : at;
     };
     canvas.addEventListener("mousemove", (event) => {

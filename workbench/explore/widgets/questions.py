@@ -1,6 +1,6 @@
 """Questions in a table and in a heat map, where a click or Enter picks one for all views."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,12 @@ class _Questions(anywidget.AnyWidget):
     chosen = traitlets.Unicode().tag(sync=True)
     caption = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, benchmark: str, current: CurrentQuestion | None, **given: Any) -> None:
-        super().__init__(**given)
-        self._benchmark, self._current = benchmark, current or CURRENT
+    def __init__(
+        self, benchmark: str, current: CurrentQuestion | None, opened: Callable[[], object] = tuple
+    ) -> None:
+        """`opened` is called when another question is chosen, before the other views follow."""
+        super().__init__()
+        self._benchmark, self._current, self._opened = benchmark, current or CURRENT, opened
         self._follow()
         self._current.observe(self._follow, names="picked")
         self.observe(self._pick, names="chosen")
@@ -33,6 +36,7 @@ class _Questions(anywidget.AnyWidget):
         self.chosen = key if benchmark == self._benchmark else ""
 
     def _pick(self, _: object) -> None:
+        self._opened()
         if self.chosen:
             self._current.picked = (self._benchmark, self.chosen)
 
