@@ -11,6 +11,7 @@ from workbench.explore.calls import (
     open_call,
     request_of,
 )
+from workbench.explore.search import Search
 from workbench.llm.client import Client
 from workbench.types import Request
 
@@ -33,7 +34,8 @@ def test_calls_are_found_by_prompt_and_model(zoo):
 def test_calls_are_found_by_words(zoo):
     ask(zoo)
     ask(zoo, text="hello again")
-    found = calls(zoo.lab.client.store, words=["AGAIN"])
+    store = zoo.lab.client.store
+    found = calls(store, found=Search(store).find(["AGAIN"]))
     assert (found.number, len(found.table())) == (1, 1)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.explore.search import asked, found
+from workbench.explore.search import Search, asked
 from workbench.llm.cache import transfer
 from workbench.types import Question, Request
 
@@ -19,14 +19,9 @@ def store(zoo):
     return zoo.lab.client.store
 
 
-def keys(store, *words):
-    return [
-        key
-        for (key,) in (
-            store.read("SELECT text FROM calls WHERE rowid = ?", [n])[0]
-            for n in found(store, words)
-        )
-    ]
+def replies_with(store, words):
+    numbers = Search(store).find(words)
+    return [store.read("SELECT text FROM calls WHERE rowid = ?", [one])[0][0] for one in numbers]
 
 
 @pytest.mark.parametrize(
@@ -43,10 +38,18 @@ def keys(store, *words):
     ],
 )
 def test_every_word_is_in_the_prompt_or_the_reply(store, words, replies):
-    assert keys(store, *words) == replies
+    assert replies_with(store, words) == replies
 
 
 def test_the_question_of_a_call_is_the_one_on_a_line_of_its_prompt(store):
     question = Question("7", "zoo", "Nothing of\nthat kind")
     (about,) = asked(transfer.calls(store), [question]).values()
     assert about is question
+
+
+def test_a_call_made_since_is_found(zoo, store):
+    search = Search(store)
+    zoo.model.replies.append("SELECT later")
+    zoo.lab.client.complete(Request("p", "m/x", ({"role": "user", "content": SHARED},), {}))
+    assert len(search.find(["later"])) == 1
+    assert len(search.find(["ships"])) == 3

@@ -18,7 +18,7 @@ from workbench.explore.calls import (
     priced,
 )
 from workbench.explore.compare.texts import text_diff
-from workbench.explore.search import asked
+from workbench.explore.search import Search, asked
 from workbench.explore.widgets import (
     Explorer,
     button,
@@ -50,7 +50,7 @@ class CacheBrowser(Explorer):
 
     def __init__(self, study: "Study", *, current: CurrentQuestion | None = None) -> None:
         self._client, self._benchmark = study.lab.client, study.benchmark
-        self._current = current or CURRENT
+        self._current, self._search = current or CURRENT, Search(self._client.store)
         self._about: Mapping[str, Question] = {}  # by the key of a listed call
         self._limit = LISTED
         self.message, self.call = output("wb-message"), output("wb-call-view")
@@ -109,7 +109,8 @@ class CacheBrowser(Explorer):
         words = self.text.value.split()
         if self.of.value == _CURRENT and (question := self._question()):
             words.append(" ".join(question.text.split()))
-        matching = calls(self._client.store, self.prompt.value, self.model.value, words)
+        found = self._search.find(words) if words else None
+        matching = calls(self._client.store, self.prompt.value, self.model.value, found)
         listed = matching.table(self.order.value, self._limit)
         shown = f"The first {len(listed):,} of" if len(listed) < matching.number else "All"
         told = f"{shown} {matching.number:,} matching calls." if len(listed) else "No call found."

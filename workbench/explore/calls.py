@@ -1,6 +1,6 @@
 """The model calls in the cache: list them by prompt, model, words and cost, open a call, ask it again."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -9,7 +9,6 @@ import pandas as pd
 
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, one_of
-from workbench.explore.search import found
 from workbench.html.parts import Html, details, heading, line, pre, view
 from workbench.llm.budget import dollars
 from workbench.llm.cache import transfer
@@ -35,7 +34,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The cached calls of a prompt and a model with some words in prompt or reply; "" or no word chooses all."""
+    """The cached calls of a prompt and a model, "" for all, among those that a search found."""
 
     store: Store
     where: str
@@ -57,16 +56,20 @@ class Calls:
         return frame
 
 
-def calls(store: Store, prompt: str = "", model: str = "", words: Sequence[str] = ()) -> Calls:
-    """The calls that match."""
+def calls(
+    store: Store, prompt: str = "", model: str = "", found: Collection[int] | None = None
+) -> Calls:
+    """The calls that match; `found` are the row ids that a `Search` found."""
     named = {"prompt = ?": prompt, "model = ?": model}
     terms = {term: value for term, value in named.items() if value}
-    if words:
-        rows = canonical(found(store, words)).decode()
-        terms["rowid IN (SELECT value FROM json_each(?))"] = rows
+    if found is not None:
+        terms["rowid IN (SELECT value FROM json_each(?))"] = canonical(found).decode()
     where, values = " AND ".join(terms) or "1", tuple(terms.values())
-    ((number,),) = store.read(f"SELECT count(*) FROM calls WHERE {where}", values)
-    return Calls(store, where, values, int(number))
+    if found is not None and len(terms) == 1:
+        number = len(found)
+    else:
+        ((number,),) = store.read(f"SELECT count(*) FROM calls WHERE {where}", values)
+    return Calls(store, where, values, number)
 
 
 def open_call(store: Store, key: str) -> Call:

@@ -17,7 +17,14 @@ from workbench.explore.picker import Picker
 from workbench.explore.prompt.editor import Editor, saved_html
 from workbench.explore.prompt.for_all import ForAllForm, Wanted
 from workbench.explore.prompt.rendered import prompt_html, stages_html
-from workbench.explore.prompt.repeats import answer_option, answers, call_option, repeats, same_call
+from workbench.explore.prompt.repeats import (
+    answer_option,
+    answers,
+    call_option,
+    repeats,
+    same_call,
+    sql_in,
+)
 from workbench.explore.prompt.running import (
     answer_html,
     cached_html,
@@ -43,7 +50,6 @@ from workbench.explore.widgets import (
 from workbench.explore.widgets.current import CurrentQuestion
 from workbench.html.parts import alert
 from workbench.lab import Lab
-from workbench.replies.sql import read_sql
 from workbench.systems.system import System
 
 if TYPE_CHECKING:
@@ -191,7 +197,7 @@ class PromptExplorer(Explorer):
             return
         answer = recording.selection.sql if recording.selection else ""
         reply = self.lab.client.cached(self.chosen.request) if recording.steps else None
-        self._sql = (read_sql(reply.text).sql if reply else "") or answer
+        self._sql = (sql_in(reply.text) if reply else "") or answer
         self.answer.value = cached_html(self.lab, self.picker.benchmark, question, reply, self._sql)
 
     def _why(self) -> None:
@@ -228,7 +234,7 @@ class PromptExplorer(Explorer):
         new = self._edited()
         (answer,) = self.lab.ask_many([new.request])
         if question := self.picker.question:
-            self._sql = read_sql(answer.text).sql
+            self._sql = sql_in(answer.text)
             self.answer.value = run_html(
                 self.lab, self.picker.benchmark, question, self.chosen, new, answer
             )

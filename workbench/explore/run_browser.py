@@ -84,9 +84,10 @@ class RunBrowser(Explorer):
             ids = self._parts[name]
         else:
             found = self._errors[self._errors["kind"] == name]
-            messages = {
-                str(key): _told(part) for key, part in found.groupby("question_id")["message"]
-            }
+            counted: dict[str, Counter[str]] = {}
+            for key, message in zip(found["question_id"], found["message"], strict=True):
+                counted.setdefault(key, Counter())[message] += 1
+            messages = {key: _told(several) for key, several in counted.items()}
             ids = list(messages)
         verdicts = {key: row for key, *row in self._outcomes.itertuples(name=None)}
         rows = [
@@ -106,8 +107,6 @@ def _most_frequent(found: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return sorted(groups, key=lambda group: -len(group[1]))
 
 
-def _told(messages: "pd.Series[str]") -> str:
+def _told(messages: Counter[str]) -> str:
     """The most frequent messages of a question with their numbers."""
-    counted = messages.value_counts()
-    told = [f"{text} ({number:,})" for text, number in counted[:_MESSAGES].items()]
-    return "\n".join(told)
+    return "\n".join(f"{text} ({number:,})" for text, number in messages.most_common(_MESSAGES))

@@ -1,57 +1,85 @@
 """Search in the cached calls: words in a prompt or its reply, and the question that a call is about.
 
-A long prompt is stored in parts, which calls share (`llm/cache/rows.py`), so a word is looked for in the replies, in
-what a call has for itself, and in the parts. SQLite's LIKE reads a cache of 32,000 calls in a tenth of a second, so
-there is no index to keep.
+A long prompt is stored in parts, which calls share (`llm/cache/rows.py`). A word is looked for in the replies, in what
+a call has for itself, and in the parts; which calls have a part is read once and kept in memory. SQLite's LIKE reads
+a cache of 32,000 calls in a tenth of a second, so there is no index on disk.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import orjson
 
 from workbench.llm.cache.rows import Call
 from workbench.store import Store
 from workbench.types import Question
 
-
-def found(store: Store, words: Sequence[str]) -> list[int]:
-    """The row ids of the calls that have every word in their prompts or replies, A to Z in either case."""
-    left: set[int] | None = None
-    for word in words:
-        have = _own(store, word) | _shared(store, word)
-        left = have if left is None else left & have
-    return sorted(left or ())
+Rows = npt.NDArray[np.int64]
 
 
-def _own(store: Store, word: str) -> set[int]:
-    """The calls that have the word in their reply or in their own part of the prompt, which is stored as JSON."""
-    rows = store.read(
-        "SELECT rowid FROM calls WHERE text LIKE ? ESCAPE '\\' OR messages LIKE ? ESCAPE '\\'",
-        (_like(word), _like(orjson.dumps(word).decode()[1:-1])),
-    )
-    return {number for (number,) in rows}
+class Search:
+    """Finds calls of a cache by words. `update` reads the calls that were made since."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._newest = 0  # the row id of the last call that was read
+        self._number = 0  # of calls that were read
+        self._parts: Rows = np.empty((0, 2), np.int64)  # row id of a call, id of a part
+        self.update()
+
+    def update(self) -> None:
+        """Read the parts of new calls."""
+        new = self._store.read(
+            "SELECT rowid, messages FROM calls WHERE rowid > ? ORDER BY rowid", (self._newest,)
+        )
+        if not new:
+            return
+        parts: list[int] = []
+        counts = []
+        for _, messages in new:
+            before = len(parts)
+            for message in orjson.loads(messages):
+                if isinstance(content := message.get("content"), list):
+                    parts += [part for part in content if type(part) is int]
+            counts.append(len(parts) - before)
+        numbers = np.repeat(np.array([number for number, _ in new], np.int64), counts)
+        more = np.column_stack([numbers, np.array(parts, np.int64)])
+        self._parts = np.concatenate([self._parts, more])
+        self._newest, self._number = new[-1][0], self._number + len(new)
+
+    def find(self, words: Sequence[str]) -> list[int]:
+        """The row ids of the calls that have every word in their prompts or replies, A to Z in either case."""
+        self.update()
+        found: Rows | None = None
+        for word in words:
+            have = np.unique(self._shared(word))
+            if len(have) < self._number:  # else every prompt has it
+                have = np.union1d(have, self._own(word))
+            found = have if found is None else np.intersect1d(found, have)
+        return [] if found is None else found.tolist()
+
+    def _own(self, word: str) -> Rows:
+        """The calls that have the word in their reply or in their own part of the prompt, which is stored as JSON."""
+        like = (
+            "SELECT rowid FROM calls WHERE text LIKE ? ESCAPE '\\' OR messages LIKE ? ESCAPE '\\'"
+        )
+        written = orjson.dumps(word).decode()[1:-1]
+        return _numbers(self._store, like, _pattern(word), _pattern(written))
+
+    def _shared(self, word: str) -> Rows:
+        """The calls whose prompts have a stored part with the word."""
+        like = "SELECT id FROM texts WHERE text LIKE ? ESCAPE '\\'"
+        parts = _numbers(self._store, like, _pattern(word))
+        found: Rows = self._parts[np.isin(self._parts[:, 1], parts), 0]
+        return found
 
 
-def _shared(store: Store, word: str) -> set[int]:
-    """The calls whose prompts have a stored part with the word."""
-    rows = store.read("SELECT id FROM texts WHERE text LIKE ? ESCAPE '\\'", (_like(word),))
-    parts = {part for (part,) in rows}
-    if not parts:
-        return set()
-    return {
-        number
-        for number, messages in store.read("SELECT rowid, messages FROM calls")
-        if not parts.isdisjoint(_parts(messages))
-    }
+def _numbers(store: Store, query: str, *values: str) -> Rows:
+    return np.array([number for (number,) in store.read(query, values)], np.int64)
 
 
-def _parts(messages: str) -> Iterable[int]:
-    """The ids of the stored parts of a call's messages."""
-    contents = [message.get("content") for message in orjson.loads(messages)]
-    return (part for one in contents if isinstance(one, list) for part in one if type(part) is int)
-
-
-def _like(word: str) -> str:
+def _pattern(word: str) -> str:
     for special in "\\%_":
         word = word.replace(special, f"\\{special}")
     return f"%{word}%"
@@ -59,15 +87,11 @@ def _like(word: str) -> str:
 
 def asked(calls: Iterable[Call], questions: Iterable[Question]) -> Mapping[str, Question]:
     """By the key of a call the question that it is about: its text is on a line of its own in every prompt."""
-    known = {_one_line(question.text): question for question in questions}
+    known = {" ".join(question.text.split()): question for question in questions}
     return {
         call.key: known[line]
         for call in calls
         for message in call.messages
-        for line in map(_one_line, str(message.get("content", "")).split("\n"))
+        for line in str(message.get("content", "")).split("\n")
         if line in known
     }
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

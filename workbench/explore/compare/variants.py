@@ -5,17 +5,17 @@ variants disagree stands before those on which they agree, and each verdict open
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pandas as pd
 import yaml
 
 from workbench.explore.prompt.running import answer_parts, side_by_side
 from workbench.html.parts import Html, details, line, pre, table, view, views
-from workbench.html.tree import Element, Node
+from workbench.html.tree import Node
 from workbench.report.figures.compare import differences
 from workbench.report.tables import ResultTable, alone
 from workbench.study.runs import Run
@@ -107,12 +107,17 @@ class Variants:
 
     def _matrix_html(self) -> Html:
         found = self.matrix()
+        answers = {name: distinct(run) for name, run in self.runs.items()}
         rows = []
         for row in found.to_dict("records"):
+            key = row["question_id"]
             cells = (
-                self._cell(run, row["question_id"], row[name]) for name, run in self.runs.items()
+                details(
+                    verdict(answers[n][key], correct=row[n]), *_opened(run, key, answers[n][key])
+                )
+                for n, run in self.runs.items()
             )
-            rows.append((row["question_id"], row["question"], *cells))
+            rows.append((key, row["question"], *cells))
         count = int(found["flips"].sum())
         return view(
             "Questions by variants",
@@ -123,9 +128,6 @@ class Variants:
             kind="wb-variants",
         )
 
-    def _cell(self, run: Run, question: str, correct: bool) -> Element:
-        return details(verdict(run, question, correct=correct), *_opened(run, question))
-
     def question_html(self, key: str) -> Html:
         """A question: what each variant answered and how often, its reply, and its result beside gold's."""
         (question,) = (one for one in self.study.benchmark.questions if one.id == key)
@@ -134,8 +136,9 @@ class Variants:
             lab, sql = self.study.lab, run.selection(key).sql
             shown = side_by_side(lab, self.study.benchmark, question, sql)
             right = bool(run.questions.set_index("question_id")["correct"][key])
-            title = f"{name}: {verdict(run, key, correct=right)}"
-            parts.append(details(title, *_opened(run, key), *shown, shown=True))
+            answers = distinct(run, key)[key]
+            title = f"{name}: {verdict(answers, correct=right)}"
+            parts.append(details(title, *_opened(run, key, answers), *shown, shown=True))
         return view(f"{key}: {question.text}", *parts, kind="wb-flip")
 
     def _opened(self) -> Iterator[Html]:
@@ -152,44 +155,57 @@ class Variants:
             yield view(f"{key}: {questions[key].text}", *parts, kind="wb-flip")
 
 
-def verdict(run: Run, question: str, *, correct: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One of the different answers to a question: how many candidates gave it, and whether it is right and chosen."""
+
+    count: int
+    correct: bool
+    chosen: bool
+    sql: str
+
+
+def distinct(run: Run, question: str = "") -> dict[str, list[Answer]]:
+    """The different answers to each question, or to this one, the most frequent first.
+
+    Answers with equal results are one; of those without a result, each query is one.
+    """
+    names = ["question_id", "group", "sql", "correct", "chosen"]
+    found: dict[str, dict[Any, Answer]] = {key: {} for key in run.questions["question_id"]}
+    trials = run.trials[run.trials["question_id"] == question] if question else run.trials
+    for key, group, sql, correct, chosen in trials[names].itertuples(index=False):
+        alike = group if group >= 0 else sql
+        before = found[key].get(alike, Answer(0, bool(correct), chosen=False, sql=sql))
+        taken = before.chosen or bool(chosen)
+        found[key][alike] = replace(before, count=before.count + 1, chosen=taken)
+    return {
+        key: sorted(answers.values(), key=lambda answer: -answer.count)
+        for key, answers in found.items()
+    }
+
+
+def verdict(answers: Sequence[Answer], *, correct: bool) -> str:
     """A verdict in words, with the number of different answers where there are several candidates."""
     word = "✓ right" if correct else "✗ wrong"
-    asked = run.trials[run.trials["question_id"] == question]
-    return (
-        f"{word} · {_alike(asked).nunique()} different of {len(asked)}" if len(asked) > 1 else word
-    )
+    asked = sum(answer.count for answer in answers)
+    return f"{word} · {len(answers)} different of {asked}" if asked > 1 else word
 
 
-def _alike(trials: pd.DataFrame) -> "pd.Series[str]":
-    """What equal answers have in common: the number of their result, or where they have none, the query."""
-    return trials["group"].astype(str).where(trials["group"] >= 0, trials["sql"])
-
-
-def distinct(run: Run, question: str) -> pd.DataFrame:
-    """The different answers to a question: how many candidates gave each, whether it is right, was chosen, its SQL."""
-    trials = run.trials[run.trials["question_id"] == question]
-    columns = {"count": ("sql", "size"), "correct": ("correct", "max")}
-    columns |= {"chosen": ("chosen", "max"), "sql": ("sql", "first")}
-    found = trials.groupby(_alike(trials).to_numpy(), sort=False).agg(**columns)
-    return found.sort_values("count", ascending=False, kind="stable").reset_index(drop=True)
-
-
-def _opened(run: Run, question: str) -> list[Node]:
+def _opened(run: Run, question: str, answers: Sequence[Answer]) -> list[Node]:
     """The different answers to a question, and the reply behind the chosen one."""
-    asked = run.trials[run.trials["question_id"] == question]
+    asked = sum(answer.count for answer in answers)
     rows = [
         (
-            f"{r.times} of {len(asked)}",
-            "✓ right" if r.correct else "✗ wrong",
-            "★ chosen" if r.chosen else "",
-            r.sql,
+            f"{answer.count} of {asked}",
+            "✓ right" if answer.correct else "✗ wrong",
+            "★ chosen" if answer.chosen else "",
+            answer.sql or "no query",
         )
-        for r in distinct(run, question).rename(columns={"count": "times"}).itertuples()
+        for answer in answers
     ]
     trial = run.selection(question).trial
     reply = trial.candidate.reasoning if trial else ""
     return [
-        table(("", "verdict", "", "SQL"), rows, kind="signs") if rows else line("No query."),
+        table(("times", "verdict", "", "SQL"), rows) if rows else line("No query."),
         *([details("The reply behind it", pre(reply))] if reply else []),
     ]

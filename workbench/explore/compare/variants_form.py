@@ -9,7 +9,7 @@ import ipywidgets as w
 
 from workbench.errors import BadInputError
 from workbench.explore.compare.making import AskedAnew, asked_anew, run_all, studies
-from workbench.explore.compare.variants import Variants, verdict
+from workbench.explore.compare.variants import Variants, distinct, verdict
 from workbench.explore.widgets import button, guarded, labelled, output, row, tall
 from workbench.explore.widgets.current import CurrentQuestion
 from workbench.explore.widgets.questions import QuestionTable
@@ -104,18 +104,12 @@ class VariantsForm:
             raise BadInputError("see what is asked anew first: these settings were not counted")
         self._found = found = run_all(variants, make)
         cells = found.matrix()
-        rows = [
-            (
-                one["question_id"],
-                "≠" if one["flips"] else "",
-                one["question"],
-                *(
-                    verdict(run, one["question_id"], correct=one[n])
-                    for n, run in found.runs.items()
-                ),
-            )
-            for one in cells.to_dict("records")
-        ]
+        answers = {name: distinct(run) for name, run in found.runs.items()}
+        rows = []
+        for one in cells.to_dict("records"):
+            key, sign = one["question_id"], "≠" if one["flips"] else ""
+            told = (verdict(answers[name][key], correct=one[name]) for name in found.runs)
+            rows.append((key, sign, one["question"], *told))
         flips = int(cells["flips"].sum())
         self.table.value = Html(found.table().to_html())
         caption = f"The variants disagree on {flips:,} of {len(rows):,} questions, which come first. Enter opens one."

@@ -1,12 +1,19 @@
 """Repeats of one prompt as one row: the samples of a call, and how often each different answer came."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from workbench.explore.prompt.steps import Step
 from workbench.llm.client import Client
 from workbench.replies.sql import read_sql
 
 _LONG = 90  # characters of an answer in a list
+
+
+@lru_cache(maxsize=1000)
+def sql_in(reply: str) -> str:
+    """The query in a reply, "" without one; a reply is read once, however often its question is picked."""
+    return read_sql(reply).sql
 
 
 def repeats(steps: Sequence[Step]) -> list[list[int]]:
@@ -37,7 +44,7 @@ def answers(client: Client, steps: Sequence[Step], group: Sequence[int]) -> dict
     found: dict[str, list[int]] = {}
     for index in group:
         reply = client.cached(steps[index].request)
-        text = (read_sql(reply.text).sql or reply.text) if reply else ""
+        text = (sql_in(reply.text) or reply.text) if reply else ""
         found.setdefault(" ".join(text.split()), []).append(index)
     return dict(sorted(found.items(), key=lambda pair: -len(pair[1])))
 

@@ -40,7 +40,14 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     """
     texts = {question.id: question.text for question in study.benchmark.questions}
     rows = []
-    for question_id, trials in run.trials.groupby("question_id", sort=False):
+    asked = run.questions
+    possible = asked.loc[
+        asked["oracle"].astype(bool) & ~asked["correct"].astype(bool), "question_id"
+    ]
+    some = run.trials[
+        run.trials["question_id"].isin(possible)
+    ]  # to look at each takes milliseconds
+    for question_id, trials in some.groupby("question_id", sort=False):
         sizes = trials.loc[trials["group"] >= 0, "group"].value_counts()
         votes = trials["group"].map(sizes).fillna(0).astype(int)
         right, taken = trials[trials["correct"]], trials[trials["chosen"]]
