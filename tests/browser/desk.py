@@ -32,6 +32,7 @@ class Desk:
         page.on("websocket", lambda socket: self._note(socket.url))
         page.on("dialog", self._dismiss)
         page.on("pageerror", lambda error: self._heed(error.message))
+        page.on("console", lambda said: said.type == "error" and self._heed(said.text))
 
     def _note(self, url):
         parts = urlsplit(url)
@@ -95,6 +96,10 @@ class Desk:
     def top(self, locator):
         """Scroll something to the top of the screen."""
         locator.evaluate("element => element.scrollIntoView()")
+
+    def where(self, locator):
+        """How far below the top of the screen something stands, in pixels."""
+        return locator.evaluate("element => element.getBoundingClientRect().top")
 
     def sideways(self):
         """The elements of the page and of the active cell that are wider than their box on the screen."""

@@ -1,6 +1,11 @@
 """The exploring notebook in JupyterLab, by keyboard alone: find a question, edit a prompt, run it."""
 
+import pytest
+
 CHOSEN = "select => select.selectedOptions[0].text.replaceAll('\\u00a0', ' ')"
+NAMELESS = """box => [...box.querySelectorAll("input, select, textarea, button, canvas, [tabindex='0']")]
+    .filter((one) => !(one.labels?.length || one.ariaLabel || one.textContent.trim() || one.title))
+    .map((one) => one.outerHTML)"""
 SMALL = """
 from workbench.benchmarks.named import open_benchmark
 from workbench.explore.prompt_explorer import PromptExplorer
@@ -31,11 +36,15 @@ def test_a_question_is_explored_and_an_edited_prompt_runs(desk, expect):
     question = view("wb-question").locator("select").evaluate(CHOSEN)
     assert question != before
     expect(view("wb-prompt-view")).to_contain_text(question.split(" · ")[-1])
+    desk.top(explorer)
+    for name in ("wb-prompt-view", "wb-template", "wb-answer-view", "wb-save"):
+        expect(view(name)).to_be_in_viewport(ratio=0.2)
     desk.picture("explore_question")
 
     desk.tab_to(view("wb-step"))
     keys.press("ArrowDown")
-    expect(view("wb-prompt-view")).to_contain_text("generate/divide_and_conquer")
+    expect(view("wb-prompt-view")).to_contain_text("generate/query_plan")
+    expect(view("wb-answer-view")).to_contain_text("Gold's result")
     expect(view("wb-price-view")).to_contain_text("✓ Cached")
     desk.tab_to(view("wb-template"))
     keys.press("Control+End")
@@ -52,9 +61,31 @@ def test_a_question_is_explored_and_an_edited_prompt_runs(desk, expect):
 
     assert desk.cells() == cells
     assert desk.sideways() == []
-    for name in ("pool", "cache"):
+    for name in ("pool", "run", "cache"):
         desk.top(desk.page.locator(f".wb-{name}-browser"))
         desk.picture(f"explore_{name}")
+
+
+def test_running_all_cells_again_leaves_the_reader_where_she_was(desk, expect):
+    desk.open(desk.small("notebooks/explore.ipynb", limit=2))
+    assert desk.run_all() == []
+    desk.stand_on("wb.PoolBrowser(")
+    browser = desk.page.locator(".wb-pool-browser")
+    desk.top(browser)
+    browser.locator(".wb-question select").focus()
+    before = desk.where(browser)
+    assert desk.run_all() == []
+    expect(browser.locator(".wb-pool-view")).to_contain_text("candidates")
+    desk.page.wait_for_timeout(2000)
+    assert desk.where(browser) == pytest.approx(before, abs=5)
+
+
+def test_every_control_of_the_views_has_a_name(desk):
+    desk.open(desk.small("notebooks/explore.ipynb", limit=2))
+    assert desk.run_all() == []
+    for name in ("prompt-explorer", "pool-browser", "run-browser", "cache-browser"):
+        desk.top(desk.page.locator(f".wb-{name}"))
+        assert desk.page.locator(f".wb-{name}").evaluate(NAMELESS) == []
 
 
 def test_another_benchmark_shows_its_own_question_and_what_went_wrong_is_on_the_screen(

@@ -250,4 +250,4 @@ class PromptExplorer(Explorer):
     def _save(self) -> None:
         folder = self.editor.save()
         self.done.value = saved_html(folder)
-        self.variants.add(folder)
+        self.variants.add(folder, self.system.value)

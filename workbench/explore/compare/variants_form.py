@@ -68,8 +68,9 @@ class VariantsForm:
             ]
         )
 
-    def add(self, folder: Path) -> None:
-        """Name one more folder of prompts."""
+    def add(self, folder: Path, system: str) -> None:
+        """Name one more folder of prompts, and the system that they were edited for."""
+        self.system.value = system
         named = self.folders.value.split("\n")
         if str(folder) not in named:
             self.folders.value = "\n".join([*filter(None, map(str.strip, named)), str(folder)])
