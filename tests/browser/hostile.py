@@ -106,7 +106,7 @@ def explorers(text, folder):
         selection=lambda _: pieces(text)[1],
     )
     explorer = PromptExplorer(study, {"zero-shot": direct("m/x")}, run=run)
-    explorer._ask_missing()
+    explorer._record(pay=True)
     explorer.editor.source.value += re.sub(
         "[{\u2028]", "(", text
     )  # neither template nor a new line

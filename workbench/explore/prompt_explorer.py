@@ -1,10 +1,8 @@
-"""The prompt explorer: pick a question, a system and a call; see its prompt, reply and gold; edit it, price it, run it.
-
-The functions of the other modules make what is shown; this module connects them to widgets.
-"""
+"""The prompt explorer: pick a question and a call; see its prompt, reply and gold; edit it, price it, run it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -99,7 +97,9 @@ class PromptExplorer(Explorer):
         def act(label: str, kind: str, action: Callable[[], None]) -> Any:
             return button(label, kind, action, self.done)
 
-        ask = button("Ask what is missing", "wb-ask-missing", self._ask_missing, self.message)
+        ask = button(
+            "Ask what is missing", "wb-ask-missing", partial(self._record, pay=True), self.message
+        )
         run = row(
             act("Run", "wb-run", self._run),
             act("Undo", "wb-reset", self._load),
@@ -205,9 +205,6 @@ class PromptExplorer(Explorer):
         if question is None or not self._sql:
             raise BadInputError("there is no query to compare with gold's")
         self.answer.value = answer_html(self.lab, self.picker.benchmark, question, self._sql)
-
-    def _ask_missing(self) -> None:
-        self._record(pay=True)
 
     def _price(self) -> None:
         """Show the cost of the edited call, or what is wrong with the edit."""
