@@ -103,6 +103,8 @@ def test_several_folders_of_prompts_are_run_side_by_side(workbench, tmp_path):
     assert judged.count("--predictions") == 2
     assert workbench(*judged.split()).code == 0
     assert workbench(*traced.split()).code == 0
+    *_, asked = done.out.strip().split("\n\n")
+    assert asked.startswith("mine\nasked:   6 calls, ")
     flips = tmp_path / "runs/bundled-dev-8/direct_embedded_parser_packaged_mine_questions.csv"
     assert flips.read_text().startswith("question_id,question,flips,packaged prompts,mine\n")
 
@@ -124,3 +126,12 @@ def test_an_unknown_benchmark_is_refused_with_those_there_are(workbench):
     done = workbench("run", "direct", "--benchmark", "bundle")
     assert done.code == 2
     assert "no benchmark 'bundle'; there are bird-dev, " in done.err
+
+
+def test_a_preview_estimates_each_folder_of_prompts(workbench, tmp_path):
+    (tmp_path / "mine").mkdir()
+    folders = ("--prompts", "packaged", "--prompts", "mine")
+    done = workbench("run", "direct", "--limit", 2, *folders, "--preview")
+    assert done.code == 0, done.err
+    assert re.findall(r"(?m)^(\w+):$", done.out) == ["packaged", "mine"]
+    assert done.out.count("together") == 2
