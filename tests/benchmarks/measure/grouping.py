@@ -1,11 +1,10 @@
 """What asking about several columns in one call does: to the columns that gold needs, and to the answers.
 
-    python tests/benchmarks/measure/grouping.py [--limit N] [--model MODEL] [--sizes N ...] [--columns-only]
+    python tests/benchmarks/measure/grouping.py [--limit N] [--model MODEL] [--sizes N ...]
 
 CHESS (IR, SS, CG) on bundled dev, filter_column asked about so many columns at once, 1 in the paper. Recall and
 precision are those of the columns that filter_column leaves, keys included; EX is that of the answers, with its
-difference to the first size, paired by question, and the interval clustered by database. With --columns-only no
-query is written: a small language model takes a minute for each of the longer prompts that follow.
+difference to the first size, paired by question, and the interval clustered by database.
 
 The embedded model judges each column of a group by itself, so for it the sizes can only differ where an answer
 cannot be read. A language model's numbers need --model.
@@ -15,7 +14,6 @@ import argparse
 import sys
 import tempfile
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[3])]
@@ -38,7 +36,6 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="so many questions, spread evenly; default: all")
     parser.add_argument("--model", default="embedded/parser")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 6, 12, 24])
-    parser.add_argument("--columns-only", action="store_true", help="measure filter_column alone")
     given = parser.parse_args()
     bundled = load_bundled("dev")
     benchmark = replace(bundled, questions=tuple(some(bundled.questions, given.limit)))
@@ -57,26 +54,20 @@ def main() -> None:
             system = chess_ir_ss_cg(given.model, group=size)
             lab = Lab(Client(store), executor, benchmark.database)
             contexts = [
-                ([*islice(stages(system, question, lab), 2)], benchmark.golds[question.id])
+                ([*stages(system, question, lab)], benchmark.golds[question.id])
                 for question in benchmark.questions
             ]
             _, filtered, *_ = linking_by_stage(contexts)
             tallies = lab.client.ledger.by("prompt").items()
             calls = sum(t.calls + t.hits for name, t in tallies if "filter_column" in name)
-            columns = (
-                f"{size:14}{calls / len(databases):7.1f}{filtered.column_recall:8.1%}"
-                f"{filtered.column_precision:11.1%}"
-            )
-            if given.columns_only:
-                print(columns, flush=True)
-                continue
             trials = {q.id: solve(system, q, lab).trial for q in benchmark.questions}
             pairs = [(name, t.candidate.sql if t else "") for name, t in trials.items()]
             right = dict(zip(trials, ex_verdicts(benchmark, pairs, executor), strict=True))
             first = first or right
             versus = compare(right, first, databases)
             print(
-                f"{columns}{sum(right.values()) / len(right):6.1%}"
+                f"{size:14}{calls / len(databases):7.1f}{filtered.column_recall:8.1%}"
+                f"{filtered.column_precision:11.1%}{sum(right.values()) / len(right):6.1%}"
                 f"  {100 * versus.difference:+.1f} ({100 * versus.low:+.1f} to {100 * versus.high:+.1f})",
                 flush=True,
             )
