@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -40,6 +41,15 @@ def test_simple_questions(question):
 
 def test_tables_are_joined_along_foreign_keys():
     assert best(asking("How many visits did the ship Alma make?", values=[ALMA])) == (
+        "SELECT COUNT(*) FROM ship AS T1 INNER JOIN visit AS T2 ON T2.ship_id = T1.ship_id"
+        " WHERE T1.sname = 'Alma'"
+    )
+
+
+def test_tables_without_foreign_keys_are_joined_along_columns_named_like_keys():
+    tables = tuple(replace(table, foreign_keys=()) for table in SCHEMA.tables)
+    asked = asking("How many visits did the ship Alma make?", values=[ALMA])
+    assert best(replace(asked, schema=replace(SCHEMA, tables=tables))) == (
         "SELECT COUNT(*) FROM ship AS T1 INNER JOIN visit AS T2 ON T2.ship_id = T1.ship_id"
         " WHERE T1.sname = 'Alma'"
     )

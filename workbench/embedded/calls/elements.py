@@ -15,8 +15,9 @@ from workbench.types import Context
 
 _LIKELY = 0.005  # the share of a hypothesis; less likely ones change no expectation by much
 _UNSEEN = 0.02  # how likely the right query does something that no hypothesis does
-_FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
-_ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
+# Results as prompts show them: the beginning of an error or of no rows, and rows of nothing but NULL.
+FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
+ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
 _QUALIFIER = re.compile(r"'(?:[^']|'')*'|(?<![\w.])[^\W\d]\w*\.(?=[^\W\d]|[`\"])")
 
 
@@ -67,19 +68,9 @@ def plausibility(context: Context, sql: str, result: str) -> float:
     share = {e: min(max(likely.get(e, 0.0), _UNSEEN), 1 - _UNSEEN) for e in does | likely.keys()}
     # The sum is the same in any order of the set, which differs between processes.
     score = math.fsum(math.log(s if e in does else 1 - s) for e, s in share.items())
-    if failed(result):
+    if FAILED.match(result):
         return score - (3.0 if result.startswith("No rows") else 8.0)
-    return score - 2.0 * only_nulls(result)
-
-
-def failed(result: str) -> bool:
-    """Whether a result, as prompts show it, is an error or has no rows."""
-    return bool(_FAILED.match(result))
-
-
-def only_nulls(result: str) -> bool:
-    """Whether a result, as prompts show it, has rows of nothing but NULL."""
-    return bool(_ALL_NULL.fullmatch(result))
+    return score - 2.0 * bool(ALL_NULL.fullmatch(result))
 
 
 def closeness(sql: str, other: str) -> float:

@@ -6,7 +6,7 @@ nothing, and keeps no more of their rows, would find nothing either.
 
 from workbench.db.sql.normal_form import normal_form
 from workbench.embedded.calls.chance import draw
-from workbench.embedded.calls.elements import closeness, elements, failed, only_nulls
+from workbench.embedded.calls.elements import ALL_NULL, FAILED, closeness, elements
 from workbench.embedded.calls.generate import reply
 from workbench.embedded.parser import Hypothesis, hypotheses
 from workbench.embedded.prompt.messages import Asked
@@ -18,7 +18,7 @@ _UNLIKELY = 5.0  # so far below the likeliest, a query is hardly ever drawn at t
 def mend(asked: Asked, temperature: float, seed: str) -> str:
     """A query in place of the last attempt, in the form that the prompt asks for."""
     tried, result = asked.attempts[-1]
-    if not failed(result) and not only_nulls(result):
+    if not FAILED.match(result) and not ALL_NULL.fullmatch(result):
         return reply(asked, tried, "The query ran and gave rows; it stays as it is.")
     fit = _fit(asked, temperature)
     if not fit:

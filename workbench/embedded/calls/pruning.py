@@ -89,9 +89,8 @@ def select_tables(asked: Asked, _temperature: float, _seed: str) -> str:
     worth, _ = _worth(asked.context)
     kept = [table for table, share in worth.items() if share >= _LIKELY]
     kept = kept or sorted(worth, key=lambda table: -worth[table])[:1]
-    return json.dumps(
-        {"reasoning": "Likely queries read these.", "tables": kept}, ensure_ascii=False
-    )
+    reply = {"reasoning": "Likely queries read these.", "tables": kept}
+    return json.dumps(reply, ensure_ascii=False)
 
 
 def select_columns(asked: Asked, _temperature: float, _seed: str) -> str:

@@ -1,6 +1,7 @@
-"""The joins that bring tables together, along foreign keys."""
+"""The joins that bring tables together: along foreign keys, or columns named like keys where none is declared."""
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -34,7 +35,7 @@ class Joins:
     def __init__(self, made: Index) -> None:
         self._edges: dict[int, list[Edge]] = {}
         self._trees: dict[frozenset[int], list[Tree]] = {}
-        for edge in (Edge(*key) for key in made.keys):
+        for edge in (Edge(*key) for key in made.keys or _guessed(made)):
             self._edges.setdefault(edge.child, []).append(edge)
             self._edges.setdefault(edge.parent, []).append(edge)
 
@@ -80,6 +81,16 @@ class Joins:
                     seen.add(other)
                     queue.append((other, (*path, edge)))
         return None
+
+
+def _guessed(made: Index) -> Iterator[tuple[int, int, Pairs]]:
+    """Columns named like another table's key: pilot_id like the key pilot_id, or like `id` of pilot."""
+    for sheet in (sheet for sheet in made.sheets if len(sheet.key) == 1):
+        key = made.fields[sheet.key[0]]
+        names = {key.words, (*sheet.words, *key.words)} - {("id",)}
+        for column in made.fields:
+            if column.table != sheet.id and column.words in names:
+                yield column.table, sheet.id, ((column.id, key.id),)
 
 
 @lru_cache(maxsize=256)  # as many as there are indexes
