@@ -1,6 +1,7 @@
 """Labelling, step by step: what each key does, and that a step is quick however many cases there are."""
 
 import time
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -211,9 +212,7 @@ def test_progress_and_labels_are_tables(session):
     assert len(labels_frame(session.store.labels())) == 2
 
 
-def test_a_step_among_three_hundred_cases_is_quick_and_draws_one_case(
-    make_case, labels, monkeypatch
-):
+def test_a_step_among_1534_cases_is_quick_and_draws_one_case(make_case, labels, monkeypatch):
     drawn = []
     real = panel.__globals__["case_node"]
     monkeypatch.setitem(
@@ -222,10 +221,9 @@ def test_a_step_among_three_hundred_cases_is_quick_and_draws_one_case(
         lambda case, **more: drawn.append(case) or real(case, **more),
     )
     rows = tuple((number, "x" * 40) for number in range(1000))
-    cases = [
-        make_case(f"SELECT {number}, vname FROM vessel", rows=rows, gold_rows=rows[::-2])
-        for number in range(300)
-    ]
+    first = make_case("SELECT 1, vname FROM vessel", rows=rows, gold_rows=rows[::-2])
+    questions = (replace(first.question, id=str(n), text=f"Which {n}?") for n in range(1534))
+    cases = [replace(first, question=question) for question in questions]
     session = Session(cases, open_taxonomy("CHESS"), labels, "me")
     took = []
     for _ in range(30):
@@ -234,7 +232,7 @@ def test_a_step_among_three_hundred_cases_is_quick_and_draws_one_case(
         panel(session)
         took.append(time.process_time() - start)
     assert len(drawn) == 30
-    assert median(took) < 1  # seconds; a hundredth of one is usual
+    assert median(took) < 1  # seconds; 0.04 are usual
 
 
 def test_a_case_is_reached_by_its_number(session):

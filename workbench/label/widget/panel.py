@@ -38,7 +38,7 @@ def panel(session: Session) -> Element:
             class_="wb-case",
             tabindex="0",
             role="document",
-            data_testid="help" if session.help else "case",
+            data_testid="keys" if session.help else "case",
             data_case=str(session.at),
         ),
         class_=NO_MATH,
