@@ -32,9 +32,11 @@ SCHEMA = Schema(
 )
 
 
-def doubts(question, sql, result=ROWS, absent=()):
+def doubts(question, sql, result=ROWS, absent=(), others=(), **evidence):
+    """The doubts about a query, beside other candidates' queries."""
     extractor = DoubtExtractor(Question("q", "flights", question), SCHEMA)
-    return extractor.doubts(sql, result, frozenset(absent))
+    answered = [extractor.answered(other) for other in others]
+    return extractor.doubts(sql, result, frozenset(absent), answered, **evidence)
 
 
 def test_every_documented_doubt_has_a_number():
@@ -129,6 +131,48 @@ def test_columns_count_as_out_of_order_if_the_question_has_another():
     asked = "What are the country and the name of each airline?"
     assert doubts(asked, "SELECT name, country FROM airline")["columns_out_of_order"] == 1
     assert doubts(asked, "SELECT country, name FROM airline")["columns_out_of_order"] == 0
+
+
+def test_columns_that_the_question_asks_for_first_and_only_others_answer_are_missing():
+    asked = "What are the names and countries of airlines that reach a city?"
+    both, one, third = (
+        f"SELECT {columns} FROM airline JOIN flight ON airline = id"
+        for columns in ("name, country", "name", "name, city")
+    )
+    assert doubts(asked, one, others=[both])["missing_columns"] == 1
+    assert doubts(asked, both, others=[one])["missing_columns"] == 0
+    assert doubts(asked, one, others=[third])["missing_columns"] == 0  # no column, but a condition
+
+
+def test_a_function_answers_the_words_that_call_for_it():
+    asked = "How many flights are there?"
+    counted, plain = "SELECT count(*) FROM flight", "SELECT city FROM flight"
+    assert doubts(asked, plain, others=[counted])["missing_columns"] == 2  # how many
+    assert doubts(asked, counted, others=[plain])["missing_columns"] == 0
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["name", "name AS n", "upper(name)", "'' || name", "(SELECT name)", "coalesce(name, country)"],
+)
+def test_a_column_counts_in_every_form_of_output(output):
+    asked = "What are the name and the country of each airline?"
+    both, turned = (
+        f"SELECT {columns} FROM airline"
+        for columns in (f"{output}, country AS c", f"country AS c, {output}")
+    )
+    for sql in (both, turned):
+        found = doubts(asked, sql, others=["SELECT name FROM airline"])
+        assert found["unrequested_columns"] == found["missing_columns"] == 0
+    assert doubts(asked, both)["columns_out_of_order"] == 0
+    assert doubts(asked, turned)["columns_out_of_order"] == 1
+    assert doubts("How many airlines?", f"SELECT {output} FROM airline")["unrequested_columns"] == 1
+
+
+def test_a_result_that_hardly_reacts_to_the_data_is_doubted():
+    sql = "SELECT city FROM flight"
+    assert doubts("Which city?", sql, reacts=False)["unreactive_result"] == 1
+    assert doubts("Which city?", sql, reacts=True)["unreactive_result"] == 0
 
 
 def test_a_row_reference_counts_unless_a_function_takes_it():

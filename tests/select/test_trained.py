@@ -10,7 +10,7 @@ from workbench.benchmarks.bundled import load_bundled
 from workbench.errors import BadInputError
 from workbench.select.features import DOUBTS
 from workbench.select.trained import Trained, Weights, evidence
-from workbench.types import Candidate
+from workbench.types import Candidate, Trial
 
 WEIGHTS = Weights(1.0, dict.fromkeys(DOUBTS, -2.0), slope=0.8, intercept=-0.1)
 GOOD = {"votes": 1, "doubts": {"empty_result_unknown_literal": -1}}
@@ -31,6 +31,55 @@ def test_a_doubt_outweighs_votes(zoo):
     trials = zoo.trials("empty", "empty", "empty, too", "right")
     assert Trained(Weights())(zoo.lab(None), zoo.context, trials).sql == zoo.queries["empty"]
     assert Trained(WEIGHTS)(zoo.lab(None), zoo.context, trials).sql == zoo.queries["right"]
+
+
+def test_doubts_are_bounded_and_what_is_doubted_of_all_counts_for_none(zoo):
+    trials = zoo.trials("empty", "empty", "empty", "right")
+    for bound, picked in ((1, "empty"), (2, "right"), (None, "right")):  # 3 votes are worth 1.1
+        weights = replace(WEIGHTS, most_doubt=bound)
+        assert Trained(weights)(zoo.lab(None), zoo.context, trials).sql == zoo.queries[picked]
+    alone = evidence(zoo.lab(None), zoo.context.question, zoo.trials("empty"))
+    assert replace(WEIGHTS, most_doubt=1).scores(alone) == [0]
+
+
+def test_a_part_of_a_query_has_the_votes_of_all_that_agree_on_it(zoo):
+    """Three results of two votes each: four candidates have the condition, four select the name."""
+    trials = zoo.trials("wrong", "wrong", "right", "right", "wrong, too", "wrong, too")
+    by_parts = Weights(parts=0.5)
+    assert Trained(by_parts)(zoo.lab(None), zoo.context, trials).sql == zoo.queries["right"]
+    found = evidence(zoo.lab(None), zoo.context.question, trials)
+    assert len(set(Weights().scores(found))) == 1
+    assert len(set(by_parts.scores(found))) == 2
+
+
+def test_a_group_whose_members_agree_by_chance_alone_has_fewer_votes_for_its_parts(zoo):
+    found = evidence(
+        zoo.lab(None),
+        zoo.context.question,
+        zoo.trials("empty", "empty, too", "wrong", "wrong"),
+    )
+    scores = dict(
+        zip((len(set(e.parts)) for e in found), Weights(parts=1).scores(found), strict=True)
+    )
+    assert scores[2] < scores[1]
+
+
+def test_a_generators_vote_for_a_part_has_its_weight(zoo):
+    right, wrong, third = zoo.trials("right", "wrong", "wrong, too")
+    trials = [by(right, "g"), by(wrong, "h"), by(third, "good")]
+    for good, picked in ((0.1, "wrong"), (3.0, "wrong, too")):
+        weights = Weights(generators={"good": good, "g": 0.9}, parts=0.5)
+        selection = Trained(weights)(zoo.lab(None), zoo.context, trials)
+        assert selection.sql == zoo.queries[picked]
+
+
+def test_a_query_that_no_data_change_is_doubted(zoo):
+    trials = zoo.trials("right", "wrong")
+    sql = "SELECT name FROM animal WHERE legs = 'no number'"
+    inert = Trial(Candidate(sql, "g", 2), zoo.lab(None).executor.execute(zoo.path, sql))
+    found = evidence(zoo.lab(None), zoo.context.question, [*trials, inert])
+    doubted = {e.group.members: e.doubts["unreactive_result"] for e in found}
+    assert doubted == {(0,): 0, (1,): 0, (2,): 1}
 
 
 def test_a_generators_vote_has_its_weight_and_an_unknown_ones_the_mean(zoo):
@@ -115,6 +164,10 @@ def test_the_bundled_selector_is_trained_on_the_train_split_alone_and_has_no_gen
         json.dumps(GOOD | {"votes": True}),
         json.dumps(GOOD | {"votes": -1}),
         json.dumps(GOOD | {"slope": -1}),
+        json.dumps(GOOD | {"parts": -1}),
+        json.dumps(GOOD | {"parts": "half"}),
+        json.dumps(GOOD | {"most_doubt": -1}),
+        json.dumps(GOOD | {"most_doubt": False}),
         json.dumps(GOOD | {"doubts": {"unheard of": -1}}),
         json.dumps(GOOD | {"doubts": {"empty_result_unknown_literal": False}}),
         json.dumps(GOOD | {"generators": {"g": 0}}),
@@ -151,7 +204,7 @@ def test_a_selector_saved_with_the_old_names_of_doubts_loads(tmp_path):
     path = tmp_path / "selector.json"
     path.write_text(json.dumps({"votes": 1, "doubts": {n: -i for i, n in enumerate(old_names)}}))
     weights = Trained.load(path).weights
-    assert weights.doubts.keys() == DOUBTS.keys()
+    assert weights.doubts.keys() < DOUBTS.keys()
     assert list(weights.doubts.values()) == [-i for i in range(len(old_names))]
     weights.save(path)
     assert Weights.load(path) == weights

@@ -114,7 +114,7 @@ class TellApart:
             rules, constants(queries, rules), cells(queries, rules), random, self.nulls
         )
         batch = list(
-            _beginnings(touched_rows(queries, rules, database, pair.executor), rules, random)
+            beginnings(touched_rows(queries, rules, database, pair.executor), rules, random)
         )
         known = list(batch)
         seen: set[tuple[str, str]] = set()
@@ -171,7 +171,7 @@ def cells(queries: tuple[str, ...], rules: Rules) -> tuple[tuple[str, int], ...]
     return tuple(of_queries or found_cells)
 
 
-def _beginnings(touched: list[Rows], rules: Rules, random: Random) -> Iterator[Rows]:
+def beginnings(touched: list[Rows], rules: Rules, random: Random) -> Iterator[Rows]:
     """The databases to begin with: real rows that the queries touch, the first rows of all tables, and none."""
     first = {name: list(table.rows) for name, table in rules.tables.items()}
     together: Rows = {}

@@ -5,13 +5,14 @@ It is 0 where nothing is wrong. No doubt depends on the generator, and none need
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from workbench.db.normalise import normalise_text
 from workbench.db.sql.facts import Output, QueryFacts, query_facts
 from workbench.db.sql.sources import ColumnName
 from workbench.english.lexicon import cues
 from workbench.english.words import Token, alike, name_words, stem, tokens
+from workbench.select.asked import Answered, answered, in_other_order, left_to_others, mention
 from workbench.select.grounding import ColumnValue
 from workbench.types import Execution, Question, Schema, lower_name
 
@@ -23,10 +24,12 @@ DOUBTS: Mapping[str, str] = {
     "mismatched_comparisons": "columns compared that no key joins, or text compared with a number (up to 2)",
     "uncovered_question_words": "content words of the question that no table, column or literal covers (up to 3)",
     "unrequested_columns": "result columns that the question does not mention (up to 2)",
+    "missing_columns": "words at the question's beginning that only other candidates' columns answer (up to 2)",
     "columns_out_of_order": "the question mentions the result columns in another order",
     "row_reference_column": "a result column of numbers that refer to rows of another table",
     "missing_operations": "operations that the question's words call for and the query lacks",
     "unrequested_operations": "operations of the query that no word of the question calls for",
+    "unreactive_result": "the result hardly changes when the data do",
 }
 
 _SUPERLATIVES = {"max", "min", "most", "fewest"}
@@ -54,7 +57,6 @@ _CUES_BY_OPERATION = {
 _DESCENDING, _ASCENDING = {"max", "most", "sortdesc"}, {"min", "fewest", "sortasc"}
 # If a result column is this function's value, the question needs one of these cues.
 _CUES_BY_FUNCTION = {"count": {"count", "number"}, "max": {"max"}, "min": {"min"}, "avg": {"avg"}}
-_MENTIONED = 0.6  # the least likeness at which a word of the question mentions a word of a name
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 
 
@@ -66,7 +68,8 @@ class DoubtExtractor:
         self.text = question.text.lower()
         self.tokens = tokens(question.text)
         self.all_tokens = tokens(f"{question.text} {question.evidence}")
-        self.cues = {cue.kind for cue in cues(self.all_tokens)} | {t.low for t in self.all_tokens}
+        self.found_cues = cues(self.all_tokens)
+        self.cues = {cue.kind for cue in self.found_cues} | {t.low for t in self.all_tokens}
         self.entities = {words[-1] for t in schema.tables if (words := name_words(t.name))}
         self.keys: set[frozenset[ColumnName]] = set()
         self.foreign: set[ColumnName] = set()
@@ -96,16 +99,32 @@ class DoubtExtractor:
             if compared.column and compared.operator in {"=", "<>"}:
                 yield (*compared.column, compared.value)
 
+    def answered(self, sql: str) -> Answered:
+        """The words at the question's beginning that the query's result columns answer."""
+        facts = self.facts(sql)
+        return answered(_parts(facts.outputs if facts else ()), self.tokens, self.found_cues)
+
     def doubts(
-        self, sql: str, result: Execution | None, absent: frozenset[ColumnValue]
+        self,
+        sql: str,
+        result: Execution | None,
+        absent: frozenset[ColumnValue] = frozenset(),
+        others: Sequence[Answered] = (),
+        *,
+        reacts: bool = True,
     ) -> dict[str, float]:
-        """A number for each of DOUBTS. `absent` are the literals that were not found in their columns."""
+        """A number for each of DOUBTS.
+
+        `absent` are the literals that were not found in their columns, `others` what all candidates answer, and
+        `reacts` says whether the result changes when the data do.
+        """
         facts = self.facts(sql)
         empty = result is None or _is_empty(result)
         if facts is None:
             return dict.fromkeys(DOUBTS, 0.0) | {"empty_result_known_literals": float(empty)}
+        outputs = tuple(_parts(facts.outputs))
         unknown = not absent.isdisjoint(self.literals(sql))
-        operations = facts.marks | {f"gives {output.function}" for output in facts.outputs}
+        operations = facts.marks | {f"gives {output.function}" for output in outputs}
         missing = sum(
             bool(self.cues & words) and not operations & needed
             for words, needed in _OPERATIONS_BY_CUES
@@ -121,10 +140,12 @@ class DoubtExtractor:
             "mismatched_comparisons": float(self._joins_wrongly(facts) + self._mixes_kinds(facts)),
             "uncovered_question_words": self._uncovered_words(facts, absent),
             "unrequested_columns": min(2.0, sum(not self._is_asked(o) for o in facts.outputs)),
-            "columns_out_of_order": float(self._is_out_of_order(facts)),
+            "missing_columns": left_to_others(self.answered(sql), others),
+            "columns_out_of_order": float(in_other_order(outputs, self.all_tokens)),
             "row_reference_column": float(any(map(self._is_row_reference, facts.outputs))),
             "missing_operations": float(missing + self._sorts_wrongly(operations)),
             "unrequested_operations": float(unrequested),
+            "unreactive_result": float(not reacts),
         }
 
     def _joins_wrongly(self, facts: QueryFacts) -> bool:
@@ -184,23 +205,11 @@ class DoubtExtractor:
         return min(3.0, sum(1 - best for best in likeness))
 
     def _is_asked(self, output: Output) -> bool:
+        if output.inside:
+            return any(map(self._is_asked, output.inside))
         if output.function:
             return bool(self.cues & _CUES_BY_FUNCTION.get(output.function, set()))
-        return output.column is not None and self._mention(output.column[1]) is not None
-
-    def _mention(self, name: str) -> int | None:
-        """The index of the token that mentions a column's name best; None if none does."""
-        words = name_words(name)
-        likeness = [
-            max((alike(t.stem, word) for word in words), default=0.0) for t in self.all_tokens
-        ]
-        best = max(likeness, default=0.0)
-        return likeness.index(best) if best >= _MENTIONED else None
-
-    def _is_out_of_order(self, facts: QueryFacts) -> bool:
-        names = [o.column[1] for o in facts.outputs if o.column and not o.function]
-        mentions = [index for name in names if (index := self._mention(name)) is not None]
-        return mentions != sorted(mentions)
+        return output.column is not None and mention(output.column[1], self.all_tokens) is not None
 
     def _is_row_reference(self, output: Output) -> bool:
         if output.column is None or output.function or self._kind(output.column) != "number":
@@ -215,6 +224,12 @@ class DoubtExtractor:
 
 def _lower(column: ColumnName) -> ColumnName:
     return lower_name(column[0]), lower_name(column[1])
+
+
+def _parts(outputs: Iterable[Output]) -> Iterator[Output]:
+    """The result columns, an expression as the columns and aggregates inside it."""
+    for output in outputs:
+        yield from output.inside or [output]
 
 
 def _names_value(token: Token) -> bool:

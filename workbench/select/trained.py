@@ -1,9 +1,11 @@
 """A learned selector that makes no model calls: it weighs votes against doubts.
 
 The score of a group of equal results is the weighted logarithm of its share of the votes, less the weighted
-doubts about its queries (`features.DOUBTS`). A generator's vote counts as much as it proved reliable, and
-that of an unknown generator as the mean, so that the same weights serve for other systems and for many
-samples of one model. Since the scores order the groups already, no pairwise comparisons are needed.
+doubts about its queries (`features.DOUBTS`). Candidates that disagree on the result often agree on parts of the
+query, and vote for these, too: for its result columns, its comparisons and its tables. So a result is preferred
+whose every part has the votes of many. A generator's vote counts as much as it proved reliable, and that of an
+unknown generator as the mean, so that the same weights serve for other systems and for many samples of one model.
+Since the scores order the groups already, no pairwise comparisons are needed.
 
 No paper describes it; it stands where CHASE-SQL has a fine-tuned judge (section 2.5).
 """
@@ -17,6 +19,7 @@ from typing import Any, Self
 import orjson
 
 from workbench.canonical import content_hash
+from workbench.differ.reaction import unreactive
 from workbench.errors import BadInputError, naming
 from workbench.lab import Lab
 from workbench.select.features import DOUBTS, DoubtExtractor
@@ -40,12 +43,17 @@ _OLD_NAMES = {  # of doubts, in selectors saved by earlier versions
 }
 
 
+# Of a query its result columns, its comparisons with literals and its tables, each as a text.
+Parts = tuple[str, str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A group, the generators of its members, and the mean of its members' doubts."""
+    """A group, the generators of its members, the parts of their queries, and the mean of their doubts."""
 
     group: Group
     generators: tuple[str, ...]
+    parts: tuple[Parts, ...]
     doubts: Mapping[str, float]
 
 
@@ -54,7 +62,10 @@ class Weights:
     """The parameters of the selector.
 
     votes: weight of the logarithm of a group's share of the votes.
+    parts: how much the votes for each part of a query count, of those for its result.
     doubts: weight of each doubt, 0 or below.
+    most_doubt: the most that all doubts count against a group, in logarithms of votes; None for no bound. With 2,
+        a group with e^2 = 7 times the votes of any other is selected whatever the doubts.
     generators: the vote of each generator, 1 on average.
     slope, intercept: the logistic calibration that turns a group's share of belief into a probability.
     learned_from: a note on the training data; not used.
@@ -65,6 +76,8 @@ class Weights:
     generators: Mapping[str, float] = field(default_factory=dict)
     slope: float = 1.0
     intercept: float = 0.0
+    parts: float = 0.0
+    most_doubt: float | None = None
     learned_from: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -80,14 +93,15 @@ class Weights:
                 raise ValueError(f"it lacks {', '.join(sorted(lacking))}")
             doubts = {_OLD_NAMES.get(name, name): w for name, w in saved["doubts"].items()}
             weights = cls(**saved | {"doubts": doubts})
-            numbers = [weights.votes, weights.slope, weights.intercept]
+            bound = 0 if weights.most_doubt is None else weights.most_doubt
+            numbers = [weights.votes, weights.parts, weights.slope, weights.intercept, bound]
             numbers += [*weights.doubts.values(), *weights.generators.values()]
             if unknown := weights.doubts.keys() - DOUBTS.keys():
                 raise ValueError(f"no doubt is called {', '.join(sorted(unknown))}")
             if not all(type(number) in {int, float} for number in numbers):  # a bool is an int
                 raise ValueError("a weight is no number")
-            if min(weights.votes, weights.slope) < 0:
-                raise ValueError("votes or slope is below 0")
+            if min(weights.votes, weights.parts, weights.slope, bound) < 0:
+                raise ValueError("votes, parts, slope or most_doubt is below 0")
             if min(weights.generators.values(), default=1) <= 0:
                 raise ValueError("a generator's vote is not above 0")
         except (ValueError, TypeError, AttributeError) as error:
@@ -104,10 +118,31 @@ class Weights:
     def scores(self, found: Sequence[Evidence]) -> list[float]:
         """The score of each group; the highest is selected. The order of a group's members does not matter."""
         votes = [fsum(self.generators.get(name, 1.0) for name in e.generators) for e in found]
+        agreement = self._agreement_on_parts(found) if self.parts else [0.0] * len(found)
+        doubts = [
+            fsum(-self.doubts.get(name, 0.0) * doubt for name, doubt in e.doubts.items())
+            for e in found
+        ]
+        if self.most_doubt is not None:  # what is said against every group counts for none
+            bound, common = self.votes * self.most_doubt, min(doubts, default=0.0)
+            doubts = [min(doubt - common, bound) for doubt in doubts]
         return [
-            self.votes * log(own / fsum(votes))
-            + fsum(self.doubts.get(name, 0.0) * doubt for name, doubt in e.doubts.items())
-            for own, e in zip(votes, found, strict=True)
+            self.votes * (log(own / fsum(votes)) + self.parts * agreed) - doubt
+            for own, agreed, doubt in zip(votes, agreement, doubts, strict=True)
+        ]
+
+    def _agreement_on_parts(self, found: Sequence[Evidence]) -> list[float]:
+        """Of each group the mean over its members of the logarithms of their parts' shares, added up."""
+        votes: dict[tuple[int, str], list[float]] = {}
+        for e in found:
+            for name, parts in zip(e.generators, e.parts, strict=True):
+                for part in enumerate(parts):
+                    votes.setdefault(part, []).append(self.generators.get(name, 1.0))
+        total = fsum(self.generators.get(name, 1.0) for e in found for name in e.generators)
+        logs = {part: log(fsum(given) / total) for part, given in votes.items()}
+        return [
+            fsum(logs[part] for parts in e.parts for part in enumerate(parts)) / len(e.parts)
+            for e in found
         ]
 
     def chances(self, found: Sequence[Evidence]) -> list[float]:
@@ -133,20 +168,38 @@ def evidence(
     """The evidence on each group of the trials, groups without rows included."""
     found = groups(trials, f"{seed}{question.id}", suspect="failed")
     schema = lab.schema(question.db_id)  # the whole schema: a query may use what was pruned
+    database = lab.database(question.db_id)
     extractor = DoubtExtractor(question, schema)
     queries = {trials[index].candidate.sql for group in found for index in group.members}
     literals = {literal for sql in queries for literal in extractor.literals(sql)}
-    absent = absent_values(lab.executor, lab.database(question.db_id), literals)
+    absent = absent_values(lab.executor, database, literals)
+    answered = [extractor.answered(sql) for sql in sorted(queries)]
+    starts = [trials[group.representative].candidate.sql for group in found]
+    inert = unreactive(queries, starts, database, lab.executor) if len(found) > 1 else frozenset()
     rows = []
     for group in found:
         candidates = [trials[index].candidate for index in group.members]
         result = trials[group.members[0]].execution
-        by_sql = {sql: extractor.doubts(sql, result, absent) for sql in {c.sql for c in candidates}}
+        by_sql = {
+            sql: extractor.doubts(sql, result, absent, answered, reacts=sql not in inert)
+            for sql in {c.sql for c in candidates}
+        }
         means = {
             name: fsum(by_sql[c.sql][name] for c in candidates) / len(candidates) for name in DOUBTS
         }
-        rows.append(Evidence(group, tuple(c.generator for c in candidates), means))
+        generators = tuple(c.generator for c in candidates)
+        parts = tuple(_parts(extractor, c.sql) for c in candidates)
+        rows.append(Evidence(group, generators, parts, means))
     return tuple(rows)
+
+
+def _parts(extractor: DoubtExtractor, sql: str) -> Parts:
+    """The parts of a query in lower case; a query that cannot be parsed is all three."""
+    if (facts := extractor.facts(sql)) is None:
+        return sql, sql, sql
+    kinds = (facts.outputs, facts.compared, facts.tables)
+    outputs, compared, tables = (repr(sorted(set(map(repr, kind)))).lower() for kind in kinds)
+    return outputs, compared, tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def cross_validate(
     """Majority, oracle, and the selector with each database left out, and with half of them left out.
 
     The halves are drawn by seeds, and each half judges the other. `parts` adds the selector without its
-    reliabilities, without its doubts, and without each doubt.
+    reliabilities, without its doubts, without votes for parts of queries, and without each doubt.
     """
     learner = learner or Learner()
     databases = sorted({question.db_id for question in questions})
@@ -63,6 +63,7 @@ def cross_validate(
     if parts:
         others = {"reliabilities": replace(learner, reliability=False)}
         others |= {"doubts": replace(learner, doubts=())}
+        others |= {"votes for parts of queries": replace(learner, parts=0.0)}
         for name in DOUBTS:
             rest = tuple(other for other in learner.doubts if other != name)
             others[name] = replace(learner, doubts=rest)

@@ -80,6 +80,11 @@ class Learner:
     """Whether each generator's vote has its own weight."""
     doubts: tuple[str, ...] = tuple(DOUBTS)
     """The doubts to use."""
+    parts: float = 0.5
+    """How much the votes for each part of a query count, of those for its result. It is given, not learned: the
+    samples of one model agree on the parts of wrong queries, too, and teach nothing about other pools."""
+    most_doubt: float | None = 2.0
+    """See `Weights`. It is given, too: on databases that nobody has read, doubts are right less often."""
 
     def __call__(self, questions: Sequence[JudgedQuestion]) -> Weights:
         """The weights, and the calibration of their beliefs on databases left out in turn."""
@@ -109,7 +114,8 @@ class Learner:
             raise BadInputError(
                 "nothing to learn from: no question has both a right and a wrong result among its candidates"
             )
-        plain = Weights(1.0, {}, _votes(questions) if self.reliability else {})
+        generators = _votes(questions) if self.reliability else {}
+        plain = Weights(1.0, {}, generators, parts=self.parts, most_doubt=self.most_doubt)
         differences, counts = self._comparisons(questions, plain)
         votes, doubts = differences[:, :1] * _FREE, differences[:, 1:]
         columns = np.hstack([votes, doubts, doubts.sum(axis=1, keepdims=True) * _FREE])

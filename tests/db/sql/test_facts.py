@@ -27,8 +27,19 @@ def test_outputs_are_columns_functions_and_expressions_in_order():
         Output(("Singer", "Name")),
         Output(None, "count"),
         Output(("Singer", "Age"), "max"),
-        Output(None, "expression"),
+        Output(None, "expression", (Output(("Singer", "Age")),)),
     )
+
+
+def test_an_expression_has_the_columns_and_aggregates_inside_it():
+    found = read(
+        "SELECT upper(name) || '!', round(max(age) - min(age), 1) AS gap, (SELECT count(*) FROM stadium) FROM singer"
+    )
+    assert [output.inside for output in found.outputs] == [
+        (Output(("Singer", "Name")),),
+        (Output(("Singer", "Age"), "max"), Output(("Singer", "Age"), "min")),
+        (Output(None, "count"),),
+    ]
 
 
 def test_a_star_gives_every_column_of_the_tables_it_stands_for():

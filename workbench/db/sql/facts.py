@@ -19,6 +19,8 @@ class Output:
     """The schema's column, itself or inside an aggregate; None for any other expression."""
     function: str = ""
     """The aggregate in lower case; "" for a plain column, "expression" for anything else."""
+    inside: tuple["Output", ...] = ()
+    """The columns and aggregates of an expression, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,17 @@ class _Reader:
             if isinstance(inner, exp.Distinct):
                 inner = inner.expressions[0]
             return Output(self.names.column_name(inner), part.key)
-        column = self.names.column_name(part)
-        return Output(column, "" if column else "expression")
+        if column := self.names.column_name(part):
+            return Output(column)
+        return Output(None, "expression", tuple(self.inside(part)))
+
+    def inside(self, expression: exp.Expr) -> Iterator[Output]:
+        for part in expression.iter_expressions():
+            if isinstance(part, exp.Subquery):
+                yield from self.outputs(_first_select(part))
+                continue
+            output = self.output(part)
+            yield from output.inside if output.function == "expression" else [output]
 
     def only_output(self, node: exp.Expr) -> Output | None:
         """The result column of a subquery that has only one."""

@@ -1,0 +1,97 @@
+"""Which queries hardly react when the data changes: evidence for selectors against what they answer.
+
+A condition that no row can meet, a join of columns that have nothing in common and a comparison of text with a
+number leave a result as it is whatever the rows are. On the benchmark's one database such a query may still agree
+with others by chance.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from workbench.db.execute import Executor
+from workbench.db.fingerprint import file_state
+from workbench.db.normalise import normalise_text
+from workbench.db.sandbox.small import SmallDatabase
+from workbench.differ.change import Changes
+from workbench.differ.keep import kept
+from workbench.differ.near import constants
+from workbench.differ.rules import known_schema
+from workbench.differ.search import beginnings, cells, needed_rules
+from workbench.differ.touched import touched_rows
+from workbench.types import Execution, Limits
+
+_LIMITS = Limits(seconds=2.0, rows=20_000, bytes=2_000_000)
+_COMPLETE = {"ok", "empty"}
+_BATCH = 12
+_CHANGES = (1, 2, 3, 5, 8)  # numbers of random changes that one database is made by
+_FEW = 2  # of the right queries of three pools 2% give so few results in 48 databases, of the wrong ones 23%
+
+
+def unreactive(
+    queries: Iterable[str],
+    starts: Iterable[str],
+    database: Path,
+    executor: Executor,
+    *,
+    databases: int = 48,
+    seed: int = 0,
+) -> frozenset[str]:
+    """The queries with at most two different results over so many databases.
+
+    The databases begin with real rows that the queries `starts` touch, and are changed at random near these
+    queries' constants; one on which a query gives a new result is changed further. A query that does not finish
+    on each of them is not among those: without evidence it counts as one that reacts.
+    """
+    spelled = {sql: normalise_text(sql) for sql in queries}
+    texts = tuple(sorted(set(spelled.values())))  # a query runs once, however it is spelled
+    random = Random(seed)  # noqa: S311  no secret
+    runs = _runs(texts, tuple(sorted(set(starts))), database, executor, databases, random)
+    if len(runs) < max(1, databases // 2):
+        return frozenset()
+    inert = {
+        text
+        for text, executions in zip(texts, zip(*runs, strict=True), strict=True)
+        if {execution.status for execution in executions} <= _COMPLETE
+        and len({execution.fingerprint for execution in executions}) <= _FEW
+    }
+    return frozenset(sql for sql, text in spelled.items() if text in inert)
+
+
+def _runs(
+    texts: tuple[str, ...],
+    starts: tuple[str, ...],
+    database: Path,
+    executor: Executor,
+    databases: int,
+    random: Random,
+) -> list[tuple[Execution, ...]]:
+    """The executions of all queries on each database; one whose rows break a constraint has none."""
+    schema = known_schema(database, file_state(database)[0])
+    rules = needed_rules(database, schema, texts)
+    statements = (*(s for table in rules.tables.values() for s in table.statements), *rules.views)
+    near, used = constants(starts, rules), cells(starts, rules)
+    changes = Changes(rules, near, used, random, nulls=False)
+    touched = touched_rows(starts, rules, database, executor)
+    known = list(islice(beginnings(touched, rules, random), _BATCH))
+    batch = known[:]
+    seen: set[tuple[int, str]] = set()
+    runs: list[tuple[Execution, ...]] = []
+    tried = 0
+    while batch and tried < databases:
+        tried += len(batch)
+        small = [
+            SmallDatabase(statements, {name: tuple(found) for name, found in rows.items()})
+            for rows in batch
+        ]
+        answers = executor.execute_in_memory(small, texts, _LIMITS)
+        for rows, answer in zip(batch, answers, strict=True):
+            results = set(enumerate(execution.fingerprint for execution in answer or ()))
+            if not results <= seen:
+                known.append(rows)
+            seen |= results
+        runs += [answer for answer in answers if answer]
+        drafts = [changes(random.choice(known), random.choice(_CHANGES)) for _ in range(_BATCH)]
+        batch = [changed for draft in drafts if (changed := kept(draft, rules, random))]
+    return runs
