@@ -181,10 +181,17 @@ def test_thirty_real_systems_gap_closed_on_databases_not_seen(thirty):
     assert rows["trained on one half of the databases"].closed > 0.3
 
 
-def test_the_bundled_selector_closes_a_quarter_of_a_gap_that_it_never_saw(thirty):
-    """It closes 43%: 90.2 of 84.3 and 98.1."""
+def test_the_bundled_selector_closes_much_of_a_gap_that_it_never_saw(thirty):
+    """It closes 55%: 91.9 of 84.3 and 98.1."""
     weights = Trained.bundled().weights
     picked = sum(pick(weights, case) for case in thirty)
     majority = sum(case.majority for case in thirty)
     oracle = sum(any(case.right) for case in thirty)
-    assert picked - majority > 0.25 * (oracle - majority)
+    assert picked - majority > 0.4 * (oracle - majority)
+
+
+def test_evidence_that_reads_no_question_closes_a_third_of_the_gap(thirty):
+    """Votes for parts of queries and results that do not react close 42%, one database left out at a time."""
+    learner = Learner(reliability=False, doubts=("unreactive_result",))
+    rows = {row.name: row for row in cross_validate(thirty, learner, halvings=1)}
+    assert rows["trained, leaving one database out"].closed > 0.33
