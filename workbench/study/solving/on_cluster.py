@@ -5,6 +5,8 @@ notebooks may share a cluster. Workers send what they computed to the driver's c
 calls failed, which no cache holds, as the task's result.
 """
 
+import math
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
 _COMPUTED = 4  # questions of a task whose models only compute: some seconds
 _WAITING = 16  # questions of a task that waits for models, all at once
-_PER_THREAD = 4  # tasks for each thread of the workers, so that all end at about the same time
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +76,19 @@ def solve_on(
 ) -> Iterator[dict[str, Kept]]:
     """The records of questions by their ids, task by task. Questions that another process solves are left out."""
     ours = all(map(is_ours, models(system)))
-    most = min(
-        _COMPUTED if ours else _WAITING,
-        len(questions) // (_PER_THREAD * max(1, cluster.threads)) + 1,
-    )
     store = lab.client.store
     locks = CallLocks(store)
     held: set[str] = set()
 
+    def size(left: int) -> int:
+        """The questions of the next task. So that all workers end at about the same time, tasks that compute get smaller."""
+        threads = max(1, cluster.threads)
+        if ours:
+            return min(_COMPUTED, math.ceil(left / threads / 2))
+        return min(_WAITING, math.ceil(len(questions) / threads))
+
     def parts() -> Iterator[Part]:
-        for several in _by_database(questions, most):
+        for several in _by_database(questions, size):
             locked = tuple(q for q in several if locks.acquire(lock_name(q)))
             held.update(map(lock_name, locked))
             firsts = [made.of(question, lab)[0] for question in locked]
@@ -106,12 +110,19 @@ def solve_on(
             locks.release(lock)
 
 
-def _by_database(questions: Sequence[Question], most: int) -> Iterator[list[Question]]:
-    groups: dict[str, list[Question]] = {}
+def _by_database(
+    questions: Sequence[Question], size: Callable[[int], int]
+) -> Iterator[list[Question]]:
+    """The questions in parts of one database each; `size` says how many to take, given how many are left."""
+    groups: dict[str, deque[Question]] = {}
     for question in questions:
-        groups.setdefault(question.db_id, []).append(question)
+        groups.setdefault(question.db_id, deque()).append(question)
+    left = len(questions)
     for group in groups.values():
-        yield from (group[start : start + most] for start in range(0, len(group), most))
+        while group:
+            part = [group.popleft() for _ in range(min(size(left), len(group)))]
+            left -= len(part)
+            yield part
 
 
 def _singles(part: Part) -> list[Part]:

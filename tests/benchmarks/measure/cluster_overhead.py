@@ -1,0 +1,184 @@
+"""What two workers of a cluster cost beside two processes that share one cache: for a question and for a prediction.
+
+Both sides solve the same questions with the embedded parser, and judge the same pool of predictions. Processor
+time is that of all processes together. Starting, importing, and the first question of each process, which reads
+the parser's weights, come before and are counted apart.
+"""
+
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from workbench.benchmarks.benchmark import Benchmark, some
+from workbench.benchmarks.bundled import load_bundled
+from workbench.db.execute import Executor
+from workbench.evaluate.judge import judge
+from workbench.lab import Lab
+from workbench.llm.client import Client
+from workbench.pool import Pool, pool_of
+from workbench.store import Store
+from workbench.study.solving import solve_all
+from workbench.systems.chase_sql import chase_sql
+from workbench.types import Candidate, Trial
+
+MODEL = "embedded/parser"
+PROCESSES = 2
+CANDIDATES = 20  # predictions for a question, each in a text of its own
+PREDICTIONS = CANDIDATES * 278
+Spent = tuple[float, float]  # wall and processor seconds
+
+
+def processor() -> float:
+    """The processor seconds of this process and of all that it started, so far."""
+    own = psutil.Process()
+    total = 0.0
+    for process in (own, *own.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            total += sum(process.cpu_times()[:4])
+    return total
+
+
+@contextmanager
+def timed(found: list[Spent]) -> Iterator[None]:
+    """Append what the block takes."""
+    wall, used = time.perf_counter(), processor()
+    yield
+    found.append((time.perf_counter() - wall, processor() - used))
+
+
+@contextmanager
+def lab_in(folder: Path, benchmark: Benchmark, supervisor: Any = None) -> Iterator[Lab]:
+    """A lab with a cache in the folder, and as many sandboxes as processors unless a supervisor is given."""
+    with (
+        Store(folder / "lab.sqlite") as store,
+        Executor(store, supervisor=supervisor) as executor,
+    ):
+        yield Lab(Client(store), executor, benchmark.database)
+
+
+def warm() -> None:
+    """Import everything and read the weights: solve a question of another benchmark, with a cache of its own."""
+    other = load_bundled("train")
+    with tempfile.TemporaryDirectory() as folder, lab_in(Path(folder), other) as lab:
+        solve_all(chase_sql(MODEL), other.questions[:1], lab)
+
+
+def solving(folder: str, count: int, ready: Any) -> None:
+    """One of the local processes."""
+    warm()
+    benchmark = load_bundled("dev")
+    with lab_in(Path(folder), benchmark) as lab:
+        for _ in range(2):
+            ready.wait()  # to begin at the same time, and to be measured before it ends
+            solve_all(chase_sql(MODEL), some(benchmark.questions, count), lab)
+
+
+def questions_here(folder: Path, count: int) -> list[Spent]:
+    """The start, and the questions, of two processes."""
+    context = multiprocessing.get_context("spawn")
+    ready = context.Barrier(PROCESSES + 1)
+    started = [
+        context.Process(target=solving, args=(str(folder), count, ready)) for _ in range(PROCESSES)
+    ]
+    found: list[Spent] = []
+    with timed(found):
+        for process in started:
+            process.start()
+        ready.wait()
+    with timed(found):
+        ready.wait()
+    for process in started:
+        process.join()
+    return found
+
+
+@contextmanager
+def cluster_of(count: int) -> Iterator[Any]:
+    """A Dask client with that many workers on this machine, each with one thread."""
+    import distributed
+
+    with (
+        distributed.LocalCluster(
+            n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def questions_there(folder: Path, count: int) -> list[Spent]:
+    """The start, and the questions, of two workers."""
+    from workbench.cluster.opening import open_cluster
+    from workbench.study.solving.on_cluster import solve_on
+
+    benchmark = load_bundled("dev")
+    chosen = some(benchmark.questions, count)
+    found: list[Spent] = []
+    with ExitStack() as opened:
+        with timed(found):
+            client = opened.enter_context(cluster_of(PROCESSES))
+            cluster = opened.enter_context(open_cluster(client))
+            client.run(warm)
+        lab = opened.enter_context(lab_in(folder, benchmark))
+        with timed(found):
+            solve_all(chase_sql(MODEL), chosen, lab, elsewhere=partial(solve_on, cluster))
+    return found
+
+
+def pool(benchmark: Benchmark) -> Pool:
+    """A pool of predictions: gold queries of the same database, each in a text of its own, so that each is run."""
+    own: dict[str, list[str]] = {}
+    for question in benchmark.questions:
+        own.setdefault(question.db_id, []).append(benchmark.golds[question.id].sql)
+    return pool_of(
+        (
+            question.id,
+            Trial(Candidate(f"SELECT * FROM ({sql}) WHERE {number} = {number}", "made", n)),
+        )
+        for number, question in enumerate(benchmark.questions)
+        for n, sql in enumerate(own[question.db_id][:CANDIDATES])
+    )
+
+
+def judging(lab: Lab, benchmark: Benchmark, found: list[Spent]) -> None:
+    """Judge a pool; before it a small one of another benchmark, which starts the sandboxes."""
+    other = load_bundled("train")
+    with timed(found):
+        judge(other, pool(replace(other, questions=other.questions[::20])), lab.executor)
+    given = pool(benchmark)
+    with timed(found):
+        judge(benchmark, given, lab.executor)
+
+
+def predictions_here(folder: Path) -> list[Spent]:
+    """The start, and the predictions, of one process with two sandboxes."""
+    found: list[Spent] = []
+    benchmark = load_bundled("dev")
+    with lab_in(folder, benchmark) as lab:
+        judging(lab, benchmark, found)
+    return found
+
+
+def predictions_there(folder: Path) -> list[Spent]:
+    """The start, and the predictions, of two workers with a sandbox each."""
+    from workbench.cluster.opening import open_cluster
+    from workbench.cluster.sql import ClusterSupervisor
+
+    found: list[Spent] = []
+    benchmark = load_bundled("dev")
+    with (
+        cluster_of(PROCESSES) as client,
+        open_cluster(client) as cluster,
+        Store(folder / "hashes.sqlite") as store,
+        lab_in(folder, benchmark, ClusterSupervisor(cluster, store)) as lab,
+    ):
+        judging(lab, benchmark, found)
+    return found
