@@ -71,5 +71,7 @@ def _built(
     with Store() as store, Executor(store) as executor, open_cluster(cluster) as opened:
         lab = Lab(Client(store), executor, parts.__getitem__)
         tasks = [IndexPart(name, kind) for name in parts]
-        for part, built in opened.each(build_part, tasks, lab, name=lambda part: part.database):
+        for part, built in opened.each(
+            build_part, tasks, lab, name=lambda part: ("index", part.database)
+        ):
             yield parts[part.database], keep_part(part, built, folder)

@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -84,8 +85,8 @@ class Databases:
             os.utime(self.folder / name)
         except OSError as error:
             raise ClusterError(
-                f"{shared.name} cannot be copied to {self.folder}: {error.strerror}; make space there, or start"
-                " the workers with another --local-directory"
+                f"{shared.name} cannot be copied to {self.folder} on {socket.gethostname()}: {error.strerror};"
+                " make space there, or start the workers with another --local-directory, and run the same again"
             ) from error
         return copy
 
@@ -117,8 +118,8 @@ class Databases:
                 del sizes[path]
         if sum(sizes.values()) + size > limit:
             raise ClusterError(
-                f"{size / 1e9:,.3f} GB more do not fit into {self.folder}, which may take {limit:,.0f} bytes:"
-                f" set {LIMIT} to more gigabytes where the workers start"
+                f"{size / 1e9:,.3f} GB more do not fit into {self.folder} on {socket.gethostname()}, which may"
+                f" take {limit:,.0f} bytes: set {LIMIT} to more gigabytes where the workers start"
             )
 
     def _lock_file(self, name: str) -> IO[Any]:

@@ -9,7 +9,7 @@ Messages hold texts, numbers and bytes, and are not unpickled.
 import asyncio
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -25,6 +25,7 @@ from workbench.cluster.databases import database_files
 from workbench.cluster.rows import Rows, count, insert, request_and_answer
 from workbench.errors import ClusterError
 from workbench.lab import Lab
+from workbench.llm.cache.table import Cache
 from workbench.types import Request
 
 PIECE = 8_000_000  # bytes of a file in one message
@@ -91,6 +92,8 @@ class Driver:
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         handlers: dict[str, Callable[..., Any]] = {
             "ask": self._ask,
+            "cached": self._cached,
+            "reserve": self._reserve,
             "endpoint": lambda lab, model: lab.client.endpoint(model),
             "settings": self._settings,
             "database": self._database,
@@ -123,6 +126,18 @@ class Driver:
             with self._lock:
                 self.asking -= 1
 
+    def _cached(self, lab: Lab, keys: Sequence[str]) -> bytes:
+        """The stored answers to those of the calls that have one, as JSON."""
+        cache = Cache(lab.client.store)
+        return orjson.dumps([answer for key in keys if (answer := cache.get(key))])
+
+    def _reserve(self, lab: Lab, amount: float | None, model: str) -> bool:
+        """Count a call that a worker makes itself; False while the budget has no room for it."""
+        budget = lab.client.budget
+        if fits := budget.reserve(amount, model):
+            budget.settle(amount, amount, paid=True)
+        return fits
+
     def _settings(self, lab: Lab) -> bytes:
         """The settings from which a worker makes its lab, as JSON."""
         texts = {
@@ -135,6 +150,7 @@ class Driver:
                 "system": lab.system,
                 "parameters": lab.parameters,
                 "limits": lab.limits,
+                "counted": lab.client.budget.calls is not None,
                 "prompts": texts if lab.prompts else None,
             }
         )

@@ -70,5 +70,6 @@ class ClusterSupervisor(Supervisor):
                     yield index, answer | {"rows": bytes(answer["rows"])}
 
 
-def _name(part: Queries) -> str:
-    return f"queries of {Path(part.database).stem}"
+def _name(part: Queries) -> tuple[str, str]:
+    first, _ = part.requests[0]
+    return f"queries {Path(part.database).stem}", f"{first} to {part.requests[-1][0]}"

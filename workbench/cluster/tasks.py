@@ -1,7 +1,7 @@
 """Work on a Dask cluster: the driver, which is this process, keeps the cache, and workers compute.
 
     with open_cluster("local:4") as cluster:
-        for index, result in cluster.each(do, items, lab, name=str):
+        for item, result in cluster.each(do, items, lab, name=lambda item: ("squares", str(item))):
 
 `do(item, lab)` runs on a worker, with a lab like the given one: it is a function of a module, and returns plain
 data. Everything that it computed is in this process's cache before its result is yielded. A task whose worker is
@@ -74,14 +74,16 @@ class Cluster:
         items: Iterable[T],
         lab: Lab,
         *,
-        name: Callable[[T], str],
+        name: Callable[[T], tuple[str, str]],
         split: Callable[[T], list[T]] = lambda item: [item],
         watch: Callable[[], object] = lambda: None,
     ) -> Iterator[tuple[T, Any]]:
         """Each item that is done with its result, in the order in which they end.
 
-        An item is taken from `items` when a worker has room. `name` is how Dask's dashboard calls its task. An item
-        that ends several workers is `split`, until it is one part. `watch` is called several times a second.
+        An item is taken from `items` when a worker has room. `name` is the kind of its task, by which Dask's
+        dashboard counts tasks, and the item's own name. An item whose workers ended several times is `split`. One that
+        cannot be split runs again when all others are done, and alone, so that it is known to be the cause if
+        its workers end once more. `watch` is called several times a second.
         """
         number = next(self._numbers)
         driver = self._driver
@@ -89,6 +91,8 @@ class Cluster:
         address = DriverAddress(driver.address, driver.token, number, versions())
         waiting = iter(items)
         again: deque[T] = deque()
+        suspects: deque[T] = deque()
+        alone = False  # a suspect runs
         ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
         running: dict[str, tuple[Future, T]] = {}
         state = _Watch(self._client)
@@ -98,8 +102,10 @@ class Cluster:
                     if again:
                         item = again.popleft()
                     elif (item := next(waiting, _NONE)) is _NONE:
-                        break
-                    task = f"{name(item)}-{uuid.uuid4().hex}"
+                        if running or not suspects:
+                            break
+                        item, alone = suspects.popleft(), True
+                    task = _key(*name(item))
                     future = self._client.submit(
                         work, do, item, address, task, key=task, pure=False
                     )
@@ -112,10 +118,10 @@ class Cluster:
                 with suppress(queue.Empty):
                     future, item = running.pop(ended.get(timeout=_LOOK).key)
                     if failure := self._failure(future):
-                        parts = split(item) if failure is _ENDED else []
-                        if len(parts) < 2:
-                            raise _as_line(failure, name(item))
-                        again.extend(parts)
+                        if failure is not _ENDED or alone:
+                            raise _as_line(failure, " ".join(name(item)))
+                        parts = split(item)
+                        (again if len(parts) > 1 else suspects).extend(parts)
                     else:
                         self._say()
                         yield item, driver.results.pop(future.key)
@@ -148,15 +154,19 @@ class Cluster:
         self._driver.labs.pop(number)
 
     def _check(self) -> None:
-        """Refuse workers of other versions, and workers inside this process."""
-        try:
-            found: Mapping[str, Any] = self._client.run(identity)
-        except Exception as error:  # whatever the import raised there
-            raise ClusterError(
-                f"a worker cannot import this version of workbench ({type(error).__name__}: {error}): install"
-                " it where the workers run"
-            ) from error
+        """Refuse workers without the workbench or of other versions, and workers inside this process."""
+
+        def told_there() -> (
+            Any
+        ):  # a worker can read it without the workbench, since it is no module's
+            from workbench.cluster.versions import identity  # noqa: PLC0415
+
+            return identity()
+
+        found: Mapping[str, Any] = self._client.run(told_there, on_error="return")
         for worker, told in found.items():
+            if isinstance(told, Exception):  # whatever the import raised there
+                raise ClusterError(_cannot_import(f"worker {worker}", told)) from told
             check_versions(versions(), told["versions"], worker)
             if tuple(told["process"]) == identity()["process"]:
                 raise BadInputError(
@@ -202,6 +212,18 @@ def _lost(client: distributed.Client) -> str:
     return f"the cluster's scheduler {address} is lost; what came back is kept, run the same again to go on"
 
 
+def _key(kind: str, name: str) -> str:
+    """The key of a task, whose part before the first hyphen Dask's dashboard shows as its name."""
+    return f"{kind.replace('-', '_')}-{uuid.uuid4().hex} {name}"
+
+
+def _cannot_import(worker: str, error: Exception) -> str:
+    return (
+        f"{worker} cannot import this version of workbench ({type(error).__name__}: {error}): install it"
+        " where the workers run, and run the same again; what came back is kept"
+    )
+
+
 def _as_line(error: BaseException, name: str) -> BaseException:
     """The error of a task as the run raises it: in one line, unless a user's step raised it."""
     kept = "what came back is kept, run the same again to go on"
@@ -210,8 +232,8 @@ def _as_line(error: BaseException, name: str) -> BaseException:
             f"{name}: every worker that ran this task ended, by the system or by Dask, for lack of memory or"
             f" otherwise; give workers more memory (--memory-limit); {kept}"
         )
-    if isinstance(error, (MemoryError, OSError)):
-        return ClusterError(f"{name}: a worker failed: {type(error).__name__}: {error}; {kept}")
+    if isinstance(error, ImportError):
+        return ClusterError(_cannot_import("a worker", error))
     if isinstance(error, WorkbenchError):
         return type(error)(
             f"{name}: {error}" if not isinstance(error, ClusterError) else f"{error}"

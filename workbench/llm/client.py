@@ -163,6 +163,11 @@ class Client:
         return any(learned)
 
     @property
+    def budget(self) -> Budget:
+        """The limit on what this client may spend."""
+        return self._state.budget
+
+    @property
     def room(self) -> int:
         """The number of further questions whose calls the providers would take soon."""
         limiters = [limiter for _, _, limiter in list(self._models.values())]

@@ -1,7 +1,11 @@
-"""The client of a worker's lab: models of ours answer here, and the driver asks the others."""
+"""The client of a worker's lab: models of ours answer here, and the driver asks the others.
 
-from collections.abc import Sequence
+What the driver's cache has is not computed again, and what is computed counts for the driver's budget.
+"""
+
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import orjson
 
@@ -9,16 +13,36 @@ from workbench.cluster.rows import Answered, count
 from workbench.cluster.worker.link import Link
 from workbench.errors import WorkbenchError
 from workbench.llm import provider
+from workbench.llm.budget import Budget
+from workbench.llm.calls.call_state import PendingCall
 from workbench.llm.client import Client
 from workbench.store import Store
 from workbench.types import Completion, Request, Usage
 
 
-class WorkerClient(Client):
-    """A client that answers for models of ours itself, and has the driver ask the others."""
+class DriverBudget(Budget):
+    """The driver's limit on the number of calls. A call counts when it begins, and for good if its worker is lost."""
 
-    def __init__(self, store: Store, link: Link) -> None:
-        super().__init__(store)
+    def __init__(self, link: Link) -> None:
+        super().__init__()
+        self._link = link
+
+    def reserve(self, amount: float | None, model: str) -> bool:
+        """Count a call; False if there is room only once calls under way have failed."""
+        return bool(self._link.call("reserve", amount, model))
+
+    def settle(self, amount: float | None, cost: float | None, *, paid: bool) -> None:
+        """Do nothing: the call is counted."""
+
+
+class WorkerClient(Client):
+    """A client that answers for models of ours itself, and has the driver ask the others.
+
+    `counted` says that the driver's budget limits the number of calls.
+    """
+
+    def __init__(self, store: Store, link: Link, *, counted: bool) -> None:
+        super().__init__(store, budget=DriverBudget(link) if counted else None)
         self._link = link
         self._endpoints: dict[str, str] = {}
         self.answered: list[Answered] = []  # here, and not sent to the driver yet
@@ -50,12 +74,28 @@ class WorkerClient(Client):
         if there:
             replies = self._link.call("ask", orjson.dumps([requests[i] for i in there]))
             for index, reply in zip(there, orjson.loads(replies), strict=True):
-                answers[index] = Completion(**reply | {"usage": Usage(**reply["usage"])})
+                answers[index] = _completion(reply)
                 count(self.ledger, requests[index], answers[index])
         return [answers[index] for index in range(len(requests))]
+
+    def _look_up(
+        self, requests: Mapping[int, Request], answers: dict[int, Completion]
+    ) -> dict[str, PendingCall]:
+        """Look in the driver's cache, too."""
+        calls = super()._look_up(requests, answers)
+        found = orjson.loads(self._link.call("cached", list(calls))) if calls else []
+        for answer in map(_completion, found):
+            for index in calls.pop(answer.key).indices:
+                answers[index] = answer
+                self.ledger.hit(requests[index], answer)
+        return calls
 
     def take_answered(self) -> list[Answered]:
         """The calls that were answered here since the last time, for the driver's ledger."""
         taken = list(self.answered)
         del self.answered[: len(taken)]
         return taken
+
+
+def _completion(told: Mapping[str, Any]) -> Completion:
+    return Completion(**{**told, "usage": Usage(**told["usage"])})

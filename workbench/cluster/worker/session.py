@@ -7,6 +7,7 @@ once. Indexes and copies of databases lie in one folder of the machine, which al
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from workbench.cluster.versions import check_versions, versions
 from workbench.cluster.worker.client import WorkerClient
 from workbench.cluster.worker.link import DriverAddress, Link
 from workbench.db.execute import Executor
+from workbench.errors import ClusterError, StoreError, WorkbenchError
 from workbench.lab import Lab
 from workbench.llm.cache.table import Cache
 from workbench.store import Store
@@ -67,7 +69,7 @@ class Session:
                 return self._paths[name]
 
         return Lab(
-            WorkerClient(self.store, link),
+            WorkerClient(self.store, link, counted=told["counted"]),
             self.executor,
             database,
             folder,
@@ -76,8 +78,8 @@ class Session:
             Limits(**told["limits"]),
         )
 
-    def deliver(self, link: Link, task: str, result: Any) -> None:
-        """Send everything new to the driver, and the result of a task."""
+    def deliver(self, link: Link, task: str = "", result: Any = None) -> None:
+        """Send everything new to the driver, and the result of a task that has one."""
         with self.lock:
             Cache(self.store).save()
             for rows in self.rows.take():
@@ -155,7 +157,19 @@ def _delete(store: Path) -> None:
 def work(do: Callable[[Any, Lab], Any], item: Any, address: DriverAddress, task: str) -> None:
     """Do a task and send its result; the task itself returns nothing, so that the scheduler carries no data."""
     link = Link(address, distributed.get_worker())
-    check_versions(address.versions, versions(), link.worker.address)
-    session = _session(link)
-    result = do(item, session.lab(link))
-    session.deliver(link, task, result)
+    worker = link.worker.address
+    check_versions(address.versions, versions(), worker)
+    try:
+        session = _session(link)
+        try:
+            result = do(item, session.lab(link))
+        except BaseException:
+            with suppress(WorkbenchError):  # the first error is raised
+                session.deliver(link)
+            raise
+        session.deliver(link, task, result)
+    except (StoreError, OSError, MemoryError) as error:
+        raise ClusterError(
+            f"worker {worker} failed ({type(error).__name__}: {error}): put this right there, or stop this"
+            " worker, and run the same again; what came back is kept"
+        ) from error

@@ -129,9 +129,9 @@ def _singles(part: Part) -> list[Part]:
     return [replace(part, questions=(question,)) for question in part.questions]
 
 
-def _name(part: Part) -> str:
-    first = part.questions[0]
-    return f"{part.system.name} {first.db_id} {first.id}"
+def _name(part: Part) -> tuple[str, str]:
+    names = " ".join(question.id for question in part.questions)
+    return f"{part.system.name} {part.questions[0].db_id}", names
 
 
 @contextmanager
