@@ -27,6 +27,7 @@ MARKERS = {  # a test that uses the fixture gets these markers
     "embed_extra": ("extras",),
     "dask": ("extras",),
     "machines": ("extras", "slow"),
+    "encrypted_machines": ("extras", "slow"),
     "real_spider": ("spider",),
     "real_golds": ("golds",),
 }

@@ -1,8 +1,10 @@
 """A Dask scheduler and workers as processes, each worker with a home and a disk of its own, as on machines that share nothing."""
 
 import os
+import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -10,28 +12,38 @@ import pytest
 
 import workbench.cluster.databases
 from workbench.cluster.databases import DatabaseFiles
+from workbench.llm.client import Client
+from workbench.study import open_study
+from workbench.study.previewing import stand_in
+from workbench.study.settings import Experiment
 
 _WAIT = 300.0  # seconds, for a busy computer
 
 
 class Machines:
-    """A scheduler at `address`, and its workers. `lose` kills a worker, `add` starts one."""
+    """A scheduler, whose address is in `file`, and its workers. `lose` kills a worker, `add` starts one.
 
-    def __init__(self, folder):
+    `options` are those of Dask's command for the scheduler and for each worker.
+    """
+
+    def __init__(self, folder, *options):
         self.folder = folder
         self.workers = []
         self._count = 0
+        self._options = options
         file = folder / "scheduler.json"
-        options = [
+        own = [
             "--port",
             "0",
             "--no-dashboard",
-            "--scheduler-file",
-            str(file),
             "--host",
             "127.0.0.1",
+            "--scheduler-file",
+            str(file),
         ]
-        self.scheduler = self._start("scheduler", *options)
+        # A task fails when its worker ends for the first time, and not for the fourth, which takes longer.
+        failures = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        self.scheduler = self._start("scheduler", *own, *options, **failures)
         until = time.monotonic() + _WAIT
         while not file.is_file() or not file.read_text().strip():
             assert time.monotonic() < until, (folder / "scheduler.log").read_text()
@@ -46,18 +58,16 @@ class Machines:
                 command, stdout=output, stderr=output, env=os.environ | environment
             )
 
-    def add(self, **environment):
+    def add(self, *, preload="", **environment):
+        """Start a worker, which runs the code `preload` first; returns the folder with its home and its disk."""
         self._count += 1
         home = self.folder / f"machine{self._count}"
         home.mkdir()
-        options = [
-            "--scheduler-file",
-            str(self.file),
-            "--no-nanny",
-            "--nthreads",
-            "1",
-            "--no-dashboard",
-        ]
+        options = ["--scheduler-file", str(self.file), "--nthreads", "1", "--no-dashboard"]
+        if preload:
+            (home / "preload.py").write_text(preload)
+            options += ["--preload", str(home / "preload.py")]
+        options += ["--no-nanny", *self._options]
         own = {"HOME": str(home), "WORKBENCH_HOME": str(home / "home"), "TMPDIR": str(home)}
         disk = ["--local-directory", str(home / "disk")]
         self.workers.append(self._start("worker", *options, *disk, **own | environment))
@@ -75,8 +85,8 @@ class Machines:
 
 
 @pytest.fixture
-def machines(tmp_path, monkeypatch):
-    """No worker yet. The driver tells workers paths of databases that they do not have."""
+def apart(monkeypatch):
+    """The driver tells workers paths of databases that they do not have."""
     pytest.importorskip("distributed", reason="needs the extra `cluster`: make test-extras")
     from workbench.cluster import driver
 
@@ -85,7 +95,29 @@ def machines(tmp_path, monkeypatch):
         return DatabaseFiles(f"/nowhere{found.path}", found.content, found.files)
 
     monkeypatch.setattr(driver, "database_files", elsewhere)
+
+
+@pytest.fixture
+def machines(tmp_path, apart):
+    """A cluster without a worker yet."""
     started = Machines(tmp_path)
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def encrypted_machines(tmp_path, apart):
+    """A cluster without a worker yet whose connections are encrypted, with a certificate made for this test."""
+    if not shutil.which("openssl"):
+        pytest.skip("needs the program openssl, which makes a certificate")
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    made = ["-subj", "/CN=cluster", "-keyout", str(key), "-out", str(certificate), "-days", "2"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made]
+    subprocess.run(command, check=True, capture_output=True)
+    files = {"ca-file": certificate, "cert": certificate, "key": key}
+    options = [text for name, file in files.items() for text in (f"--tls-{name}", str(file))]
+    started = Machines(tmp_path, "--protocol", "tls", *options)
+    started.certificate, started.key = certificate, key
     yield started
     started.close()
 
@@ -110,3 +142,76 @@ def rows(home: Path):
 @pytest.fixture
 def cached_rows():
     return rows
+
+
+@pytest.fixture
+def keep_alive():
+    """Starts some workers, and another one for each that ends."""
+    ended = threading.Event()
+    started = []
+
+    def start(machines, count, preload):
+        def replace():
+            while not ended.wait(0.2):
+                for number, worker in enumerate(machines.workers):
+                    if worker.poll() is not None:
+                        machines.lose(number)
+                        machines.add(preload=preload)
+                        break
+
+        for _ in range(count):
+            machines.add(preload=preload)
+        started.append(threading.Thread(target=replace))
+        started[0].start()
+
+    yield start
+    ended.set()
+    for thread in started:
+        thread.join()
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Opens a study of 24 questions and a model that answers after a while; `asked` has the keys of its calls.
+
+    With `third`, this happens when the third call is made.
+    """
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    asked = []
+
+    def opened(cluster, budget=None, third=None):
+        def send(request, key, url, seconds):
+            asked.append(key)
+            if third and len(asked) == 3:
+                third()
+            time.sleep(0.2)
+            return stand_in(request, key, url, seconds)
+
+        for module in ("study", "opening"):
+            client = f"workbench.study.{module}.client_of"
+            monkeypatch.setattr(
+                client, lambda store, _, **__: Client(store, send=send, budget=budget)
+            )
+        cluster = str(cluster) if isinstance(cluster, Path) else cluster
+        experiment = Experiment("small", folder=tmp_path, model="some/model")
+        return open_study(experiment, limit=24, cluster=cluster)
+
+    opened.asked = asked
+    return opened
+
+
+@pytest.fixture
+def solved():
+    """The number of questions whose answers an open study has in its cache."""
+    return lambda opened: opened.lab.client.store.read("SELECT count(*) FROM selections")[0][0]
+
+
+@pytest.fixture
+def one_line():
+    """The text of an error that a test expected, which has one line."""
+
+    def text(error):
+        assert "\n" not in str(error.value)
+        return str(error.value)
+
+    return text

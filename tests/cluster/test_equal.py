@@ -35,8 +35,9 @@ def solved(tmp_path, monkeypatch, cached_rows):
     return run
 
 
-def test_two_machines_give_what_one_process_gives(machines, solved):
-    homes = [machines.add(), machines.add()]
+@pytest.mark.parametrize("count", [2, 4])
+def test_machines_give_what_one_process_gives(machines, solved, count):
+    homes = [machines.add() for _ in range(count)]
     system = chase_sql("embedded/parser")
     assert solved("there", system, 40, str(machines.file)) == solved("here", system, 40)
     copies = [list((home / "disk").rglob("*.sqlite")) for home in homes]
@@ -61,31 +62,41 @@ def provider(monkeypatch):
     return asked
 
 
-def test_killed_workers_cost_no_call_twice(machines, solved, provider):
+@pytest.mark.parametrize(
+    ("system", "limit", "rounds"), [(mac_sql, 16, 3), (chase_sql, 40, 10)], ids=["mac", "chase"]
+)
+def test_killed_workers_cost_no_call_twice(machines, solved, provider, system, limit, rounds):
+    """Three of four workers are killed and replaced each time that the number of calls reaches a random one."""
+    asked = system("some/model")
+    here = solved("here", asked, limit)
+    assert set(provider.values()) == {1}
+    calls = len(provider)
+    provider.clear()
     for _ in range(4):
         machines.add()
-    system = mac_sql("some/model")
     chance = random.Random(7)
-    stopped = threading.Event()
+    moments = sorted(chance.sample(range(calls * 9 // 10), rounds))
+    ended = threading.Event()
+    killed = []
 
     def kill():
-        for _ in range(10):
-            if stopped.wait(chance.uniform(1, 8)):
-                return
+        for moment in moments:
+            while len(provider) < moment:
+                if ended.wait(0.05):
+                    return
             for number in sorted(chance.sample(range(4), 3), reverse=True):
                 machines.lose(number)
                 machines.add()
+            killed.append(moment)
 
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        there = solved("there", system, 16, str(machines.file))
+        there = solved("there", asked, limit, str(machines.file))
     finally:
-        stopped.set()
+        ended.set()
         killer.join()
+    assert killed == moments
     assert set(provider.values()) == {1}
-    calls = len(provider)
-    here = solved("here", system, 16)
-    assert set(provider.values()) == {2}
     assert len(provider) == calls
     assert there == here

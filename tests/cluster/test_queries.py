@@ -59,6 +59,23 @@ def test_a_pool_has_the_verdicts_of_one_process(machines, command, files, tmp_pa
     assert command("there", evaluate, *given, tmp_path / "again.jsonl", *cluster) == there
 
 
+def test_thirty_real_systems_have_the_verdicts_of_one_process(
+    machines, command, real_spider, tmp_path, cached_rows
+):
+    machines.add(), machines.add()
+    files = sorted((real_spider / "predictions").glob("*.sql"))
+    assert len(files) == 30
+    given = ["spider-dev", "--root", real_spider, "--predictions", *files, "--pool", "--json"]
+    here = command("here", evaluate, *given, "--verdicts", tmp_path / "here.jsonl")
+    cluster = ["--cluster", machines.file]
+    there = command("there", evaluate, *given, "--verdicts", tmp_path / "there.jsonl", *cluster)
+    assert json.loads(there) == json.loads(here)
+    verdicts = [(tmp_path / f"{name}.jsonl").read_bytes() for name in ("here", "there")]
+    assert verdicts[0].count(b"\n") >= 30 * 471
+    assert verdicts[0] == verdicts[1]
+    assert cached_rows(tmp_path / "here") == cached_rows(tmp_path / "there")
+
+
 def test_an_index_that_a_worker_built_is_the_drivers(machines, command, tmp_path, tiny):
     machines.add()
     tiny.write_databases(tmp_path)

@@ -166,7 +166,10 @@ class Cluster:
         found: Mapping[str, Any] = self._client.run(told_there, on_error="return")
         for worker, told in found.items():
             if isinstance(told, Exception):  # whatever the import raised there
-                raise ClusterError(_cannot_import(f"worker {worker}", told)) from told
+                raise ClusterError(
+                    f"worker {worker} cannot import this version of workbench ({type(told).__name__}: {told}):"
+                    " install it there, and run the same again; what came back is kept"
+                ) from told
             check_versions(versions(), told["versions"], worker)
             if tuple(told["process"]) == identity()["process"]:
                 raise BadInputError(
@@ -217,23 +220,14 @@ def _key(kind: str, name: str) -> str:
     return f"{kind.replace('-', '_')}-{uuid.uuid4().hex} {name}"
 
 
-def _cannot_import(worker: str, error: Exception) -> str:
-    return (
-        f"{worker} cannot import this version of workbench ({type(error).__name__}: {error}): install it"
-        " where the workers run, and run the same again; what came back is kept"
-    )
-
-
 def _as_line(error: BaseException, name: str) -> BaseException:
     """The error of a task as the run raises it: in one line, unless a user's step raised it."""
     kept = "what came back is kept, run the same again to go on"
     if error is _ENDED:
         return ClusterError(
-            f"{name}: every worker that ran this task ended, by the system or by Dask, for lack of memory or"
-            f" otherwise; give workers more memory (--memory-limit); {kept}"
+            f"{name}: every worker that ran this task ended, for lack of memory or because it cannot import the"
+            f" task; give workers more memory (--memory-limit) and what the driver has installed; {kept}"
         )
-    if isinstance(error, ImportError):
-        return ClusterError(_cannot_import("a worker", error))
     if isinstance(error, WorkbenchError):
         return type(error)(
             f"{name}: {error}" if not isinstance(error, ClusterError) else f"{error}"
