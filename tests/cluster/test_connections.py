@@ -24,12 +24,13 @@ def test_encrypted_connections_need_only_dasks_own_settings(encrypted_machines, 
 
     machines = encrypted_machines
     machines.add()
-    client = {"cert": str(machines.certificate), "key": str(machines.key)}
-    tls = {"ca-file": str(machines.certificate), "client": client}
-    with (
-        dask.config.set({"distributed.comm.tls": tls, "distributed.comm.require-encryption": True}),
-        study(machines.file) as opened,
-    ):
+    settings = {
+        "distributed.comm.tls.ca-file": str(machines.certificate),
+        "distributed.comm.tls.client.cert": str(machines.certificate),
+        "distributed.comm.tls.client.key": str(machines.key),
+        "distributed.comm.require-encryption": True,
+    }
+    with dask.config.set(settings), study(machines.file) as opened:
         opened.run(direct("some/model"))
         assert solved(opened) == 24
         assert opened.lab.executor.supervisor._cluster._driver.address.startswith("tls://")

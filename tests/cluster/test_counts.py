@@ -1,0 +1,52 @@
+"""Calls of the embedded model on workers count as those of one process: for the budget, and as cached where they are."""
+
+from dataclasses import replace
+
+import pytest
+
+from workbench.errors import BudgetError
+from workbench.generate.direct import Direct
+from workbench.study import open_study
+from workbench.study.settings import Experiment
+from workbench.systems.baselines import direct
+
+
+@pytest.fixture
+def embedded(tmp_path, monkeypatch):
+    """Opens a study of 12 questions with the embedded model, which makes a call for each, in a home of its own."""
+
+    def opened(home, cluster="", calls=None):
+        monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / home))
+        experiment = Experiment("small", folder=tmp_path, calls=calls)
+        return open_study(experiment, limit=12, cluster=cluster)
+
+    return opened
+
+
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_a_budget_counts_the_calls_of_the_embedded_model(machines, embedded, one_line, where):
+    cluster = ""
+    if where == "there":
+        machines.add()
+        cluster = str(machines.file)
+    with embedded("enough", cluster, calls=12) as study:
+        assert study.run(direct(study.model)).paid.calls == 12
+    with embedded("few", cluster, calls=5) as study:
+        with pytest.raises(BudgetError, match="the budget of 5 calls is used up") as error:
+            study.run(direct(study.model))
+        one_line(error)
+        assert study.lab.client.budget.made == 5
+
+
+def test_workers_do_not_compute_what_the_drivers_cache_has(machines, embedded):
+    machines.add()
+    counts = []
+    for home, cluster in (("here", ""), ("there", str(machines.file))):
+        with embedded(home, cluster) as study:
+            first = direct(study.model)
+            # The same call for each question and another one, so that the attempts are not cached.
+            more = Direct(study.model, 0.0, think=False)
+            second = replace(first, generate=(*first.generate, more))
+            paid = [study.run(system).paid for system in (first, second)]
+            counts.append([(tally.calls, tally.hits) for tally in paid])
+    assert counts == [[(12, 0), (12, 12)]] * 2
