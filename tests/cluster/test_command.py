@@ -38,7 +38,8 @@ def test_without_a_cluster_nothing_of_dask_is_imported(tmp_path, monkeypatch):
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "workbench.cluster.opening", raising=False)
+    for module in ("workbench.cluster.opening", "workbench.study.solving.on_cluster"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(BadInputError, match=r"pip install 'workbench\[cluster\]'"):
         CliRunner().invoke(run, ["direct", "--cluster", "local:2"], catch_exceptions=False)
 

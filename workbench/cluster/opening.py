@@ -17,6 +17,7 @@ from workbench.cluster.tasks import Cluster
 __all__ = ["Cluster", "open_cluster"]
 
 _CONNECT = 20.0  # seconds for the connection to a scheduler
+_SILENT = logging.CRITICAL + 1
 
 
 @contextmanager
@@ -29,8 +30,9 @@ def open_cluster(cluster: "str | distributed.Client") -> Iterator[Cluster]:
         finally:
             opened.close()
         return
-    # Dask tells of every lost connection, with a traceback; the run says in one line what that means for it.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # Dask tells of every lost connection, some as critical, with a traceback; the run says in one line what that
+    # means for it.
+    logging.getLogger("distributed").setLevel(_SILENT)
     with _local(cluster) as address, _connected(address) as client, open_cluster(client) as found:
         yield found
 
@@ -47,7 +49,7 @@ def _local(cluster: str) -> Iterator[str]:
         n_workers=int(count),
         threads_per_worker=1,
         dashboard_address="127.0.0.1:0",
-        silence_logs="CRITICAL",
+        silence_logs=_SILENT,
     )
     with started:
         yield started.scheduler_address

@@ -168,6 +168,10 @@ def work(do: Callable[[Any, Lab], Any], item: Any, address: DriverAddress, task:
                 session.deliver(link)
             raise
         session.deliver(link, task, result)
+    except RecursionError as error:
+        raise RecursionError(
+            str(error)
+        ) from None  # Dask cannot send a traceback of a thousand calls
     except (StoreError, OSError, MemoryError) as error:
         raise ClusterError(
             f"worker {worker} failed ({type(error).__name__}: {error}): put this right there, or stop this"
