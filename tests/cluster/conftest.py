@@ -41,9 +41,7 @@ class Machines:
             "--scheduler-file",
             str(file),
         ]
-        # A task fails when its worker ends for the first time, and not for the fourth, which takes longer.
-        failures = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
-        self.scheduler = self._start("scheduler", *own, *options, **failures)
+        self.scheduler = self._start("scheduler", *own, *options)
         until = time.monotonic() + _WAIT
         while not file.is_file() or not file.read_text().strip():
             assert time.monotonic() < until, (folder / "scheduler.log").read_text()

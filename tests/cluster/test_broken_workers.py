@@ -47,9 +47,21 @@ def flag(tmp_path):
     return path
 
 
+def fail_at_once(machines):
+    """Have a task fail when its worker ends for the first time, and not for the fourth, which takes longer."""
+    import distributed
+
+    def change(dask_scheduler):
+        dask_scheduler.allowed_failures = 0
+
+    with distributed.Client(scheduler_file=str(machines.file)) as client:
+        client.run_on_scheduler(change)
+
+
 def test_a_question_that_ends_its_workers_is_named_and_the_others_are_answered(
     machines, study, solved, one_line, flag, keep_alive
 ):
+    fail_at_once(machines)
     with study("") as opened:
         victim = opened.benchmark.questions[7]
     keep_alive(machines, 2, KILLED.format(question=victim.id, flag=str(flag)))
