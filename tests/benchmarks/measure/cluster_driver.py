@@ -78,7 +78,7 @@ def under_load(connections: int, calls: int) -> bool:
 
     def by_driver(lab: object) -> None:
         with (
-            distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+            distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
             distributed.Client(cluster) as client,
         ):
             driver = Driver(client)

@@ -107,7 +107,10 @@ def cluster_of(count: int) -> Iterator[Any]:
 
     with (
         distributed.LocalCluster(
-            n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+            n_workers=count,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs="CRITICAL",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
