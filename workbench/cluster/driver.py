@@ -150,6 +150,7 @@ class Driver:
                 "system": lab.system,
                 "parameters": lab.parameters,
                 "limits": lab.limits,
+                "at_once": lab.at_once,
                 "counted": lab.client.budget.calls is not None,
                 "prompts": texts if lab.prompts else None,
             }

@@ -76,6 +76,7 @@ class Session:
             told["system"],
             told["parameters"],
             Limits(**told["limits"]),
+            at_once=told["at_once"],
         )
 
     def deliver(self, link: Link, task: str = "", result: Any = None) -> None:
