@@ -304,7 +304,8 @@ def test_spider_is_judged_in_its_own_sense(study):
     attempt = {
         "trials": [
             {"generator": "g", "sample": 0, "sql": "SELECT 1", "status": "ok",
-             "fingerprint": study.lab.run(question, "SELECT 1").fingerprint, "repaired_from": None}
+             "fingerprint": study.lab.run(question, "SELECT 1").fingerprint, "problem": "",
+             "repaired_from": None}
         ],
         "cost": dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 0),
     }  # fmt: skip
