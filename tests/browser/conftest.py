@@ -38,11 +38,22 @@ def desk_folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def lab_url(desk_folder, tmp_path_factory):
+def desk_home(tmp_path_factory):
+    """The folder in which JupyterLab's kernels keep their cache and labels."""
+    return tmp_path_factory.mktemp("own")
+
+
+@pytest.fixture
+def no_labels(desk_home):
+    """Nobody has labelled a case yet, whatever the tests before did."""
+    shutil.rmtree(desk_home / "labels", ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def lab_url(desk_folder, desk_home):
     """The address, with its token, that `workbench lab` prints."""
-    own = tmp_path_factory.mktemp("own")
-    (own / "jupyter").mkdir()
-    (own / "jupyter/jupyter_lab_config.json").write_text(
+    (desk_home / "jupyter").mkdir()
+    (desk_home / "jupyter/jupyter_lab_config.json").write_text(
         json.dumps({"LabApp": {"expose_app_in_browser": True}})
     )
     with closing(socket.create_server(("127.0.0.1", 0))) as free:  # a free port
@@ -50,7 +61,8 @@ def lab_url(desk_folder, tmp_path_factory):
     process = subprocess.Popen(
         [sys.executable, "-m", "workbench", "lab", "--no-browser", "--port", port],
         cwd=desk_folder,
-        env=os.environ | {"WORKBENCH_HOME": str(own), "IPYTHONDIR": str(own / "ipython")},
+        env=os.environ
+        | {"WORKBENCH_HOME": str(desk_home), "IPYTHONDIR": str(desk_home / "ipython")},
         stdout=subprocess.PIPE,
         text=True,
     )

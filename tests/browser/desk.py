@@ -24,6 +24,7 @@ class Desk:
         self.folder = folder
         self.strangers = []
         self.alarms = []
+        self.console_errors = []  # those of JupyterLab itself, too, as when a kernel ends
         parts = urlsplit(url)
         self._server = f"{parts.scheme}://{parts.netloc}"
         self._token = parse_qs(parts.query)["token"][0]
@@ -31,17 +32,21 @@ class Desk:
         page.on("request", lambda request: self._note(request.url))
         page.on("websocket", lambda socket: self._note(socket.url))
         page.on("dialog", self._dismiss)
-        page.on("pageerror", lambda error: self._heed(error.message))
-        page.on("console", lambda said: said.type == "error" and self._heed(said.text))
+        page.on("pageerror", lambda error: self._heed(error.message, self.alarms))
+        page.on("console", self._read_console)
 
     def _note(self, url):
         parts = urlsplit(url)
         if parts.scheme not in {"data", "blob"} and parts.hostname != "127.0.0.1":
             self.strangers.append(url)
 
-    def _heed(self, error):
+    def _heed(self, error, errors):
         if error != SLOW:
-            self.alarms.append(error)
+            errors.append(error)
+
+    def _read_console(self, message):
+        if message.type == "error":
+            self._heed(message.text, self.console_errors)
 
     def _dismiss(self, dialog):
         self.alarms.append(f"{dialog.type}: {dialog.message}")

@@ -1,11 +1,14 @@
 """The labelling notebook in JupyterLab, by keyboard alone: ten cases, an undo, a note, a page loaded anew, disputes."""
 
+import pytest
+
 ANN = """
 from workbench.label.store import label_of
 store.add(label_of(case, kinds.name, "Other", annotator="ann", note="so I say") for case in sample.wait()[:3])
 given ="""
 
 
+@pytest.mark.usefixtures("no_labels")
 def test_ten_cases_are_labelled_and_found_again(desk, expect):
     notebook = desk.small(
         "notebooks/label_errors.ipynb",

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.browser.desk import ROOT
 
 PARTS = (
@@ -16,6 +18,7 @@ def steps():
     return re.findall(r"^(\d)\. ", part, re.MULTILINE)
 
 
+@pytest.mark.usefixtures("no_labels")
 def test_two_annotators_reach_agreement_and_a_figure_in_six_steps(desk, expect):
     assert steps() == ["1", "2", "3", "4", "5", "6"]
     direct = {"wb.chase_sql(study.model)": "wb.direct(study.model)"}  # one call a question

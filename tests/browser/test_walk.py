@@ -65,3 +65,4 @@ def test_a_changed_prompt_comes_to_its_table_in_three_steps(desk, expect, record
     expect(view("wb-variants-question")).to_contain_text("my_prompts: ")
     desk.picture("walk_question")
     assert desk.sideways() == []
+    assert desk.console_errors == []
