@@ -142,5 +142,5 @@ def run(
 
 
 def _numbered(number: int) -> str:
-    """What tells the files of a variant from those of the first."""
+    """The number in the names of a variant's files; the first variant has none."""
     return f"_{number}" if number else ""

@@ -19,10 +19,10 @@ from workbench.benchmarks.predictions.inspect_log import ATTACHMENT
 from workbench.canonical import content_hash
 from workbench.errors import redact, secrets
 from workbench.evaluate.stats import mean_interval
-from workbench.exchange.hidden import hide
 from workbench.exchange.stored_run import Answered, StoredRun
 from workbench.llm.cache.rows import Call
 from workbench.llm.cache.transfer import Select, calls
+from workbench.llm.provider import without_secrets
 from workbench.store import Store
 
 Which = Literal["chosen", "all", "none"]
@@ -49,14 +49,14 @@ def write_inspect_log(
     for one in answered:
         for model, used in _used(store, _keys(one, which)).items():
             usage[model] = _sum(usage.get(model), used)
-    head = orjson.dumps(_head(run, benchmark, answered, usage))
+    head = orjson.dumps(without_secrets(known, _head(run, benchmark, answered, usage)))
     with path.open("wb") as file:
-        file.write(hide(head[:-1].decode(), known).encode() + b',"samples":[\n')
+        file.write(head[:-1] + b',"samples":[\n')
         for place, one in enumerate(answered):
             made = list(calls(store, Select(keys=_keys(one, which))))
             number += len(made)
-            sample = orjson.dumps(_sample(one, made, run)).decode()
-            file.write((",\n" if place else "").encode() + hide(sample, known).encode())
+            sample = orjson.dumps(without_secrets(known, _sample(one, made, run)))
+            file.write((b",\n" if place else b"") + sample)
         file.write(b"\n]}\n")
     return number
 

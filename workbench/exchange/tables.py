@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import BadInputError, redact, secrets
-from workbench.exchange.hidden import hide
 from workbench.exchange.stored_run import Answered, StoredRun
 from workbench.llm.cache.rows import Call
+from workbench.llm.provider import without_secrets
 from workbench.spreadsheet import PlainWriter
 
 Row = Mapping[str, Any]
@@ -87,7 +87,7 @@ def _call_row(call: Call) -> Row:
 
 def _write(path: Path, columns: tuple[str, ...], rows: Iterable[Row]) -> int:
     known = secrets()
-    cells = ([hide(row[name], known) for name in columns] for row in rows)
+    cells = ([without_secrets(known, row[name]) for name in columns] for row in rows)
     if path.suffix == ".parquet":
         return _parquet(path, columns, cells)
     number = 0

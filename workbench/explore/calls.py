@@ -42,7 +42,7 @@ class Calls:
     number: int
 
     def table(self, order: Order = "newest", limit: int = LISTED) -> pd.DataFrame:
-        """One row for each call, at most `limit`."""
+        """A table with a row for each call, at most `limit`."""
         one_of(tuple(_ORDERS), order=order)
         rows = self.store.read(
             "SELECT created, prompt, model, sample, input_tokens, output_tokens, cost, seconds, "

@@ -191,7 +191,11 @@ def without_secrets(hidden: Collection[str], value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {key: without_secrets(hidden, item) for key, item in value.items()}
-    return [without_secrets(hidden, item) for item in value] if isinstance(value, list) else value
+    return (
+        [without_secrets(hidden, item) for item in value]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 def unsupported(request: Request, url: str) -> str:

@@ -15,7 +15,7 @@ from workbench.errors import BadInputError
 from workbench.replies.sql import read_sql
 
 ATTACHMENT = "attachment://"
-"""What a text begins with that stands among the attachments of its sample."""
+"""The beginning of a text that refers to an attachment of its sample."""
 
 
 def is_inspect_log(whole: object) -> bool:

@@ -100,7 +100,7 @@ def fit(pools: Iterable[Judged], prior: Weights, settings: Settings) -> Weights:
     sizes = np.array([len(pool) for pool in usable])
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """What is lost in likelihood and by leaving the prior, and its gradient."""
+        """The loss, of likelihood and by leaving the prior, and its gradient."""
         scores, away = features @ weights, weights - centre
         likely, all_of = _shares(scores, sizes)
         meant, right_of = _shares(np.where(right, scores, -np.inf), sizes)

@@ -20,10 +20,10 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError, secrets
 from workbench.evaluate.ex import ex_verdicts
-from workbench.exchange.hidden import hide
 from workbench.experiment.report.pieces import Piece
 from workbench.html.parts import page
 from workbench.html.tree import Raw, element
+from workbench.llm.provider import without_secrets
 from workbench.store import Store
 from workbench.study.trace import Traced, answered, behind, rows
 
@@ -36,7 +36,7 @@ Asked = list[tuple[Traced, list[Traced]]]
 
 @dataclass(slots=True)
 class Bundle:
-    """What was written: for each figure and table the rows that lead to their questions, and how much it is."""
+    """The bundle as written: for each figure and table the rows that lead to their questions, and its size."""
 
     rows: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     linked: set[tuple[str, int]] = field(default_factory=set)
@@ -93,8 +93,9 @@ class _Folder:
     secrets: list[str] = field(default_factory=secrets)
 
     def write(self, name: str, content: Any) -> None:
-        text = hide(orjson.dumps(content).decode(), self.secrets)
-        packed = base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+        plain = orjson.loads(orjson.dumps(content))
+        text = orjson.dumps(without_secrets(self.secrets, plain))
+        packed = base64.b64encode(gzip.compress(text, 6, mtime=0)).decode()
         (self.path / f"{name}.js").write_text(f'arrived("{name}", "{packed}")\n')
 
 

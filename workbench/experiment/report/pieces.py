@@ -1,4 +1,4 @@
-"""What an experiment has saved: its figures and tables in the order in which a page shows them.
+"""The figures and tables that an experiment has saved, in the order in which a page shows them.
 
 A paper begins with table 1 and figure 2, as they are numbered there. What belongs to such a figure or table, and
 what has no number, is its appendix.

@@ -80,7 +80,7 @@ def run_all(variants: Mapping[str, Study], system: Maker) -> Variants:
 
 @dataclass(frozen=True, slots=True)
 class AskedAnew:
-    """How many questions need new calls, and what the first of these calls cost, which others may follow."""
+    """The number of questions that need new calls, and the cost of the first of these calls; others may follow."""
 
     missing: int
     questions: int
@@ -94,7 +94,7 @@ class AskedAnew:
 
 
 def asked_anew(study: Study, system: Maker) -> AskedAnew:
-    """What a variant would ask, by the calls that are cached."""
+    """The calls that a variant would ask anew, given those that are cached."""
     questions, made = study.benchmark.questions, study.with_settings(system(study.model))
     missing = [found for one in questions if (found := record(made, one, study.lab)).missing]
     requests = [step.request for recording in missing for step in recording.steps]

@@ -1,4 +1,4 @@
-"""What became of each question in each run, and the errors of candidates grouped by message."""
+"""The outcome of each question in each run, and the errors of candidates grouped by message."""
 
 import re
 from collections.abc import Sequence
