@@ -46,6 +46,15 @@ def test_an_endless_query_ends_with_the_time_limit(executor: Executor) -> None:
     assert answer[1].status == "timeout"
 
 
+def test_an_infinity_stays_one(executor: Executor) -> None:
+    database = small((1, "a", float("inf")), (2, "b", float("-inf")))
+    (answer,) = executor.execute_in_memory([database], ["SELECT data FROM t ORDER BY id"])
+    assert answer[0].rows == ((float("inf"),), (float("-inf"),))
+    assert SmallDatabase.from_json(database.as_json()) == database
+    assert "9e999)" in database.script()
+    assert "-9e999)" in database.script()
+
+
 def test_the_script_makes_the_same_database(executor: Executor) -> None:
     database = small((1, "it's\ntwo lines", b"\x01"), (2, "", None))
     assert database.script() == (

@@ -56,7 +56,6 @@ def test_any_sqlite_tool_reads_the_file(tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "lab.sqlite") as other:
             assert other.execute("SELECT place FROM databases").fetchall() == [("a",)]
         other.close()
-        assert "executions" in store.browse().table_names()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The cache's table `executions`: query results by database content, SQL and limits."""
 
 import zlib
-from base64 import b64decode
 from collections.abc import Collection
 from hashlib import sha256
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import orjson
 
 from workbench.canonical import canonical
+from workbench.db.sandbox.fetch import untagged
 from workbench.store import Store
 from workbench.types import Execution, Limits, Row
 
@@ -107,10 +107,4 @@ def _rows(text: bytes) -> tuple[Row, ...]:
     rows: list[list[Any]] = orjson.loads(text)
     if b"{" not in text:
         return tuple(map(tuple, rows))
-    return tuple(tuple([_value(v) if type(v) is dict else v for v in row]) for row in rows)
-
-
-def _value(tagged: dict[str, str]) -> bytes | float:
-    if "blob" in tagged:
-        return b64decode(tagged["blob"])
-    return float(tagged["float"])
+    return tuple(tuple(map(untagged, row)) for row in rows)

@@ -23,6 +23,7 @@ from workbench.types import Column, ForeignKey, Schema, Table, lower_name
 _ROWS = 1_000
 _CELLS = 50_000
 _SECONDS = 5.0
+_LONGEST = 50  # characters of an example value
 _ROWS_FOR_NULL = 100_000  # of a table are looked through for a NULL
 
 _REMEDIES = {
@@ -72,13 +73,13 @@ def read_schema(path: Path, db_id: str | None = None) -> Schema:
 
 
 def with_examples(
-    schema: Schema, path: Path, per_column: int = 3, max_length: int = 50, *, nulls: bool = False
+    schema: Schema, path: Path, per_column: int = 3, *, nulls: bool = False
 ) -> Schema:
     """The schema with up to `per_column` distinct values in each column's `examples`.
 
     They are the most frequent values among a table's first rows (at most a thousand), by frequency and then
     by appearance: the same file gives the same examples, and a large file costs no more than a small one.
-    Blobs and values longer than `max_length` are left out, and views get no examples. With `nulls`, None
+    Blobs and values of more than fifty characters are left out, and views get no examples. With `nulls`, None
     follows the values of a column that holds a NULL among its table's first hundred thousand rows. A table
     whose rows cannot be read, or not in time, adds a line to `skipped`.
     """
@@ -88,7 +89,7 @@ def with_examples(
         connection.text_factory = bytes  # only the chosen values are decoded
         for table in schema.tables:
             try:
-                columns = _sampled(connection, table, per_column, max_length, nulls)
+                columns = _sampled(connection, table, per_column, nulls)
             except sqlite3.Error as error:
                 columns = table.columns
                 skipped.append(one_line(f"{table.name}: no example values: {error}"))
@@ -186,14 +187,14 @@ def _resolved(tables: list[Table]) -> tuple[Table, ...]:
 
 
 def _sampled(
-    connection: sqlite3.Connection, table: Table, per_column: int, max_length: int, nulls: bool
+    connection: sqlite3.Connection, table: Table, per_column: int, nulls: bool
 ) -> tuple[Column, ...]:
     if table.kind == "view":
         return table.columns
     # length() stops at a NUL; counting bytes too keeps a cell of many megabytes inside SQLite.
     shown = ", ".join(
-        f"CASE WHEN typeof({name}) <> 'blob' AND length({name}) <= {max_length}"
-        f" AND length(CAST({name} AS BLOB)) <= {4 * max_length} THEN {name} END"
+        f"CASE WHEN typeof({name}) <> 'blob' AND length({name}) <= {_LONGEST}"
+        f" AND length(CAST({name} AS BLOB)) <= {4 * _LONGEST} THEN {name} END"
         for name in (quote(column.name) for column in table.columns)
     )
     # With an index that covers the columns, other rows would come first.

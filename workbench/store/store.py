@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from workbench.canonical import canonical
 from workbench.errors import StoreError
@@ -26,9 +26,6 @@ from workbench.store.failures import DAMAGED, UNWRITABLE, damage, failure
 from workbench.store.migrations import MIGRATIONS, statements
 from workbench.store.read_only import connect_read_only
 from workbench.store.salvage import Salvaged, salvage, set_aside
-
-if TYPE_CHECKING:
-    import sqlite_utils
 
 CHECKED = 32_000_000  # bytes: files up to this size are checked at each opening, in 20 ms at most
 
@@ -227,12 +224,6 @@ class Store:
             raise StoreError(f"{target} exists: name a file that does not")
         with closing(sqlite3.connect(target)) as copy, self._reading:
             self._reader.backup(copy)
-
-    def browse(self) -> "sqlite_utils.Database":
-        """The cache as a sqlite-utils database, for looking around in a notebook."""
-        import sqlite_utils  # noqa: PLC0415  importing it takes a quarter of a second
-
-        return sqlite_utils.Database(self._reader)
 
     def close(self) -> None:
         """Close the file once no thread reads or writes it: SQLite crashes where a connection in use is closed."""

@@ -46,7 +46,7 @@ def fetch(
             "fingerprint": fingerprint(rows, float in kinds),
         }
     if bytes in kinds or float in kinds:
-        return answer | {"columns": columns, "rows": [list(map(_tagged, row)) for row in rows]}
+        return answer | {"columns": columns, "rows": [list(map(tagged, row)) for row in rows]}
     return answer | {"columns": columns, "rows": rows}
 
 
@@ -64,10 +64,17 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _tagged(value: Any) -> Any:
-    """Bytes and infinities, which JSON lacks, as an object with one entry."""
+def tagged(value: Any) -> Any:
+    """Bytes and infinities, which JSON lacks, as an object with one entry; other values as they are."""
     if isinstance(value, bytes):
         return {"blob": base64.b64encode(value).decode()}
     if isinstance(value, float) and math.isinf(value):
         return {"float": repr(value)}
     return value
+
+
+def untagged(value: Any) -> Any:
+    """The value that `tagged` made JSON of."""
+    if not isinstance(value, dict):
+        return value
+    return base64.b64decode(value["blob"]) if "blob" in value else float(value["float"])

@@ -1,13 +1,12 @@
 """Run queries on small databases in memory, each made of statements and rows that come with the request."""
 
-import base64
 import sqlite3
 import time
 from contextlib import closing
 from typing import Any
 
 from workbench.db.sandbox.failures import failure
-from workbench.db.sandbox.fetch import fetch
+from workbench.db.sandbox.fetch import fetch, untagged
 from workbench.db.sandbox.guard import OPCODES, Guard
 
 Database = dict[str, Any]  # the number of its schema, and its rows by table
@@ -55,13 +54,9 @@ def _build(connection: sqlite3.Connection, schema: list[str], rows: dict[str, An
             name = table.replace('"', '""')
             connection.executemany(
                 f'INSERT INTO "{name}" VALUES ({places})',
-                [[_plain(value) for value in row] for row in content],
+                [list(map(untagged, row)) for row in content],
             )
     connection.execute("COMMIT")
-
-
-def _plain(value: Any) -> Any:
-    return base64.b64decode(value["blob"]) if isinstance(value, dict) else value
 
 
 def _answer(

@@ -1,7 +1,6 @@
 """A small database that exists in memory only, and queries run on it by the sandbox's workers."""
 
 import sqlite3
-from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Self
 import orjson
 
 from workbench.db.executions import execution
+from workbench.db.sandbox.fetch import tagged, untagged
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import BadInputError
 from workbench.types import Execution, Limits, Row, Value
@@ -37,15 +37,14 @@ class SmallDatabase:
         return {
             "schema": list(self.schema),
             "rows": {
-                table: [list(map(_tagged, row)) for row in rows]
-                for table, rows in self.rows.items()
+                table: [list(map(tagged, row)) for row in rows] for table, rows in self.rows.items()
             },
         }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
         rows = {
-            table: tuple(tuple(map(_untagged, row)) for row in content)
+            table: tuple(tuple(map(untagged, row)) for row in content)
             for table, content in value["rows"].items()
         }
         return cls(tuple(value["schema"]), rows)
@@ -97,14 +96,6 @@ def _execution(answer: dict[str, Any]) -> Execution:
     return execution(answer | {"rows": encoded, "row_count": len(rows), "seconds": 0.0})
 
 
-def _tagged(value: Value) -> Any:
-    return {"blob": b64encode(value).decode()} if isinstance(value, bytes) else value
-
-
-def _untagged(value: Any) -> Value:
-    return b64decode(value["blob"]) if isinstance(value, dict) else value
-
-
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
@@ -114,4 +105,5 @@ def _literal(value: Value) -> str:
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, bytes):
         return f"x'{value.hex()}'"
-    return "NULL" if value is None else repr(value)
+    # SQL has no word for an infinity; a number beyond all floats is one.
+    return "NULL" if value is None else repr(value).replace("inf", "9e999")

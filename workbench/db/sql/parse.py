@@ -77,6 +77,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def has_over(call: exp.Expr) -> bool:
+    """Whether this is a call with OVER, perhaps behind FILTER or IGNORE NULLS."""
     parent = call.parent
     while isinstance(parent, _WINDOW_PARTS):
         parent = parent.parent

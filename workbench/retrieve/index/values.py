@@ -144,7 +144,6 @@ def open_index(
     database: Path,
     kind: IndexKind = _DEFAULT,
     folder: Path | None = None,
-    progress: Progress | None = None,
 ) -> ValueIndex:
     """The index of the database's present content, built if there is none for it."""
     path = _path(database, kind, folder)
@@ -153,7 +152,7 @@ def open_index(
         with _alone(path):
             index = _opened(path, database, kind)  # another process may have built it by now
             if index is None:
-                _build(path, database, kind, progress)
+                _build(path, database, kind, None)
                 index = _opened(path, database, kind)
     if index is None:
         raise UnreadableDatabaseError(f"{database.name} changed while it was indexed: try again")

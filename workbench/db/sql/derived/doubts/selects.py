@@ -43,7 +43,7 @@ class Selected:
         found: list[exp.Expr] = []
         for part in self.select.expressions:
             if not (isinstance(part, exp.Star | exp.Column) and part.is_star):
-                found.append(_unaliased(part))
+                found.append(part.unalias())
                 continue
             for source in self.names.starred(part, self.names.scope(self.select)):
                 if source.columns is None:
@@ -64,13 +64,14 @@ class Selected:
 
     def resolved(self, term: exp.Expr) -> exp.Expr:
         """The result column that an alias or a position names, else the term itself."""
+        parts: list[exp.Expr] = self.select.expressions
         if isinstance(term, exp.Literal) and term.name.isdigit():
-            for part in self.select.expressions[int(term.name) - 1 : int(term.name)]:
-                return _unaliased(part)
+            for part in parts[int(term.name) - 1 : int(term.name)]:
+                return part.unalias()
         if isinstance(term, exp.Column) and not term.table and self.names.binding(term).is_alias:
-            for part in self.select.expressions:
+            for part in parts:
                 if lower_name(part.alias) == lower_name(term.name):
-                    return _unaliased(part)
+                    return part.unalias()
         return term
 
     def limits(self) -> tuple[int, int] | None:
@@ -131,10 +132,6 @@ def selects(sql: str, schema: Schema) -> Iterator[Selected]:
     ctes = tuple(clause.expressions) if clause and not clause.args.get("recursive") else ()
     for select in tree.find_all(exp.Select):
         yield Selected(select, names, ctes, outermost=select is tree)
-
-
-def _unaliased(part: exp.Expr) -> exp.Expr:
-    return part.this if isinstance(part, exp.Alias) else part
 
 
 def text(node: exp.Expr) -> str:
