@@ -63,9 +63,8 @@ def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`lru_cache` for functions that many threads call with the same arguments: one computes, and the others wait."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        lock = (
-            threading.Lock()
-        )  # two threads that miss `lru_cache` at once would both get a result of their own
+        # Two threads that miss `lru_cache` at once would both get a result of their own.
+        lock = threading.Lock()
 
         @lru_cache(maxsize)
         def result(*given: Any, **named: Any) -> _Result[R]:

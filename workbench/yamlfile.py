@@ -13,8 +13,6 @@ def read_yaml(path: Path) -> Any:
     try:
         with naming(path):
             return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (
-        yaml.YAMLError,
-        ValueError,
-    ) as error:  # ValueError: not UTF-8, or a date like 2020-13-45
+    # ValueError: a text that is not UTF-8, or a date like 2020-13-45.
+    except (yaml.YAMLError, ValueError) as error:
         raise BadInputError(f"{path}: not YAML ({' '.join(str(error).split())})") from error

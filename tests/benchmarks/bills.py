@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.llm.remote.prefix_cache import PrefixCache, Prefixes, prefixes
-from workbench.llm.remote.prices import price
-from workbench.types import Request
+from workbench.llm.remote.prices import cost
+from workbench.types import Request, Usage
 
 MARKING = "anthropic/claude-sonnet-4-5"  # a model whose provider caches up to marks
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -67,16 +67,17 @@ def bills(
         cache = known.setdefault(name, PrefixCache(name))
         prompt = call.prefixes if marks else replace(call.prefixes, marked={})
         read, written = cache.counts(prompt) if caches else (0, 0)
-        rate = price(name, prompt.tokens, batch=batch)
-        assert rate, f"LiteLLM lists no price of {name}"
+        read_in = cost(name, Usage(prompt.tokens, 0, read), written, batch=batch)
+        whole = cost(name, Usage(prompt.tokens, call.output, read), written, batch=batch)
+        assert read_in is not None, f"LiteLLM lists no price of {name}"
+        assert whole is not None
         bill = found.setdefault(call.prompt, Bill())
         bill.calls += 1
         bill.tokens += prompt.tokens
         bill.read += read
         bill.output += call.output
-        fresh = prompt.tokens - read - written
-        bill.input_dollars += fresh * rate.input + read * rate.cached + written * rate.written
-        bill.output_dollars += call.output * rate.output
+        bill.input_dollars += read_in
+        bill.output_dollars += whole - read_in
     return found
 
 

@@ -49,7 +49,7 @@ def test_a_preview_counts_the_calls_of_every_model_and_leaves_no_files(
     counted = {row.model: row.calls for row in found.total.rows}
     assert counted == {"openai/gpt-4": 1534, "openai/gpt-3.5-turbo": 10}
     assert found.failed == ()
-    low, high = found.total.dollars
+    low, high = found.total.together.live
     assert 1 < low < high
 
 
@@ -60,7 +60,7 @@ def test_no_reply_is_estimated_longer_than_its_step_allows(checkout, tmp_path, m
 
     def dollars(**values):
         with Store() as store:
-            return cost(settings(tmp_path, **values), 2, store).total.dollars[1]
+            return cost(settings(tmp_path, **values), 2, store).total.together.live[1]
 
     whole = dollars(model="openai/gpt-4", models="{judge: openai/gpt-4}", limit=10)
     short = dollars(parameters="{openai/gpt-4: {max_tokens: 10}}")

@@ -61,16 +61,16 @@ def test_a_preview_of_all_questions_is_what_the_ledger_counts(answered, cheaper)
     groups = counted.get("prune/filter_column_group", 0)
     assert (groups > 0) == cheaper
     for (low, high), came in (
-        (before.input_tokens, paid.input_tokens),
-        (before.output_tokens, paid.output_tokens),
-        (before.discounted, paid.cost),
+        (before.together.input, paid.input_tokens),
+        (before.together.output, paid.output_tokens),
+        (before.together.discounted, paid.cost),
     ):
         assert low <= came <= high
-    middle = sum(before.discounted) / 2
-    assert before.discounted[0] < paid.cost < middle  # the upper end has longer replies
+    middle = sum(before.together.discounted) / 2
+    assert before.together.discounted[0] < paid.cost < middle  # the upper end has longer replies
     assert sum(row.calls for row in after.rows) == 0
     assert sum(row.cached for row in after.rows) == paid.calls
-    assert after.dollars == (0, 0)
+    assert after.together.live == (0, 0)
 
 
 def test_a_notebook_previews_a_system_by_the_front_door(tmp_path, monkeypatch):
@@ -85,8 +85,8 @@ def test_embedding_calls_are_counted_and_have_no_output():
     with Store() as store:
         calls = Estimate("retrieve/embed", "openai/text-embedding-3-small", 1000, 500)
         found = preview(Client(store), [], [calls])
-    assert found.output_tokens == (0, 0)
-    assert found.dollars == pytest.approx((0.007, 0.013))
+    assert found.together.output == (0, 0)
+    assert found.together.live == pytest.approx((0.007, 0.013))
 
 
 def test_what_a_run_came_to_stands_beside_its_preview(tmp_path):

@@ -38,33 +38,33 @@ def test_what_earlier_calls_took_narrows_the_range(store: Store) -> None:
     after = preview(Client(store), requests[10:])
     exact = cost(MODEL, Usage(101, 3))
     assert exact is not None
-    assert after.dollars[0] == pytest.approx(10 * exact, rel=0.05)
-    assert after.dollars[1] == pytest.approx(10 * exact, rel=0.05)
-    assert before.dollars[1] > 5 * before.dollars[0]
+    assert after.together.live[0] == pytest.approx(10 * exact, rel=0.05)
+    assert after.together.live[1] == pytest.approx(10 * exact, rel=0.05)
+    assert before.together.live[1] > 5 * before.together.live[0]
 
 
 def test_a_limit_on_tokens_bounds_the_cost(store: Store) -> None:
     small = preview(Client(store), [ask("x", max_tokens=10)])
     large = preview(Client(store), [ask("x", max_tokens=1000)])
-    assert small.dollars[1] < large.dollars[1]
+    assert small.together.live[1] < large.together.live[1]
 
 
 def test_a_model_without_a_price_is_left_out_and_said(store: Store) -> None:
     found = preview(Client(store), [Request("p", "hosted_vllm/x", ask().messages)])
-    assert found.unpriced == 1
+    assert found.together.unpriced == 1
     assert "1 call of unknown price" in str(found)
 
 
 def test_calls_that_depend_on_replies_are_estimated_and_the_preview_says_so(store: Store) -> None:
     found = preview(Client(store), [ask()], [Estimate("fix", MODEL, 50, 2000)])
     assert (found.new, found.expected) == (1, 50)
-    assert found.input_tokens[0] > 50 * 1000
+    assert found.together.input[0] > 50 * 1000
     assert "about 50 more, whose prompts depend on replies: an estimate" in str(found)
 
 
 def test_a_preview_of_no_calls_costs_nothing(store: Store) -> None:
     found = preview(Client(store), [])
-    assert found.dollars == (0.0, 0.0)
+    assert found.together.live == (0.0, 0.0)
     assert found.seconds == (0.0, 0.0)
 
 
@@ -100,7 +100,9 @@ def test_a_line_that_is_neither_call_nor_estimate_is_named(
 
 def test_the_upper_end_counts_the_tokens_of_thinking(store: Store) -> None:
     def most(model: str, **parameters: object) -> float:
-        return preview(Client(store), [Request("p", model, ask().messages, parameters)]).dollars[1]
+        return preview(
+            Client(store), [Request("p", model, ask().messages, parameters)]
+        ).together.live[1]
 
     limited = {"max_tokens": 9000}
     budget = {"thinking": {"type": "enabled", "budget_tokens": 4000}}
@@ -111,13 +113,13 @@ def test_the_upper_end_counts_the_tokens_of_thinking(store: Store) -> None:
 
 def test_an_estimate_may_say_how_long_its_replies_are(store: Store) -> None:
     short, long = (Estimate("fix", "openai/gpt-5", 1, 100, limit) for limit in (50, 9000))
-    ends = [preview(Client(store), [], [estimate]).dollars[1] for estimate in (short, long)]
+    ends = [preview(Client(store), [], [estimate]).together.live[1] for estimate in (short, long)]
     assert ends[1] - ends[0] == pytest.approx((9000 - 50) * 1e-5)
 
 
 def test_an_estimate_without_a_limit_has_the_room_that_steps_give(store: Store) -> None:
     def most(model: str) -> float:
-        return preview(Client(store), [], [Estimate("fix", model, 1, 0)]).dollars[1]
+        return preview(Client(store), [], [Estimate("fix", model, 1, 0)]).together.live[1]
 
     assert most("openai/gpt-5") == pytest.approx((1000 + 8192) * 1e-5)
     assert most("openai/gpt-4o") == pytest.approx(1000 * 1e-5)
@@ -129,7 +131,7 @@ def test_calls_that_can_be_in_batches_are_priced_both_ways(store: Store) -> None
         Estimate("p", "anthropic/claude-sonnet-4-5", 10, 1000),
     ]
     (one, other) = (preview(Client(store), [], [estimate]) for estimate in estimates)
-    assert one.batched == pytest.approx([cost / 2 for cost in one.dollars])
+    assert one.together.batched == pytest.approx([cost / 2 for cost in one.together.live])
     assert "(in batches $" in str(one)
-    assert other.batched == other.dollars
+    assert other.together.batched == other.together.live
     assert "in batches" not in str(other)

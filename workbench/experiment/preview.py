@@ -110,13 +110,14 @@ def _estimates(lines: Iterable[Mapping[str, Any]]) -> list[Estimate]:
 def save(found: Preview, path: Path) -> None:
     """Save the sums of a preview."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    together = found.together
     sums = {
-        "calls": sum(row.calls for row in found.rows),
-        "cached": sum(row.cached for row in found.rows),
-        "input_tokens": found.input_tokens,
-        "output_tokens": found.output_tokens,
-        "dollars": (found.discounted[0], found.dollars[1]),
-        "dollars_in_batches": found.batched,
+        "calls": together.calls,
+        "cached": together.cached,
+        "input_tokens": together.input,
+        "output_tokens": together.output,
+        "dollars": (together.discounted[0], together.live[1]),
+        "dollars_in_batches": together.batched,
         "rows": [asdict(row) for row in found.rows],
     }
     path.write_bytes(orjson.dumps(sums, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -80,9 +80,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
 def _names(parameters: Mapping[str, Any]) -> Iterator[str]:
     for name, value in parameters.items():
         yield name
-        if (
-            isinstance(value, Mapping) and name != "response_format"
-        ):  # a JSON schema with names of its own
+        if isinstance(value, Mapping) and name != "response_format":  # a schema has its own names
             yield from _names(value)
 
 
@@ -191,11 +189,9 @@ def without_secrets(hidden: Collection[str], value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {key: without_secrets(hidden, item) for key, item in value.items()}
-    return (
-        [without_secrets(hidden, item) for item in value]
-        if isinstance(value, list | tuple)
-        else value
-    )
+    if isinstance(value, list | tuple):
+        return [without_secrets(hidden, item) for item in value]
+    return value
 
 
 def unsupported(request: Request, url: str) -> str:

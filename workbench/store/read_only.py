@@ -15,9 +15,8 @@ def connect_read_only(path: Path, **options: Any) -> sqlite3.Connection:
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     uri = f"{path.absolute().as_uri()}?mode=ro"
     logged = log.exists() and log.stat().st_size > 0
-    alone = (
-        logged and not index.exists()
-    )  # with an index, another program may be writing: lock as it does
+    # With an index, another program may be writing: lock as it does.
+    alone = logged and not index.exists()
     if not logged:
         uri += "&immutable=1"
     elif alone:

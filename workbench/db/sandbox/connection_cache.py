@@ -43,9 +43,8 @@ class ConnectionCache:
             kept.connection.close()
         connection = connect(Path(path), alone=True, patience=min(5.0, seconds / 2))
         try:
-            connection.text_factory = (
-                str  # the fast way; the worker repeats a query whose text is not UTF-8
-            )
+            # `str` is the fast way; the worker repeats a query whose text is not UTF-8.
+            connection.text_factory = str
             return Opened(key, state, connection, Guard(connection, deadline, with_json=with_json))
         except BaseException:
             connection.close()

@@ -129,10 +129,9 @@ def _cost_html(found: Mapping[str, AskedAnew], free: set[str]) -> Html:
     """A row for each variant with the calls that it makes at least."""
     rows = []
     for name, one in found.items():
-        low, high = one.first.dollars
-        cost = (
-            "nothing" if name in free else f"{dollars(low)} to {dollars(high, one.first.unpriced)}"
-        )
+        asked = one.first.together
+        low, high = asked.live
+        cost = "nothing" if name in free else f"{dollars(low)} to {dollars(high, asked.unpriced)}"
         rows.append((name, f"{one.missing:,} of {one.questions:,}", f"{one.first.new:,}", cost))
     columns = ("variant", "questions with new calls", "first new calls", "they cost")
     more = "Calls whose prompts depend on the replies to these come on top."

@@ -11,7 +11,7 @@ from workbench.llm.parameters import output_limit
 from workbench.llm.preview.rows import Range, Row
 from workbench.llm.remote.batches import LiteLLMBatches
 from workbench.llm.remote.listed import listed
-from workbench.llm.remote.prices import cost, longest
+from workbench.llm.remote.prices import cost, longest, price
 from workbench.store import Store
 from workbench.types import Request, Usage
 
@@ -111,15 +111,13 @@ def _row(
     share: tuple[float, float],
     rates: Rates,
 ) -> Row:
-    def dollars(*, caches: bool, batch: bool = False) -> Range | None:
-        ends = []
-        for tokens, reply in zip(size, output, strict=True):
+    def dollars(*, caches: bool, batch: bool = False) -> Range:
+        def of_one(tokens: float, reply: float) -> float:
             read, written = (round(tokens * part) if caches else 0 for part in share)
             usage = Usage(round(tokens), round(reply), read)
-            if (one := cost(model, usage, written, batch=batch)) is None:
-                return None
-            ends.append(one * count)
-        return ends[0], ends[1]
+            return cost(model, usage, written, batch=batch) or 0.0
+
+        return _times((of_one(size[0], output[0]), of_one(size[1], output[1])), count)
 
     batch = not LiteLLMBatches().unable(model)
     return Row(
@@ -127,6 +125,7 @@ def _row(
         model,
         count,
         cached,
+        0 if price(model) else count,
         _times(size, count),
         share[0],
         _times(output, count),

@@ -1,35 +1,56 @@
 """A preview: a row for each prompt and model, their sums, and both as text."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from workbench.llm.budget import dollars
 
 Range = tuple[float, float]  # a low and a high estimate
+NOTHING: Range = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The calls of one prompt with one model.
+    """The calls of one prompt with one model, or of several together.
 
     calls: those to make. cached: those that our own cache answers.
     cacheable: the share of the input that the provider reads from its cache.
     live, discounted, batched: dollars of calls sent live, with the provider's cache, and in batches with it where
-        they can be; None if no price is known.
+        they can be. unpriced: the calls of unknown price, which the dollars leave out.
     seconds: of all calls, one after another.
     """
 
     prompt: str
     model: str
-    calls: int
-    cached: int
-    input: Range
-    cacheable: float
-    output: Range
-    live: Range | None
-    discounted: Range | None
-    batched: Range | None
-    seconds: Range
+    calls: int = 0
+    cached: int = 0
+    unpriced: int = 0
+    input: Range = NOTHING
+    cacheable: float = 0.0
+    output: Range = NOTHING
+    live: Range = NOTHING
+    discounted: Range = NOTHING
+    batched: Range = NOTHING
+    seconds: Range = NOTHING
+
+    def __add__(self, other: "Row") -> "Row":
+        """Both rows as one, under the names of the first."""
+        size = _sum(self.input, other.input)
+        read = self.cacheable * self.input[1] + other.cacheable * other.input[1]
+        return Row(
+            self.prompt,
+            self.model,
+            self.calls + other.calls,
+            self.cached + other.cached,
+            self.unpriced + other.unpriced,
+            size,
+            read / max(1, size[1]),
+            _sum(self.output, other.output),
+            _sum(self.live, other.live),
+            _sum(self.discounted, other.discounted),
+            _sum(self.batched, other.batched),
+            _sum(self.seconds, other.seconds),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,45 +69,23 @@ class Preview:
     at_once: int = 1
 
     @property
-    def input_tokens(self) -> Range:
-        return _sum(row.input for row in self.rows)
-
-    @property
-    def output_tokens(self) -> Range:
-        return _sum(row.output for row in self.rows)
-
-    @property
-    def dollars(self) -> Range:
-        """Of calls sent live, without the provider's cache."""
-        return _sum(row.live for row in self.rows)
-
-    @property
-    def discounted(self) -> Range:
-        """Of calls sent live, with the provider's cache."""
-        return _sum(row.discounted for row in self.rows)
-
-    @property
-    def batched(self) -> Range:
-        """Of calls in batches where they can be, with the provider's cache."""
-        return _sum(row.batched for row in self.rows)
-
-    @property
-    def unpriced(self) -> int:
-        """The calls of unknown price, which the dollars leave out."""
-        return sum(row.calls for row in self.rows if row.live is None)
+    def together(self) -> Row:
+        """The sum of all rows."""
+        return sum(self.rows, Row("together", ""))
 
     @property
     def seconds(self) -> Range:
-        low, high = _sum(row.seconds for row in self.rows)
-        return low / self.at_once, high / self.at_once
+        """From the first call to the last answer."""
+        return self._wait(self.together)
 
     def __str__(self) -> str:
         """The preview in a few lines."""
-        tokens = " to ".join(f"{end:,.0f}" for end in self.input_tokens)
-        low, high = self.dollars
-        ways = [f"{dollars(low)} to {dollars(high, self.unpriced)}"]
-        for title, ends in (("cached by the provider", self.discounted), ("in batches", self.batched)):  # fmt: skip
-            if ends != self.dollars:
+        together = self.together
+        tokens = " to ".join(f"{end:,.0f}" for end in together.input)
+        low, high = together.live
+        ways = [f"{dollars(low)} to {dollars(high, together.unpriced)}"]
+        for title, ends in (("cached by the provider", together.discounted), ("in batches", together.batched)):  # fmt: skip
+            if ends != together.live:
                 ways.append(f"{title} {dollars(ends[0])} to {dollars(ends[1])}")
         money = ways[0] + (f" ({', '.join(ways[1:])})" if ways[1:] else "")
         time = " to ".join(_duration(end) for end in self.seconds)
@@ -104,21 +103,8 @@ class Preview:
         """A line for each prompt and model, and one for all, with their sums from low to high."""
         names = ("prompt", "model", "calls", "cached", "tokens in", "of them", "tokens out",
                  "$ live", "$ provider's cache", "$ in batches", "wait")  # fmt: skip
-        together = Row(
-            "together",
-            "",
-            sum(row.calls for row in self.rows),
-            sum(row.cached for row in self.rows),
-            self.input_tokens,
-            sum(row.cacheable * row.input[1] for row in self.rows) / max(1, self.input_tokens[1]),
-            self.output_tokens,
-            self.dollars,
-            self.discounted,
-            self.batched,
-            _sum(row.seconds for row in self.rows),
-        )
-        by_cost = sorted(self.rows, key=lambda row: -(row.discounted or (0, 0))[1])
-        lines = [names, *(self._cells(row) for row in (*by_cost, together))]
+        by_cost = sorted(self.rows, key=lambda row: -row.discounted[1])
+        lines = [names, *(self._cells(row) for row in (*by_cost, self.together))]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
             "  ".join(
@@ -129,6 +115,7 @@ class Preview:
         )
 
     def _cells(self, row: Row) -> tuple[str, ...]:
+        unknown = 0 < row.calls == row.unpriced
         return (
             row.prompt,
             row.model.rpartition("/")[2],
@@ -138,42 +125,27 @@ class Preview:
             f"{row.cacheable:.0%} cached",
             _ends(row.output, _short),
             *(
-                "unknown" if way is None else _ends(way, "{:,.2f}".format)
+                "unknown" if unknown else _ends(way, "{:,.2f}".format)
                 for way in (row.live, row.discounted, row.batched)
             ),
-            _ends((row.seconds[0] / self.at_once, row.seconds[1] / self.at_once), _duration),
+            _ends(self._wait(row), _duration),
         )
 
+    def _wait(self, row: Row) -> Range:
+        return row.seconds[0] / self.at_once, row.seconds[1] / self.at_once
 
-def added(rows: Sequence[Row]) -> tuple[Row, ...]:
+
+def added(rows: Iterable[Row]) -> tuple[Row, ...]:
     """The rows with those of one prompt and model as one."""
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
         pair = (row.prompt, row.model)
-        found[pair] = _both(found[pair], row) if pair in found else row
+        found[pair] = found[pair] + row if pair in found else row
     return tuple(found.values())
 
 
-def _both(one: Row, other: Row) -> Row:
-    size = _sum((one.input, other.input))
-    read = one.cacheable * one.input[1] + other.cacheable * other.input[1]
-    return replace(
-        one,
-        calls=one.calls + other.calls,
-        cached=one.cached + other.cached,
-        input=size,
-        cacheable=read / max(1, size[1]),
-        output=_sum((one.output, other.output)),
-        live=one.live and _sum((one.live, other.live)),
-        discounted=one.discounted and _sum((one.discounted, other.discounted)),
-        batched=one.batched and _sum((one.batched, other.batched)),
-        seconds=_sum((one.seconds, other.seconds)),
-    )
-
-
-def _sum(ranges: Iterable[Range | None]) -> Range:
-    known = [ends for ends in ranges if ends]
-    return sum(low for low, _ in known), sum(high for _, high in known)
+def _sum(one: Range, other: Range) -> Range:
+    return one[0] + other[0], one[1] + other[1]
 
 
 def _ends(ends: Range, text: Callable[[float], str]) -> str:

@@ -17,9 +17,8 @@ from workbench.canonical import content_hash
 from workbench.llm.remote.listed import listed
 from workbench.types import Message, Request
 
-_CHARACTERS = (
-    4  # of a token, about: what is a little too short is sent with a mark that has no effect
-)
+# Characters of a token, about. What is a little too short is sent with a mark that has no effect.
+_CHARACTERS = 4
 _SHORTEST = (  # tokens of the shortest beginning that a model caches, by a pattern of its name
     (r"claude-(?:haiku-4-5|opus-4-[5-9])", 4096),
     (r"claude.*haiku", 2048),

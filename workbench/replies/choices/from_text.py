@@ -62,9 +62,8 @@ def read_text(text: str, label: str, count: int) -> list[Judgement]:
     """For each of `count` things 1, 0 or None; an empty list if nothing is judged."""
     patterns = _patterns(label, count)
     judged: list[Judgement] = [None] * count
-    heading: list[
-        int
-    ] = []  # the numbers that the last line named, for a verdict on a line of its own
+    # The numbers that the last line named, for a verdict on a line of its own.
+    heading: list[int] = []
     for line in text.splitlines():
         sentences = re.split(r"(?<=[.!;])\s+(?=[A-Z*])", line)
         statements = _listed(line, patterns, count)

@@ -41,12 +41,10 @@ _OLD = re.compile(
     r"|work)\b[^.\n]*\Z",
     re.IGNORECASE,
 )
-_RIVAL = re.compile(
-    r"(?:or|oder|ou|or else|or simply)\W*\Z", re.IGNORECASE
-)  # "A or B": which, it does not say
-_QUESTION = re.compile(
-    r"(?:(?<=\n)|(?<=[.!?:]\s)|\A)[^.!?\n:]*\?[\s\"'\u201d)]*"
-)  # says nothing of a query
+# "A or B": which of them is the answer, it does not say.
+_RIVAL = re.compile(r"(?:or|oder|ou|or else|or simply)\W*\Z", re.IGNORECASE)
+# A question, which says nothing of a query.
+_QUESTION = re.compile(r"(?:(?<=\n)|(?<=[.!?:]\s)|\A)[^.!?\n:]*\?[\s\"'\u201d)]*")
 _DRAFT = re.compile(
     r"\bdraft\b|\b(?:first|initial|second|my) (?:attempt|try|idea|thought|guess|version)\b|\battempt \d|"
     r"\bstep \d|\bsub-?\s?(?:question|query)\b|\bpart \d|\blet me (?:start|begin|try)\b"

@@ -36,14 +36,12 @@ class Lora:
     dropout: float = 0.05
     learning_rate: float = 2e-4
     batch: int = 16  # conversations in a step
-    micro_batch: int = (
-        1  # of them in the model at once: for memory; the result differs by rounding and dropout
-    )
+    # Conversations in the model at once, to save memory; the result differs by rounding and dropout.
+    micro_batch: int = 1
     max_tokens: int = 4096
     checkpointing: bool = False  # recomputes activations: less memory, more time
-    four_bits: bool = (
-        False  # QLoRA: the base model's weights in 4 bits; needs a GPU and bitsandbytes
-    )
+    # QLoRA: the base model's weights in 4 bits; needs a GPU and bitsandbytes.
+    four_bits: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -37,9 +37,8 @@ def _import() -> Any:
     litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
     litellm.suppress_debug_info = True
-    hello = [
-        {"role": "user", "content": "hello"}
-    ]  # LiteLLM answers it itself, and imports its other modules
+    # LiteLLM answers this call itself, for which it imports its other modules.
+    hello = [{"role": "user", "content": "hello"}]
     litellm.completion(model="openai/none", messages=hello, api_key="-", mock_response="hello")
     _replace("litellm.responses.main", "_responses_try_dispatch_mcp_gateway", lambda _: _no_tools)
     parsing = "litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response"

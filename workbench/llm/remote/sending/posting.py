@@ -82,9 +82,8 @@ class _Calls:
     def __init__(self, settings: Hashable) -> None:
         self.settings = settings
         self.kinds: dict[Hashable, _Kind] = {}
-        self.idle: deque[Any] = (
-            deque()
-        )  # clients of one connection: httpx walks through a pool for each call
+        # Clients of one connection each: httpx walks through a pool of connections for each call.
+        self.idle: deque[Any] = deque()
 
     def post(self, litellm: Any, kind: _Kind, body: bytes, seconds: float) -> Any:
         """The response to a call of the kind, whatever its status."""
@@ -97,9 +96,8 @@ class _Calls:
         try:
             handler = self.idle.pop()
         except IndexError:
-            handler = type(
-                litellm.module_level_client
-            )()  # with LiteLLM's settings of TLS and proxies
+            client = type(litellm.module_level_client)
+            handler = client()  # with LiteLLM's settings of TLS and proxies
         try:
             return handler.client.send(request)
         finally:
