@@ -3,25 +3,31 @@
 One call writes tests that tell the groups of equal results apart. Then one call for each test judges all
 candidates, the better setting of section 4.2.1; or one call for each candidate judges it by all tests.
 
-Departs from the paper in five ways:
+Departs from the paper in five ways, and in a sixth where `told_apart` is set:
 
 - One query represents each group of equal results; if there is only one group, no model is asked.
 - Candidates that failed or found nothing (`suspect`) take part only if there are no others, as in the other selectors.
 - Each test sees the candidates in an order of its own, drawn from the seed; the published code always uses one.
 - A verdict that a reply does not give counts half.
 - A tie goes to the larger group. So without any readable reply the selection is the majority's.
+- With `told_apart`, off by default, candidates of equal results are candidates of their own where they differ on a
+  small generated database (`differ/several.py`), and every call is shown up to three such databases, of at most
+  five rows a table, with the candidates' results there. So tests can be about differences that the real rows hide.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from workbench.canonical import content_hash
+from workbench.differ.several import Several, Shown
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
 from workbench.replies.choices import read_choices
 from workbench.replies.unit_tests import read_tests
-from workbench.select.groups import groups, query_and_result, select_group
+from workbench.select.groups import Group, groups, query_and_result, select_group
 from workbench.types import SUSPECT, Context, Selection, Suspect, Trial
 
 _NO_VERDICT = 0.5  # a test that the reply says nothing of counts half
@@ -37,6 +43,8 @@ class UnitTester:
     judge_temperature: of the calls that judge by them.
     seed: draws the order of the candidates before each test, and breaks ties.
     suspect: which results count as failed or as nothing found.
+    told_apart: whether candidates are also told apart on small generated databases, which the prompts then show. It
+        is a departure from the paper.
     """
 
     model: str
@@ -46,6 +54,7 @@ class UnitTester:
     judge_temperature: float = 0.0
     seed: int = 0
     suspect: Suspect = "nulls"
+    told_apart: bool = field(default=False, metadata={"added later": True})
 
     def __post_init__(self) -> None:
         at_least(1, tests=self.tests)
@@ -54,14 +63,21 @@ class UnitTester:
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         found = groups(trials, f"{self.seed}{context.question.id}", suspect=self.suspect)
+        if self.told_apart:
+            found = tuple(_by_meaning(lab, context, trials, found))
         passed = [0.0] * len(found)
         keys: list[str] = []
         if len(found) > 1:
             shown = [query_and_result(trials[group.representative]) for group in found]
             passed, keys = self._judge(lab, context, shown)
+        votes = Counter(group.result for group in found for _ in group.members)
         best = max(
             range(len(found)),
-            key=lambda index: (passed[index], len(found[index].members)),
+            key=lambda index: (
+                passed[index],
+                votes[found[index].result],
+                len(found[index].members),
+            ),
             default=None,
         )
         return select_group("unit_tests", context, trials, found, passed, best, call_keys=keys)
@@ -70,7 +86,19 @@ class UnitTester:
         self, lab: Lab, context: Context, shown: Sequence[dict[str, Any]]
     ) -> tuple[list[float], list[str]]:
         """The number of tests that each candidate passes, and the keys of the calls."""
-        written = lab.ask(self, "select/unit_tests", context, candidates=shown, count=self.tests)
+        small: list[Shown] = []
+        if self.told_apart:
+            queries = [candidate["query"] for candidate in shown]
+            small = Several().examples(_database(lab, context), queries, lab.executor)
+        everyone = range(len(shown))
+        written = lab.ask(
+            self,
+            "select/unit_tests",
+            context,
+            candidates=shown,
+            count=self.tests,
+            small_databases=_with_results(small, everyone),
+        )
         tests = read_tests(written.text)[: self.tests]
         judge = replace(self, temperature=self.judge_temperature)
         # For each call: which candidate each verdict is about.
@@ -84,17 +112,23 @@ class UnitTester:
                     context,
                     test=test,
                     candidates=[shown[index] for index in order],
+                    small_databases=_with_results(small, order),
                 )
                 for test, order in zip(tests, subjects, strict=True)
             ]
         else:
             label = "test"
-            subjects = [[index] * len(tests) for index in range(len(shown)) if tests]
+            subjects = [[index] * len(tests) for index in everyone if tests]
             requests = [
                 lab.request(
-                    judge, "select/evaluate_one_candidate", context, tests=tests, **candidate
+                    judge,
+                    "select/evaluate_one_candidate",
+                    context,
+                    tests=tests,
+                    small_databases=_with_results(small, [index]),
+                    **shown[index],
                 )
-                for candidate in shown
+                for index in everyone
                 if tests
             ]
         replies = lab.ask_many(requests)
@@ -111,3 +145,26 @@ class UnitTester:
             range(len(shown)),
             key=lambda index: content_hash("order", [self.seed, test, shown[index]]),
         )
+
+
+def _by_meaning(
+    lab: Lab, context: Context, trials: Sequence[Trial], found: Sequence[Group]
+) -> Iterator[Group]:
+    """The groups, divided where queries with one result on the real database differ on a small one."""
+    for group in found:
+        first = group.representative
+        members = [first, *(index for index in group.members if index != first)]
+        queries = [trials[index].candidate.sql for index in members]
+        for part in Several().meanings(_database(lab, context), queries, lab.executor):
+            alike = {members[number] for number in part}
+            own = tuple(index for index in group.members if index in alike)
+            yield Group(group.result, own, members[part[0]])
+
+
+def _with_results(small: Sequence[Shown], order: Sequence[int]) -> list[dict[str, Any]]:
+    """The small databases as the prompts show them, with the results of these candidates in this order."""
+    return [{"rows": one.rows, "results": [one.results[index] for index in order]} for one in small]
+
+
+def _database(lab: Lab, context: Context) -> Path:
+    return lab.database(context.question.db_id)
