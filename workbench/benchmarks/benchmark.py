@@ -4,7 +4,7 @@ import math
 import re
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -58,6 +58,11 @@ class Benchmark:
                 f"database {db_id}: a link leads out of {self.databases}; put the file itself there"
             )
         return path
+
+    def limited(self, limit: float | None) -> "Benchmark":
+        """The benchmark with `limit` of its questions, as `some` takes them; `every` has them all."""
+        asked = tuple(some(self.questions, limit))
+        return replace(self, questions=asked, every=self.every or self.questions)
 
     def fingerprint(self) -> str:
         """A hash of questions and gold queries. Releases of one benchmark differ, and so does the EX on them."""

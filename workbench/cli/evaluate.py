@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from workbench.benchmarks.benchmark import Benchmark, some
+from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import prediction_files
 from workbench.benchmarks.revisions import read_revisions
@@ -114,8 +113,7 @@ def evaluate(
     if selector and not pool:
         raise BadInputError("--selector picks from a pool of candidates: add --pool")
     whole = open_benchmark(benchmark, root)
-    asked = tuple(some(whole.questions, limit))
-    judged = replace(whole, questions=asked, every=whole.every or whole.questions)
+    judged = whole.limited(limit)
     with (
         Store() as store,
         _supervisor(cluster, store) as supervisor,

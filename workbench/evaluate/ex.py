@@ -97,6 +97,13 @@ def _bird_verdicts(
     return verdicts
 
 
+def equal(predicted: Execution, gold: Execution, gold_sql: str, sense: Sense) -> bool:
+    """Whether two results are equal in this sense; Spider's looks for ORDER BY in the gold query."""
+    if sense == "bird":
+        return bird_equal(predicted, gold)
+    return spider_equal(predicted, gold, gold_sql)
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionResults:
     """The results of the queries for one question, and of its gold query."""

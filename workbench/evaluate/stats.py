@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from workbench.errors import BadInputError
 
 Floats = NDArray[np.float64]
+CONFIDENCE = 0.95  # of the intervals that tables and figures show
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class PairedComparison:
 
 
 def mean_interval(
-    values: Sequence[float], clusters: Sequence[str], *, confidence: float = 0.95
+    values: Sequence[float], clusters: Sequence[str], *, confidence: float = CONFIDENCE
 ) -> Interval:
     """The mean of values between 0 and 1 and its interval; `clusters` gives each value's database."""
     x = np.asarray(values, dtype=np.float64)
@@ -100,11 +101,7 @@ def mean_interval(
 
 
 def compare(
-    a: Mapping[str, float],
-    b: Mapping[str, float],
-    clusters: Mapping[str, str],
-    *,
-    confidence: float = 0.95,
+    a: Mapping[str, float], b: Mapping[str, float], clusters: Mapping[str, str]
 ) -> PairedComparison:
     """Compare verdicts (true or 1, false or 0) by question; `clusters` gives each question's database.
 
@@ -123,8 +120,8 @@ def compare(
     # Agresti and Min (2005) add half a question to each of the four outcomes of a pair. Without that, two
     # systems that never differ on this benchmark would get an interval without width.
     independent = (flips + 1 - (len(won) - len(lost)) ** 2 / (n + 2)) / (n + 2) ** 2
-    z = _normal_quantile(confidence)
-    half = math.sqrt(max(z**2 * independent, _clustered(sums, sizes, confidence)))
+    z = _normal_quantile(CONFIDENCE)
+    half = math.sqrt(max(z**2 * independent, _clustered(sums, sizes, CONFIDENCE)))
     return PairedComparison(
         difference=difference,
         low=max(-1.0, difference - half),

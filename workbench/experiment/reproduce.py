@@ -123,7 +123,6 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
             raise BadInputError(
                 f"{experiment.name} names the notebook {notebook}, and there is no {path}"
             )
-        check_parameters(path, given)
         sources += path.read_text(encoding="utf-8")
         parameters: dict[str, Any] = {"experiment": named, **given}
         if limit is not None:

@@ -13,10 +13,10 @@ A candidate without a result, which a fixer may repair, counts as still to come.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from math import comb
 
-from workbench.errors import BadInputError, at_least, one_of
+from workbench.errors import BadInputError, one_of
 from workbench.generate.prompt_generator import PromptGenerator
 from workbench.lab import Lab
 from workbench.types import SUSPECT, Candidate, Context, Suspect
@@ -29,19 +29,16 @@ class Adaptive:
     generators: each is asked for at most its own number of samples.
     budget: the greatest chance, from 0 to 1, that the most frequent result of all candidates is another one. With
         0, sampling stops only when it cannot be another one.
-    first: the samples of each generator in the first round.
     suspect: which results a fixer may still change.
     """
 
     generators: tuple[PromptGenerator, ...]
     budget: float = 0.05
-    first: int = 1
     suspect: Suspect = "nulls"
 
     def __post_init__(self) -> None:
         if not 0 <= self.budget < 1:
             raise BadInputError(f"budget is {self.budget}: it is a chance, from 0 to below 1")
-        at_least(1, first=self.first)
         one_of(SUSPECT, suspect=self.suspect)
 
     @property
@@ -52,30 +49,25 @@ class Adaptive:
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         """The candidates, those of one generator together, in the order of their samples."""
         data = lab.each(lambda generator: generator.data(lab, context), self.generators)
-        asked: list[tuple[Candidate, ...]] = [()] * len(self.generators)
+        found: list[list[Candidate]] = [[] for _ in self.generators]
         results: list[str] = []
-        upto = 0
-        while upto < max(generator.samples for generator in self.generators):
-            before, upto = upto, max(self.first, upto + 1)
-            requests = [
-                [
-                    generator.sample(lab, context, number, shown)
-                    for number in range(before, min(upto, generator.samples))
-                ]
-                for generator, shown in zip(self.generators, data, strict=True)
+        for number in range(max(generator.samples for generator in self.generators)):
+            asked = [
+                (generator, shown, own)
+                for generator, shown, own in zip(self.generators, data, found, strict=True)
+                if number < generator.samples
             ]
-            replies = iter(lab.ask_many(chain.from_iterable(requests)))
-            new = [
-                generator.read(list(islice(replies, len(several))), before)
-                for generator, several in zip(self.generators, requests, strict=True)
-            ]
-            asked = [mine + more for mine, more in zip(asked, new, strict=True)]
-            queries = [candidate.sql for several in new for candidate in several]
+            replies = lab.ask_many(
+                generator.sample(lab, context, number, shown) for generator, shown, _ in asked
+            )
+            for (generator, _, own), reply in zip(asked, replies, strict=True):
+                own.extend(generator.read([reply], number))
+            queries = [own[-1].sql for _, _, own in asked]
             executions = lab.run_many(context.question, queries)
             results += ["" if e.is_suspect(self.suspect) else e.fingerprint for e in executions]
             if chance_of_change(results, self.samples) <= self.budget:
                 break
-        return tuple(chain.from_iterable(asked))
+        return tuple(chain.from_iterable(found))
 
 
 def chance_of_change(results: Sequence[str], most: int) -> float:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from workbench.replies.json_values import json_values
+from workbench.replies.json_values import json_values, member_name
 from workbench.replies.text import answer_text, boxed
 
 _MEMBERS = {
@@ -79,16 +79,9 @@ def _of_json(text: str) -> list[int]:
             found.append((1, _of_numbered_members(value)))
         elif isinstance(value, dict):
             for key, member in value.items():
-                name = re.sub(r"[\W_]+", " ", str(key)).strip().lower()
-                if name in _MEMBERS and isinstance(member, list | str):
-                    found.append(
-                        (
-                            2,
-                            _numbers(
-                                member if isinstance(member, list) else re.split(r"[,>]", member)
-                            ),
-                        )
-                    )
+                if member_name(key) in _MEMBERS and isinstance(member, list | str):
+                    items = member if isinstance(member, list) else re.split(r"[,>]", member)
+                    found.append((2, _numbers(items)))
         elif isinstance(value, list):
             found.append((2 if labelled else 1, _numbers(value)))
     ranked = [(weight, numbers) for weight, numbers in found if numbers]
@@ -114,12 +107,8 @@ def _numbers(items: list[Any]) -> list[int]:
         item.get("rank", item.get("position")) if isinstance(item, dict) else None for item in items
     ]
     if items and all(isinstance(rank, int) for rank in ranks):
-        items = [
-            item
-            for _, item in sorted(
-                zip(ranks, items, strict=True), key=lambda pair: int(pair[0] or 0)
-            )
-        ]
+        ordered = sorted(zip(ranks, items, strict=True), key=lambda pair: int(pair[0] or 0))
+        items = [item for _, item in ordered]
     numbers = []
     for item in items:
         if isinstance(item, dict):
@@ -129,18 +118,11 @@ def _numbers(items: list[Any]) -> list[int]:
                 if re.search("candidate|number|id|query", str(k), re.IGNORECASE)
             ]
             item = next(iter([*named, *item.values()]), "")  # noqa: PLW2901  the item's number
-        number = (
-            re.search(r"\d{1,9}", str(item))
-            if not isinstance(item, bool) and _is_whole(item)
-            else None
-        )
-        if number:
+        if isinstance(item, bool) or (isinstance(item, float) and not item.is_integer()):
+            continue  # a verdict or a score
+        if number := re.search(r"\d{1,9}", str(item)):
             numbers.append(int(number[0]))
     return numbers
-
-
-def _is_whole(item: object) -> bool:
-    return not isinstance(item, float) or item.is_integer()
 
 
 def _of_chain(text: str) -> list[int]:

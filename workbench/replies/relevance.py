@@ -2,7 +2,7 @@
 
 import re
 
-from workbench.replies.json_values import objects
+from workbench.replies.json_values import member_name, objects
 from workbench.replies.text import ANSWER_TAG, answer_text, boxed
 
 MEMBERS = (
@@ -58,8 +58,7 @@ def read_relevance(reply: str) -> bool | None:
         said
         for row in objects(text)
         for key, value in row.items()
-        if re.sub(r"[\W_]+", " ", str(key)).strip().lower() in MEMBERS
-        and (said := _word(value)) is not None
+        if member_name(key) in MEMBERS and (said := _word(value)) is not None
     ]
     if found:
         return found[-1]

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from workbench.replies.json_values import json_values
+from workbench.replies.json_values import is_cut_off, json_values
 from workbench.replies.text import answer_text
 
 _TEST = re.compile(
@@ -22,8 +22,7 @@ _CLOSED = re.compile(r"""["'}\]`.]\s*\Z""")
 def read_tests(reply: str) -> list[str]:
     """The tests in a reply: the texts of its JSON, or the lines that say what a query should do."""
     text = answer_text(reply)
-    values = json_values(text)
-    cut_off = bool(values) and text[values[-1][1] - 1] not in "]}"
+    cut_off = is_cut_off(text)
     read = [value for _, _, value in json_values(text, whole=True)]
     rows = [value for value in read if isinstance(value, dict)]
     listed = max(map(_tests, [*read, rows]), key=_worth)

@@ -17,13 +17,14 @@ from workbench.systems.system import System, solve
 from workbench.train.export import Conversation
 from workbench.types import Question, Request, Selection
 
+_AT_ONCE = 8  # questions
+
 
 def instructions(
     benchmark: Benchmark,
     system: System,
     lab: Lab,
     *,
-    at_once: int = 8,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Conversation]:
     """The calls behind every right answer of the system, in the order of the questions.
@@ -34,7 +35,7 @@ def instructions(
     found = each(
         lambda question: list(_conversations(benchmark, system, lab, question)),
         benchmark.questions,
-        at_once=at_once,
+        at_once=_AT_ONCE,
         progress=progress,
         ending=lab.client.stopped,
     )

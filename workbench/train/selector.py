@@ -29,6 +29,7 @@ from workbench.systems.system import ran
 from workbench.types import Context
 
 Floats = NDArray[np.float64]
+_PRIOR = 10  # answers of mean accuracy that are added to those of each generator: a few answers prove little
 _FREE = 30.0  # scales a column so that the penalty on its (small) weight is negligible
 
 
@@ -163,7 +164,7 @@ class Learner:
         return np.array(rows, dtype=np.float64), np.array(counts, dtype=np.float64)
 
 
-def _votes(questions: Sequence[JudgedQuestion], prior: int = 10) -> dict[str, float]:
+def _votes(questions: Sequence[JudgedQuestion]) -> dict[str, float]:
     """Each generator's vote, 1 on average: its log-odds to be right, shrunk towards those of all."""
     answered: Counter[str] = Counter()
     right: Counter[str] = Counter()
@@ -172,7 +173,7 @@ def _votes(questions: Sequence[JudgedQuestion], prior: int = 10) -> dict[str, fl
             answered.update(e.generators)
             right.update(e.generators if is_right else ())
     mean = right.total() / max(answered.total(), 1)
-    share = {name: (right[name] + prior * mean) / (n + prior) for name, n in answered.items()}
+    share = {name: (right[name] + _PRIOR * mean) / (n + _PRIOR) for name, n in answered.items()}
     odds = {name: max(log(p / (1 - p)) + 1 if 0 < p < 1 else 1.0, 0.1) for name, p in share.items()}
     return {name: vote * len(odds) / sum(odds.values()) for name, vote in sorted(odds.items())}
 

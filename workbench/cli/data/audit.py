@@ -1,12 +1,10 @@
 """`workbench audit`: find gold queries that are suspect, without a model."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from workbench.benchmarks.benchmark import some
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.revisions import read_revisions
 from workbench.cli import options
@@ -47,8 +45,7 @@ def audit(
     if table:
         options.check_writable(table)
     whole = open_benchmark(benchmark, root)
-    asked = tuple(some(whole.questions, limit))
-    judged = replace(whole, questions=asked, every=whole.every or whole.questions)
+    judged = whole.limited(limit)
     revisions = [one.among(judged) for one in read_revisions(golds, whole)]
     with Store() as store, Executor(store) as executor, options.progress_bar("queries") as progress:
         report = AuditReport(judged, find(judged, executor, Limits(), progress), revisions)

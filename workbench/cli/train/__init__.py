@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 
-from workbench.benchmarks.benchmark import Benchmark, some
+from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.cli import options
@@ -183,8 +182,7 @@ def instructions(
     from workbench.train import export  # noqa: PLC0415  pandas: half a second
     from workbench.train import instructions as agents  # noqa: PLC0415
 
-    opened = open_benchmark(benchmark, root)
-    asked = replace(opened, questions=tuple(some(opened.questions, limit)))
+    asked = open_benchmark(benchmark, root).limited(limit)
     made = make_system(system, model)
     options.check_writable(out)
     with Store() as store, Executor(store) as executor:

@@ -1,12 +1,10 @@
 """`workbench train generator`: data to fine-tune CHESS's candidate generator, as a command."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import click
 
-from workbench.benchmarks.benchmark import some
 from workbench.benchmarks.named import open_benchmark
 from workbench.cli import options
 from workbench.db.execute import Executor
@@ -50,10 +48,9 @@ def generator(
     from workbench.train.export import write  # noqa: PLC0415  pandas: half a second
     from workbench.train.noisy_schema import NoisySchema  # noqa: PLC0415
 
-    opened = open_benchmark(benchmark, root)
-    asked = replace(opened, questions=tuple(some(opened.questions, limit)))
+    asked = open_benchmark(benchmark, root).limited(limit)
     with Store() as store, Executor(store) as executor:
-        lab = Lab(Client(store, budget=Budget(dollars)), executor, opened.database)
+        lab = Lab(Client(store, budget=Budget(dollars)), executor, asked.database)
         made = NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, asked)
         count = write(made, out, form)
     print(f"{out}: {count:,} questions")

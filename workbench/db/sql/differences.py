@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from workbench.db.sql.parse import may_be_string, parse, with_compound
+from workbench.db.sql.parse import at_position, may_be_string, parse, with_compound
 from workbench.db.sql.scope import Names
 from workbench.types import Schema, lower_name
 
@@ -147,8 +147,8 @@ def _full(column: exp.Column, names: Names, shown: dict[int, str], sql: str) -> 
 
 def _aliased(node: exp.Expr, select: exp.Select) -> exp.Expr | None:
     """The result column that an alias or a position in ORDER BY or GROUP BY refers to."""
-    if isinstance(node, exp.Literal) and node.name.isdigit():
-        return next(iter(select.expressions[int(node.name) - 1 : int(node.name)]), None)
+    if part := at_position(node, select):
+        return part
     if isinstance(node, exp.Column) and not node.table:
         named = (p for p in select.expressions if lower_name(p.alias) == lower_name(node.name))
         return next(named, None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from workbench.db.sql.parse import inside, is_aggregate, parse, with_compound
+from workbench.db.sql.parse import at_position, inside, is_aggregate, parse, with_compound
 from workbench.db.sql.scope import Names
 from workbench.types import Schema, lower_name
 
@@ -118,12 +118,8 @@ def _result(part: exp.Expr) -> str:
 
 def _term(part: exp.Expr, select: exp.Select) -> str:
     """A term of GROUP BY or ORDER BY; a number stands for a result column."""
-    this = part.this if isinstance(part, exp.Ordered) else part
-    if isinstance(this, exp.Literal) and this.name.isdigit():
-        index = int(this.name) - 1
-        if 0 <= index < len(select.expressions):
-            last = ", largest first" if part.args.get("desc") else ""
-            return _words(select.expressions[index]) + last
+    if result := at_position(part.this if isinstance(part, exp.Ordered) else part, select):
+        return _words(result) + (", largest first" if part.args.get("desc") else "")
     return _words(part)
 
 

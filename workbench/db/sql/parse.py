@@ -92,6 +92,13 @@ def with_compound(select: exp.Select) -> exp.Expr:
     return whole
 
 
+def at_position(term: exp.Expr, select: exp.Select) -> exp.Expr | None:
+    """The result column that a number in ORDER BY or GROUP BY refers to; None for any other term."""
+    if not isinstance(term, exp.Literal) or not term.name.isdigit():
+        return None
+    return next(iter(select.expressions[int(term.name) - 1 : int(term.name)]), None)
+
+
 def inside(root: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes of an expression; of a query in it the root alone."""
     yield from root.walk(prune=lambda node: isinstance(node, exp.Query))

@@ -17,7 +17,6 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark, Sense
 from workbench.canonical import content_hash
-from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.execute import Executor
 from workbench.db.fingerprint import file_state
 from workbench.db.sandbox.small import SmallDatabase
@@ -25,9 +24,9 @@ from workbench.db.sql.derived.mutants import Mutant, mutants
 from workbench.differ.claim import Pair
 from workbench.differ.rules import known_schema
 from workbench.differ.search import TellApart, needed_rules
-from workbench.evaluate.ex import spider_text
+from workbench.evaluate.ex import equal, spider_text
 from workbench.store import home
-from workbench.types import Execution, Limits, Question
+from workbench.types import Limits, Question
 
 _VERSION = 2  # of the cached suites
 _LIMITS = Limits(seconds=30.0, rows=20_000, bytes=2_000_000)
@@ -128,12 +127,6 @@ def on_suites(
             progress(done, len(asked))
     pairs = zip(verdicts["question_id"], verdicts["sql"], strict=True)
     return pd.Series([float(pair in accepted) for pair in pairs], verdicts.index)
-
-
-def equal(predicted: Execution, gold: Execution, gold_sql: str, sense: Sense) -> bool:
-    if sense == "spider":
-        return spider_equal(predicted, gold, gold_sql)
-    return bird_equal(predicted, gold)
 
 
 def _text(sql: str, sense: Sense) -> str:

@@ -4,8 +4,10 @@ import re
 from typing import Any
 
 from workbench.replies.choices.judgement import Judgement, judgement
-from workbench.replies.json_values import json_values
+from workbench.replies.json_values import json_values, member_name
 
+_NUMBERED = {"number", "id", "index", "unit test", "test", "candidate"}
+_LISTED = {"passed": 1, "passing": 1, "pass": 1, "failed": 0, "failing": 0, "fail": 0}
 _JUDGING = (
     "verdict", "passed", "pass", "passes", "result", "status", "judgement", "judgment", "answer",
     "evaluation", "outcome",
@@ -33,57 +35,40 @@ def _collect(value: Any, label: str, judged: list[Judgement]) -> None:
         numbered = any(_number_of(row, label) for row in rows)
         for index, row in enumerate(rows, 1):
             number = _number_of(row, label) or (0 if numbered else index)
-            said = next((row[k] for k in row if _plain(k) in _JUDGING), None)
+            said = next((row[k] for k in row if member_name(k) in _JUDGING), None)
             if said is not None and 1 <= number <= len(judged):
                 judged[number - 1] = judgement(str(said))
     elif isinstance(value, dict):
         number = _number_of(value, label)
-        if number and any(_plain(k) in _JUDGING for k in value):
+        if number and any(member_name(k) in _JUDGING for k in value):
             _collect([value], label, judged)
             return
         for key, item in value.items():
             if (
                 found := re.fullmatch(
-                    rf"(?:{label}|response|query|test|unit test)?\s*(\d{{1,4}})", _plain(key)
+                    rf"(?:{label}|response|query|test|unit test)?\s*(\d{{1,4}})", member_name(key)
                 )
             ) and (1 <= int(found[1]) <= len(judged)):
                 said = (
-                    next((item[k] for k in item if _plain(k) in _JUDGING), None)
+                    next((item[k] for k in item if member_name(k) in _JUDGING), None)
                     if isinstance(item, dict)
                     else item
                 )
                 judged[int(found[1]) - 1] = judgement(str(said))
-            elif _plain(key) in {"passed", "passing", "pass"} and isinstance(item, list):
+            elif (outcome := _LISTED.get(member_name(key))) is not None and isinstance(item, list):
                 for n in _integers(item, len(judged)):
-                    judged[n - 1] = 1
-            elif _plain(key) in {"failed", "failing", "fail"} and isinstance(item, list):
-                for n in _integers(item, len(judged)):
-                    judged[n - 1] = 0
+                    judged[n - 1] = outcome
             elif isinstance(item, list | dict):
                 _collect(item, label, judged)
 
 
 def _number_of(row: dict[str, Any], label: str) -> int:
     for key, value in row.items():
-        if _plain(key) in {
-            label,
-            "number",
-            "id",
-            "index",
-            f"{label} number",
-            f"{label} id",
-            "unit test",
-            "test",
-            "candidate",
-        }:
+        if member_name(key) in {label, f"{label} number", f"{label} id", *_NUMBERED}:
             found = re.search(r"\d{1,4}", str(value))
             if found and not isinstance(value, bool):
                 return int(found[0])
     return 0
-
-
-def _plain(key: object) -> str:
-    return re.sub(r"[\W_]+", " ", str(key)).strip().lower()
 
 
 def _integers(items: list[Any], count: int) -> list[int]:

@@ -4,6 +4,6 @@ It stands in prose and in fences, has a comma too many, Python's quotes and word
 comments, or no end. `finding.py` finds where a value begins and ends, and `quotes.py` puts its quotes right.
 """
 
-from workbench.replies.json_values.finding import json_values, objects
+from workbench.replies.json_values.finding import is_cut_off, json_values, member_name, objects
 
-__all__ = ["json_values", "objects"]
+__all__ = ["is_cut_off", "json_values", "member_name", "objects"]

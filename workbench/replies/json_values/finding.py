@@ -44,6 +44,17 @@ def objects(text: str) -> list[dict[str, Any]]:
     return [value for _, _, value in json_values(text) if isinstance(value, dict)]
 
 
+def member_name(key: object) -> str:
+    """The name of an object's member in small letters, with a space for any other marks."""
+    return re.sub(r"[\W_]+", " ", str(key)).strip().lower()
+
+
+def is_cut_off(text: str) -> bool:
+    """Whether the last JSON value of the text has no end: what it names is a part of what was meant."""
+    values = json_values(text)
+    return bool(values) and text[values[-1][1] - 1] not in "]}"
+
+
 def _values(text: str, *, whole: bool) -> Iterator[tuple[int, int, Any]]:
     position, tries, repaired = 0, _TRIES, 0
     while tries and (bracket := _OPENING.search(text, position)):

@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.replies.json_values import is_cut_off
 from workbench.replies.names.spelling import Names, Tables, plain
 from workbench.replies.names.values import (
     REASONS,
     cells,
-    is_cut_off,
     items,
     named_values,
     parts,
@@ -18,7 +18,7 @@ from workbench.replies.text import answer_text
 
 _EVERY = {"all", "keep all", "all columns", "every column", ""}  # "" is a star without its marks
 _TABLE = {"table", "table name"}
-_BRACKETS = re.compile(r"[\[\](){}]")
+BRACKETS = re.compile(r"[\[\](){}]")
 
 
 def read_columns(reply: str, tables: Tables) -> dict[str, list[str]]:
@@ -103,7 +103,7 @@ def _of_lines(text: str, names: Names) -> list[tuple[str, str]]:
             continue
         head, _, rest = without_bullet(line).partition(":")
         table = names.table(re.sub(r"\b[Tt]able\b", "", head))
-        named = columns_in(_BRACKETS.sub("", rest), names, table) if table and rest.strip() else []
+        named = columns_in(BRACKETS.sub("", rest), names, table) if table and rest.strip() else []
         if table and not named:
             heading = table
         elif not named:

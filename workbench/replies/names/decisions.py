@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from workbench.replies.json_values import json_values
-from workbench.replies.names.columns import columns_in
+from workbench.replies.json_values import json_values, member_name
+from workbench.replies.names.columns import BRACKETS, columns_in
 from workbench.replies.names.spelling import Names, Tables, plain
 from workbench.replies.names.values import REASONS, without_bullet
 from workbench.replies.text import answer_text
@@ -14,7 +14,6 @@ Decision = str | list[str]  # "keep_all", "drop_all", or the columns that stay
 _WORDS = {
     f"{verb}{rest}": f"{verb}_all" for verb in ("keep", "drop") for rest in ("", "all", " all")
 }
-_BRACKETS = re.compile(r"[\[\](){}]")
 
 
 def read_decisions(reply: str, tables: Tables) -> dict[str, Decision]:
@@ -82,12 +81,12 @@ def _decision(table: str, value: Any, names: Names) -> Decision | None:
     if isinstance(value, list) and len(value) == 1 and str(value[0]).strip():
         value = value[0] if plain(value[0]) in _WORDS else value
     if isinstance(value, str):
-        spaced = re.sub(r"[\W_]+", " ", value).strip().casefold()
+        spaced = member_name(value)
         if word := _WORDS.get(spaced):
             return word
         if said := re.match(r"(keep|drop) ?all\b", spaced):
             return f"{said[1]}_all"
-        value = _BRACKETS.sub("", value)
+        value = BRACKETS.sub("", value)
     pairs = columns_in(value, names, table)
     return [column for owner, column in dict.fromkeys(pairs) if owner == table] or None
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from workbench.replies.json_values import json_values
+from workbench.replies.json_values import is_cut_off, json_values
 from workbench.replies.names.spelling import Names, Tables, plain
-from workbench.replies.names.values import cells, is_cut_off, items, named_values, parts
+from workbench.replies.names.values import cells, items, named_values, parts
 from workbench.replies.text import answer_text
 
 _LEFT_OUT = re.compile(

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from workbench.replies.json_values import json_values
+from workbench.replies.json_values import is_cut_off, json_values
 from workbench.replies.names.spelling import Names, plain
 
 REASONS = {
@@ -30,12 +30,6 @@ def named_values(text: str, names: Names, *members: str) -> list[Any]:
         complete = _complete_member(text, members[0])
         return [complete, *found[1:]] if complete else []
     return found
-
-
-def is_cut_off(text: str) -> bool:
-    """Whether the last JSON value of the text has no end: what it names is a part of what was meant."""
-    values = json_values(text)
-    return bool(values) and text[values[-1][1] - 1] not in "]}"
 
 
 def _complete_member(text: str, name: str) -> Any:

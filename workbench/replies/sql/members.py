@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from workbench.replies.json_values import json_values
+from workbench.replies.json_values import json_values, member_name
 from workbench.replies.sql.statement import MOST, START, statement
 
 _CALLED = {"sql", "final sql", "sql query", "final query", "query", "answer", "final answer"}
@@ -40,7 +40,7 @@ def _query(row: dict[str, object], read: Callable[[str], str]) -> str:
     """The query of an object: of its member `sql`, else of one named like a query but for drafts."""
     ranked: list[tuple[int, str]] = []
     for key, value in row.items():
-        name = re.sub(r"[\W_]+", " ", str(key)).strip().lower()
+        name = member_name(key)
         words = set(name.split())
         if isinstance(value, dict):
             if sql := _query(value, read):

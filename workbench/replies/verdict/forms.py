@@ -8,7 +8,7 @@ later.
 
 import re
 
-from workbench.replies.json_values import objects
+from workbench.replies.json_values import member_name, objects
 from workbench.replies.text import ANSWER_TAG, answer_text, boxed
 from workbench.replies.verdict.naming import BAD, NAME, Letter, letter_of
 
@@ -96,7 +96,7 @@ def _of_json(text: str) -> Letter:
     letter: Letter = ""
     for row in objects(text):
         for key, value in row.items():
-            name = re.sub(r"[\W_]+", " ", str(key)).strip().lower()
+            name = member_name(key)
             said = re.fullmatch(
                 rf"[\W_]*(?:{NAME}\s*)?[\W_]*([AB12])[\W_]*", str(value).strip(), re.IGNORECASE
             )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.compare import bird_equal, spider_equal
+from workbench.evaluate.ex import equal
 from workbench.types import Execution
 
 _WORD = re.compile(r"\w+|[<>=%]+")
@@ -20,10 +20,6 @@ def differing_golds(
         groups.setdefault((question.db_id, *words), []).append(question.id)
     for first, *others in groups.values():
         for other in others:
-            one, two = executions[first], executions[other]
-            if benchmark.sense == "bird":
-                same = bird_equal(one, two)
-            else:
-                same = spider_equal(two, one, benchmark.golds[first].sql)
-            if not same:
+            gold = benchmark.golds[first].sql
+            if not equal(executions[other], executions[first], gold, benchmark.sense):
                 yield other, first

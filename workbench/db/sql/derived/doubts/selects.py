@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from workbench.db.sql.parse import is_aggregate, parse
+from workbench.db.sql.parse import at_position, is_aggregate, parse
 from workbench.db.sql.scope import Names
 from workbench.types import Schema, lower_name
 
@@ -64,10 +64,9 @@ class Selected:
 
     def resolved(self, term: exp.Expr) -> exp.Expr:
         """The result column that an alias or a position names, else the term itself."""
+        if result := at_position(term, self.select):
+            return result.unalias()
         parts: list[exp.Expr] = self.select.expressions
-        if isinstance(term, exp.Literal) and term.name.isdigit():
-            for part in parts[int(term.name) - 1 : int(term.name)]:
-                return part.unalias()
         if isinstance(term, exp.Column) and not term.table and self.names.binding(term).is_alias:
             for part in parts:
                 if lower_name(part.alias) == lower_name(term.name):
