@@ -1,4 +1,5 @@
 import heapq
+import random
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,10 @@ class Clock:
         return self.now
 
 
+def wake() -> None:
+    """What a limiter calls when there is room; these tests look for themselves."""
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
@@ -32,15 +37,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def refused_of(accepts: Callable[[float], bool], clock: Clock, number: int) -> int:
-    """How many 429s a limiter meets until so many calls are answered after a second each."""
+def refused_of(
+    accepts: Callable[[float], bool], clock: Clock, number: int, refusal: float = 0.1
+) -> int:
+    """How many 429s, each after `refusal` seconds, a limiter meets until so many calls are answered after a second."""
     limiter = Limiter()
     under_way: list[tuple[float, float, bool]] = []
     answered = refused = 0
     while answered < number:
-        while answered + len(under_way) < number and limiter.start(print):
+        while answered + len(under_way) < number and (sent := limiter.start(wake)):
             fine = accepts(clock.now)
-            heapq.heappush(under_way, (clock.now + (1.0 if fine else 0.1), clock.now, fine))
+            heapq.heappush(under_way, (clock.now + (1.0 if fine else refusal), sent, fine))
         times = [under_way[0][0]] if under_way else []
         opens = limiter.opens_in()  # zero where it waits for an answer
         times += [clock.now + opens + 1e-6] if opens and answered + len(under_way) < number else []
@@ -85,6 +92,33 @@ def bucket(most: int, seconds: float) -> Callable[[float], bool]:
     return accepts
 
 
+def at_once(most: int) -> Callable[[float], bool]:
+    """A server that accepts a call while fewer than so many are under way, a second each."""
+    return sliding(most, 1.0)
+
+
+def by_chance(share: float) -> Callable[[float], bool]:
+    """A server that refuses such a share of all calls."""
+    chance = random.Random(0)
+    return lambda _: chance.random() >= share
+
+
+@pytest.mark.parametrize("refusal", [0.002, 0.1])
+@pytest.mark.parametrize("most", [3, 10, 64, 256, 1000])
+def test_as_many_calls_are_under_way_as_a_provider_takes_at_once(
+    clock: Clock, most: int, refusal: float
+) -> None:
+    """They take at most a third longer than if the number had been known."""
+    refused_of(at_once(most), clock, 12 * most, refusal)
+    assert clock.now - 1000 < 16
+
+
+@pytest.mark.parametrize("share", [0.01, 0.03])
+def test_429s_by_chance_change_nothing(clock: Clock, share: float) -> None:
+    refused_of(by_chance(share), clock, 4000, 0.002)
+    assert clock.now - 1000 < 2 * 4000 / 64
+
+
 @pytest.mark.parametrize(
     ("limit", "seconds", "refused"),
     [((sliding, 50, 60), 720, 45), ((bucket, 50, 60), 500, 45), ((sliding, 10, 1), 100, 75)],
@@ -101,52 +135,80 @@ def test_a_rate_limit_known_only_from_429s_is_found_with_few_of_them(
 
 def test_as_many_calls_as_the_user_allows_are_sent_at_once() -> None:
     limiter = Limiter(most=64)
-    assert [limiter.start(print) for _ in range(65)] == [True] * 64 + [False]
+    assert [limiter.start(wake) > 0 for _ in range(65)] == [True] * 64 + [False]
 
 
 def test_more_calls_are_sent_at_once_with_time_until_a_429(clock: Clock) -> None:
     limiter = Limiter(most=1024)
     sent = 0
     for _ in range(20):
-        while limiter.start(print):
+        while limiter.start(wake):
             sent += 1
         clock.now += limiter.opens_in()
     assert sent == 1024
     assert clock.now - 1000 < 1
 
 
-def test_no_more_calls_are_sent_with_time_after_a_429(clock: Clock) -> None:
-    limiter = Limiter(most=1024)
-    while limiter.start(print):
-        pass
-    limiter.throttled(clock.now)
-    clock.now += 10
-    assert not limiter.start(print)
+def started(limiter: Limiter, number: int) -> list[float]:
+    """When so many calls were sent."""
+    return [limiter.start(wake) for _ in range(number)]
 
 
-def test_the_429s_of_calls_that_were_under_way_together_begin_one_pause(clock: Clock) -> None:
+def refuse(limiter: Limiter, sent: float, wait: float = 0.0) -> None:
+    """End a call with a 429."""
+    limiter.end()
+    limiter.throttled(sent, wait)
+
+
+def test_after_a_429_a_single_call_tries(clock: Clock) -> None:
     limiter = Limiter()
-    for _ in range(5):
-        limiter.start(print)
-    for _ in range(5):
-        limiter.throttled(clock.now - 0.1)
+    refuse(limiter, started(limiter, 5)[0])
+    assert limiter.start(wake)
+    assert not limiter.start(wake)
+
+
+def test_a_trial_without_a_429_lets_the_others_go_on(clock: Clock) -> None:
+    limiter = Limiter()
+    refuse(limiter, started(limiter, 5)[0])
+    limiter.start(wake)
+    clock.now += limiter.opens_in() + 1e-6
+    assert all(started(limiter, 59))
+
+
+def test_no_more_calls_are_sent_at_once_after_a_429_and_a_refused_trial(clock: Clock) -> None:
+    limiter = Limiter(most=1024)
+    refuse(limiter, started(limiter, 65)[0])
+    refuse(limiter, limiter.start(wake))
+    limiter.end()
+    limiter.accepted(1000.0)
+    clock.now += limiter.opens_in()
+    assert limiter.start(wake)
+    clock.now += 10
+    assert limiter.window == 63
+    assert not limiter.start(wake)
+
+
+def test_calls_that_are_all_refused_begin_one_pause(clock: Clock) -> None:
+    limiter = Limiter()
+    for sent in started(limiter, 5):
+        refuse(limiter, sent)
+    refuse(limiter, limiter.start(wake))
     assert 1.0 <= limiter.opens_in() <= 1.1
 
 
 def test_each_429_after_a_pause_doubles_the_next(clock: Clock) -> None:
     limiter = Limiter()
+    refuse(limiter, limiter.start(wake))
     for seconds in (1, 2, 4, 8, 16, 32, 60, 60):
         clock.now += limiter.opens_in()
-        assert limiter.start(print)
-        limiter.throttled(clock.now)
-        limiter.end()
+        refuse(limiter, limiter.start(wake))
         assert seconds <= limiter.opens_in() <= 1.1 * seconds
 
 
 def test_a_caller_refused_by_a_full_limit_is_called_back_when_a_call_ends() -> None:
     called = []
     limiter = Limiter(most=1)
-    assert limiter.start(print)
+    assert limiter.start(wake)
     assert not limiter.start(lambda: called.append("now"))
     limiter.end()
     assert called == ["now"]
@@ -154,12 +216,11 @@ def test_a_caller_refused_by_a_full_limit_is_called_back_when_a_call_ends() -> N
 
 def test_nothing_is_sent_while_a_retry_after_lasts(clock: Clock) -> None:
     limiter = Limiter()
-    limiter.start(print)
-    limiter.throttled(clock.now, 5)
-    assert not limiter.start(print)
+    refuse(limiter, limiter.start(wake), 5)
+    assert not limiter.start(wake)
     assert 5 <= limiter.opens_in() <= 5.5
     clock.now += limiter.opens_in()
-    assert limiter.start(print)
+    assert limiter.start(wake)
 
 
 def test_pauses_grow_are_jittered_and_capped() -> None:

@@ -33,6 +33,7 @@ class PendingCall:
     locked: bool = False  # its lock is ours: other processes wait for it
     attempts: int = 0
     throttled: int = 0  # attempts that met a 429, which do not count as failures
+    allowed: float = 0.0  # when the limiter allowed the last attempt
     began: float = 0.0  # when the last attempt was sent
     limit: float = 0.0  # seconds that the run waits for the last attempt
     deadline: float = 0.0  # for all attempts together; the first one sets it

@@ -35,10 +35,10 @@ def consequence(
     failures = call.attempts - call.throttled
     wait = min(refusal.wait, LONGEST_WAIT)
     if throttled:
-        call.limiter.throttled(call.began, wait)
+        call.limiter.throttled(call.allowed, wait)
         wait = call.limiter.opens_in()
     else:
-        call.limiter.accepted(call.began)
+        call.limiter.accepted(call.allowed)
         wait = pause(failures, wait)
     again = (
         refusal.again

@@ -82,8 +82,9 @@ class CallRunner:
         if (pause := self._schedule.end_pauses()) is not None:
             waits.append(pause)
         for limiter, due in self._schedule.due.items():
-            while due and not self.state.stopped.is_set() and limiter.start(self._wake):
+            while due and not self.state.stopped.is_set() and (now := limiter.start(self._wake)):
                 call = due.popleft()
+                call.allowed = now
                 try:
                     sent = self._secure(call) and self._attempts.start(call)
                 except BaseException:
@@ -179,7 +180,7 @@ class CallRunner:
         if self.open.get(call.key) is not call:
             return
         if isinstance(result, Completion):
-            call.limiter.accepted(call.began)
+            call.limiter.accepted(call.allowed)
             self._answer(call, result)
         elif self._stopping:
             return
