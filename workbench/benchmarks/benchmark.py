@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
-
-import orjson
+from typing import Literal
 
 from workbench.canonical import content_hash
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError
 from workbench.types import Gold, Question, Schema
 
 _DB_ID = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
@@ -160,40 +158,3 @@ def _databases(folder: Path) -> Path | None:
         if next(candidate.glob("*/*.sqlite"), None):
             return candidate
     return None
-
-
-def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, or in UTF-16 as spreadsheets save it."""
-    with naming(path):
-        content = path.read_bytes()
-    utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    try:
-        return content.decode("utf-16" if utf_16 else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInputError(
-            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
-        ) from error
-
-
-def read_items(path: Path) -> list[Any]:
-    """The items of a benchmark's file, which is a JSON list."""
-    text = read_text(path)
-    try:
-        items = orjson.loads(text) if text.strip() else []
-    except ValueError as error:
-        raise BadInputError(f"{path}: not JSON ({error})") from error
-    if not isinstance(items, list) or not items:
-        raise BadInputError(f"{path}: expected a list with an object for each item")
-    return items
-
-
-def text_field(item: Any, number: int, path: Path, name: str, default: str | None = None) -> str:
-    """A text field of an item. With a default, the field may be missing or null."""
-    if not isinstance(item, dict):
-        raise BadInputError(f"{path.name}, item {number}: not an object but {item!r:.60}")
-    value = item.get(name)
-    if value is None:
-        value = default
-    if not isinstance(value, str):
-        raise BadInputError(f"{path.name}, item {number}: no text field {name}")
-    return value

@@ -14,8 +14,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.benchmarks.benchmark import Benchmark, read_items, text_field
+from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.items import read_items, text_field
 from workbench.db.text.quoting import quote
 from workbench.errors import BadInputError, StoreError
 from workbench.store import home

@@ -13,14 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.benchmarks.benchmark import Benchmark, read_items, text_field
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.items import SQL, TEXT, first_name, read_items, text_field
 from workbench.db.normalise import normalise_text
 from workbench.errors import BadInputError, MisalignedError
 from workbench.types import Gold, Question
 
-# The names of a field in the order in which they are tried.
-_SQL = ("SQL", "query", "sql")
-_TEXT = ("SpiderSynQuestion", "question")
 _ORIGINAL = ("SpiderQuestion", "original_question", "question")
 ALSO = "also right"
 PARTS = ("question", "hint", "SQL", ALSO)
@@ -96,10 +94,10 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
         hint = "" if "evidence" in item else before.evidence  # null is no hint
         after = replace(
             before,
-            text=text_field(item, number, path, _first(_TEXT, item), before.text),
+            text=text_field(item, number, path, first_name(TEXT, item), before.text),
             evidence=text_field(item, number, path, "evidence", hint),
         )
-        sql = text_field(item, number, path, _first(_SQL, item), gold.sql)
+        sql = text_field(item, number, path, first_name(SQL, item), gold.sql)
         also[key] = _also_right(item, number, path)
         changed = (
             after.text.split() != before.text.split(),
@@ -137,7 +135,7 @@ def _keys(items: list[Any], path: Path, benchmark: Benchmark) -> list[str]:
     stated = [
         _about(
             text_field(item, number, path, "db_id"),
-            text_field(item, number, path, _first(_ORIGINAL, item)),
+            text_field(item, number, path, first_name(_ORIGINAL, item)),
         )
         for number, item in enumerate(items)
     ]
@@ -156,8 +154,3 @@ def _keys(items: list[Any], path: Path, benchmark: Benchmark) -> list[str]:
 
 def _about(db_id: str, text: str) -> tuple[str, str]:
     return db_id, " ".join(text.split())
-
-
-def _first(names: tuple[str, ...], item: Mapping[str, Any]) -> str:
-    """The first of these names that the item has, else the last of them."""
-    return next((name for name in names if name in item), names[-1])

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.benchmarks.benchmark import Benchmark, locate, read_items, text_field
+from workbench.benchmarks.benchmark import Benchmark, locate
+from workbench.benchmarks.items import read_items, text_field
 from workbench.errors import BadInputError
 from workbench.types import Column, ForeignKey, Gold, Question, Schema, Table
 

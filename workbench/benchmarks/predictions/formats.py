@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.benchmarks.benchmark import Benchmark, read_text
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.items import read_text
 from workbench.benchmarks.predictions.inspect_log import from_inspect_log, is_inspect_log
 from workbench.benchmarks.predictions.prediction import Prediction
 from workbench.errors import BadInputError
