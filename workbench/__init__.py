@@ -6,7 +6,7 @@
 # Only `sys` is imported: the worker that runs untrusted SQL imports this package without site-packages.
 import sys
 
-# IPython shows these records, here with their modules, as HTML; the code that draws them is imported when the first one is shown.
+# Records that IPython shows as HTML, with their modules. The first one that is shown imports the code that draws.
 RECORDS = {
     **dict.fromkeys(("Context", "Execution", "Selection", "Trial"), "workbench.types"),
     "Schema": "workbench.types.schema",

@@ -9,7 +9,7 @@ _BLANK = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})  # spaces, and characters tha
 
 
 def plain(cell: Any) -> Any:
-    """A text with an apostrophe before it if a spreadsheet could run it; what is no text stays as it is.
+    """A text with an apostrophe before it if a spreadsheet could run it; other values stay as they are.
 
     A spreadsheet skips blanks before a formula, and may take a tab or a line break for the next cell. A text that
     begins with an apostrophe gets another one, so that whoever reads it back takes one off.

@@ -110,14 +110,14 @@ def _spread(questions: Sequence[Question], count: int) -> list[Question]:
 
 
 def size(count: int, limit: float | None) -> int:
-    """About how many questions a limit leaves of so many."""
+    """About how many of `count` questions a limit leaves."""
     if limit is None:
         return count
     return min(int(limit), count) if limit >= 1 else max(1, math.floor(count * limit + 1e-9))
 
 
 def check_limit(limit: float | None) -> None:
-    """Refuse what is neither a number of questions nor a share of them."""
+    """Raise BadInputError for a limit that is neither a number of questions nor a share of them."""
     whole = type(limit) is int and limit >= 1
     if limit is not None and not whole and not (type(limit) is float and 0 < limit < 1):
         raise BadInputError(

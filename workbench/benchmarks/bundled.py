@@ -47,7 +47,7 @@ def bundled_splits() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """What is wrong with a question on purpose, and the query that would be right, if one would."""
+    """The deliberate fault of a question, and the right query; "" where no query can be right."""
 
     question_id: str
     kind: str

@@ -1,9 +1,9 @@
-"""A benchmark in a JSON file of one's own, with its databases in a folder that is named apart.
+"""A benchmark in a user's own JSON file. Its databases lie in a folder that the user names as well.
 
-The items have the fields of BIRD (`question_id`, `db_id`, `question`, `evidence`, `SQL`, `difficulty`) or of Spider
-(`db_id`, `question`, `query`), whose sense of EX the benchmark then has. So the published variants of Spider are read as
-they are: Spider-Syn, Spider-DK, Spider-Realistic, and the files of examples of KaggleDBQA. Without a `question_id` the position of
-an item is its id.
+The items have the fields of BIRD (`question_id`, `db_id`, `question`, `evidence`, `SQL`, `difficulty`) or of
+Spider (`db_id`, `question`, `query`), whose sense of EX the benchmark then has. So the published variants of
+Spider are read as they are: Spider-Syn, Spider-DK, Spider-Realistic, and the files of examples of KaggleDBQA.
+Without a `question_id` the position of an item is its id.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from workbench.errors import BadInputError
 
 
 def load_file(path: Path, databases: Path | None) -> Benchmark:
-    """The questions of a file; `databases` holds DB/DB.sqlite for each of them, itself or in a folder in it."""
+    """The questions of a file; `databases`, or a folder in it, holds DB/DB.sqlite for each database."""
     if databases is None:
         raise BadInputError(f"{path}: give --root, the folder with DB/DB.sqlite for each database")
     items = read_items(path)

@@ -1,10 +1,12 @@
 """Revisions of a benchmark: files that correct its gold queries, questions and hints, or say its questions anew.
 
-BIRD's dev_20251106 and the releases of mini-dev have the ids of the questions that they revise. So has Arcwise-Plat, whose
-`original_SQL`, `original_question` and `original_evidence` tell what it changed; Spider-Syn has no ids, and the original
-question beside its own. A file of one's own may have ids, or each item the `db_id` and the text of its question.
-What an item leaves out stays as it was; `also_right` lists further queries whose results are right, too. NL2SQL-BUGs corrects nothing: the `label` of an item tells whether its query is
-right, so that `workbench audit FILE --gold labels=FILE` says how many of its wrong queries the audit finds.
+BIRD's dev_20251106 and the releases of mini-dev have the ids of the questions that they revise. So has
+Arcwise-Plat, whose `original_SQL`, `original_question` and `original_evidence` tell what it changed;
+Spider-Syn has no ids, and the original question beside its own. A file of one's own may have ids, or each
+item the `db_id` and the text of its question. What an item leaves out stays as it was; `also_right` lists
+further queries whose results are right, too. NL2SQL-BUGs corrects nothing: the `label` of an item tells
+whether its query is right, so that `workbench audit FILE --gold labels=FILE` says how many of its wrong
+queries the audit finds.
 """
 
 from collections import deque
@@ -141,7 +143,7 @@ def _keys(items: list[Any], path: Path, benchmark: Benchmark) -> list[str]:
     ]
     own = [_about(question.db_id, question.text) for question in every]
     # Spider-Syn mends the original question in places: where the databases are the same in the same order, and most of
-    # the texts, the position tells the question.
+    # the texts, items and questions stand in the same order.
     same = sum(a == b for a, b in zip(stated, own, strict=False))
     if [db_id for db_id, _ in stated] == [db_id for db_id, _ in own] and 2 * same > len(own):
         return [question.id for question in every]

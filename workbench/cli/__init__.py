@@ -62,7 +62,7 @@ def cli(context: click.Context) -> None:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """A warning as one line, without the place in our code that gives it."""
+    """Print a warning as one line, without the file and line of the code that gives it."""
     print(f"workbench: {message}", file=sys.stderr)
 
 

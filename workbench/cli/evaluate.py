@@ -98,8 +98,8 @@ def evaluate(
     BENCHMARK is a name that `workbench data` lists.
 
     EX is given in two senses: BIRD's compares sets of rows; Spider's compares rows with duplicates, under any
-    order of the columns, in order where the gold query has an ORDER BY, and drops DISTINCT from both queries. EM is Spider's exact set match,
-    Soft-F1 that of BIRD's mini-dev.
+    order of the columns, in order where the gold query has an ORDER BY, and drops DISTINCT from both queries.
+    EM is Spider's exact set match, Soft-F1 that of BIRD's mini-dev.
     """
     from workbench.evaluate.files import evaluate_files  # noqa: PLC0415  pandas: half a second
     from workbench.evaluate.spider.suite import Suite  # noqa: PLC0415

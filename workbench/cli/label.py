@@ -18,9 +18,10 @@ _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def label() -> None:
     """Look at labels of errors, and move them.
 
-    Labels are given in notebooks/label_errors.ipynb; notebooks/README.md leads from two annotators to agreement and a
-    figure. There, `limit` is the number of questions whose answers are looked at, and `?` shows the keys. NAME is the name of their benchmark, such as
-    bundled-dev; they lie in labels/NAME.sqlite in the workbench's home.
+    Labels are given in notebooks/label_errors.ipynb; notebooks/README.md leads from two annotators to
+    agreement and a figure. There, `limit` is the number of questions whose answers are looked at, and `?`
+    shows the keys. NAME is the name of their benchmark, such as bundled-dev; they lie in labels/NAME.sqlite
+    in the workbench's home.
     """
 
 

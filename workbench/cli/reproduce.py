@@ -67,7 +67,7 @@ def reproduce(
         )
     display = Display()
     if settings.dollars is not None or settings.calls is not None:
-        at_once = 1  # a notebook's kernel learns what was spent only when it starts
+        at_once = 1  # a kernel reads only at its start how much of the budget is spent
     environment = {"WORKBENCH_BATCH": "1"} if batch else {}
     with _shared(cluster) as address:
         environment |= {"WORKBENCH_CLUSTER": address} if address else {}

@@ -70,7 +70,7 @@ def _bags_equal_under_some_column_order(a: Sequence[Row], b: Sequence[Row]) -> b
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The rows that only one of two results has, as often as it has them more than the other."""
+    """The rows that one of two results has more often than the other, each repeated by the difference."""
 
     only_predicted: tuple[Row, ...]
     only_gold: tuple[Row, ...]

@@ -40,8 +40,9 @@ class Timing:
 class Executor:
     """Runs SQL on databases, read-only and within limits, and caches the executions in `store`, if it has one.
 
-    Threads may share an executor. `workers` is the number of processes that run SQL, by default one for
-    each CPU, and `supervisor` gives them their queries. Without a store, or with a read-only one, new executions are not cached.
+    Threads may share an executor. `workers` is the number of processes that run SQL, by default one for each
+    CPU, and `supervisor` gives them their queries. Without a store, or with a read-only one, new executions
+    are not cached.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 
 _SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its time stamps
-_SECONDS = 60.0  # that hashing a file may take, besides the time for what its disk holds of it
+_SECONDS = 60.0  # that hashing a file may take, besides the time to read its blocks
 _SPEED = 20_000_000  # bytes a second, at the least
 
 # Fingerprints that were read from a cache file, by its path and the database's path and state: every step asks.

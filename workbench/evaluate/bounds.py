@@ -46,7 +46,7 @@ def lower_bound(verdicts: Mapping[str, Sequence[float]], k: int | None = None) -
 def curve(verdicts: Mapping[str, Sequence[float]]) -> tuple[Bounds, ...]:
     """The bounds for every k up to the fewest candidates that a question has."""
     fewest = min(map(len, verdicts.values()), default=0)
-    ks = range(1, max(fewest, 1) + 1)  # without candidates, k = 1 raises the error that says so
+    ks = range(1, max(fewest, 1) + 1)  # without candidates, k = 1 raises an error
     return tuple(Bounds(k, lower_bound(verdicts, k), upper_bound(verdicts, k)) for k in ks)
 
 

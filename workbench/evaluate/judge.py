@@ -39,8 +39,9 @@ def judge(
     """A verdict for every trial, and for every question that a generator left out.
 
     Columns: generator, sample, question_id, db_id, difficulty, sql, status (`missing` without an answer),
-    gold_status, gold_error, the METRICS as fractions, error. `em` is None outside Spider, which alone
-    defines it. `keep_distinct` is the option of Spider's script (see `evaluate.ex`). `progress` is called with how many queries are done, of how many.
+    gold_status, gold_error, the METRICS as fractions, error. `em` is None outside Spider, which alone defines
+    it. `keep_distinct` is the option of Spider's script (see `evaluate.ex`). `progress` is called with how
+    many queries are done, of how many.
     """
     answers = _answers(benchmark, pool)
     cache = VerdictCache(benchmark, executor, limits, keep_distinct=keep_distinct)

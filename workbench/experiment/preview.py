@@ -124,7 +124,7 @@ def save(found: Preview, path: Path) -> None:
 
 
 def beside(path: Path, paid: Tally) -> str:
-    """What a run came to, and on a second line what its preview had said, if there was one."""
+    """The calls and dollars of a run, and on a second line the estimate of its preview, if there was one."""
     calls = f"{paid.calls:,} calls, {paid.input_tokens:,} tokens in, {paid.output_tokens:,} out"
     cost = f"paid:    {calls}, {dollars(paid.cost, paid.unpriced)}"
     if not (paid.cost or paid.unpriced):

@@ -26,7 +26,7 @@ from workbench.study.settings import CHECKOUT, Experiment
 
 NOTEBOOKS = "notebooks"
 _POLL = 0.3  # seconds between two polls of the processes
-_MOMENT = 2.5  # seconds that a stopped notebook has to store what it paid for
+_MOMENT = 2.5  # seconds that a stopped notebook has to store paid replies
 
 
 @dataclass(slots=True)

@@ -3,9 +3,9 @@
 After Adaptive-Consistency (Aggarwal et al., EMNLP 2023): the votes for the leading result and for another one are
 draws of a coin whose bias has a Beta(1, 1) prior, so those still to come follow a Beta-binomial distribution. Departs
 from it, which asks whether more and more samples would ever change the majority: here the number of candidates is
-limited, and the chance is that of a change until then. The chances of all other results and of one that nobody has
+limited, and the chance is that of a change until then. The chances of all other results and of one that no candidate has
 given yet are added up, each as if all further votes were for it or for the leader; a tie counts as a change. So the
-sum is rather too high.
+sum is an upper bound.
 
 A candidate without a result, which a fixer may repair, counts as still to come. No experiment of the papers uses this.
 """

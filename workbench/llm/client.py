@@ -98,7 +98,7 @@ class Client:
         return self._state.parameters.fit(request, self.endpoint(request.model))
 
     def endpoint(self, model: str) -> str:
-        """What distinguishes the model from others of its name: its server's address or its version."""
+        """The endpoint in the keys of the model's calls: its server's address or its version."""
         return (self._models.get(model) or self._model(model))[0]
 
     def cached(self, request: Request) -> Completion | None:

@@ -28,7 +28,7 @@ from workbench.llm.remote.output_room import LIMITS, with_less_room
 from workbench.store import Store
 from workbench.types import Request
 
-_THOUGHT = 8_192  # tokens that a model may think if nothing else is said
+_THOUGHT = 8_192  # tokens of thinking where no parameter limits them
 _EFFORTS = {
     "none": 0,
     "disable": 0,

@@ -131,7 +131,7 @@ def _installed() -> Mapping[str, metadata.EntryPoint]:
 
 
 def endpoint(model: str, url: str) -> str:
-    """What distinguishes servers of one model in keys: the address, or the version of a model of ours."""
+    """The endpoint in the keys of a model's calls: its server's address, or the version of a model of ours."""
     if not is_ours(model):
         return public(url)
     _, version = _ours[model.split("/", maxsplit=1)[0]]

@@ -51,7 +51,7 @@ def answer_text(reply: str) -> str:
 
 
 def _decoded_twice(text: str) -> str:
-    """The text; where all of it is a JSON string that holds an object or a list, what the string says."""
+    """The text; if all of it is a JSON string around an object or a list, the decoded string."""
     if text[:1] == '"' and '\\"' in text:
         try:
             inner = json.loads(text, strict=False)

@@ -35,7 +35,7 @@ def read_tests(reply: str) -> list[str]:
 
 
 def _tests(value: Any) -> list[str]:
-    """The tests in a value: of an object what it calls so, or what demands something, or its longest text."""
+    """The tests in a value: of an object the members called tests, else the texts with "should", else the longest."""
     if isinstance(value, str):
         return [value.strip()]
     if isinstance(value, list):

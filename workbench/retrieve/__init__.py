@@ -1,1 +1,1 @@
-"""From what people say to what the database holds."""
+"""Retrieval: the keywords of a question, and the values and descriptions of the database that fit them."""

@@ -28,7 +28,7 @@ def set_aside(path: Path) -> Path:
 
 @dataclass(slots=True)
 class Salvaged:
-    """The rows copied and lost, and the tables that lost a number of rows that cannot be told."""
+    """The numbers of rows copied and lost, and the tables whose lost rows cannot be counted."""
 
     copied: int = 0
     lost: int = 0

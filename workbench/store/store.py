@@ -90,7 +90,7 @@ class Store:
                 )
 
     def _is_empty(self) -> bool:
-        """Whether the file has no content, and does not get any from a process that makes it just now."""
+        """Whether the file has no content, and does not get any from a process that is just making it."""
         if not _size(self.path):
             time.sleep(_MAKING)
         return not _size(self.path)

@@ -85,7 +85,7 @@ class Learner:
     """How much the votes for each part of a query count, of those for its result. It is given, not learned: the
     samples of one model agree on the parts of wrong queries, too, and teach nothing about other pools."""
     most_doubt: float | None = 2.0
-    """See `Weights`. It is given, too: on databases that nobody has read, doubts are right less often."""
+    """See `Weights`. It is given, too: on databases other than the training's, doubts are right less often."""
 
     def __call__(self, questions: Sequence[JudgedQuestion]) -> Weights:
         """The weights, and the calibration of their beliefs on databases left out in turn."""

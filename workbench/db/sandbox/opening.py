@@ -9,9 +9,10 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
     """Open a database for reading only, creating and changing nothing.
 
     A WAL database that no process has open is read as immutable, or with the index of its log in memory:
-    SQLite would otherwise create -wal and -shm files beside it, or fail in a read-only folder. `alone` says that no other connection of this process
-    has the file open; `patience` is how many seconds to wait for another program's lock. Raises
-    sqlite3.Error or OSError with a text that names the file but not its folder.
+    SQLite would otherwise create -wal and -shm files beside it, or fail in a read-only folder. `alone` says
+    that no other connection of this process has the file open; `patience` is how many seconds to wait for
+    another program's lock. Raises sqlite3.Error or OSError with a text that names the file but not its
+    folder.
     """
     name = path.name
     if path.is_symlink():

@@ -54,7 +54,7 @@ def mac_sql_text(schema: Schema) -> str:
 
 @lru_cache(maxsize=16384)  # each call about a database shows its columns
 def _mac_sql_line(column: Column, examples: str) -> str:
-    """A column's line; `examples` tells 1 from 1.0, which are equal."""
+    """A column's line. `examples` is part of the cache's key: 1 and 1.0 are equal, and their texts differ."""
     del examples
     about = [*_descriptions(column)]
     if column.examples:
@@ -85,7 +85,7 @@ def _create_table(table: Table) -> str:
 
 @lru_cache(maxsize=16384)  # each sample of a generator shows the columns in another order
 def _definition(column: Column, examples: str, *, is_key: bool) -> tuple[str, str]:
-    """A column's definition and the comment behind it; `examples` tells 1 from 1.0, which are equal."""
+    """A column's definition and the comment behind it; `examples` as in `_mac_sql_line`."""
     del examples
     definition = f"{quote(column.name)} {_type(column.type)}".rstrip() + " PRIMARY KEY" * is_key
     return definition, _comment(column)

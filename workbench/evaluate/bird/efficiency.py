@@ -44,7 +44,7 @@ def measure(
     repeats: int = 100,
     seconds: float = 3000.0,
 ) -> Efficiency:
-    """Run both in turn and compare their costs, whether or not the prediction is right.
+    """Run both queries in turn and compare their costs, whether or not the prediction is right.
 
     The defaults are BIRD's: 100 runs, 30 seconds for each on average.
     """

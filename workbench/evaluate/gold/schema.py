@@ -72,9 +72,9 @@ def around_gold(
 ) -> Schema:
     """Gold's tables and columns with their keys, and other columns until there are `columns` in all.
 
-    The others are drawn from the rest of the schema and from the other schemas, each once. Only if `repeated`,
-    they are repeated under new names where they are too few. A larger schema contains the smaller ones of the same seed. If the gold
-    query cannot be read, its whole schema is kept.
+    The others are drawn from the rest of the schema and from the other schemas, each once. Only if
+    `repeated`, they are repeated under new names where they are too few. A larger schema contains the smaller
+    ones of the same seed. If the gold query cannot be read, its whole schema is kept.
     """
     core = union_schema(schema, [gold.sql])
     if len(core.columns()) >= columns:

@@ -134,7 +134,7 @@ def _text(sql: str, sense: Sense) -> str:
 
 
 def _of_all_kinds(given: list[Mutant], count: int) -> list[Mutant]:
-    """So many mutants, the first of each kind before the second of any."""
+    """`count` of the mutants: the first of each kind before the second of any kind."""
     seen: dict[str, int] = {}
     ranked = []
     for mutant in given:

@@ -87,7 +87,7 @@ def _systems(bundle: Bundle) -> Iterator[list[Node]]:
 
 
 def behind_link(name: str, number: int | None, text: str) -> Element:
-    """A link to what is behind a row of a figure's or a table's data, or to all rows."""
+    """A link to the answers behind a row of a figure's or table's data; without a number, behind all rows."""
     row = "" if number is None else f".{number}"
     return element("a", text, href=f"{FOLDER}/index.html#{name}{row}")
 

@@ -1,4 +1,4 @@
-"""Say before a run how many calls it makes, what they cost and how long they take.
+"""Estimate before a run how many calls it makes, what they cost and how long they take.
 
 The numbers of requests and cached answers are exact. Tokens and seconds are estimated (`estimates.py`). The prompt
 of a call that depends on an earlier reply is not known yet: the planner of such calls gives an `Estimate` of them.

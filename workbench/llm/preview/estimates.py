@@ -45,7 +45,7 @@ class Estimate:
     cached: int = 0
 
     def row(self, rates: "Rates") -> Row:
-        """What the calls come to."""
+        """The row of these calls."""
         limit = self.limit or output_limit(self.model, OUTPUT[1], {})
         request = Request(self.prompt, self.model, (), {"max_tokens": limit})
         size = _times(_AROUND, self.input_tokens)
@@ -55,7 +55,7 @@ class Estimate:
 
 
 def row_of(request: Request, rates: "Rates", read: float, written: float) -> Row:
-    """What one call comes to; `read` and `written` are the shares of its input in the provider's cache."""
+    """The row of one call; `read` and `written` are the shares of its input in the provider's cache."""
     characters = sum(len(str(message.get("content"))) for message in request.messages)
     size = _times(rates.tokens, characters)
     output = rates.replies(request)

@@ -55,7 +55,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a run comes to: `rows` by prompt and model.
+    """The estimated calls, tokens, dollars and seconds of a run: `rows` by prompt and model.
 
     `requests`, `cached` and `new` (calls to make) are exact counts of requests that are known; `expected` is the
     number of calls given as `Estimate`s. The rest are estimates. `at_once` is how many calls are under way at a time.

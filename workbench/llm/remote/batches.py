@@ -58,7 +58,7 @@ class BatchService(Protocol):
         """How far the batch is."""
 
     def read(self, model: str, url: str, file: str) -> Iterator[Item | None]:
-        """What a file of results holds; None for a line that is not whole."""
+        """The items of a file of results; None for a line that is not whole."""
 
 
 class LiteLLMBatches:

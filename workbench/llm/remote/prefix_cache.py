@@ -1,8 +1,8 @@
-"""What a provider's cache would have of prompts, without asking it: for previews and for benchmarks.
+"""A simulation of a provider's prompt cache, for previews and benchmarks: which tokens it would have cached.
 
 A beginning of a prompt that is the same to the token, and as long as the model's shortest, is read from the cache: in
-steps of 128 tokens where the provider caches whatever repeats, and up to a mark at Anthropic, who is paid for what is
-written. Nothing falls out: a provider keeps a beginning for minutes after its last use, and the questions of
+steps of 128 tokens where the provider caches whatever repeats, and up to a mark at Anthropic, which charges for
+written tokens. No entry expires here: a provider keeps a beginning for minutes after its last use, and the questions of
 a database follow one another.
 """
 
@@ -73,7 +73,7 @@ class PrefixCache:
 
     @property
     def marking(self) -> bool:
-        """Whether the provider caches up to marks, and is paid for what is written."""
+        """Whether the provider caches up to marks, and charges for tokens that are written to its cache."""
         return "claude" in self.model
 
     def counts(self, prompt: Prefixes) -> tuple[int, int]:

@@ -68,7 +68,7 @@ class UnknownModel(Refusal):
 
 
 class Gone(Refusal):
-    """The provider does not have what was asked for, or no longer."""
+    """The provider does not have the batch or file that was asked for, or has it no longer."""
 
 
 def refusal(error: Exception) -> Refusal:
@@ -114,13 +114,13 @@ def _text(error: Exception) -> str:
 
 
 def _missing_key(text: str) -> str:
-    """What to do where the key is missing and the text names the variable that holds it; or ""."""
+    """The remedy where the key is missing and the text names its variable; else ""."""
     names = _VARIABLE.findall(text) if _NO_KEY.search(text) else []
     return f"there is no key: set the environment variable {names[0]}" if names else ""
 
 
 def _missing_package(chain: list[BaseException], text: str) -> str:
-    """What to do where LiteLLM lacks a package for a model, which it reports as a failed connection; or ""."""
+    """The remedy where LiteLLM lacks a package for a model, which it reports as a failed connection; else ""."""
     causes = [e for e in chain if isinstance(e, ImportError) and str(e) in text]
     if not causes:
         return ""

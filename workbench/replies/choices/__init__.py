@@ -1,8 +1,8 @@
-"""For each numbered thing, a candidate or a unit test, whether a reply says that it passed or failed.
+"""Whether a reply says of each numbered item, a candidate or a unit test, that it passed or failed.
 
 A reply judges in JSON (`from_json.py`), line by line, in a table, in lists of those that pass, of all at once with
 exceptions (`from_text.py`), or in words without numbers (`from_words.py`); `judgement.py` reads what one phrase says.
-The last statement on each thing counts, because models reason first.
+The last statement on each item counts, because models reason first.
 """
 
 import re
@@ -25,7 +25,7 @@ _UNTICKED = re.compile(r"^(\s*[-*]\s*)\[ \]", re.MULTILINE)
 
 
 def read_choices(reply: str, label: str, count: int) -> list[Judgement]:
-    """For each of `count` things that the reply calls by `label` and number: 1, 0 or None."""
+    """The judgement, 1, 0 or None, of each of `count` items that the reply calls by `label` and number."""
     text = _TICKED.sub(r"\1 passed ", answer_text(reply).translate(_MARKS))
     text = _UNTICKED.sub(r"\1 failed ", text)
     judged = (

@@ -1,4 +1,4 @@
-"""The judgements of lines and sentences that name the things they judge: all, all but some, lists, or one by one."""
+"""The judgements of lines and sentences that name the items they judge: all, all but some, lists, or one by one."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _EXCEPT = (
 
 
 class _Patterns(NamedTuple):
-    """The forms of a statement on things that a reply calls by one label.
+    """The forms of a statement on items that a reply calls by one label.
 
     listed: "Passed: 1, 3".
     only: "Only candidate 1 fails".
@@ -59,7 +59,7 @@ def _patterns(label: str, count: int) -> _Patterns:
 
 
 def read_text(text: str, label: str, count: int) -> list[Judgement]:
-    """For each of `count` things 1, 0 or None; an empty list if nothing is judged."""
+    """The judgement, 1, 0 or None, of each of `count` items; an empty list if none is judged."""
     patterns = _patterns(label, count)
     judged: list[Judgement] = [None] * count
     # The numbers that the last line named, for a verdict on a line of its own.
@@ -122,9 +122,9 @@ def _every(sentence: str, patterns: _Patterns, count: int) -> list[Statement]:
 def _named(
     sentence: str, patterns: _Patterns, count: int, heading: list[int]
 ) -> tuple[list[Statement], list[int]]:
-    """What is said of each thing that is named, and the numbers that a verdict on the next line is about.
+    """The judgement of each item that is named, and the numbers that a verdict on the next line is about.
 
-    A thing is judged by the words up to the next thing; a single one also by the words before it. A verdict alone,
+    An item is judged by the words up to the next item; a single one also by the words before it. A verdict alone,
     "Verdict: passed", judges what was named last.
     """
     found = list(patterns.named.finditer(sentence))
@@ -134,11 +134,11 @@ def _named(
         return [], heading
     ends = [*(after.start() for after in found[1:]), len(sentence)]
     statements: list[Statement] = []
-    for thing, end in zip(found, ends, strict=True):
-        value = judgement(sentence[thing.end() : end])
+    for item, end in zip(found, ends, strict=True):
+        value = judgement(sentence[item.end() : end])
         if value is None and len(found) == 1:
-            value = judgement(sentence[: thing.start()])
-        statements.append((_span(thing["n"], count), value))
+            value = judgement(sentence[: item.start()])
+        statements.append((_span(item["n"], count), value))
     return statements, _span(found[-1]["n"], count)
 
 

@@ -1,4 +1,4 @@
-"""The judgements of numbered lines, or of as many bare words as there are things."""
+"""The judgements of numbered lines, or of as many bare words as there are items."""
 
 import re
 
@@ -15,7 +15,7 @@ _NUMBERED = re.compile(
 
 
 def read_words(text: str, count: int) -> list[Judgement]:
-    """The judgements of numbered or bare lines, if there are as many as things."""
+    """The judgements of numbered or bare lines, if there are as many as items."""
     numbered: list[Judgement] = [None] * count
     for found in _NUMBERED.finditer(text):
         value = judgement(found["said"])

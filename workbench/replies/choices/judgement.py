@@ -1,4 +1,4 @@
-"""Whether a phrase about one thing says that it passed, that it failed, or neither."""
+"""Whether a phrase about one item says that it passed, that it failed, or neither."""
 
 import re
 
@@ -27,7 +27,7 @@ _BARE_WORDS = {"yes": 1, "true": 1, "1": 1, "no": 0, "false": 0, "0": 0}
 
 
 def judgement(text: str) -> Judgement:
-    """What a phrase says of one thing: at once, or with its last word on it."""
+    """The judgement of a phrase about one item: by its first words, or by its last word on the item."""
     if bare := _BARE.match(text):
         return _BARE_WORDS[bare[1].lower()]
     if re.fullmatch(

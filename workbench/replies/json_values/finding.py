@@ -50,7 +50,7 @@ def member_name(key: object) -> str:
 
 
 def is_cut_off(text: str) -> bool:
-    """Whether the last JSON value of the text has no end: what it names is a part of what was meant."""
+    """Whether the last JSON value of the text has no end, so that a part of the answer is missing."""
     values = json_values(text)
     return bool(values) and text[values[-1][1] - 1] not in "]}"
 
@@ -85,7 +85,7 @@ def _strict(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def _repaired(text: str, start: int, end: int) -> tuple[Any, int] | None:
-    """The value that begins here, with the usual slips put right; None where the text is no JSON."""
+    """The value that begins here, with the usual slips corrected; None where the text is no JSON."""
     chunk = _PYTHON_TRIPLE.sub(lambda m: json.dumps(m[1]), text[start:end])
     if text[start] == "[" and not re.search(r"""["'\u201c\d]""", chunk):
         return None  # [a remark]

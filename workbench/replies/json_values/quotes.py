@@ -1,4 +1,4 @@
-"""JSON whose quotes are wrong, put right: single or typographic ones, and ones that nobody escaped in a text.
+"""Correct the quotes of JSON: single or typographic ones, and ones inside a text that are not escaped.
 
 A quote ends a text only where JSON may go on after it: before a colon after a key, before a closing bracket,
 or before a comma and the next item.

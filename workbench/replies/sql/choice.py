@@ -101,7 +101,7 @@ def _chosen(text: str, depth: int) -> str:
 
 
 def _strongest(found: list[Piece]) -> str:
-    """The last query of the strongest form; where it is the cut-off beginning of an earlier one, that one."""
+    """The last query of the strongest form; if it is the cut-off beginning of an earlier query, the earlier one."""
     forms: tuple[Form, ...] = get_args(Form)
     form = max((piece.form for piece in found), key=forms.index)
     queries = [piece.sql for piece in found if piece.form == form]

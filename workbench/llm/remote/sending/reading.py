@@ -23,7 +23,7 @@ Read = Callable[[], Mapping[str, Any]]
 
 
 class Reading:
-    """What is known of the replies to calls of one kind: the forms that are read without LiteLLM's `completion`."""
+    """The forms of replies to calls of one kind, and which of them are read without LiteLLM's `completion`."""
 
     def __init__(self) -> None:
         self._forms: dict[Hashable, bool] = {}  # whether the function reads the same

@@ -1,4 +1,4 @@
-"""LIMIT cuts through rows that ORDER BY holds equal: which of them the query returns is chance."""
+"""LIMIT cuts through rows that are equal under ORDER BY: which of them the query returns is chance."""
 
 from collections.abc import Iterator
 
