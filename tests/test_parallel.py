@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from workbench.parallel import cached_once
+from workbench.parallel import cached_for_object, cached_once
 
 
 def test_what_many_threads_ask_for_at_once_is_computed_once() -> None:
@@ -38,3 +38,17 @@ def test_what_failed_is_computed_again() -> None:
     with pytest.raises(ValueError, match="not yet"):
         second_time()
     assert second_time() == "done"
+
+
+def test_equal_objects_have_results_of_their_own() -> None:
+    kind = cached_for_object(maxsize=2)(lambda values: [type(value) for value in values])
+    assert kind((1,)) == [int]
+    assert kind((1.0,)) == [float]
+
+
+def test_an_object_has_its_result_computed_once() -> None:
+    computed = []
+    listed = cached_for_object(maxsize=2)(lambda value: computed.append(value) or len(computed))
+    word = "word"
+    assert listed(word) == listed(word) == 1
+    assert computed == [word]

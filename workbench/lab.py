@@ -200,7 +200,7 @@ class Lab:
         """The database's schema with the catalog's descriptions and example values, as prompts show it."""
         path = self.database(db_id)
         files = [path, path.with_name(f"{path.name}-wal")]
-        return _schema(path, tuple(f.stat().st_ctime_ns for f in files if f.exists()))
+        return _schema(path, tuple(map(_changed, files)))
 
     def run(self, question: Question, sql: str) -> Execution:
         """The result of a query on the question's database."""
@@ -210,6 +210,14 @@ class Lab:
         """The results of queries on the question's database."""
         path = self.database(question.db_id)
         return self.executor.execute_many([(path, sql) for sql in queries], self.limits)
+
+
+def _changed(path: Path) -> int:
+    """When a file last changed; zero where there is none."""
+    try:
+        return path.stat().st_ctime_ns
+    except FileNotFoundError:
+        return 0
 
 
 @cached_once(maxsize=64)

@@ -5,6 +5,7 @@ Finished work is in the cache, so a stopped run goes on where it was.
 
 import queue
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -75,6 +76,28 @@ def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
             with lock:
                 found = result(*given, **named)
             return found.get()
+
+        return cached
+
+    return decorate
+
+
+def cached_for_object(maxsize: int) -> Callable[[Callable[[T], R]], Callable[[T], R]]:
+    """A cache of results for the same object, where equal ones may differ (1 and 1.0) or are slow to compare."""
+
+    def decorate(function: Callable[[T], R]) -> Callable[[T], R]:
+        results: OrderedDict[int, tuple[T, R]] = OrderedDict()
+
+        @wraps(function)
+        def cached(given: T) -> R:
+            if found := results.get(id(given)):  # the object is held, so no other has its id
+                return found[1]
+            result = function(given)
+            results[id(given)] = (given, result)
+            if len(results) > maxsize:
+                with suppress(KeyError):  # another thread was first
+                    results.popitem(last=False)
+            return result
 
         return cached
 

@@ -9,6 +9,7 @@ cannot be written still answers reads. A damaged file is renamed, never deleted,
 copied into a new one.
 """
 
+import math
 import os
 import sqlite3
 import threading
@@ -29,6 +30,7 @@ from workbench.store.salvage import Salvaged, salvage, set_aside
 
 CHECKED = 32_000_000  # bytes: files up to this size are checked at each opening, in 20 ms at most
 
+_MOMENT = 0.1  # seconds after a row was written in which the file counts as one that can be written
 _MAKING = 0.1  # seconds in which a process that makes a new file has written its first page
 
 
@@ -51,6 +53,8 @@ class Store:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or home() / "lab.sqlite"
         self.read_only = False
+        self._wrote_at = -math.inf
+        self._syncs: bool | None = None  # whether the connection for writes waits for the disk
         self._reading = threading.Lock()
         self._writing = threading.Lock()
         try:
@@ -97,6 +101,7 @@ class Store:
 
     def _connect(self) -> None:
         """Open one connection for reads and one for writes, and bring the tables up to date."""
+        self._syncs = None
         self._reader = connected(self.path)
         self._writer = connected(self.path)
         self._migrate()
@@ -197,11 +202,15 @@ class Store:
         """
         with self._writing:
             try:
-                self._writer.execute(f"PRAGMA synchronous={'FULL' if paid else 'NORMAL'}")
+                if paid is not self._syncs:
+                    self._writer.execute(f"PRAGMA synchronous={'FULL' if paid else 'NORMAL'}")
+                    self._syncs = paid
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
                 self._writer.execute("COMMIT")
+                self._wrote_at = time.monotonic()
             except BaseException as error:
+                self._wrote_at = -math.inf
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 if isinstance(error, sqlite3.Error):
@@ -209,9 +218,10 @@ class Store:
                 raise
 
     def check_writable(self) -> None:
-        """Raise `StoreError` if nothing can be written now, as is asked before a call is paid."""
-        with self.write(paid=False) as connection:
-            connection.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
+        """Before a call is paid, raise `StoreError` if nothing can be written now and nothing was a moment ago."""
+        if time.monotonic() - self._wrote_at > _MOMENT:
+            with self.write(paid=False) as connection:
+                connection.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
 
     def _failure(self, error: sqlite3.Error) -> Exception:
         if primary_code(error) in DAMAGED:

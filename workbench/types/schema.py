@@ -87,33 +87,39 @@ class Schema:
         that stay, with both of their ends, as in CHESS (appendix A.3): a pruned schema can still be joined.
         A pair that is not in the schema raises KeyError.
         """
-        known = {_lower(*pair) for pair in self.columns()}
-        wanted = set()
+        known = {
+            lower_name(t.name): {lower_name(column.name) for column in t.columns}
+            for t in self.tables
+        }
+        wanted: dict[str, set[str]] = {}
         for table, column in columns:
-            if _lower(table, column) not in known:
+            name, of = lower_name(column), lower_name(table)
+            if name not in known.get(of, ()):
                 raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
-            wanted.add(_lower(table, column))
-        names = {name for name, _ in wanted}
+            wanted.setdefault(of, set()).add(name)
         tables = [
             replace(
-                t, foreign_keys=tuple(k for k in t.foreign_keys if lower_name(k.ref_table) in names)
+                t,
+                foreign_keys=tuple(k for k in t.foreign_keys if lower_name(k.ref_table) in wanted),
             )
             for t in self.tables
-            if lower_name(t.name) in names
+            if lower_name(t.name) in wanted
         ]
         for t in tables:
-            wanted |= {_lower(t.name, c) for c in t.primary_key}
+            kept = wanted[lower_name(t.name)]
+            kept.update(map(lower_name, t.primary_key))
             for key in t.foreign_keys:
-                wanted |= {_lower(t.name, c) for c in key.columns}
-                wanted |= {_lower(key.ref_table, c) for c in key.ref_columns}
+                kept.update(map(lower_name, key.columns))
+                wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
         return replace(
             self,
             tables=tuple(
-                replace(t, columns=tuple(c for c in t.columns if _lower(t.name, c.name) in wanted))
+                replace(
+                    t,
+                    columns=tuple(
+                        c for c in t.columns if lower_name(c.name) in wanted[lower_name(t.name)]
+                    ),
+                )
                 for t in tables
             ),
         )
-
-
-def _lower(table: str, column: str) -> tuple[str, str]:
-    return lower_name(table), lower_name(column)

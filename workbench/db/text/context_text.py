@@ -41,7 +41,8 @@ def context_data(
     Values and descriptions of columns outside the schema, such as pruned ones, are left out.
     """
     schema = context.schema
-    known = {(lower_name(table), lower_name(column)) for table, column in schema.columns()}
+    found = context.values or context.descriptions
+    known = {(lower_name(t), lower_name(c)) for t, c in schema.columns()} if found else set()
     return {
         "question": context.question.text,
         "hint": context.question.evidence,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from workbench.db.text.quoting import literal, one_line, quote
+from workbench.parallel import cached_for_object
 from workbench.types import Column, Schema, Table, Value
 
 _TYPE = re.compile(r"([A-Za-z0-9_ ]+)(\( *[+-]?\d+ *(, *[+-]?\d+ *)?\))?", re.ASCII)
@@ -38,6 +39,11 @@ def _bare(column: Column) -> Column:
 
 def mac_sql_text(schema: Schema) -> str:
     """MAC-SQL's style: a bracketed list of columns for each table, then the foreign keys."""
+    return _mac_sql_text(schema)
+
+
+@cached_for_object(maxsize=256)  # MAC-SQL's agents show the same schemas
+def _mac_sql_text(schema: Schema) -> str:
     lines = ["[Schema]"]
     for table in schema.tables:
         lines += [f"# Table: {one_line(table.name)}", "["]

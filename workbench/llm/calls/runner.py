@@ -78,9 +78,7 @@ class CallRunner:
         """Start the calls that are due and have room; returns how long to wait, None if all are done."""
         if self.state.stopped.is_set():
             raise KeyboardInterrupt
-        waits = [STOP_CHECK]
-        if (pause := self._schedule.end_pauses()) is not None:
-            waits.append(pause)
+        waits = [STOP_CHECK, self._schedule.end_pauses()]
         for limiter, due in self._schedule.due.items():
             while due and not self.state.stopped.is_set() and (now := limiter.start(self._wake)):
                 call = due.popleft()

@@ -1,6 +1,7 @@
 """The order in which the calls of a run are sent: those that are due, for each model, and those that pause."""
 
 import heapq
+import math
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -32,9 +33,9 @@ class Schedule:
         else:
             calls.append(call)
 
-    def end_pauses(self) -> float | None:
-        """Make calls due whose pause is over; returns the seconds until the next is, None without one."""
+    def end_pauses(self) -> float:
+        """Make calls due whose pause is over; returns the seconds until the next is, infinite without one."""
         now = time.monotonic()
         while self._later and self._later[0][0] <= now:
             self.add(heapq.heappop(self._later)[2])
-        return self._later[0][0] - now if self._later else None
+        return self._later[0][0] - now if self._later else math.inf
