@@ -148,7 +148,7 @@ def _without_query(trials: Sequence[Trial]) -> str:
 
 
 def _ran(trial: Trial | None) -> bool:
-    return bool(trial and trial.execution and trial.execution.status in {"ok", "empty"})
+    return bool(trial and trial.execution and trial.execution.is_complete)
 
 
 _PARSER = "a small statistical parser and no language model"

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from workbench.types import Execution, Row
 
-_COMPLETE = {"ok", "empty"}
-
 
 def bird_equal(a: Execution, b: Execution) -> bool:
     """Whether the sets of rows are equal; two results without rows are, whatever their columns."""
@@ -23,7 +21,7 @@ def bird_equal(a: Execution, b: Execution) -> bool:
 
 def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
     """Whether the rows are equal under some order of columns, as lists if the gold query has ORDER BY."""
-    if predicted.status not in _COMPLETE or gold.status not in _COMPLETE:
+    if not predicted.is_complete or not gold.is_complete:
         return False
     if predicted.rows == gold.rows:
         return True

@@ -69,14 +69,13 @@ def database_fingerprints(
                 raise UnreadableDatabaseError(answer["error"])
             known[unknown[index]] = f"db:{answer['digest']}"
         if store and not store.read_only:
-            settled = time.time_ns() - _SETTLED
             with store.write() as connection:
                 connection.executemany(
                     "INSERT OR REPLACE INTO databases VALUES (?, ?, ?)",
                     [
                         (ids[path], states[path][0], known[path])
                         for path in unknown
-                        if states[path][1] < settled
+                        if is_settled(states[path][1])
                     ],
                 )
     return known
@@ -84,6 +83,11 @@ def database_fingerprints(
 
 def _seconds(path: Path) -> float:
     return _SECONDS + 512 * path.stat().st_blocks / _SPEED
+
+
+def is_settled(changed: int) -> bool:
+    """Whether a change is so long ago that another one would have other time stamps."""
+    return changed < time.time_ns() - _SETTLED
 
 
 def is_unchanged(path: Path, state: str) -> bool:

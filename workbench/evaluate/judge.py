@@ -23,7 +23,6 @@ _COLUMNS = (
     "generator", "sample", "question_id", "db_id", "difficulty", "sql", "status", "gold_status", "gold_error",
     *METRICS, "error",
 )  # fmt: skip
-_COMPLETE = {"ok", "empty"}
 _Answer = tuple[str, int, str | None]  # generator, sample, SQL or None without an answer
 
 
@@ -134,6 +133,5 @@ def _answers(benchmark: Benchmark, pool: Pool) -> dict[str, list[_Answer]]:
 
 
 def _soft_f1(predicted: Execution, gold: Execution) -> float:
-    if predicted.status not in _COMPLETE or gold.status not in _COMPLETE:
-        return 0.0
-    return soft_f1(predicted.rows, gold.rows)
+    complete = predicted.is_complete and gold.is_complete
+    return soft_f1(predicted.rows, gold.rows) if complete else 0.0

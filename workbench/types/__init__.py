@@ -139,6 +139,11 @@ class Execution:
     truncated: bool = False
     transient: bool = False
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the query ran to its end, with rows or without."""
+        return self.status in {"ok", "empty"}
+
     def is_suspect(self, suspect: Suspect) -> bool:
         """Whether the result is one of those that `suspect` names."""
         if self.status == "empty":

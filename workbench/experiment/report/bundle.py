@@ -23,6 +23,7 @@ from workbench.evaluate.ex import ex_verdicts
 from workbench.experiment.report.pieces import Piece
 from workbench.html.parts import page
 from workbench.html.tree import Raw, element
+from workbench.llm.cache.rows import part_ids
 from workbench.llm.provider import without_secrets
 from workbench.store import Store
 from workbench.study.trace import Traced, answered, behind, rows
@@ -208,14 +209,7 @@ def _write_calls(written: _Folder, numbers: Mapping[str, int], store: Store) -> 
         for row in store.read_keys(f"SELECT {columns} FROM calls WHERE key IN", sorted(numbers))
     }
     messages = {key: orjson.loads(row[4]) for key, row in stored.items()}
-    parts = {
-        part
-        for sent in messages.values()
-        for message in sent
-        if isinstance(message.get("content"), list)
-        for part in message["content"]
-        if isinstance(part, int)
-    }
+    parts = {part for sent in messages.values() for part in part_ids(sent)}
     texts = sorted(
         store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(parts)),
         key=lambda row: str(row[1]),

@@ -133,6 +133,13 @@ def pack(call: Call) -> Packed:
     return texts, (*row, checksum(*row))
 
 
+def part_ids(messages: Sequence[Message]) -> set[int]:
+    """The ids of the shared parts of messages, given as they are stored."""
+    contents = [message.get("content") for message in messages]
+    listed = [content for content in contents if isinstance(content, list)]
+    return {part for content in listed for part in content if isinstance(part, int)}
+
+
 def unpack(row: Sequence[Any], texts: Mapping[int, str]) -> Call:
     """The call of a row of `COLUMNS`; `texts` has the shared parts by their ids."""
     key, text, reason, read, written, cached, cost, endpoint, model, messages, *rest = row

@@ -19,7 +19,7 @@ import orjson
 from workbench.canonical import canonical
 from workbench.errors import BadInputError, StoreError
 from workbench.llm.cache.keys import request_key
-from workbench.llm.cache.rows import COLUMNS, Call, insert, text_id, unpack
+from workbench.llm.cache.rows import COLUMNS, Call, insert, part_ids, text_id, unpack
 from workbench.llm.parameters import insert_refusal, refusals
 from workbench.store import Store
 from workbench.store.checksum import checksum
@@ -62,14 +62,7 @@ def calls(store: Store, select: Select = ALL) -> Iterator[Call]:
     last = ""
     query = f"SELECT {COLUMNS} FROM calls WHERE {where} AND key > ? ORDER BY key LIMIT 500"
     while rows := store.read(query, [*values, last]):
-        numbers = {
-            part
-            for row in rows
-            for message in orjson.loads(row[9])
-            if isinstance(message.get("content"), list)
-            for part in message["content"]
-            if isinstance(part, int)
-        }
+        numbers = {part for row in rows for part in part_ids(orjson.loads(row[9]))}
         texts = dict(store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(numbers)))
         for row in rows:
             yield unpack(row, texts)

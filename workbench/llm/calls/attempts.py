@@ -7,7 +7,7 @@ attempt. The threads are daemons: they keep no process alive.
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +17,7 @@ from workbench.llm.calls.batches.joined import Joined
 from workbench.llm.calls.call_state import LATE, CallState, PendingCall
 from workbench.llm.provider import Refusal, Send, is_ours
 from workbench.llm.remote.prices import bill, most
+from workbench.llm.remote.refusals import causes
 from workbench.llm.remote.replies import answer_of, read_usage
 from workbench.types import Completion, Usage
 
@@ -161,12 +162,6 @@ def _answer(state: CallState, call: PendingCall, send: Send, *, save: bool) -> C
 
 def _may_be_paid(refusal: Refusal) -> bool:
     """Whether the request reached its provider, who may have charged for a reply that did not arrive whole."""
-    names = {type(error).__name__ for error in _causes(refusal)}
+    names = {type(error).__name__ for error in causes(refusal)}
     sent = not names & {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}
     return sent and refusal.fault in {"connection", "timeout", "malformed"}
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

@@ -73,7 +73,7 @@ class Gone(Refusal):
 
 def refusal(error: Exception) -> Refusal:
     """An exception of LiteLLM as a `Refusal`, by its status and its causes. Others are raised again."""
-    chain = list(_chain(error))
+    chain = list(causes(error))
     names = " ".join(type(e).__name__ for e in chain)
     text = _text(error)
     status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), 0)
@@ -133,7 +133,8 @@ def _on_the_wire(error: BaseException) -> bool:
     return isinstance(error, OSError) or type(error).__module__.startswith(("httpx", "httpcore"))
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and those behind it, the latest first."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -7,7 +7,6 @@ the same time build it once.
 """
 
 import fcntl
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.canonical import content_hash
-from workbench.db.fingerprint import database_fingerprints, file_state
+from workbench.db.fingerprint import database_fingerprints, file_state, is_settled
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import BadInputError, StoreError, UnreadableDatabaseError
 from workbench.retrieve.index import packed
@@ -28,7 +27,6 @@ from workbench.store import home
 Progress = Callable[[int, int], None]
 _DEFAULT = Trigram()
 _FORMAT = 3  # increase it when `build` of any kind changes
-_SETTLED = 2_000_000_000  # ns; a younger file may still change without a new time stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +162,8 @@ def keep_index(database: Path, kind: IndexKind, built: bytes, folder: Path | Non
     path = _path(database, kind, folder)
     with _alone(path):
         state, changed = file_state(database)
-        settled = changed < time.time_ns() - _SETTLED
-        packed.put(path, built, {"state": state if settled else "", "content": _content(database)})
+        header = {"state": state if is_settled(changed) else "", "content": _content(database)}
+        packed.put(path, built, header)
     return path
 
 
@@ -224,7 +222,7 @@ def _build(path: Path, database: Path, kind: IndexKind, progress: Progress | Non
     header = {
         "kind": repr(kind),
         "content": content,
-        "state": state if changed < time.time_ns() - _SETTLED else "",
+        "state": state if is_settled(changed) else "",
         "columns": values.columns,
         "skipped": values.skipped,
     }

@@ -5,7 +5,7 @@ from workbench.types import Execution
 
 def failure(execution: Execution) -> str:
     """Why the query has no result; "" if it has one."""
-    return "" if execution.status in {"ok", "empty"} else execution.error or execution.status
+    return "" if execution.is_complete else execution.error or execution.status
 
 
 def emptiness(execution: Execution) -> str:
