@@ -230,7 +230,7 @@ def test_a_missing_notebook_is_an_error(checkout, tmp_path):
 def test_a_role_that_no_notebook_has_is_an_error(checkout):
     experiment = checkout(one=[SAVES, 'model = study.models["judge"]'])
     assert plan(replace(experiment, models={"judge": "m/x"}))
-    with pytest.raises(BadInputError, match=r"no notebook of it has a role judg$"):
+    with pytest.raises(BadInputError, match=r"no notebook of it has a role judg;"):
         plan(replace(experiment, models={"judge": "m/x", "judg": "m/x"}))
 
 

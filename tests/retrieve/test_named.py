@@ -70,7 +70,7 @@ def test_the_number_of_descriptions_is_a_setting():
         ({"similarity": "bert"}, "similarity is 'bert', and should be letters or minilm"),
         ({"edits": 1}, "retrieval has no edits; there are like, index, similarity"),
         ({"edit": "high"}, "edit is 'high', and should be a number"),
-        ({"ngram": 3}, "ngram need the index minhash"),
+        ({"ngram": 3}, "ngram belong to the index minhash"),
         ({"best_of": "day"}, "best_of is 'day', and should be keyword or question"),
     ],
 )

@@ -159,7 +159,9 @@ def _check_same(
                 f"question {question} is in the {only} system's verdicts only: compare the same questions"
             )
         if question not in clusters:
-            raise BadInputError(f"question {question} has no database among the clusters given")
+            raise BadInputError(
+                f"question {question} has no database among the clusters: give one for each question"
+            )
         if not {a[question], b[question]} <= {0, 1}:
             raise BadInputError(
                 f"question {question} has the verdicts {a[question]} and {b[question]}:"

@@ -142,7 +142,9 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
     takes_all = "study.experiment.models" in sources  # a function picks from them
     for role in () if takes_all else experiment.models:
         if not re.search(rf"""["']{re.escape(role)}\\?["']""", sources):
-            raise BadInputError(f"{experiment.path}: models: no notebook of it has a role {role}")
+            raise BadInputError(
+                f"{experiment.path}: models: no notebook of it has a role {role}; correct the name, or leave it out"
+            )
     return jobs
 
 

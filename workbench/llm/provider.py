@@ -74,7 +74,9 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
                 f'server knows goes into extra_body, as extra_body={{"{name}": ...}}'
             )
         if name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, _NUMBER)):
-            raise BadInputError(f"parameter {name} is {value!r}, and should be a number")
+            raise BadInputError(
+                f"parameter {name} is {value!r}, and should be a number; null leaves it out"
+            )
 
 
 def _names(parameters: Mapping[str, Any]) -> Iterator[str]:

@@ -60,7 +60,9 @@ def serving(
     try:
         server = llama.Server(settings)
     except RuntimeError as error:
-        raise BadInputError(f"{model} cannot be served at port {port}: {error}") from error
+        raise BadInputError(
+            f"{model} cannot be served at port {port}: {error}; try another port, or another file"
+        ) from error
     try:
         yield f"{server.listening_address}/v1"
     finally:

@@ -65,7 +65,10 @@ def retrieval_of(given: str | Mapping[str, Any]) -> Retrieval:
     of_index: dict[str, Any] = {name: settings.pop(name) for name in _OF_INDEX if name in settings}
     if of_index:
         if not isinstance(chosen.index, MinHash):
-            raise BadInputError(f"retrieval: {', '.join(of_index)} need the index minhash")
+            raise BadInputError(
+                f"retrieval: {', '.join(of_index)} belong to the index minhash: add `index: minhash`, or leave"
+                " them out"
+            )
         chosen = replace(chosen, index=replace(chosen.index, **of_index))
     return replace(chosen, matching=replace(chosen.matching, **settings))
 

@@ -50,7 +50,7 @@ def cross_validate(
     databases = sorted({question.db_id for question in questions})
     if len(databases) < 2:
         raise BadInputError(
-            "cross-validation is by database, and the pool answers questions on one only"
+            "cross-validation is by database, and the pool answers questions on one only: give candidates for more"
         )
     alone: list[Split] = [tuple(frozenset({name}) for name in databases)]
     halves = [_halved(databases, seed) for seed in range(halvings)]

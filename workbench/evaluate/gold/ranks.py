@@ -83,5 +83,8 @@ def _places(values: Floats) -> Floats:
 def _sums(verdicts: Sequence[Sequence[float]], codes: NDArray[np.intp]) -> Floats:
     """The number of right answers of each system on each database."""
     if {len(row) for row in verdicts} != {len(codes)}:
-        raise BadInputError("ranks need a verdict of every system on every question")
+        raise BadInputError(
+            f"{len(codes)} questions, and verdicts on {' or '.join(map(str, sorted(set(map(len, verdicts)))))}: give one"
+            " of every system on every question"
+        )
     return np.array([np.bincount(codes, row) for row in verdicts], dtype=np.float64)

@@ -134,11 +134,11 @@ def _parse(line: bytes, position: str) -> Call:
         call = Call(**{**fields, "usage": Usage(**fields["usage"])})
     except (ValueError, TypeError, KeyError) as error:
         raise BadInputError(
-            f"{position}: not an exported call ({error}); nothing was imported"
+            f"{position}: not an exported call ({error}), so nothing was imported; give a file that `workbench cache export` wrote"
         ) from error
     if _key(call) != call.key:
         raise BadInputError(
-            f"{position}: its request was changed, so its key is wrong; nothing was imported"
+            f"{position}: its request was changed, so its key is wrong, and nothing was imported; export the calls again"
         )
     return call
 

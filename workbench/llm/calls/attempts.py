@@ -79,9 +79,7 @@ class Attempts:
 
     def slow(self, now: float) -> list[PendingCall]:
         """The calls whose attempts have had no reply for as long as the run waits for one."""
-        if (
-            now <= self.slow_at
-        ):  # as most often: a walk over all attempts for each reply would add up
+        if now <= self.slow_at:  # most often: a walk over all attempts for each reply would add up
             return []
         slow = [call for call in self.under_way if now > call.began + call.limit]
         ends = (call.began + call.limit for call in self.under_way.difference(slow))

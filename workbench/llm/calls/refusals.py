@@ -40,11 +40,10 @@ def consequence(
     else:
         call.limiter.accepted(call.allowed)
         wait = pause(failures, wait)
+    slow_and_paid = refusal.fault == "timeout" and call.doubtful  # another attempt would be, too
     again = (
         refusal.again
-        and not (
-            refusal.fault == "timeout" and call.doubtful
-        )  # it would be as slow again, and paid twice
+        and not slow_and_paid
         and time.monotonic() + wait < call.deadline
         and (throttled or failures <= state.retries)
     )

@@ -95,7 +95,9 @@ def put(path: Path, content: bytes, expected: dict[str, Any]) -> None:
     magic, header, arrays = content.split(b"\n", 2)
     found = json.loads(header)
     if found["content"] != expected["content"]:
-        raise BadInputError(f"{path}: the index was built of another content of the database")
+        raise BadInputError(
+            f"{path}: the index was built of another content of the database: build it again"
+        )
     lines = (magic, json.dumps(found | expected).encode(), arrays)
     _write(path, lambda file: file.write(b"\n".join(lines)))
 

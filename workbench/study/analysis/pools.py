@@ -44,9 +44,8 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     possible = asked.loc[
         asked["oracle"].astype(bool) & ~asked["correct"].astype(bool), "question_id"
     ]
-    some = run.trials[
-        run.trials["question_id"].isin(possible)
-    ]  # to look at each takes milliseconds
+    # Each question takes milliseconds, so only those that can be lost are looked at.
+    some = run.trials[run.trials["question_id"].isin(possible)]
     for question_id, trials in some.groupby("question_id", sort=False):
         sizes = trials.loc[trials["group"] >= 0, "group"].value_counts()
         votes = trials["group"].map(sizes).fillna(0).astype(int)

@@ -67,7 +67,9 @@ def find(model: str | Path, *, download: bool = False) -> Path:
                 f"{missing} ({str(error).strip().splitlines()[0]})"
             ) from error
     if not (folder / "config.json").is_file():
-        raise BadInputError(f"{folder}: no config.json, so no model that transformers can read")
+        raise BadInputError(
+            f"{folder}: no config.json, so no model that transformers can read; give its folder or a GGUF file"
+        )
     return folder.resolve()
 
 

@@ -28,7 +28,9 @@ def read_conversations(path: Path) -> list[tuple[Message, ...]]:
                     '{"role": "assistant", "content": "A"}]}'
                 ) from error
     if not conversations:
-        raise BadInputError(f"{path}: no conversation to learn from")
+        raise BadInputError(
+            f"{path}: no conversation to learn from; give JSON lines with `messages`"
+        )
     return conversations
 
 

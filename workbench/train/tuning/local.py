@@ -44,7 +44,9 @@ def version(model: str) -> str:
         return f"local@{_fingerprint(_found(model))}"
     adapter = weights_hash(folder)
     if adapter != tuning.adapter:
-        raise BadInputError(f"{folder}: the adapter is not the one that its {RECORD} tells of")
+        raise BadInputError(
+            f"{folder}: the adapter has changed since {RECORD} was written; tune it again under another name"
+        )
     return f"local@{content_hash('judge', (adapter, tuning.model_hash))}"
 
 
@@ -100,7 +102,9 @@ def _model(model: str) -> tuple[Causal, Prefixes]:
     else:
         base = find(tuning.model)
         if _fingerprint(base) != tuning.model_hash:
-            raise BadInputError(f"the model in {base} is not the one that {folder} was tuned from")
+            raise BadInputError(
+                f"the model in {base} has changed since {folder} was tuned from it; put the old model back, or tune again"
+            )
         causal = load(base, four_bits=tuning.settings.get("four_bits", False))
     _, transformers, peft = libraries()
     # The base model's own settings, say a penalty on repeating the prompt, had no part in training.

@@ -81,7 +81,9 @@ class Lora:
             longest = min(self.max_tokens, causal.window)
             rows = [row for c in conversations if len((row := _row(causal, c))[0]) <= longest]
             if not rows:
-                raise BadInputError(f"{data}: every conversation is longer than {longest} tokens")
+                raise BadInputError(
+                    f"{data}: every conversation is longer than {longest} tokens; raise max_tokens"
+                )
             tuning = replace(
                 tuning,
                 examples=len(rows),
