@@ -44,13 +44,14 @@ def open_study(
 ) -> Study:
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
 
-    `limit` is a number of questions, spread evenly, or a share of each database's, such as 0.1. `root` is the folder where the benchmark was unpacked,
-    `prompts` a folder of prompts that replace the packaged ones, `dollars` the most that may be spent,
-    and `parameters` has, for a model or a role, those of all its calls. With `batch`, calls are sent in batches,
-    at half the price and answered within a day. With `cheaper`, systems run with the departures of
-    `systems/cheaper.py`, and with prompts in an order that providers cache. `golds` are files of revised gold queries by
-    name, under which answers are judged, too. `cluster` is a Dask client whose
-    workers compute, a scheduler's address or file, or "local:" and a number of workers; by default what WORKBENCH_CLUSTER says, else no cluster.
+    `limit` is a number of questions, spread evenly, or a share of each database's, such as 0.1. `root` is the
+    folder where the benchmark was unpacked, `prompts` a folder of prompts that replace the packaged ones,
+    `dollars` the most that may be spent, and `parameters` has, for a model or a role, those of all its calls.
+    With `batch`, calls are sent in batches, at half the price and answered within a day. With `cheaper`,
+    systems run with the departures of `systems/cheaper.py`, and with prompts in an order that providers
+    cache. `golds` are files of revised gold queries by name, under which answers are judged, too. `cluster`
+    is a Dask client whose workers compute, a scheduler's address or file, or "local:" and a number of
+    workers; by default what WORKBENCH_CLUSTER says, else no cluster.
 
     Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
     after the experiment. With a `limit` this folder is another one, so that figures of a few questions never

@@ -61,11 +61,11 @@ class StandIn:
         self._lock = threading.Lock()
 
     def __call__(self, request: Request, key: str, url: str, seconds: float) -> Reply:
-        held = _held(request)
-        reply = _as_reply(held) if held else stand_in(request, key, url, seconds)
+        cached = _cached(request)
+        reply = _as_reply(cached) if cached else stand_in(request, key, url, seconds)
         with self._lock:
             seen = self.seen.setdefault((request.prompt, request.model), Seen())
-            if held:
+            if cached:
                 seen.cached += 1
             else:
                 self._count(seen, request, reply)
@@ -105,7 +105,7 @@ class StandIn:
             )
 
 
-def _held(request: Request) -> Completion | None:
+def _cached(request: Request) -> Completion | None:
     """The reply of the user's own cache."""
     path = os.environ.get("WORKBENCH_PREVIEW_CACHE", "")
     return _users(path).cached(request) if path and Path(path).is_file() else None
@@ -122,11 +122,11 @@ def _prefix_cache(model: str) -> PrefixCache:
     return PrefixCache(model)
 
 
-def _as_reply(held: Completion) -> Reply:
-    message = {"role": "assistant", "content": held.text}
+def _as_reply(cached: Completion) -> Reply:
+    message = {"role": "assistant", "content": cached.text}
     return {
-        "choices": [{"message": message, "finish_reason": held.finish_reason}],
-        "usage": {"prompt_tokens": held.usage.input, "completion_tokens": held.usage.output},
+        "choices": [{"message": message, "finish_reason": cached.finish_reason}],
+        "usage": {"prompt_tokens": cached.usage.input, "completion_tokens": cached.usage.output},
     }
 
 

@@ -23,7 +23,8 @@ def read_words(text: str, count: int) -> list[Judgement]:
             numbered[int(found["n"]) - 1] = value
     if any(one is not None for one in numbered):
         return numbered
-    words = [judgement(part) for part in re.split(r"[\n,;|]", text) if part.strip(" -*`\"'[]().:")]
-    if any(len(part.split()) > 3 for part in re.split(r"[\n,;|]", text)):
+    parts = re.split(r"[\n,;|]", text)
+    if any(len(part.split()) > 3 for part in parts):
         return []  # sentences
+    words = [judgement(part) for part in parts if part.strip(" -*`\"'[]().:")]
     return words if len(words) == count and None not in words else []
