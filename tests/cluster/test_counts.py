@@ -1,5 +1,9 @@
-"""Calls of the embedded model on workers count as those of one process: for the budget, and as cached where they are."""
+"""Calls of the embedded model on workers count as those of one process: for the budget, and as cached where they are.
 
+Workers exchange few messages with the driver, however many calls a question makes.
+"""
+
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -9,6 +13,7 @@ from workbench.generate.direct import Direct
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.baselines import direct
+from workbench.systems.chase_sql import chase_sql
 
 
 @pytest.fixture
@@ -50,3 +55,30 @@ def test_workers_do_not_compute_what_the_drivers_cache_has(machines, embedded):
             paid = [study.run(system).paid for system in (first, second)]
             counts.append([(tally.calls, tally.hits) for tally in paid])
     assert counts == [[(12, 0), (12, 12)]] * 2
+
+
+def test_a_task_takes_two_messages_however_many_calls_it_makes(machines, embedded, monkeypatch):
+    from workbench.cluster.driver import Driver
+
+    messages, tasks = Counter(), set()
+    answer = Driver._answer
+
+    def counted(self, message):
+        messages[message["op"]] += 1
+        if message["op"] == "keep":
+            tasks.add(message["given"][1]["task"])
+        return answer(self, message)
+
+    monkeypatch.setattr(Driver, "_answer", counted)
+    machines.add()
+    with embedded("home", str(machines.file)) as study:
+        run = study.run(chase_sql(study.model, samples=1))
+        databases = {question.db_id for question in study.benchmark.questions}
+    assert run.paid.calls > 200
+    assert messages["keep"] == len(tasks) <= 12 + len(databases)  # some tasks only run queries
+    assert messages["keys"] <= 12
+    assert messages["cached"] == 0
+    # What a worker asks for when it begins.
+    assert messages["settings"] + messages["endpoint"] <= 4
+    assert messages["database"] + messages["read"] <= 10 * len(databases)
+    assert messages.keys() <= {"keep", "keys", "cached", "settings", "endpoint", "database", "read"}

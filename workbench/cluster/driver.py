@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ import orjson
 from distributed.comm import CommClosedError, listen
 from distributed.utils import get_ip
 
+from workbench.cluster.call_keys import CallKeys
 from workbench.cluster.databases import database_files
 from workbench.cluster.rows import Rows, count, insert, request_and_answer
 from workbench.errors import ClusterError
@@ -49,6 +51,7 @@ class Driver:
     said: dict[str, None] = field(default_factory=dict)
     failure: Exception | None = None
     asking: int = 0  # messages that wait for a model
+    _keys: dict[Path, CallKeys] = field(default_factory=dict)  # by cache file
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_THREADS))
     _listener: Any = None
@@ -92,6 +95,7 @@ class Driver:
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         handlers: dict[str, Callable[..., Any]] = {
             "ask": self._ask,
+            "keys": self._new_keys,
             "cached": self._cached,
             "reserve": self._reserve,
             "endpoint": lambda lab, model: lab.client.endpoint(model),
@@ -125,6 +129,13 @@ class Driver:
         finally:
             with self._lock:
                 self.asking -= 1
+
+    def _new_keys(self, lab: Lab, known: int) -> bytes:
+        """The keys of the cache's calls, but for those that the worker knows."""
+        store = lab.client.store
+        with self._lock:
+            keys = self._keys.setdefault(store.path, CallKeys(store))
+        return keys.after(known)
 
     def _cached(self, lab: Lab, keys: Sequence[str]) -> bytes:
         """The stored answers to those of the calls that have one, as JSON."""
@@ -169,8 +180,10 @@ class Driver:
             return opened.read(PIECE)
 
     def _keep(self, lab: Lab, rows: Rows, report: Mapping[str, Any]) -> None:
-        """Store what a worker computed, and take the result of its task."""
+        """Store what a worker computed; the last message of a task reports its result."""
         insert(lab.client.store, rows)
+        if not report:
+            return
         for call in report["answered"]:
             count(lab.client.ledger, *request_and_answer(call))
         self.said |= dict.fromkeys(report["said"])

@@ -8,6 +8,7 @@ from pathlib import Path
 from workbench.errors import BadInputError, ClusterError
 
 try:
+    import dask
     import distributed
 except ModuleNotFoundError as missing:
     raise BadInputError("a cluster needs Dask: pip install 'workbench[cluster]'") from missing
@@ -18,6 +19,14 @@ __all__ = ["Cluster", "open_cluster"]
 
 _CONNECT = 20.0  # seconds for the connection to a scheduler
 _SILENT = logging.CRITICAL + 1
+# Dask's own looks at a worker, which take a tenth of its time with Dask's intervals of 10 to 100 ms: tasks here
+# take seconds.
+_LOOKS = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.scheduler.work-stealing-interval": "500ms",
+    "distributed.worker.memory.monitor-interval": "500ms",
+    "distributed.worker.profile.enabled": False,
+}
 
 
 @contextmanager
@@ -33,8 +42,15 @@ def open_cluster(cluster: "str | distributed.Client") -> Iterator[Cluster]:
     # Dask tells of every lost connection, some as critical, with a traceback; the run says in one line what that
     # means for it.
     logging.getLogger("distributed").setLevel(_SILENT)
-    with _local(cluster) as address, _connected(address) as client, open_cluster(client) as found:
+    with client_of(cluster) as client, open_cluster(client) as found:
         yield found
+
+
+@contextmanager
+def client_of(cluster: str) -> Iterator[distributed.Client]:
+    """A client of a scheduler's address or file, or, for "local:4", of 4 new workers on this machine."""
+    with _local(cluster) as address, _connected(address) as client:
+        yield client
 
 
 @contextmanager
@@ -45,12 +61,13 @@ def _local(cluster: str) -> Iterator[str]:
         return
     if not count.isdecimal() or int(count) < 1:
         raise BadInputError(f"cluster {cluster!r}: give local: and a number of workers, as local:4")
-    started = distributed.LocalCluster(
-        n_workers=int(count),
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",
-        silence_logs=_SILENT,
-    )
+    with dask.config.set(_LOOKS):
+        started = distributed.LocalCluster(
+            n_workers=int(count),
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=_SILENT,
+        )
     with started:
         yield started.scheduler_address
 

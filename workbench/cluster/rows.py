@@ -14,7 +14,7 @@ from workbench.types import Completion, Fault, Request, Usage
 
 Rows = Mapping[str, Sequence[Sequence[Any]]]  # by table
 _TABLES = ("calls", "executions", "attempts", "selections")
-_MANY = 200  # rows, and below
+_MANY = 200  # rows that are read at once
 _BYTES = 16_000_000  # of rows in one message, unless one row is larger
 
 
@@ -26,56 +26,59 @@ class NewRows:
         self._last = dict.fromkeys(_TABLES, 0)
         self._texts: set[int] = set()
 
-    def take(self) -> Iterator[Rows]:
-        """The new rows, in parts. A part counts as taken when the next one is asked for."""
+    def take(self) -> Iterator[tuple[Rows, bool]]:
+        """The new rows in parts, each with whether it is the last; there is always one, and it may be empty.
+
+        A part counts as taken when the next one is asked for.
+        """
+        part: dict[str, list[Sequence[Any]]] = {}
+        last: dict[str, int] = {}
+        size = 0
+        for table, number, row in self._new():
+            if size > _BYTES:
+                yield part, False
+                self._taken(part, last)
+                part, last, size = {}, {}, 0
+            part.setdefault(table, []).append(row)
+            last[table] = number
+            size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+        yield part, True
+        self._taken(part, last)
+
+    def _taken(self, part: Rows, last: Mapping[str, int]) -> None:
+        self._texts.update(id_ for id_, _ in part.get("texts", ()))
+        self._last |= {table: number for table, number in last.items() if table in self._last}
+
+    def _new(self) -> Iterator[tuple[str, int, Sequence[Any]]]:
+        """Each new row after its table and its number in it."""
         # Threads may add calls meanwhile, whose texts are not among those that are read now.
         ends = {
             table: self._store.read(f"SELECT max(rowid) FROM {table}")[0][0] for table in _TABLES
         }
-        yield from self._new_texts()
+        # The shared parts of prompts come first, as calls refer to them; their ids are hashes and tell no order.
+        ids = {id_ for (id_,) in self._store.read("SELECT id FROM texts")} - self._texts
+        for row in self._store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(ids)):
+            yield "texts", row[0], row
         for table, end in ends.items():
+            last = self._last[table]
             while rows := self._store.read(
                 f"SELECT rowid, * FROM {table} WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT {_MANY}",
-                (self._last[table], end),
+                (last, end),
             ):
-                for part in _parts(rows):
-                    yield {table: [row[1:] for row in part]}
-                    self._last[table] = part[-1][0]
-
-    def _new_texts(self) -> Iterator[Rows]:
-        """The shared parts of prompts, whose ids are hashes and tell no order; calls refer to them."""
-        ids = {id_ for (id_,) in self._store.read("SELECT id FROM texts")} - self._texts
-        rows = self._store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(ids))
-        for part in _parts(rows):
-            yield {"texts": part}
-            self._texts |= {id_ for id_, _ in part}
-
-
-def _parts(rows: Sequence[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
-    """The rows in parts of about `_BYTES`."""
-    part: list[Sequence[Any]] = []
-    size = 0
-    for row in rows:
-        part.append(row)
-        size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
-        if size > _BYTES:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+                for last, *row in rows:
+                    yield table, last, row
 
 
 def insert(store: Store, rows: Rows) -> None:
-    """Add the rows to a cache; rows that it has stay as they are."""
+    """Add the rows to a cache, in one transaction; rows that it has stay as they are."""
     if store.read_only or not any(rows.values()):
         return
+    if unknown := rows.keys() - {"texts", *_TABLES}:
+        raise ValueError(f"workers send no rows of {', '.join(unknown)}")
     with store.write(paid=False) as connection:
         for table, added in rows.items():
-            if table not in {"texts", *_TABLES}:
-                raise ValueError(f"workers send no rows of {table}")
-            for row in added:
-                marks = ", ".join("?" * len(row))
-                connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", tuple(row))
+            marks = ", ".join("?" * len(added[0]))
+            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", added)
 
 
 Answered = tuple[str, str, str, str, int, int, float | None, bool, Fault]

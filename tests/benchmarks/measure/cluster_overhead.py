@@ -100,26 +100,9 @@ def questions_here(folder: Path, count: int) -> list[Spent]:
     return found
 
 
-@contextmanager
-def cluster_of(count: int) -> Iterator[Any]:
-    """A Dask client with that many workers on this machine, each with one thread."""
-    import distributed
-
-    with (
-        distributed.LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            silence_logs="CRITICAL",
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
 def questions_there(folder: Path, count: int) -> list[Spent]:
     """The start, and the questions, of two workers."""
-    from workbench.cluster.opening import open_cluster
+    from workbench.cluster.opening import client_of, open_cluster
     from workbench.study.solving.on_cluster import solve_on
 
     benchmark = load_bundled("dev")
@@ -127,7 +110,7 @@ def questions_there(folder: Path, count: int) -> list[Spent]:
     found: list[Spent] = []
     with ExitStack() as opened:
         with timed(found):
-            client = opened.enter_context(cluster_of(PROCESSES))
+            client = opened.enter_context(client_of(f"local:{PROCESSES}"))
             cluster = opened.enter_context(open_cluster(client))
             client.run(warm)
         lab = opened.enter_context(lab_in(folder, benchmark))
@@ -172,13 +155,13 @@ def predictions_here(folder: Path) -> list[Spent]:
 
 def predictions_there(folder: Path) -> list[Spent]:
     """The start, and the predictions, of two workers with a sandbox each."""
-    from workbench.cluster.opening import open_cluster
+    from workbench.cluster.opening import client_of, open_cluster
     from workbench.cluster.sql import ClusterSupervisor
 
     found: list[Spent] = []
     benchmark = load_bundled("dev")
     with (
-        cluster_of(PROCESSES) as client,
+        client_of(f"local:{PROCESSES}") as client,
         open_cluster(client) as cluster,
         Store(folder / "hashes.sqlite") as store,
         lab_in(folder, benchmark, ClusterSupervisor(cluster, store)) as lab,

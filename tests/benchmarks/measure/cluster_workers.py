@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.measure.cluster_overhead import cluster_of, warm
+from tests.benchmarks.measure.cluster_overhead import warm
 from workbench.benchmarks.benchmark import some
 from workbench.benchmarks.bundled import load_bundled
 from workbench.db.execute import Executor
@@ -40,7 +40,7 @@ def register(seconds: float) -> None:
 
 def run(workers: int, questions: int, seconds: float, *, remote: bool) -> float:
     """The seconds of a run."""
-    from workbench.cluster.opening import open_cluster
+    from workbench.cluster.opening import client_of, open_cluster
     from workbench.study.solving.on_cluster import solve_on
 
     benchmark = load_bundled("dev")
@@ -54,7 +54,7 @@ def run(workers: int, questions: int, seconds: float, *, remote: bool) -> float:
     register(seconds)
     with (
         tempfile.TemporaryDirectory() as folder,
-        cluster_of(workers) as client,
+        client_of(f"local:{workers}") as client,
         open_cluster(client) as cluster,
         Store(Path(folder) / "lab.sqlite") as store,
         Executor(store) as executor,

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from workbench.cluster.call_keys import KnownKeys
 from workbench.cluster.rows import Answered, count
 from workbench.cluster.worker.link import Link
 from workbench.errors import WorkbenchError
@@ -45,6 +46,8 @@ class WorkerClient(Client):
         super().__init__(store, budget=DriverBudget(link) if counted else None)
         self._link = link
         self._endpoints: dict[str, str] = {}
+        self._known = KnownKeys()
+        self._learned = False  # in this task, which keys the driver's cache has
         self.answered: list[Answered] = []  # here, and not sent to the driver yet
 
     def endpoint(self, model: str) -> str:
@@ -83,15 +86,19 @@ class WorkerClient(Client):
     ) -> dict[str, PendingCall]:
         """Look in the driver's cache, too."""
         calls = super()._look_up(requests, answers)
-        found = orjson.loads(self._link.call("cached", list(calls))) if calls else []
-        for answer in map(_completion, found):
-            for index in calls.pop(answer.key).indices:
-                answers[index] = answer
-                self.ledger.hit(requests[index], answer)
+        if calls and not self._learned:
+            self._known.add(self._link.call("keys", self._known.count))
+            self._learned = True
+        if there := self._known.among(calls):
+            for answer in map(_completion, orjson.loads(self._link.call("cached", there))):
+                for index in calls.pop(answer.key).indices:
+                    answers[index] = answer
+                    self.ledger.hit(requests[index], answer)
         return calls
 
-    def take_answered(self) -> list[Answered]:
-        """The calls that were answered here since the last time, for the driver's ledger."""
+    def end_task(self) -> list[Answered]:
+        """The calls that were answered here in a task, for the driver's ledger."""
+        self._learned = False
         taken = list(self.answered)
         del self.answered[: len(taken)]
         return taken

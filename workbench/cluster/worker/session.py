@@ -6,7 +6,7 @@ once. Indexes and copies of databases lie in one folder of the machine, which al
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,7 @@ import orjson
 
 from workbench.canonical import content_hash
 from workbench.cluster.databases import DatabaseFiles, Databases
-from workbench.cluster.rows import Answered, NewRows, Rows
+from workbench.cluster.rows import NewRows
 from workbench.cluster.versions import check_versions, versions
 from workbench.cluster.worker.client import WorkerClient
 from workbench.cluster.worker.link import DriverAddress, Link
@@ -83,22 +83,11 @@ class Session:
         """Send everything new to the driver, and the result of a task that has one."""
         with self.lock:
             Cache(self.store).save()
-            for rows in self.rows.take():
-                self._keep(link, rows)
             client: Any = self.lab(link).client
-            self._keep(link, {}, client.take_answered(), task, result)
-
-    def _keep(
-        self,
-        link: Link,
-        rows: Rows,
-        answered: Sequence[Answered] = (),
-        task: str = "",
-        result: Any = None,
-    ) -> None:
-        said, self.said[:] = list(self.said), []
-        report = {"answered": answered, "said": said, "task": task, "result": result}
-        link.call("keep", rows, report)
+            said, self.said[:] = list(self.said), []
+            report = {"answered": client.end_task(), "said": said, "task": task, "result": result}
+            for rows, last in self.rows.take():
+                link.call("keep", rows, report if last else {})
 
     def close(self) -> None:
         self.executor.close()

@@ -1,0 +1,58 @@
+"""The keys of the calls in the driver's cache, which each worker has, too, so that it asks only for answers that are there.
+
+A worker reads those that were added since its last task in one message. A key travels as its first 64 bits: where
+two keys share them, a worker asks for an answer that is not there, and computes it.
+"""
+
+import threading
+from collections.abc import Iterable
+
+import numpy as np
+
+from workbench.store import Store
+
+_BYTES = 8  # of each key
+
+
+class CallKeys:
+    """The keys of a cache file's calls, in the order in which this process found them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._last = 0
+        self._keys = bytearray()
+        self._lock = threading.Lock()
+
+    def after(self, known: int) -> bytes:
+        """The beginnings of all keys but the first `known` ones, one after another."""
+        with self._lock:
+            end = self._store.read("SELECT max(rowid) FROM calls")[0][0] or 0
+            # The first time, an index has all keys without the rest of the rows; afterwards new rows are few.
+            row = "rowid" if self._last else "+rowid"
+            found = self._store.read(
+                f"SELECT key FROM calls WHERE {row} > ? AND {row} <= ?", (self._last, end)
+            )
+            self._keys += b"".join(_beginning(key) for (key,) in found)
+            self._last = end
+            return bytes(self._keys[_BYTES * known :])
+
+
+def _beginning(key: str) -> bytes:
+    return bytes.fromhex(key.partition(":")[2][: 2 * _BYTES])
+
+
+class KnownKeys:
+    """What a worker knows of them; `count` is how many it has read."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._keys: set[int] = set()
+
+    def add(self, keys: bytes) -> None:
+        found = np.frombuffer(keys, f">u{_BYTES}").tolist()
+        self._keys.update(found)
+        self.count += len(found)
+
+    def among(self, keys: Iterable[str]) -> list[str]:
+        """Those of the keys that the driver's cache has."""
+        return [key for key in keys if int.from_bytes(_beginning(key), "big") in self._keys]
