@@ -130,6 +130,7 @@ def rows(home: Path):
             "executions": "key, database, status, fingerprint, columns, rows",
             "attempts": "key, question, record",
             "selections": "key, question, attempt, record",
+            "verdicts": "key, record",
         }
         return {
             table: sorted(book.execute(f"SELECT {names} FROM {table}"))

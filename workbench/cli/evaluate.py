@@ -22,6 +22,7 @@ from workbench.types import Limits
 
 if TYPE_CHECKING:
     from workbench.evaluate.files import Selector
+    from workbench.evaluate.judge import JudgeElsewhere
     from workbench.systems.system import Select
 
 
@@ -116,7 +117,7 @@ def evaluate(
     judged = whole.limited(limit)
     with (
         Store() as store,
-        _supervisor(cluster, store) as supervisor,
+        _cluster(cluster, store) as (elsewhere, supervisor),
         Executor(store, supervisor=supervisor) as executor,
         options.progress_bar("queries") as progress,
     ):
@@ -134,6 +135,7 @@ def evaluate(
             keep_distinct=keep_distinct,
             progress=progress,
             revisions=read_revisions(golds, whole),
+            elsewhere=elsewhere,
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:
@@ -141,16 +143,19 @@ def evaluate(
 
 
 @contextmanager
-def _supervisor(cluster: str, store: Store) -> Iterator[Supervisor | None]:
-    """The supervisor that runs queries on a cluster; None without a cluster."""
+def _cluster(
+    cluster: str, store: Store
+) -> "Iterator[tuple[JudgeElsewhere | None, Supervisor | None]]":
+    """What judges and what runs other queries on a cluster; None and None without a cluster."""
     if not cluster:
-        yield None
+        yield None, None
         return
+    from workbench.cluster.judging import judge_on  # noqa: PLC0415
     from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
     from workbench.cluster.sql import ClusterSupervisor  # noqa: PLC0415
 
     with open_cluster(cluster) as opened:
-        yield ClusterSupervisor(opened, store)
+        yield partial(judge_on, opened), ClusterSupervisor(opened, store)
 
 
 def _selectors(

@@ -1,4 +1,4 @@
-"""The rows of the cache that travel from a worker to the driver: calls, executions, attempts, selections.
+"""The rows of the cache that travel from a worker to the driver: calls, executions, results and verdicts.
 
 Rows are only added to a cache and their keys are hashes of what they depend on, so a row that comes twice, from two
 workers or from a task that ran twice, is stored once. The calls that a worker answered travel, too, so that the
@@ -13,7 +13,7 @@ from workbench.store import Store
 from workbench.types import Completion, Fault, Request, Usage
 
 Rows = Mapping[str, Sequence[Sequence[Any]]]  # by table
-_TABLES = ("calls", "executions", "attempts", "selections")
+_TABLES = ("calls", "executions", "attempts", "selections", "verdicts")
 _MANY = 200  # rows that are read at once
 _BYTES = 16_000_000  # of rows in one message, unless one row is larger
 

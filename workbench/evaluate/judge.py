@@ -3,8 +3,8 @@
 A gold query that fails is counted apart (`gold_status`) and stays in: nothing can equal it.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ from workbench.evaluate.bird.soft_f1 import soft_f1
 from workbench.evaluate.ex import DEFAULT_LIMITS, QuestionResults, question_results
 from workbench.evaluate.spider.exact_match import exact_match
 from workbench.evaluate.spider.hardness import difficulty
-from workbench.evaluate.verdict_cache import VerdictCache
+from workbench.evaluate.verdict_cache import Judged, Record, VerdictCache
 from workbench.pool import Pool, pool_of
 from workbench.types import Candidate, Execution, Limits, Question, Schema, Trial
 
@@ -26,6 +26,21 @@ _COLUMNS = (
 _Answer = tuple[str, int, str | None]  # generator, sample, SQL or None without an answer
 
 
+class JudgeElsewhere(Protocol):
+    """Judges the queries for each question, by its id; the verdicts are then in the executor's cache."""
+
+    def __call__(
+        self,
+        benchmark: Benchmark,
+        queries: Mapping[str, Sequence[str]],
+        executor: Executor,
+        limits: Limits,
+        progress: Callable[[int, int], None] | None,
+        *,
+        keep_distinct: bool,
+    ) -> None: ...
+
+
 def judge(
     benchmark: Benchmark,
     pool: Pool,
@@ -34,24 +49,27 @@ def judge(
     progress: Callable[[int, int], None] | None = None,
     *,
     keep_distinct: bool = False,
+    elsewhere: JudgeElsewhere | None = None,
 ) -> pd.DataFrame:
     """A verdict for every trial, and for every question that a generator left out.
 
     Columns: generator, sample, question_id, db_id, difficulty, sql, status (`missing` without an answer),
     gold_status, gold_error, the METRICS as fractions, error. `em` is None outside Spider, which alone defines
     it. `keep_distinct` is the option of Spider's script (see `evaluate.ex`). `progress` is called with how
-    many queries are done, of how many.
+    many queries are done, of how many. `elsewhere` judges first; what it leaves, such as queries that failed
+    for want of memory, is judged here.
     """
     answers = _answers(benchmark, pool)
     cache = VerdictCache(benchmark, executor, limits, keep_distinct=keep_distinct)
     asked = {key: dict.fromkeys(sql for _, _, sql in given) for key, given in answers.items()}
     verdicts = cache.read(asked)
-    missing = {
-        key: [sql for sql in sqls if (key, sql) not in verdicts] for key, sqls in asked.items()
-    }
-    queries = {
-        key: [sql for sql in sqls if sql is not None] for key, sqls in missing.items() if sqls
-    }
+    missing = _missing(asked, verdicts)
+    if elsewhere and any(map(_queries, missing.values())):
+        queries = {key: _queries(sqls) for key, sqls in missing.items()}
+        elsewhere(benchmark, queries, executor, limits, progress, keep_distinct=keep_distinct)
+        verdicts |= cache.read(missing)
+        missing = _missing(asked, verdicts)
+    queries = {key: _queries(sqls) for key, sqls in missing.items() if sqls}
     for question, results in question_results(
         benchmark, queries, executor, limits, progress, keep_distinct=keep_distinct
     ):
@@ -71,6 +89,17 @@ def judge(
         for generator, sample, sql in answers[question.id]
     ]
     return pd.DataFrame(rows, columns=_COLUMNS if rows else None)
+
+
+def _missing(
+    asked: Mapping[str, Iterable[str | None]], verdicts: Mapping[Judged, Record]
+) -> dict[str, list[str | None]]:
+    """The queries without a verdict by question id; None stands for a missing answer."""
+    return {key: [sql for sql in sqls if (key, sql) not in verdicts] for key, sqls in asked.items()}
+
+
+def _queries(sqls: Iterable[str | None]) -> list[str]:
+    return [sql for sql in sqls if sql is not None]
 
 
 def gold_pool(benchmark: Benchmark) -> Pool:

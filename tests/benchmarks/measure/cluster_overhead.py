@@ -134,14 +134,15 @@ def pool(benchmark: Benchmark) -> Pool:
     )
 
 
-def judging(lab: Lab, benchmark: Benchmark, found: list[Spent]) -> None:
+def judging(lab: Lab, benchmark: Benchmark, found: list[Spent], elsewhere: Any = None) -> None:
     """Judge a pool; before it a small one of another benchmark, which starts the sandboxes."""
     other = load_bundled("train")
     with timed(found):
-        judge(other, pool(replace(other, questions=other.questions[::20])), lab.executor)
+        few = pool(replace(other, questions=other.questions[::20]))
+        judge(other, few, lab.executor, elsewhere=elsewhere)
     given = pool(benchmark)
     with timed(found):
-        judge(benchmark, given, lab.executor)
+        judge(benchmark, given, lab.executor, elsewhere=elsewhere)
 
 
 def predictions_here(folder: Path) -> list[Spent]:
@@ -155,6 +156,7 @@ def predictions_here(folder: Path) -> list[Spent]:
 
 def predictions_there(folder: Path) -> list[Spent]:
     """The start, and the predictions, of two workers with a sandbox each."""
+    from workbench.cluster.judging import judge_on
     from workbench.cluster.opening import client_of, open_cluster
     from workbench.cluster.sql import ClusterSupervisor
 
@@ -166,5 +168,5 @@ def predictions_there(folder: Path) -> list[Spent]:
         Store(folder / "hashes.sqlite") as store,
         lab_in(folder, benchmark, ClusterSupervisor(cluster, store)) as lab,
     ):
-        judging(lab, benchmark, found)
+        judging(lab, benchmark, found, partial(judge_on, cluster))
     return found
