@@ -88,7 +88,8 @@ def _by_database(
 def _part(whole: JudgedPart, ids: Sequence[str]) -> JudgedPart:
     """The part about these questions, with all that is needed to judge them."""
     benchmark = whole.benchmark
-    questions = tuple(question for question in benchmark.questions if question.id in set(ids))
+    wanted = set(ids)
+    questions = tuple(question for question in benchmark.questions if question.id in wanted)
     db_id = questions[0].db_id
     few = replace(
         benchmark,

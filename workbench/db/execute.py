@@ -8,6 +8,7 @@ however many predictions are compared with it, and a time-out is cached with its
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
@@ -141,16 +142,18 @@ class Executor:
             common | {"path": real[name], "sql": sql}
             for name, sql in map(queries.__getitem__, todo)
         ]
-        for index, answer in self.supervisor.run(requests, limits.seconds):
-            key = todo[index]
-            results[key] = convert(answer)
-            if self.store and self.caches and not answer.get("transient"):
+        with executions.saving(self.store, limits) if self.store else nullcontext() as keep:
+            for index, answer in self.supervisor.run(requests, limits.seconds):
+                key = todo[index]
+                results[key] = convert(answer)
                 name, sql = queries[key]
-                if is_unchanged(paths[name], states[name]):  # else it may be of another content
-                    executions.save(self.store, key, contents[name], sql, limits, answer)
-            done += repeats[key]
-            if progress:
-                progress(done, len(jobs))
+                lasting = self.caches and not answer.get("transient")
+                # If the file has changed, the answer may be of another content.
+                if keep and lasting and is_unchanged(paths[name], states[name]):
+                    keep(key, contents[name], sql, answer)
+                done += repeats[key]
+                if progress:
+                    progress(done, len(jobs))
         return [results[key] for key in keys]
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:

@@ -1,7 +1,9 @@
 """The cache's table `executions`: query results by database content, SQL and limits."""
 
+import time
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
@@ -14,6 +16,7 @@ from workbench.types import Execution, Limits, Row
 
 _FIELDS = ("status", "fingerprint", "row_count", "truncated", "seconds", "error")
 _COMPRESS = 100_000  # bytes of JSON: larger rows are stored compressed
+_TOGETHER = 0.1
 Answer = dict[str, Any]  # of a worker, with `rows` as JSON text
 
 
@@ -61,26 +64,45 @@ def recall_statuses(store: Store, keys: Collection[str]) -> dict[str, str]:
     return dict(store.read_keys("SELECT key, status FROM executions WHERE key IN", list(keys)))
 
 
-def save(store: Store, key: str, content: str, sql: str, limits: Limits, answer: Answer) -> None:
-    """Cache a worker's answer; `content` is the database's fingerprint."""
-    with store.write(paid=False) as connection:
-        connection.execute(
-            "INSERT OR IGNORE INTO executions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                key,
-                content,
-                sql,
-                canonical(limits).decode(),
-                answer["status"],
-                answer.get("fingerprint", ""),
-                answer.get("row_count", 0),
-                answer.get("truncated", False),
-                answer["seconds"],
-                answer.get("error", ""),
-                orjson.dumps(answer.get("columns", [])).decode(),
-                _stored(answer["rows"]),
-            ),
+@contextmanager
+def saving(store: Store, limits: Limits) -> Iterator[Callable[[str, str, str, Answer], None]]:
+    """Caches a worker's answers by key, given with the fingerprint of their database and the SQL.
+
+    Answers that come within `_TOGETHER` seconds share a transaction. All are stored when the block ends, however
+    it ends.
+    """
+    common = canonical(limits).decode()
+    waiting: list[tuple[Any, ...]] = []
+    last = time.monotonic()
+
+    def save() -> None:
+        rows, waiting[:] = list(waiting), []
+        marks = ", ".join("?" * len(rows[0]))
+        with store.write(paid=False) as connection:
+            connection.executemany(f"INSERT OR IGNORE INTO executions VALUES ({marks})", rows)
+
+    def keep(key: str, content: str, sql: str, answer: Answer) -> None:
+        nonlocal last
+        row = (
+            *(key, content, sql, common, answer["status"]),
+            answer.get("fingerprint", ""),
+            answer.get("row_count", 0),
+            answer.get("truncated", False),
+            answer["seconds"],
+            answer.get("error", ""),
+            orjson.dumps(answer.get("columns", [])).decode(),
+            _stored(answer["rows"]),
         )
+        waiting.append(row)
+        if time.monotonic() > last + _TOGETHER:
+            save()
+            last = time.monotonic()
+
+    try:
+        yield keep
+    finally:
+        if waiting:
+            save()
 
 
 def execution(answer: Answer) -> Execution:
