@@ -59,6 +59,17 @@ def test_a_pool_has_the_verdicts_of_one_process(machines, command, files, tmp_pa
     assert command("there", evaluate, *given, tmp_path / "again.jsonl", *cluster) == there
 
 
+def test_workers_compare_the_results(machines, command, files, monkeypatch):
+    def fails(*_):
+        raise AssertionError("the driver compares results")
+
+    monkeypatch.setattr("workbench.evaluate.judge._verdict", fails)
+    machines.add()
+    given = ["bundled-dev", "--limit", "12", "--predictions", files[1], "--json"]
+    found = json.loads(command("home", evaluate, *given, "--cluster", machines.file))
+    assert found["questions"] == 12
+
+
 def test_thirty_real_systems_have_the_verdicts_of_one_process(
     machines, command, real_spider, tmp_path, cached_rows
 ):
