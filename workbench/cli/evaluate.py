@@ -150,9 +150,9 @@ def _cluster(
     if not cluster:
         yield None, None
         return
-    from workbench.cluster.judging import judge_on  # noqa: PLC0415
+    from workbench.cluster.jobs.judging import judge_on  # noqa: PLC0415
+    from workbench.cluster.jobs.sql import ClusterSupervisor  # noqa: PLC0415
     from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
-    from workbench.cluster.sql import ClusterSupervisor  # noqa: PLC0415
 
     with open_cluster(cluster) as opened:
         yield partial(judge_on, opened), ClusterSupervisor(opened, store)

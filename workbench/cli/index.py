@@ -62,7 +62,7 @@ def _built(
     cluster: str, databases: tuple[Path, ...], kind: "IndexKind", folder: Path | None
 ) -> Iterator[tuple[Path, Path]]:
     """Each database and its index, built by a worker of the cluster."""
-    from workbench.cluster.indexes import IndexPart, build_part, keep_part  # noqa: PLC0415
+    from workbench.cluster.jobs.indexes import IndexPart, build_part, keep_part  # noqa: PLC0415
     from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
     from workbench.lab import Lab  # noqa: PLC0415  as above
     from workbench.llm.client import Client  # noqa: PLC0415

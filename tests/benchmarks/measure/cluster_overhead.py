@@ -156,9 +156,9 @@ def predictions_here(folder: Path) -> list[Spent]:
 
 def predictions_there(folder: Path) -> list[Spent]:
     """The start, and the predictions, of two workers with a sandbox each."""
-    from workbench.cluster.judging import judge_on
+    from workbench.cluster.jobs.judging import judge_on
+    from workbench.cluster.jobs.sql import ClusterSupervisor
     from workbench.cluster.opening import client_of, open_cluster
-    from workbench.cluster.sql import ClusterSupervisor
 
     found: list[Spent] = []
     benchmark = load_bundled("dev")

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from workbench.cluster.jobs.sql import ClusterSupervisor
 from workbench.cluster.opening import Cluster, open_cluster
-from workbench.cluster.sql import ClusterSupervisor
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.lab import Lab
 from workbench.llm.calls.locks import CallLocks
