@@ -10,16 +10,20 @@ import pytest
 
 from tests.train.pools import answers
 from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.benchmarks.spider import load_spider
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.lab import Lab
-from workbench.pool import pool_of
+from workbench.llm.client import Client
+from workbench.pool import Pool, pool_of
 from workbench.select.features import DOUBTS
 from workbench.select.trained import Trained, beliefs
 from workbench.store import Store
+from workbench.systems.baselines import direct
 from workbench.systems.replay import picks
+from workbench.systems.system import attempt, prepare
 from workbench.train.cross_validate import as_text, cross_validate, pick
 from workbench.train.selector import Learner, judged_questions
 from workbench.types import Candidate, Trial
@@ -195,3 +199,36 @@ def test_evidence_that_reads_no_question_closes_a_third_of_the_gap(thirty):
     learner = Learner(reliability=False, doubts=("unreactive_result",))
     rows = {row.name: row for row in cross_validate(thirty, learner, halvings=1)}
     assert rows["trained, leaving one database out"].closed > 0.33
+
+
+@pytest.fixture(scope="module", params=["train", "dev"])
+def bundled(request, tmp_path_factory):
+    """The cases of a bundled split: eight samples of the embedded model for each question."""
+    benchmark = load_bundled(request.param)
+    path = tmp_path_factory.mktemp("bundled") / "lab.sqlite"
+    with Store(path) as store, Executor(store) as executor:
+        lab = Lab(Client(store), executor, benchmark.database)
+        one = direct()
+        system = replace(one, generate=(replace(one.generate[0], temperature=1.0, samples=8),))
+        trials = {
+            question.id: attempt(system, prepare(system, question, lab), lab)
+            for question in benchmark.questions
+        }
+        yield judged_questions(lab, benchmark, Pool(trials))
+
+
+def gained(weights, cases):
+    """How many more answers are right than the majority's."""
+    return sum(pick(weights, case) - case.majority for case in cases)
+
+
+@pytest.mark.slow
+def test_the_bundled_selector_is_no_worse_than_the_majority_on_each_bundled_split(bundled):
+    assert gained(Trained.bundled().weights, bundled) >= 0
+
+
+@pytest.mark.slow
+def test_a_selector_that_takes_doubts_for_praise_is_worse_than_the_majority(bundled):
+    weights = Trained.bundled().weights
+    praised = {name: -weight for name, weight in weights.doubts.items()}
+    assert gained(replace(weights, doubts=praised), bundled) < 0

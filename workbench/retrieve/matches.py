@@ -1,8 +1,7 @@
 """Retrieves the database values that keywords may mean (CHASE-SQL, section 2.2, appendix A.5; CHESS, appendix A.1).
 
 Phrases and their words are looked up in the index; the candidates are compared by edit distance and by meaning,
-and the closest of each column are kept (`Matching`). `explain_matches` shows for every candidate why it was kept or
-dropped.
+and the closest of each column are kept (`Matching`).
 
 Departs from the papers in its default similarity of meaning, which compares letters.
 """
@@ -10,9 +9,9 @@ Departs from the papers in its default similarity of meaning, which compares let
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from rapidfuzz import fuzz
 
@@ -25,27 +24,21 @@ from workbench.retrieve.lexical import words
 from workbench.retrieve.matching import DEFAULT, Matching
 from workbench.types import Schema, ValueMatch
 
-KEPT = "kept"
-
 
 @dataclass(frozen=True, slots=True)
 class ValueCandidate:
-    """A value that the index returned for a keyword, with its similarities and its outcome.
+    """A value that the index returned for a keyword, with its similarities.
 
-    score: the index's similarity.
     edit: similarity by spelling.
-    semantic: similarity by meaning; None if the candidate was dropped before.
-    outcome: "kept", or why the candidate was dropped.
+    semantic: similarity by meaning; None where no model said it.
     """
 
     keyword: str
     table: str
     column: str
     value: str
-    score: float
     edit: float
     semantic: float | None = None
-    outcome: str = KEPT
 
 
 def find_matches(
@@ -57,24 +50,14 @@ def find_matches(
     matching: Matching = DEFAULT,
 ) -> tuple[ValueMatch, ...]:
     """The kept values, in the order of the schema's columns, the closest of each column first."""
-    kept, _ = _judged(lab, index, keywords, similarity, matching, explain=False)
+    found = [
+        c for search in _searches(keywords, matching) for c in _spelled(index, *search, matching)
+    ]
+    kept = _limited(matching, _closest(matching, _meant(lab, similarity, matching, found)))
     return tuple(
         ValueMatch(c.table, c.column, c.value, c.keyword, c.edit, c.semantic or 0.0)
         for c in _in_order(kept, schema)
     )
-
-
-def explain_matches(
-    lab: Lab,
-    index: ValueIndex,
-    schema: Schema,
-    keywords: Sequence[str],
-    similarity: Similarity,
-    matching: Matching = DEFAULT,
-) -> tuple[ValueCandidate, ...]:
-    """Every candidate with its outcome, for `pandas.DataFrame(explain_matches(...))`."""
-    kept, dropped = _judged(lab, index, keywords, similarity, matching)
-    return tuple(_in_order([*kept, *dropped], schema))
 
 
 def parts(keyword: str) -> list[str]:
@@ -88,38 +71,6 @@ def parts(keyword: str) -> list[str]:
         for cut in cuts
         if STOP.isdisjoint({search_form(cut[0]), search_form(cut[-1])})
     ]
-
-
-def _judged(
-    lab: Lab,
-    index: ValueIndex,
-    keywords: Sequence[str],
-    similarity: Similarity,
-    matching: Matching,
-    *,
-    explain: bool = True,
-) -> tuple[list[ValueCandidate], list[ValueCandidate]]:
-    """The candidates that are kept, and those that are dropped at one of the stages.
-
-    Most are dropped at the first stage, by their spelling; without `explain`, these are left out.
-    """
-    kept = [
-        c
-        for search in _searches(keywords, matching)
-        for c in _spelled(index, *search, matching, explain=explain)
-    ]
-    dropped: list[ValueCandidate] = []
-    stages: tuple[Callable[[list[ValueCandidate]], list[ValueCandidate]], ...] = (
-        list,
-        partial(_meant, lab, similarity, matching),
-        partial(_closest, matching),
-        partial(_limited, matching),
-    )
-    for stage in stages:
-        judged = stage(kept)
-        kept = [c for c in judged if c.outcome == KEPT]
-        dropped += [c for c in judged if c.outcome != KEPT]
-    return kept, dropped
 
 
 def _searches(keywords: Sequence[str], matching: Matching) -> Iterator[tuple[str, float, bool]]:
@@ -136,7 +87,7 @@ def _searches(keywords: Sequence[str], matching: Matching) -> Iterator[tuple[str
 
 
 def _spelled(
-    index: ValueIndex, text: str, least: float, whole: bool, matching: Matching, *, explain: bool
+    index: ValueIndex, text: str, least: float, whole: bool, matching: Matching
 ) -> Iterator[ValueCandidate]:
     """The index's candidates for a text, with their similarity by spelling.
 
@@ -148,11 +99,9 @@ def _spelled(
         value = hit.value
         plain = fuzz.ratio(form, search_form(value))
         edit = max(plain, fuzz.ratio(in_order, _sorted(value))) / 100
-        candidate = ValueCandidate(text, hit.table, hit.column, value, hit.score, edit)
+        candidate = ValueCandidate(text, hit.table, hit.column, value, edit)
         if edit >= least or (whole and matching.word and _has_words(candidate)):
             yield candidate
-        elif explain:
-            yield replace(candidate, outcome=f"edit {edit:.2f} < {least:g}")
 
 
 @lru_cache(maxsize=50_000)
@@ -163,40 +112,30 @@ def _sorted(text: str) -> str:
 def _meant(
     lab: Lab, similarity: Similarity, matching: Matching, found: list[ValueCandidate]
 ) -> list[ValueCandidate]:
-    """The candidates with their similarity by meaning."""
+    """The candidates with their similarity by meaning, without those that are far in meaning and in spelling."""
     rows = {text: n for n, text in enumerate(dict.fromkeys(c.keyword for c in found))}
     columns = {text: n for n, text in enumerate(dict.fromkeys(c.value for c in found))}
     scores = similarity(lab, list(rows), list(columns))
     least = similarity.alike if matching.semantic is None else matching.semantic
-
-    def judged(c: ValueCandidate) -> ValueCandidate:
+    near = []
+    for c in found:
         score = float(scores[rows[c.keyword], columns[c.value]])
         if math.isnan(score):  # the model failed: spelling alone decides
-            return c
-        near = score >= least or c.edit >= matching.sure
-        outcome = KEPT if near else f"semantic {score:.2f} < {least:g}"
-        return replace(c, semantic=score, outcome=outcome)
-
-    return [judged(c) for c in found]
+            near.append(c)
+        elif score >= least or c.edit >= matching.sure:
+            near.append(replace(c, semantic=score))
+    return near
 
 
 def _closest(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:
-    """The candidates, dropped if they are much less close than the best of their column."""
+    """The candidates without those that are much less close than the best of their column."""
 
     def group(c: ValueCandidate) -> tuple[str, str, str]:
         return c.table, c.column, c.keyword if matching.best_of == "keyword" else ""
 
     close = {c: _closeness(c, matching) for c in found}
     best = {group(c): close[c] for c in sorted(found, key=close.__getitem__)}  # the last one stays
-
-    def judged(c: ValueCandidate) -> ValueCandidate:
-        top = best[group(c)]
-        if close[c] >= matching.keep * top:
-            return c
-        far = f"edit {c.edit:.2f} < {matching.keep:g} of the column's best {top:.2f}"
-        return replace(c, outcome=far)
-
-    return [judged(c) for c in found]
+    return [c for c in found if close[c] >= matching.keep * best[group(c)]]
 
 
 def _closeness(c: ValueCandidate, matching: Matching) -> float:
@@ -211,28 +150,23 @@ def _has_words(c: ValueCandidate) -> bool:
 
 
 def _limited(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:
-    """The candidates, dropped if their value is repeated or their keyword or their column has enough values."""
+    """The closest candidates: no value twice, and no more of a keyword or a column than `matching` allows."""
     seen: dict[tuple[str, str], set[str]] = {}
-    kept: Counter[tuple[str, str, str]] = Counter()
-
-    def judged(c: ValueCandidate) -> ValueCandidate:
+    counts: Counter[tuple[str, str, str]] = Counter()
+    kept = []
+    for c in sorted(found, key=lambda c: (-_closeness(c, matching), *_rank(c))):
         values = seen.setdefault((c.table, c.column), set())
-        kept[c.table, c.column, c.keyword] += 1
-        if kept[c.table, c.column, c.keyword] > matching.per_keyword:
-            return replace(c, outcome=f"the keyword has {matching.per_keyword} closer values here")
-        if c.value in values:
-            return replace(c, outcome="found by a closer keyword")
-        if len(values) == matching.per_column:
-            return replace(c, outcome=f"the column has {matching.per_column} closer values")
-        values.add(c.value)
-        return c
-
-    return [judged(c) for c in sorted(found, key=lambda c: (-_closeness(c, matching), *_rank(c)))]
+        counts[c.table, c.column, c.keyword] += 1
+        few = counts[c.table, c.column, c.keyword] <= matching.per_keyword
+        if few and c.value not in values and len(values) < matching.per_column:
+            values.add(c.value)
+            kept.append(c)
+    return kept
 
 
-def _rank(c: ValueCandidate) -> tuple[bool, float, float, str, str]:
+def _rank(c: ValueCandidate) -> tuple[float, float, str, str]:
     """A sort key: closest first, equals by value and keyword, so that the order is the same in every run."""
-    return c.outcome != KEPT, -c.edit, -(c.semantic or 0.0), c.value, c.keyword
+    return -c.edit, -(c.semantic or 0.0), c.value, c.keyword
 
 
 def _in_order(candidates: Iterable[ValueCandidate], schema: Schema) -> list[ValueCandidate]:

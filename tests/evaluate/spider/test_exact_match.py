@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.evaluate.spider.exact_match import exact_match, wrong_components
+from workbench.evaluate.spider.exact_match import exact_match
 from workbench.evaluate.spider.hardness import hardness
 from workbench.types import Column, ForeignKey, Schema, Table
 
@@ -280,54 +280,46 @@ def test_a_pair_matches_as_spider_says(predicted, gold, expected, why):
 
 
 @pytest.mark.parametrize(
-    ("predicted", "gold", "wrong"),
+    ("predicted", "gold"),
     [
         (
             "SELECT max(born) FROM author",
             "SELECT min(born) FROM author",
-            ["select"],
         ),
         (
             "SELECT name FROM author WHERE born > 1",
             "SELECT name FROM author WHERE born < 1",
-            ["where"],
         ),
         (
             "SELECT name FROM author WHERE name LIKE 'a' AND born > 1",
             "SELECT name FROM author WHERE name = 'a' OR born > 1",
-            ["where", "and/or", "keywords"],
         ),
         (
             "SELECT count(*) FROM book JOIN author ON author.id = book.author_id GROUP BY author.id",
             "SELECT count(*) FROM book JOIN author ON author.id = book.author_id GROUP BY book.id",
-            ["group"],
         ),
         (
             "SELECT name FROM author ORDER BY born LIMIT 1",
             "SELECT name FROM author ORDER BY id LIMIT 1",
-            ["order"],
         ),
         (
             "SELECT name FROM author UNION SELECT title FROM book",
             "SELECT name FROM author UNION SELECT name FROM author",
-            ["IUEN"],
         ),
-        ("SELECT id FROM book, sale", "SELECT id FROM book", ["select", "select(no AGG)"]),
+        ("SELECT id FROM book, sale", "SELECT id FROM book"),
     ],
     ids=["aggregate", "operator", "connector", "table", "order", "union", "unreadable"],
 )
-def test_wrong_components_are_those_that_differ(predicted, gold, wrong):
-    assert wrong_components(predicted, gold, SHOP) == wrong
+def test_a_difference_in_one_component_spoils_the_match(predicted, gold):
+    assert not exact_match(predicted, gold, SHOP)
 
 
-def test_tables_alone_can_spoil_an_exact_match_whose_components_are_all_right():
-    gold = "SELECT count(*) FROM author"
-    assert wrong_components("SELECT count(*) FROM book", gold, SHOP) == []
-    assert not exact_match("SELECT count(*) FROM book", gold, SHOP)
+def test_another_table_spoils_the_match():
+    assert not exact_match("SELECT count(*) FROM book", "SELECT count(*) FROM author", SHOP)
 
 
-def test_every_component_is_wrong_against_an_unreadable_gold():
-    assert len(wrong_components("SELECT name FROM author", "SELECT", SHOP)) == 10
+def test_nothing_matches_an_unreadable_gold():
+    assert not exact_match("SELECT name FROM author", "SELECT", SHOP)
 
 
 def test_a_column_in_two_foreign_keys_links_all_three():
@@ -386,9 +378,8 @@ WORDS = st.sampled_from(VOCABULARY.split())
 
 @given(st.text() | st.lists(WORDS, max_size=40).map(" ".join))
 def test_no_text_raises_an_exception(text):
-    for function in (exact_match, wrong_components):
-        function(text, "SELECT name FROM author", SHOP)
-        function("SELECT name FROM author", text, SHOP)
+    exact_match(text, "SELECT name FROM author", SHOP)
+    exact_match("SELECT name FROM author", text, SHOP)
     assert hardness(text, SHOP) in {"easy", "medium", "hard", "extra", ""}
 
 

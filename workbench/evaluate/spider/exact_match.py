@@ -1,4 +1,4 @@
-"""Spider's exact set match (EM) and its component scores.
+"""Spider's exact set match (EM).
 
 Two queries match if their clauses do, each as a multiset of parts, whatever the queries return. The definition
 is that of Spider's evaluation script in the test-suite evaluation, with its defaults and quirks, so that
@@ -31,14 +31,6 @@ def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
     )
 
 
-def wrong_components(predicted: str, gold: str, schema: Schema) -> list[str]:
-    """Which of Spider's ten components differ, by Spider's own names; all ten for an unreadable gold."""
-    second = read(gold, schema)
-    found, wanted = _components(_compared(predicted, schema)), _components(second.comparable)
-    different = [name for name in wanted if found[name] != wanted[name] or second.query is None]
-    return [name for name in different if name != "tables"]
-
-
 def _compared(predicted: str, schema: Schema) -> Query:
     """The prediction as it is compared. Systems that predict no values write `value` for one."""
     return read(predicted.replace(" value ", " 1 "), schema).comparable
@@ -46,16 +38,11 @@ def _compared(predicted: str, schema: Schema) -> Query:
 
 def _components(query: Query) -> Mapping[str, object]:
     """The query's tables and Spider's components, each as a value that is equal if the component matches."""
-    bare_names = (use.column.rpartition(".")[2] for use in query.group)
     group = tuple(use.column for use in query.group)
     return {
         "tables": Counter(query.tables),
         "select": Counter(query.select),
-        "select(no AGG)": Counter(expression for _, expression in query.select),
         "where": Counter(query.where.units),
-        "where(no OP)": Counter(unit.left for unit in query.where.units),
-        # Without tables: a column of the same name in another table passes here and fails in "group".
-        "group(no Having)": Counter(bare_names),
         # None without GROUP BY, whatever HAVING says: "keywords" sees that there is one.
         "group": (group, query.having) if group else None,
         "order": query.order and (query.order, query.limit),
