@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from workbench.db.execute import Executor
+from workbench.db.fingerprint import file_state
 from workbench.db.schema import read_schema
 from workbench.db.sql.derived.mutants import mutants
-from workbench.differ.search import Outcome, TellApart
+from workbench.differ.claim import Pair
+from workbench.differ.rules import known_schema
+from workbench.differ.search import Outcome, TellApart, needed_rules
 
 # For each kind of mutant a query, and whether the mutant needs Spider's sense, as sets of rows hide duplicates
 # and order.
@@ -192,3 +195,22 @@ def test_a_query_that_writes_changes_nothing(shop: Path, executor: Executor) -> 
     assert outcome.status == "failed"
     assert "DELETE is not allowed" in outcome.error
     assert shop.read_bytes() == before
+
+
+def test_a_row_that_is_seldom_the_first_of_its_group_hides_no_tie(
+    shop: Path, executor: Executor
+) -> None:
+    """Nine rows tie for the name that the first query takes; only one of them agrees with the second."""
+    first, second = (
+        f"SELECT city, {name} FROM customer GROUP BY city" for name in ("name", "min(name)")
+    )
+    schema = known_schema(shop, file_state(shop)[0])
+    rules = needed_rules(shop, schema, (first, second))
+    names = {2: "Bo", 4: "Di", 7: "Bo"} | dict.fromkeys(range(8, 15), "Di")
+    cities = {2: ("Rome", 41, "2021-01-31")}
+    rows = {
+        "customer": [
+            (n, name, *cities.get(n, (None, 52, "2022-02-02"))) for n, name in names.items()
+        ]
+    }
+    assert not Pair(first, second, "bird", rules, executor).is_different(rows)
