@@ -131,18 +131,7 @@ def _sample(one: Answered, made: Sequence[Call], run: StoredRun) -> Json:
             "db_id": question.db_id,
             "hint": question.evidence,
             "difficulty": one.difficulty,
-            "candidates": [
-                {
-                    "generator": candidate.generator,
-                    "sample": candidate.sample,
-                    "sql": candidate.sql,
-                    "status": candidate.status,
-                    "chosen": candidate.chosen,
-                    "correct": correct,
-                    "calls": candidate.calls,
-                }
-                for candidate, correct in zip(one.candidates, one.correct, strict=True)
-            ],
+            "candidates": one.records(),
         },
         "model_usage": usage,
         "events": [_event(call, attachments) for call in sorted(made, key=lambda c: c.created)],

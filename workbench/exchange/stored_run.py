@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.execute import Executor
@@ -39,6 +40,14 @@ class Answered:
     def chosen(self) -> int | None:
         """The place of the chosen candidate; None where no answer was given."""
         return next((n for n, one in enumerate(self.candidates) if one.chosen), None)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Each candidate with its verdict, as exported files have it."""
+        names = ("generator", "sample", "sql", "status", "chosen", "calls")
+        return [
+            {name: getattr(one, name) for name in names} | {"correct": correct}
+            for one, correct in zip(self.candidates, self.correct, strict=True)
+        ]
 
 
 def stored_run(name: str, store: Store) -> StoredRun:

@@ -53,16 +53,8 @@ def _run_rows(run: StoredRun, one: Answered) -> Iterator[Row]:
     if not one.candidates:
         nothing = {"generator": "", "sample": 0, "sql": "", "status": "missing", "calls": ""}
         yield about | nothing | {"chosen": False, "correct": False}
-    for candidate, correct in zip(one.candidates, one.correct, strict=True):
-        yield about | {
-            "generator": candidate.generator,
-            "sample": candidate.sample,
-            "sql": candidate.sql,
-            "status": candidate.status,
-            "chosen": candidate.chosen,
-            "correct": correct,
-            "calls": " ".join(candidate.calls),
-        }
+    for record in one.records():
+        yield about | record | {"calls": " ".join(record["calls"])}
 
 
 def _call_row(call: Call) -> Row:

@@ -3,13 +3,7 @@ const WORDS = { r: "right", w: "wrong", f: "failed", "-": "not asked" };
 const SIDES = [8, 20]; // pixels of a cell, from many questions to few
 export default {
   render({ model, el }) {
-    const part = (name, inside, text) => {
-      const made = inside.appendChild(document.createElement(name));
-      if (text !== undefined) made.textContent = text;
-      return made;
-    };
-    const root = part("section", el);
-    root.className = "wb wb-questions mathjax_ignore tex2jax_ignore";
+    const root = section(el);
     const legend = part("p", root);
     const canvas = part("canvas", root);
     canvas.tabIndex = 0;
@@ -72,9 +66,7 @@ export default {
     };
     const pick = () => {
       const question = model.get("questions")[at];
-      if (!question) return;
-      model.set("chosen", question[0]);
-      model.save_changes();
+      if (question) choose(model, question[0]);
     };
     const under = (event) => {
       const scale = canvas.width / canvas.clientWidth;

@@ -1,23 +1,13 @@
-// All text is set as text. The focus moves by arrow keys and picks nothing; Enter, the space bar or a click picks.
+// The focus moves by arrow keys and picks nothing; Enter, the space bar or a click picks.
 export default {
   render({ model, el }) {
-    const part = (name, inside, text) => {
-      const made = inside.appendChild(document.createElement(name));
-      if (text !== undefined) made.textContent = text;
-      return made;
-    };
-    const root = part("section", el);
-    root.className = "wb wb-questions mathjax_ignore tex2jax_ignore";
+    const root = section(el);
     const caption = part("p", root);
     const box = part("div", root);
     box.className = "box";
     let lines = [];
 
     const reach = (line) => lines.forEach((other) => (other.tabIndex = other === line ? 0 : -1));
-    const pick = (line) => {
-      model.set("chosen", line.dataset.key);
-      model.save_changes();
-    };
     const mark = () => {
       const chosen = lines.find((line) => line.dataset.key === model.get("chosen"));
       lines.forEach((line) => line.setAttribute("aria-selected", line === chosen));
@@ -48,7 +38,7 @@ export default {
 
     box.addEventListener("click", (event) => {
       const line = event.target.closest("tbody tr");
-      if (line) pick(line);
+      if (line) choose(model, line.dataset.key);
     });
     box.addEventListener("keydown", (event) => {
       const at = lines.indexOf(event.target);
@@ -56,7 +46,7 @@ export default {
       if (at < 0 || (to === undefined && event.key !== "Enter" && event.key !== " ")) return;
       event.preventDefault();
       event.stopPropagation();
-      if (to === undefined) pick(event.target);
+      if (to === undefined) choose(model, event.target.dataset.key);
       else if (lines[to]) {
         reach(lines[to]);
         lines[to].focus();

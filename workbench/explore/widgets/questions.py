@@ -14,10 +14,14 @@ from workbench.html.tree import visible
 _HERE = Path(__file__).parent
 
 
+def _text(*names: str) -> str:
+    return "".join((_HERE / name).read_text(encoding="utf-8") for name in names)
+
+
 class _Questions(anywidget.AnyWidget):
     """What a table and a heat map share: `chosen` is the id of the question that is picked."""
 
-    _css = STYLE + (_HERE / "questions.css").read_text(encoding="utf-8")
+    _css = STYLE + _text("questions.css")
     chosen = traitlets.Unicode().tag(sync=True)
     caption = traitlets.Unicode().tag(sync=True)
 
@@ -44,7 +48,7 @@ class _Questions(anywidget.AnyWidget):
 class QuestionTable(_Questions):
     """A table with a row for each question; its first column is the question's id."""
 
-    _esm = _HERE / "question_table.js"
+    _esm = _text("questions.js", "question_table.js")
     columns: Any = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows: Any = traitlets.List().tag(sync=True)
     marks: Any = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -69,7 +73,7 @@ class HeatMap(_Questions):
     `verdicts` has for each run a text with a letter for each question: r(ight), w(rong), f(ailed) or - (not asked).
     """
 
-    _esm = _HERE / "heat_map.js"
+    _esm = _text("questions.js", "heat_map.js")
     runs: Any = traitlets.List(traitlets.Unicode()).tag(sync=True)
     questions: Any = traitlets.List().tag(sync=True)  # id and text of each
     verdicts: Any = traitlets.List(traitlets.Unicode()).tag(sync=True)
