@@ -16,7 +16,6 @@ from workbench.evaluate.summary import by_feature as by_feature
 from workbench.experiment.preview import preview_of as preview_of
 from workbench.explore.cache_browser import CacheBrowser as CacheBrowser
 from workbench.explore.compare.making import compare as compare
-from workbench.explore.compare.runs import runs_html as runs_html
 from workbench.explore.compare.variants import Variants as Variants
 from workbench.explore.pool_browser import PoolBrowser as PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer as PromptExplorer

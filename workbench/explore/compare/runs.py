@@ -8,7 +8,7 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.ex import pool_verdicts
 from workbench.explore.prompt.steps import Step
-from workbench.html.parts import Html, line, table, view, views
+from workbench.html.parts import Html, line, table, view
 from workbench.lab import Lab
 from workbench.pool import pool_of
 from workbench.replies.sql import read_sql
@@ -84,10 +84,3 @@ def costs_html(runs: Sequence["Run"]) -> Html:
         for run in runs
     ]
     return view("What each would cost without the cache", table(("system", "run", *names), rows))
-
-
-def runs_html(before: "Run", after: "Run", questions: Iterable[Question] = ()) -> Html:
-    """Two stored runs: the price of each, and the questions that flipped."""
-    return views(
-        costs_html([before, after]), flips_html(before.questions, after.questions, questions)
-    )
