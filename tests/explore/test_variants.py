@@ -4,6 +4,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import BadInputError
+from workbench.explore.compare.variants_view import VariantsView
 from workbench.study.settings import CHECKOUT, load_experiment
 
 DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
@@ -40,12 +41,28 @@ def test_questions_on_which_the_variants_disagree_come_first(variants):
     assert disagree.equals(found["flips"])
 
 
-def test_a_verdict_opens_the_query_and_a_flip_the_result_beside_golds(variants):
+def test_a_picked_question_opens_the_replies_and_the_results_beside_golds(variants):
+    shown = VariantsView("bundled-dev")
+    shown.show(variants)
+    (flip, *_) = variants.matrix()["question_id"]
+    shown.matrix.chosen = flip
+    assert shown.matrix.rows[0][:2] == [flip, "≠"]
+    assert shown.question.value.count("The reply behind it") == 2
+    assert "Gold&#x27;s query" in shown.question.value
+
+
+def test_a_page_without_a_kernel_holds_the_table_and_the_first_verdicts_alone(
+    variants, monkeypatch
+):
+    monkeypatch.setattr("workbench.explore.compare.variants.LISTED", 7)
     page = variants._repr_html_()
-    (flip, *_) = variants.matrix()["question"]
-    assert page.count("<summary>✓ right</summary>") + page.count("<summary>✗ wrong</summary>") == 40
-    assert "Gold&#x27;s query" in page
-    assert flip in page
+    assert page.count("✓ right") + page.count("✗ wrong") == 2 * 7
+    assert "The first 7 of 20 are listed; run the cell again to open any question." in page
+    assert "The reply behind it" not in page
+
+
+def test_a_notebook_shows_variants_as_a_widget(variants):
+    assert "application/vnd.jupyter.widget-view+json" in variants._repr_mimebundle_()
 
 
 def test_variants_are_saved_as_experiments_that_load(variants, tmp_path):

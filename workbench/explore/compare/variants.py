@@ -1,11 +1,11 @@
 """Variants of one system on the same questions, side by side: other prompts, other models.
 
 The first variant is the base: every other one is compared with it, question by question. A question on which
-variants disagree stands before those on which they agree, and each verdict opens the query and the reply behind it.
+variants disagree stands before those on which they agree, and opens the queries, replies and results behind it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +13,7 @@ from typing import Any, Self
 import pandas as pd
 import yaml
 
-from workbench.explore.prompt.running import answer_parts, side_by_side
+from workbench.explore.prompt.running import side_by_side
 from workbench.html.parts import Html, details, line, pre, table, view, views
 from workbench.html.tree import Node
 from workbench.report.figures.compare import differences
@@ -21,7 +21,7 @@ from workbench.report.tables import ResultTable, alone
 from workbench.study.runs import Run
 from workbench.study.study import Study
 
-OPEN = 12  # questions whose answers are shown in full; each takes up a screen
+LISTED = 50  # questions on a page without a kernel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +64,21 @@ class Variants:
         )
         return about.join(verdicts).loc[order].reset_index()
 
+    def rows(self) -> list[tuple[str, ...]]:
+        """The `matrix` in words: id, a sign where the variants disagree, question, and each variant's verdict."""
+        answers = {name: distinct(run) for name, run in self.runs.items()}
+        rows = []
+        for one in self.matrix().to_dict("records"):
+            key, sign = one["question_id"], "≠" if one["flips"] else ""
+            told = (verdict(answers[name][key], correct=one[name]) for name in self.runs)
+            rows.append((key, sign, one["question"], *told))
+        return rows
+
+    def disagreement(self) -> str:
+        """On how many questions the variants disagree, as a sentence."""
+        found = self.matrix()["flips"]
+        return f"The variants disagree on {found.sum():,} of {len(found):,} questions, which come first."
+
     def questions(self) -> ResultTable:
         """The `matrix` as a table."""
         found = self.matrix()
@@ -102,31 +117,24 @@ class Variants:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _repr_html_(self) -> str:
-        return views(Html(self.table().to_html()), self._matrix_html(), *self._opened())
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        from workbench.explore.compare.variants_view import VariantsView  # noqa: PLC0415  commands need no widgets
 
-    def _matrix_html(self) -> Html:
-        found = self.matrix()
-        answers = {name: distinct(run) for name, run in self.runs.items()}
-        rows = []
-        for row in found.to_dict("records"):
-            key = row["question_id"]
-            cells = (
-                details(
-                    verdict(answers[n][key], correct=row[n]), *_opened(run, key, answers[n][key])
-                )
-                for n, run in self.runs.items()
-            )
-            rows.append((key, row["question"], *cells))
-        count = int(found["flips"].sum())
-        return view(
+        shown = VariantsView(self.study.benchmark.name)
+        shown.show(self)
+        return shown._repr_mimebundle_(**options)
+
+    def _repr_html_(self) -> str:
+        """What a page without a kernel shows: the table, and the first questions without their replies."""
+        rows = self.rows()
+        more = f"The first {LISTED} of {len(rows):,} are listed; " if len(rows) > LISTED else ""
+        listed = view(
             "Questions by variants",
-            line(
-                f"The variants disagree on {count:,} of {len(found):,} questions, which come first."
-            ),
-            table(("id", "question", *self.runs), rows),
-            kind="wb-variants",
+            line(self.disagreement()),
+            line(f"{more or 'Replies are left out: '}run the cell again to open any question."),
+            table(("id", "differ", "question", *self.runs), rows[:LISTED]),
         )
+        return views(Html(self.table().to_html()), listed)
 
     def question_html(self, key: str) -> Html:
         """A question: what each variant answered and how often, its reply, and its result beside gold's."""
@@ -140,19 +148,6 @@ class Variants:
             title = f"{name}: {verdict(answers, correct=right)}"
             parts.append(details(title, *_opened(run, key, answers), *shown, shown=True))
         return view(f"{key}: {question.text}", *parts, kind="wb-flip")
-
-    def _opened(self) -> Iterator[Html]:
-        """The first questions that flip, each with every variant's query and result beside gold's."""
-        found = self.matrix()
-        questions = {question.id: question for question in self.study.benchmark.questions}
-        for key in found.loc[found["flips"], "question_id"][:OPEN]:
-            parts = []
-            for name, run in self.runs.items():
-                shown = answer_parts(
-                    self.study.lab, self.study.benchmark, questions[key], run.selection(key).sql
-                )
-                parts.append(details(name, *shown))
-            yield view(f"{key}: {questions[key].text}", *parts, kind="wb-flip")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ import ipywidgets as w
 
 from workbench.errors import BadInputError
 from workbench.explore.compare.making import AskedAnew, asked_anew, run_all, studies
-from workbench.explore.compare.variants import Variants, distinct, verdict
-from workbench.explore.widgets import button, guarded, labelled, output, row, tall
+from workbench.explore.compare.variants_view import VariantsView
+from workbench.explore.widgets import button, labelled, output, row, tall
 from workbench.explore.widgets.current import CurrentQuestion
-from workbench.explore.widgets.questions import QuestionTable
 from workbench.html.parts import Html, line, table, view, views
 from workbench.llm.budget import dollars
 from workbench.llm.provider import is_ours
@@ -33,7 +32,6 @@ class VariantsForm:
     ) -> None:
         self._study, self._systems = study, systems
         self._priced: tuple[Any, ...] = ()  # the settings whose cost was shown
-        self._found: Variants | None = None
         self.message = output("wb-message")
         self.system = labelled(w.Dropdown(options=list(systems)), "System", "wb-variant-system")
         self.folders = tall(
@@ -48,11 +46,8 @@ class VariantsForm:
         self.limit = labelled(
             w.BoundedIntText(min(_FEW, many), min=1, max=many), "Questions", "wb-limit", "150px"
         )
-        self.question = output("wb-variants-question")
-        self.cost, self.table = output("wb-variants-cost"), output("wb-variants-view")
-        opened = guarded(self._open, self.message)
-        self.matrix = QuestionTable(study.benchmark.name, current, opened)
-        self.matrix.layout.display = "none"
+        self.cost = output("wb-variants-cost")
+        self.found = VariantsView(study.benchmark.name, current)
         self.box = w.VBox(
             [
                 row(self.system, self.limit, self.folders, self.models),
@@ -62,9 +57,7 @@ class VariantsForm:
                 ),
                 self.message,
                 self.cost,
-                self.table,
-                self.matrix,
-                self.question,
+                self.found.box,
             ]
         )
 
@@ -103,26 +96,7 @@ class VariantsForm:
             is_ours(s.model) for s in variants.values()
         ):
             raise BadInputError("see what is asked anew first: these settings were not counted")
-        self._found = found = run_all(variants, make)
-        cells = found.matrix()
-        answers = {name: distinct(run) for name, run in found.runs.items()}
-        rows = []
-        for one in cells.to_dict("records"):
-            key, sign = one["question_id"], "≠" if one["flips"] else ""
-            told = (verdict(answers[name][key], correct=one[name]) for name in found.runs)
-            rows.append((key, sign, one["question"], *told))
-        flips = int(cells["flips"].sum())
-        self.table.value = Html(found.table().to_html())
-        caption = f"The variants disagree on {flips:,} of {len(rows):,} questions, which come first. Enter opens one."
-        self.matrix.show(caption, ("id", "differ", "question", *found.runs), rows)
-        self.matrix.layout.display = None
-        self._open()
-
-    def _open(self) -> None:
-        """Show the answers to the question that is picked."""
-        found, key = self._found, self.matrix.chosen
-        known = found and any(question.id == key for question in found.study.benchmark.questions)
-        self.question.value = found.question_html(key) if found and known else ""
+        self.found.show(run_all(variants, make))
 
 
 def _cost_html(found: Mapping[str, AskedAnew], free: set[str]) -> Html:
