@@ -8,7 +8,6 @@ however many predictions are compared with it, and a time-out is cached with its
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
@@ -142,18 +141,22 @@ class Executor:
             common | {"path": real[name], "sql": sql}
             for name, sql in map(queries.__getitem__, todo)
         ]
-        with executions.saving(self.store, limits) if self.store else nullcontext() as keep:
-            for index, answer in self.supervisor.run(requests, limits.seconds):
+        new = executions.NewExecutions(self.store, limits) if self.store and self.caches else None
+        try:
+            save = new.save if new else None
+            for index, answer in self.supervisor.run(requests, limits.seconds, meanwhile=save):
                 key = todo[index]
                 results[key] = convert(answer)
                 name, sql = queries[key]
-                lasting = self.caches and not answer.get("transient")
                 # If the file has changed, the answer may be of another content.
-                if keep and lasting and is_unchanged(paths[name], states[name]):
-                    keep(key, contents[name], sql, answer)
+                if new and not answer.get("transient") and is_unchanged(paths[name], states[name]):
+                    new.add(key, contents[name], sql, answer)
                 done += repeats[key]
                 if progress:
                     progress(done, len(jobs))
+        finally:
+            if new:
+                new.save()
         return [results[key] for key in keys]
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:

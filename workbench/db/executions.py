@@ -2,8 +2,7 @@
 
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from hashlib import sha256
 from typing import Any
 
@@ -64,27 +63,19 @@ def recall_statuses(store: Store, keys: Collection[str]) -> dict[str, str]:
     return dict(store.read_keys("SELECT key, status FROM executions WHERE key IN", list(keys)))
 
 
-@contextmanager
-def saving(store: Store, limits: Limits) -> Iterator[Callable[[str, str, str, Answer], None]]:
-    """Caches a worker's answers by key, given with the fingerprint of their database and the SQL.
+class NewExecutions:
+    """Executions that are not in the cache yet: those that come within `_TOGETHER` seconds share a transaction."""
 
-    Answers that come within `_TOGETHER` seconds share a transaction. All are stored when the block ends, however
-    it ends.
-    """
-    common = canonical(limits).decode()
-    waiting: list[tuple[Any, ...]] = []
-    last = time.monotonic()
+    def __init__(self, store: Store, limits: Limits) -> None:
+        self._store = store
+        self._limits = canonical(limits).decode()
+        self._rows: list[tuple[Any, ...]] = []
+        self._saved_at = time.monotonic()
 
-    def save() -> None:
-        rows, waiting[:] = list(waiting), []
-        marks = ", ".join("?" * len(rows[0]))
-        with store.write(paid=False) as connection:
-            connection.executemany(f"INSERT OR IGNORE INTO executions VALUES ({marks})", rows)
-
-    def keep(key: str, content: str, sql: str, answer: Answer) -> None:
-        nonlocal last
+    def add(self, key: str, content: str, sql: str, answer: Answer) -> None:
+        """A worker's answer; `content` is the database's fingerprint."""
         row = (
-            *(key, content, sql, common, answer["status"]),
+            *(key, content, sql, self._limits, answer["status"]),
             answer.get("fingerprint", ""),
             answer.get("row_count", 0),
             answer.get("truncated", False),
@@ -93,16 +84,18 @@ def saving(store: Store, limits: Limits) -> Iterator[Callable[[str, str, str, An
             orjson.dumps(answer.get("columns", [])).decode(),
             _stored(answer["rows"]),
         )
-        waiting.append(row)
-        if time.monotonic() > last + _TOGETHER:
-            save()
-            last = time.monotonic()
+        self._rows.append(row)
+        if time.monotonic() > self._saved_at + _TOGETHER:
+            self.save()
 
-    try:
-        yield keep
-    finally:
-        if waiting:
-            save()
+    def save(self) -> None:
+        """Store those that were added, if there are any."""
+        if rows := self._rows:
+            self._rows = []
+            marks = ", ".join("?" * len(rows[0]))
+            with self._store.write(paid=False) as connection:
+                connection.executemany(f"INSERT OR IGNORE INTO executions VALUES ({marks})", rows)
+        self._saved_at = time.monotonic()
 
 
 def execution(answer: Answer) -> Execution:

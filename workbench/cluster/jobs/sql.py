@@ -4,7 +4,7 @@ The driver's executor looks a query up in the cache first, and stores the answer
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,10 +48,13 @@ class ClusterSupervisor(Supervisor):
         self._store = store
 
     def run(
-        self, requests: Sequence[dict[str, Any]], seconds: float
+        self,
+        requests: Sequence[dict[str, Any]],
+        seconds: float,
+        meanwhile: Callable[[], object] | None = None,
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         if any(request["do"] != "run" for request in requests):
-            yield from super().run(requests, seconds)
+            yield from super().run(requests, seconds, meanwhile)
             return
         by_path: dict[str, list[tuple[int, dict[str, Any]]]] = {}
         for index, request in enumerate(requests):

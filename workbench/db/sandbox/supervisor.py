@@ -9,7 +9,7 @@ import queue
 import selectors
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import orjson
 
 from workbench.db.sandbox.process import WorkerProcess
 
+_QUIET = 0.1  # seconds without an answer after which the caller may do something else
 _STUCK = 0.1  # seconds after which the requests queued behind a query move to a free worker
 
 
@@ -30,11 +31,14 @@ class Supervisor:
         self._idle = _slots(size)
 
     def run(
-        self, requests: Sequence[dict[str, Any]], seconds: float
+        self,
+        requests: Sequence[dict[str, Any]],
+        seconds: float,
+        meanwhile: Callable[[], object] | None = None,
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each request's index and answer in order of arrival; an answer's `rows` are JSON text.
 
-        Each request may take `seconds`. Abandoning the iterator kills the workers that still run. A request
+        Each request may take `seconds`. `meanwhile` is called when no answer has come for a tenth of a second. Abandoning the iterator kills the workers that still run. A request
         whose worker dies is run once more, by another worker: something outside may have killed the first,
         for example the system when memory ran out.
         """
@@ -50,7 +54,12 @@ class Supervisor:
                     wait = min(worker.deadline for worker in busy) - time.monotonic()
                     if idle and not todo and any(len(worker.requests) > 1 for worker in busy):
                         wait = min(wait, _STUCK)
-                    for event, _ in selector.select(max(wait, 0)):
+                    ready = selector.select(max(0, min(wait, _QUIET)))
+                    if not ready and wait > _QUIET:
+                        if meanwhile:
+                            meanwhile()
+                        ready = selector.select(wait - _QUIET)
+                    for event, _ in ready:
                         worker: WorkerProcess = event.data
                         for answer in worker.read():
                             if worker.requests:  # else the request was taken from this worker
