@@ -53,3 +53,19 @@ def test_a_call_made_since_is_found(zoo, store):
     zoo.lab.client.complete(Request("p", "m/x", ({"role": "user", "content": SHARED},), {}))
     assert len(search.find(["later"])) == 1
     assert len(search.find(["ships"])) == 3
+
+
+def test_a_search_reads_no_call_again_and_runs_two_queries_for_a_word(zoo, store, monkeypatch):
+    search, queries = Search(store), []
+    read = type(store).read
+
+    def counted(self, query, values=()):
+        found = read(self, query, values)
+        queries.append((query, len(found)))
+        return found
+
+    monkeypatch.setattr(type(store), "read", counted)
+    search.find(["ships", "two"])
+    again = [rows for query, rows in queries if query.startswith("SELECT rowid, messages")]
+    assert again == [0]
+    assert len(queries) == 1 + 2 * 2

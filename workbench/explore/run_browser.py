@@ -7,7 +7,7 @@ import ipywidgets as w
 import pandas as pd
 
 from workbench.errors import BadInputError
-from workbench.explore.compare.outcomes import FAILED, RIGHT, WORDS, WRONG, errors, outcomes
+from workbench.explore.compare.outcomes import FAILED, RIGHT, WORDS, WRONG, differ, errors, outcomes
 from workbench.explore.compare.runs import costs_html
 from workbench.explore.widgets import Explorer, fill, labelled, output, watch
 from workbench.explore.widgets.current import CurrentQuestion
@@ -40,7 +40,7 @@ class RunBrowser(Explorer):
 
     def _choices(self) -> list[tuple[str, tuple[str, str]]]:
         """The lists of questions that can be shown, the errors by message among them, the most frequent first."""
-        disagree = self._outcomes.nunique(axis=1).gt(1)
+        disagree = differ(self._outcomes)
         parts = {
             "on which the runs disagree": disagree,
             "all": disagree | True,
