@@ -36,14 +36,10 @@ class Search:
         )
         if not new:
             return
-        parts: list[int] = []
-        counts = []
-        for _, messages in new:
-            before = len(parts)
-            for message in orjson.loads(messages):
-                if isinstance(content := message.get("content"), list):
-                    parts += [part for part in content if type(part) is int]
-            counts.append(len(parts) - before)
+        texts = {messages for _, messages in new}  # the samples of a prompt share theirs
+        distinct = {messages: _parts(messages) for messages in texts}
+        found = [distinct[messages] for _, messages in new]
+        counts, parts = [len(one) for one in found], [part for one in found for part in one]
         numbers = np.array([number for number, _ in new], np.int64)
         more = np.column_stack([np.repeat(numbers, counts), np.array(parts, np.int64)])
         self._parts = np.concatenate([self._parts, more])
@@ -78,6 +74,12 @@ class Search:
         marks = np.zeros(self._newest + 1, bool)
         marks[numbers] = True
         return marks
+
+
+def _parts(messages: str) -> list[int]:
+    """The ids of the stored parts in a call's messages."""
+    contents = [message.get("content") for message in orjson.loads(messages)]
+    return [part for one in contents if isinstance(one, list) for part in one if type(part) is int]
 
 
 def _numbers(store: Store, query: str, *values: str | int) -> Rows:
