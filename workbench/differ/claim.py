@@ -23,10 +23,9 @@ from workbench.differ.touched import Rows
 from workbench.types import Execution, Limits, Value
 
 _FEW_ORDERS = 4  # most databases that are no proof fall here
-_ORDERS = (
-    24  # before a claim: a tie of two rows stays hidden in 24 orders once in 16 million times,
-)
-# and each row is the first and the last of its table besides, since one of nine that tie is seldom the first by chance
+# Before a claim: a tie of two rows stays hidden in 24 orders once in 16 million times. Each row also comes first and last
+# once, since one of nine rows that tie is seldom the first by chance.
+_ORDERS = 24
 _MANY_ORDERS = 96  # where one query gives several results, all that it can give should show
 _LIMITS = Limits(seconds=5.0, rows=20_000, bytes=2_000_000)
 _COMPLETE = {"ok", "empty"}

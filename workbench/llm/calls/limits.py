@@ -33,9 +33,8 @@ _GROWTH = 1.25
 _SILENCE = 0.05  # seconds without a 429 after which a trial counts as accepted, or twice as long as a 429 took
 _ROW = 4  # limits met in a row, without an accepted call, that a limit on calls at once does not explain
 _FIRST_PAUSE = 1.0  # seconds without a call after a 429 that names no time
-_QUICKENING = (
-    0.0005  # how much shorter the interval gets, for each call since the last pause and each answer
-)
+# How much shorter the interval gets, for each call since the last pause and each answer.
+_QUICKENING = 0.0005
 
 
 def pause(failures: int, retry_after: float = 0.0) -> float:
