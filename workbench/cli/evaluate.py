@@ -146,7 +146,7 @@ def evaluate(
 def _cluster(
     cluster: str, store: Store
 ) -> "Iterator[tuple[JudgeElsewhere | None, Supervisor | None]]":
-    """What judges and what runs other queries on a cluster; None and None without a cluster."""
+    """A cluster's judge, and the supervisor that runs all other queries there; None and None without a cluster."""
     if not cluster:
         yield None, None
         return

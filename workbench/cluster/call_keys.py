@@ -42,7 +42,7 @@ def _beginning(key: str) -> bytes:
 
 
 class KnownKeys:
-    """What a worker knows of them; `count` is how many it has read."""
+    """The keys that a worker has read from its driver; `count` is their number."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -54,5 +54,5 @@ class KnownKeys:
         self.count += len(found)
 
     def among(self, keys: Iterable[str]) -> list[str]:
-        """Those of the keys that the driver's cache has."""
+        """The given keys that the driver's cache has."""
         return [key for key in keys if int.from_bytes(_beginning(key), "big") in self._keys]

@@ -32,6 +32,8 @@ from workbench.lab import Lab
 Future = Any  # Dask's classes have no types
 T = TypeVar("T")
 _AHEAD = 2  # tasks for each thread of the workers: one runs, the next one waits there
+_QUERIES = 100  # the most in one task
+_PER_THREAD = 4  # tasks of queries for each thread
 _LOOK = 0.2  # seconds between looks at the connection, in which Ctrl-C may wait
 _COUNT = 2.0  # seconds between counts of the workers, which may come and go
 _LOST = 15.0  # seconds after which a connection that Dask does not restore counts as lost
@@ -59,6 +61,10 @@ class Cluster:
             counts: Mapping[str, int] = self._client.nthreads()
             self._counted, self._threads = now, sum(counts.values())
         return self._threads
+
+    def queries_of_a_task(self, total: int) -> int:
+        """The most queries of a task, of so many in all: each thread has several, so all end at about the same time."""
+        return min(_QUERIES, total // (_PER_THREAD * max(1, self.threads)) + 1)
 
     @property
     def scheduler(self) -> str:

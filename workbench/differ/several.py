@@ -1,4 +1,4 @@
-"""What several queries of one question do on small databases: which of them differ, and the rows that show it.
+"""Tells the queries of one question apart on small databases, and shows the rows on which they differ.
 
 Equal results on a benchmark's own database say little: a pool of queries agrees there by chance as well. A search
 (`search.py`) tells two queries apart; here its databases are shared, since one that tells two queries apart often

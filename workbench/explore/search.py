@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from workbench.llm.cache.rows import Call
+from workbench.llm.cache.rows import Call, part_ids
 from workbench.store import Store
 from workbench.types import Question
 
@@ -37,7 +37,7 @@ class Search:
         if not new:
             return
         texts = {messages for _, messages in new}  # the samples of a prompt share theirs
-        distinct = {messages: _parts(messages) for messages in texts}
+        distinct = {messages: part_ids(orjson.loads(messages)) for messages in texts}
         found = [distinct[messages] for _, messages in new]
         counts, parts = [len(one) for one in found], [part for one in found for part in one]
         numbers = np.array([number for number, _ in new], np.int64)
@@ -74,12 +74,6 @@ class Search:
         marks = np.zeros(self._newest + 1, bool)
         marks[numbers] = True
         return marks
-
-
-def _parts(messages: str) -> list[int]:
-    """The ids of the stored parts in a call's messages."""
-    contents = [message.get("content") for message in orjson.loads(messages)]
-    return [part for one in contents if isinstance(one, list) for part in one if type(part) is int]
 
 
 def _numbers(store: Store, query: str, *values: str | int) -> Rows:

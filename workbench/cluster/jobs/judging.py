@@ -17,9 +17,6 @@ from workbench.llm.client import Client
 from workbench.pool import pool_of
 from workbench.types import Candidate, Limits, Trial
 
-_MOST = 100  # queries of a task
-_PER_THREAD = 4  # tasks for each thread of the workers, so that all end at about the same time
-
 
 @dataclass(frozen=True, slots=True)
 class JudgedPart:
@@ -57,7 +54,7 @@ def judge_on(
     if not executor.store or not executor.caches:
         return  # nothing can be kept: the process that asks compares the results itself
     total = sum(map(len, queries.values()))
-    most = min(_MOST, total // (_PER_THREAD * max(1, cluster.threads)) + 1)
+    most = cluster.queries_of_a_task(total)
     parts = (
         _part(JudgedPart(benchmark, queries, limits, keep_distinct), ids)
         for ids in _by_database(benchmark, queries, most)

@@ -18,9 +18,6 @@ from workbench.store import Store
 if TYPE_CHECKING:
     from workbench.cluster.tasks import Cluster
 
-_MOST = 100  # queries of a task
-_PER_THREAD = 4  # tasks for each thread of the workers, so that all end at about the same time
-
 
 @dataclass(frozen=True, slots=True)
 class Queries:
@@ -59,7 +56,7 @@ class ClusterSupervisor(Supervisor):
         by_path: dict[str, list[tuple[int, dict[str, Any]]]] = {}
         for index, request in enumerate(requests):
             by_path.setdefault(request["path"], []).append((index, request))
-        size = min(_MOST, len(requests) // (_PER_THREAD * max(1, self._cluster.threads)) + 1)
+        size = self._cluster.queries_of_a_task(len(requests))
         parts = [
             Queries(path, seconds, tuple(own[start : start + size]))
             for path, own in by_path.items()
@@ -71,6 +68,8 @@ class ClusterSupervisor(Supervisor):
             for _, answers in self._cluster.each(run_queries, parts, lab, name=_name):
                 for index, answer in answers:
                     yield index, answer | {"rows": bytes(answer["rows"])}
+                if meanwhile:  # the next task may take long
+                    meanwhile()
 
 
 def _name(part: Queries) -> tuple[str, str]:

@@ -38,9 +38,9 @@ class Supervisor:
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each request's index and answer in order of arrival; an answer's `rows` are JSON text.
 
-        Each request may take `seconds`. `meanwhile` is called when no answer has come for a tenth of a second. Abandoning the iterator kills the workers that still run. A request
-        whose worker dies is run once more, by another worker: something outside may have killed the first,
-        for example the system when memory ran out.
+        Each request may take `seconds`. `meanwhile` is called when no answer has come for a tenth of a second.
+        Abandoning the iterator kills the workers that still run. A request whose worker dies is run once more, by
+        another worker: something outside may have killed the first, for example the system when memory ran out.
         """
         repeated: set[int] = set()
         todo = deque(

@@ -125,7 +125,7 @@ class Variants:
         return shown._repr_mimebundle_(**options)
 
     def _repr_html_(self) -> str:
-        """What a page without a kernel shows: the table, and the first questions without their replies."""
+        """The table and the first questions without their replies, for a page without a kernel."""
         rows = self.rows()
         more = f"The first {LISTED} of {len(rows):,} are listed; " if len(rows) > LISTED else ""
         listed = view(

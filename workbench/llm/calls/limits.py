@@ -33,7 +33,7 @@ _GROWTH = 1.25
 _SILENCE = 0.05  # seconds without a 429 after which a trial counts as accepted, or twice as long as a 429 took
 _ROW = 4  # limits met in a row, without an accepted call, that a limit on calls at once does not explain
 _FIRST_PAUSE = 1.0  # seconds without a call after a 429 that names no time
-# How much shorter the interval gets, for each call since the last pause and each answer.
+# The interval shrinks by this share with each answer, for each call since the last pause.
 _QUICKENING = 0.0005
 
 
@@ -62,9 +62,7 @@ class Limiter:
         self._by_number = False  # it was found to be one on calls at once
         self._by_chance = 0  # 429s whose trial was accepted, less those whose trial was refused
         self._row = 0  # limits met since a call was accepted
-        self._refused_at = (
-            0.0  # the 429 that began the present trial: calls sent before belong to it
-        )
+        self._refused_at = 0.0  # when a 429 began the last trial; calls sent before belong to it
         self._silence = _SILENCE
         self._trial = ""  # "answer": waits for one; "due": the next call is the trial; "sent"
         self._after_answer = False  # the trial is the one that an answer allowed
