@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "workbench"
 VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
 LAYERS: list[set[str]] = [  # the lowest first
-    {"types", "errors", "canonical", "english", "html", "spreadsheet"},
+    {"types", "errors", "canonical", "current_question", "english", "html", "spreadsheet"},
     {"store", "prompts", "pool", "yamlfile", "parallel"},
     {"llm", "db"},
     {"replies"},

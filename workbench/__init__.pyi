@@ -1,6 +1,7 @@
 # The names of `import workbench as wb`. Type checkers and editors read them here, and so does `__init__.py`.
 from workbench.benchmarks.benchmark import Benchmark as Benchmark
 from workbench.benchmarks.named import open_benchmark as open_benchmark
+from workbench.current_question import CurrentQuestion as CurrentQuestion
 from workbench.db.execute import Executor as Executor
 from workbench.db.schema import read_schema as read_schema
 from workbench.db.schema import with_examples as with_examples
@@ -20,7 +21,6 @@ from workbench.explore.compare.variants import Variants as Variants
 from workbench.explore.pool_browser import PoolBrowser as PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer as PromptExplorer
 from workbench.explore.run_browser import RunBrowser as RunBrowser
-from workbench.explore.widgets.current import CurrentQuestion as CurrentQuestion
 from workbench.fix.fixer import Fixer as Fixer
 from workbench.fix.refiner import Refiner as Refiner
 from workbench.fix.reviser import Reviser as Reviser

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from workbench.benchmarks.bird import load_bird
+from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.db.execute import Executor
-from workbench.explore.widgets import current
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
@@ -83,9 +83,7 @@ def press():
 
 
 @pytest.fixture(autouse=True)
-def _no_question_of_another_test(monkeypatch):
+def _no_question_of_another_test():
     """The views of a test share a question with each other only."""
-    fresh = current.CurrentQuestion()
-    monkeypatch.setattr("workbench.explore.picker.CURRENT", fresh)
-    monkeypatch.setattr("workbench.explore.widgets.questions.CURRENT", fresh)
-    monkeypatch.setattr("workbench.explore.cache_browser.CURRENT", fresh)
+    CURRENT.unobserve_all()
+    CURRENT.picked = CurrentQuestion().picked

@@ -9,12 +9,12 @@ import time
 import pytest
 
 from tests.explore.big_cache import MODEL, big_study, system
+from workbench.current_question import CurrentQuestion
 from workbench.explore.cache_browser import CacheBrowser
 from workbench.explore.compare.variants import Variants
 from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer
 from workbench.explore.run_browser import RunBrowser
-from workbench.explore.widgets.current import CurrentQuestion
 from workbench.systems.baselines import direct
 
 pytestmark = pytest.mark.slow

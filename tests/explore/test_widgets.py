@@ -13,6 +13,7 @@ from workbench.explore.prompt.steps import record
 from workbench.explore.prompt_explorer import PromptExplorer
 from workbench.explore.widgets import button, guarded, watch
 from workbench.generate.query_plan import QueryPlan
+from workbench.label import labels
 from workbench.systems.baselines import direct
 
 
@@ -110,6 +111,23 @@ def test_a_question_picked_in_one_view_is_the_question_of_the_others(zoo, explor
     browser.picker.list.value = "0"
     assert explorer.picker.question.id == "0"
     assert "zoo, question 0?" in explorer.prompt.value
+
+
+def test_the_labeller_shows_the_case_of_the_picked_question_and_the_explorer_that_of_the_labeller(
+    zoo, explorer, tmp_path
+):
+    shown = [record(zoo.system, one, zoo.lab, pay=True).selection for one in zoo.questions]
+    wrong = labels.cases(zoo.benchmark, shown, zoo.lab)
+    assert [case.question.id for case in wrong] == ["1", "2", "3"]
+    store = labels.LabelStore(tmp_path / "labels.sqlite")
+    labeller = labels.label(wrong, labels.open_taxonomy("CHESS"), store, "me")
+    explorer.picker.list.value = "3"
+    assert "zoo, question 3?" in str(labeller.panel)
+    labeller._handle_custom_msg({"do": "previous"}, [])
+    assert explorer.picker.question.id == "2"
+    explorer.picker.list.value = "0"  # was answered right
+    assert "zoo, question 2?" in str(labeller.panel)
+    assert "question 0 of" in labeller.status
 
 
 def test_a_question_that_the_search_hides_is_shown_when_another_view_picks_it(zoo, explorer):

@@ -3,6 +3,7 @@
 import pytest
 
 from workbench.benchmarks.bird import load_bird
+from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.label.case import Case
@@ -66,6 +67,13 @@ def case(
         values=more.pop("values", (ValueMatch("vessel", "vname", "Ulva Sun", "Ulva", 0.8, 0.0),)),
         **more,
     )
+
+
+@pytest.fixture(autouse=True)
+def _no_question_of_another_test():
+    """The labellers of a test share a question with each other only."""
+    CURRENT.unobserve_all()
+    CURRENT.picked = CurrentQuestion().picked
 
 
 @pytest.fixture

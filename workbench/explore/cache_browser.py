@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import ipywidgets as w
 import pandas as pd
 
+from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.explore.calls import (
     LISTED,
@@ -30,7 +31,6 @@ from workbench.explore.widgets import (
     row,
     watch,
 )
-from workbench.explore.widgets.current import CURRENT, CurrentQuestion
 from workbench.html.parts import Html, details, line, table, view, views
 from workbench.llm.budget import dollars
 from workbench.llm.cache import transfer

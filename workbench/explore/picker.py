@@ -10,8 +10,8 @@ import ipywidgets as w
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
+from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.explore.widgets import choices, fill, guarded, labelled, output, quietly, row, watch
-from workbench.explore.widgets.current import CURRENT, CurrentQuestion
 from workbench.html.parts import note
 from workbench.types import Question
 

@@ -1,8 +1,8 @@
 """The pool browser: all candidates of a question, and the questions where the selector chose badly."""
 
+from workbench.current_question import CurrentQuestion
 from workbench.explore.picker import Picker
 from workbench.explore.widgets import Explorer, output, title
-from workbench.explore.widgets.current import CurrentQuestion
 from workbench.explore.widgets.questions import QuestionTable
 from workbench.html.parts import line, view
 from workbench.report.display.selections import pool_html

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from workbench.benchmarks.benchmark import Benchmark
+from workbench.current_question import CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.explore.compare.texts import text, text_diff
 from workbench.explore.compare.variants_form import VariantsForm
@@ -45,7 +46,6 @@ from workbench.explore.widgets import (
     title,
     watch,
 )
-from workbench.explore.widgets.current import CurrentQuestion
 from workbench.html.parts import alert
 from workbench.lab import Lab
 from workbench.systems.system import System

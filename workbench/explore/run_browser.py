@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import ipywidgets as w
 import pandas as pd
 
+from workbench.current_question import CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.explore.compare.outcomes import FAILED, RIGHT, WORDS, WRONG, differ, errors, outcomes
 from workbench.explore.compare.runs import costs_html
 from workbench.explore.widgets import Explorer, fill, labelled, output, watch
-from workbench.explore.widgets.current import CurrentQuestion
 from workbench.explore.widgets.questions import HeatMap, QuestionTable
 from workbench.study.runs import Run
 from workbench.study.study import Study

@@ -25,6 +25,7 @@ class Case:
     agreeing: int = 1  # candidates of the question with the same result as the prediction
     candidates: int = 1
     sense: Sense = "bird"  # of EX, by which the prediction is wrong
+    benchmark: str = ""  # its name
     key: tuple[str, str] = field(init=False)  # see `case_key`
 
     def __post_init__(self) -> None:

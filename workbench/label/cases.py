@@ -115,6 +115,7 @@ def _case(
         agreeing=results.count(results[index]) if results[index] else 1,
         candidates=len(trials),
         sense=benchmark.sense,
+        benchmark=benchmark.name,
     )
 
 

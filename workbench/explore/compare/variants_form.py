@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
+from workbench.current_question import CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.explore.compare.making import AskedAnew, asked_anew, run_all, studies
 from workbench.explore.compare.variants_view import VariantsView
 from workbench.explore.widgets import button, labelled, output, row, tall
-from workbench.explore.widgets.current import CurrentQuestion
 from workbench.html.parts import Html, line, table, view, views
 from workbench.llm.budget import dollars
 from workbench.llm.provider import is_ours

@@ -6,8 +6,8 @@ page of a benchmark with 1,534 questions stays small.
 
 from typing import TYPE_CHECKING
 
+from workbench.current_question import CurrentQuestion
 from workbench.explore.widgets import Explorer, guarded, output
-from workbench.explore.widgets.current import CurrentQuestion
 from workbench.explore.widgets.questions import QuestionTable
 from workbench.html.parts import Html
 

@@ -7,7 +7,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.explore.widgets.current import CURRENT, CurrentQuestion
+from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.html.parts import STYLE
 from workbench.html.tree import visible
 

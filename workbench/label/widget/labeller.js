@@ -101,8 +101,9 @@ function render({ model, el }) {
       const body = panel.querySelector(".wb-case");
       if (old && body && old.dataset.case === body.dataset.case) body.scrollTop = old.scrollTop;
       if (shown !== (body?.dataset.case ?? null)) {
-        if (asked === null) field.value = model.get("note");
-        note = model.get("note");
+        asked = null;  // an answer that is being typed was about the case before
+        name.textContent = "Note";
+        field.value = note = model.get("note");
       }
       shown = body?.dataset.case ?? null;
       line.hidden = !body;
@@ -124,6 +125,8 @@ function render({ model, el }) {
   root.addEventListener("change", (event) => {
     if (event.target.matches("select[data-do]")) send(event.target.dataset.do, event.target.value);
   });
+  // A note that is being typed is kept when another view shows another case here.
+  field.addEventListener("change", () => asked === null && send("draft"));
   // Keys do not reach JupyterLab, whose shortcuts would act on the cell; only Ctrl+S, which saves the notebook.
   root.addEventListener("keydown", (event) => {
     const saves = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s";

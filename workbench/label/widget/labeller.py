@@ -3,13 +3,14 @@
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
 
+from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.html.parts import STYLE
 from workbench.html.tree import plain_data
@@ -27,7 +28,10 @@ _HERE = Path(__file__).parent
 
 
 class Labeller(anywidget.AnyWidget):
-    """Shows one case after another and saves each label at once. Code can drive `session`, too."""
+    """Shows one case after another and saves each label at once. Code can drive `session`, too.
+
+    It shows the case of the `current` question, and a step to another case makes that case's question the current one.
+    """
 
     _esm = _HERE / "labeller.js"
     _css = STYLE + (_HERE / "labeller.css").read_text(encoding="utf-8")
@@ -37,12 +41,15 @@ class Labeller(anywidget.AnyWidget):
     error = traitlets.Unicode().tag(sync=True)
     eager = traitlets.Bool().tag(sync=True)  # takes the keyboard focus when it is first shown
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, current: CurrentQuestion | None = None) -> None:
         super().__init__(eager=not session.adjudicates)
-        self.session = session
+        self.session, self._current = session, current or CURRENT
         self._lock = threading.RLock()  # a search that ends in its thread draws the panel, too
         self._drawn = 0.0  # when the panel was drawn last
+        self._begun = False  # whether the annotator has taken a step
         self.on_msg(self._on_message)
+        self._current.observe(self._follow, names="picked")
+        self._adopt()
         self._show()
         if isinstance(session.sample, Arriving):
             session.sample.listen(self._arrive)
@@ -55,14 +62,53 @@ class Labeller(anywidget.AnyWidget):
                 early and self.session.cases and not sample.done
             ):
                 self.session.arrive()
+                if not self._begun:  # else the case that she reads would be replaced
+                    self._adopt()
                 self._show()
 
     def _on_message(self, _: Any, message: dict[str, Any], __: Any) -> None:
+        before = self._question()
+        self._begun = True
+        self._take(lambda: self.session.step(**message))
+        after = self._question()
+        if after != before and all(after):
+            self._current.picked = after
+
+    def _follow(self, _: object) -> None:
+        """Show the case of a question that another view picked; without one, stay and say so."""
+        if self._current.picked != self._question():
+            self._take(self._adopt_or_say)
+
+    def _question(self) -> tuple[str, str]:
+        """The question of the case that is shown, as `CurrentQuestion` has it."""
+        session = self.session
+        if not session.cases:
+            return "", ""
+        case = session.cases[session.at]
+        return case.benchmark, case.question.id
+
+    def _adopt(self) -> bool:
+        """Go to the case of the current question, if there is one."""
+        self.session.arrive()
+        wanted = self._current.picked
+        for at, case in enumerate(self.session.cases):
+            if (case.benchmark, case.question.id) == wanted:
+                self.session.go(at)
+                self.session.status = ""
+                return True
+        return False
+
+    def _adopt_or_say(self) -> None:
+        if not self._adopt():
+            benchmark, key = self._current.picked
+            self.session.status = f"question {key} of {benchmark} has no case here; this one stays"
+
+    def _take(self, step: Callable[[], object]) -> None:
         """Take a step; an exception is shown in the widget, since a callback's output is seen nowhere."""
         error = ""
         try:
             with self._lock:
-                self.session.step(**message)
+                step()
                 self._show()
         except BadInputError as mistake:
             error = str(mistake)
@@ -90,17 +136,18 @@ def label(
     plan: Plan | None = None,
     keys: Mapping[str, str] | None = None,
     suggestions: bool = False,
+    current: CurrentQuestion | None = None,
 ) -> Labeller:
     """A widget for an annotator; it begins at the first case without a label, though others may still be looked for.
 
     With a `plan`, the annotator gets the cases that it gives them, those first whose labels are worth most.
 
     With a `lab`, such as `study.lab`, it shows a small database on which the two queries differ, and gold can be
-    corrected. `keys` are keys
-    for steps and categories by their names, in place of those that `?` lists: `keys={"skip": "x"}`.
+    corrected. `keys` are keys for steps and categories by their names, in place of those that `?` lists:
+    `keys={"skip": "x"}`. A case whose question is picked in another view of the same `current` is shown.
     """
     session = Session(cases, taxonomy, store, annotator, lab, plan, keys, suggestions=suggestions)
-    return Labeller(session)
+    return Labeller(session, current)
 
 
 def adjudicate(
@@ -111,10 +158,11 @@ def adjudicate(
     *,
     keys: Mapping[str, str] | None = None,
     suggestions: bool = False,
+    current: CurrentQuestion | None = None,
 ) -> Labeller:
     """A widget for the adjudicator: the cases that annotators dispute, with the annotators' labels.
 
-    `lab` and `keys` are as for `label`.
+    `lab`, `keys` and `current` are as for `label`.
     """
     disputed = disputes(store.labels(taxonomy=taxonomy.name))
     queue = [case for case in cases if case.key in disputed]
@@ -128,5 +176,6 @@ def adjudicate(
             changed_keys=keys,
             adjudicates=True,
             suggestions=suggestions,
-        )
+        ),
+        current,
     )

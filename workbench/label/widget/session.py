@@ -74,12 +74,12 @@ class Session:
     ) -> None:
         """Take the step that a key or a click asks for. `note` is the text in the note's field.
 
-        `seen` is the index of the case on the screen: a key pressed before the next case was shown is not
-        meant for that case.
+        `seen` is the index of the case on the screen: a key pressed before another one was shown is not meant for that.
         """
         steps: dict[str, Callable[[str], None]] = {
             "choose": self._choose,
             "note": self._note,
+            "draft": lambda _: None,  # keeps the note, as every step does
             "skip": self._skip,
             "undo": self._undo,
             "back": self._back,
@@ -139,7 +139,8 @@ class Session:
     def _open(self, at: int) -> bool:
         return at not in self.skipped and self.label(at) is None
 
-    def _go(self, at: int) -> None:
+    def go(self, at: int) -> None:
+        """Show a case, given by its index."""
         if at != self.at:
             self.trail.append(self.at)
             self.at = at
@@ -148,7 +149,7 @@ class Session:
         ahead = range(self.at + by, len(self.cases) if by > 0 else -1, by)
         at = next(filter(self.matches, ahead), None)
         self.status = "" if at is not None else f"no {'later' if by > 0 else 'earlier'} case"
-        self._go(self.at if at is None else at)
+        self.go(self.at if at is None else at)
 
     def _others(self) -> list[int]:
         """The other cases, from here to the end and then from the start."""
@@ -160,7 +161,7 @@ class Session:
         if at is None:
             self.status += "; no case is left to label"
         elif self.advance:
-            self._go(at)
+            self.go(at)
 
     def _choose(self, value: str) -> None:
         category, _, part = value.partition("\n")
@@ -201,7 +202,7 @@ class Session:
         if at is None:
             self.status += f", of question {label.question_id}, which is not among these cases"
             return
-        self._go(at)
+        self.go(at)
         if label.taxonomy != GOLD:
             self.notes[at] = label.note  # need not be written again
 
@@ -218,7 +219,7 @@ class Session:
         matching = [at for at in range(len(self.cases)) if self.matches(at)]
         self.status = f"{len(matching)} of {len(self.cases)} cases: {value}"
         if matching and self.at not in matching:
-            self._go(matching[0])
+            self.go(matching[0])
 
     def _jump(self, value: str) -> None:
         total = len(self.cases)
@@ -226,7 +227,7 @@ class Session:
         if not 0 < number <= total:
             raise BadInputError(f"no case {value!r}: give a number from 1 to {total}")
         self.status = ""
-        self._go(number - 1)
+        self.go(number - 1)
 
     def _change_annotator(self, value: str) -> None:
         name = value.strip()

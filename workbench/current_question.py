@@ -1,4 +1,4 @@
-"""The question that all views show together."""
+"""The question that all views of a kernel show together."""
 
 import traitlets
 
