@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import HealthCheck, settings
 
+from workbench.db.sandbox.supervisor import Supervisor
+
 pytest_plugins = ["pytester"]
 
 # Hypothesis measures its deadline, and how long drawing an example takes, in wall-clock time, which a busy machine
@@ -176,6 +178,16 @@ def home_of_the_tests(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture(scope="session")
+def supervisor():
+    """A process that runs SQL, started once for all tests that only need results.
+
+    An executor that uses it is not closed, since that would end the process.
+    """
+    with closing(Supervisor(1)) as supervisor:
+        yield supervisor
 
 
 @pytest.fixture(scope="session")

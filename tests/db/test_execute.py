@@ -16,12 +16,13 @@ import pytest
 from workbench.db import fingerprint
 from workbench.db.execute import Executor
 from workbench.db.sandbox.process import WorkerProcess
+from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 from workbench.types import Execution, Limits
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
-SLOW = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 8000000) SELECT count(*) FROM c"
+SLOW = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 4000000) SELECT count(*) FROM c"
 # A single opcode that runs for minutes: no progress handler is ever asked.
 UNINTERRUPTIBLE = (
     "SELECT length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
@@ -43,9 +44,8 @@ def database(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def executor() -> Iterator[Executor]:
-    with Executor(workers=2) as executor:
-        yield executor
+def executor(supervisor: Supervisor) -> Executor:
+    return Executor(supervisor=supervisor)
 
 
 @pytest.fixture
@@ -63,21 +63,35 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def children() -> set[int]:
+def all_children() -> set[int]:
     found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
     return {int(pid) for path in found for pid in path.read_text().split()}
 
 
+OTHERS: set[int] = set()  # processes that other tests share
+
+
+@pytest.fixture(autouse=True)
+def _others() -> None:
+    OTHERS.clear()
+    OTHERS.update(all_children())
+
+
+def children() -> set[int]:
+    """The processes that this test has started."""
+    return all_children() - OTHERS
+
+
 @contextmanager
 def killing(times: int) -> Iterator[None]:
-    """Kill that many workers, each after 0.6 s of work."""
+    """Kill that many workers, each after 0.3 s of work."""
     ended = threading.Event()
     killed: set[int] = set()
 
     def kill() -> None:
         while len(killed) < times and not ended.wait(0.02):
             for pid in children() - killed:
-                if _seconds_of_work(pid) > 0.6:
+                if _seconds_of_work(pid) > 0.3:
                     os.kill(pid, signal.SIGKILL)
                     killed.add(pid)
 
@@ -404,6 +418,12 @@ class TestCache:
 
 
 class TestWorkers:
+    @pytest.fixture
+    def executor(self) -> Iterator[Executor]:
+        """One of the test's own, whose processes it counts and ends."""
+        with Executor(workers=2) as executor:
+            yield executor
+
     def test_one_query_that_never_ends_costs_the_others_nothing(
         self, executor: Executor, database: Path
     ) -> None:
@@ -512,11 +532,11 @@ class TestWorkers:
         with Executor(workers=workers) as executor, killing(times=1):
             queries = [SLOW, "SELECT 2"]
             slow, other = executor.execute_many([(database, sql) for sql in queries])
-            assert (slow.rows, other.rows) == (((8_000_000,),), ((2,),))
+            assert (slow.rows, other.rows) == (((4_000_000,),), ((2,),))
 
     def test_a_database_whose_hashing_is_killed_is_hashed_once_more(self, database: Path) -> None:
         with Executor(workers=1) as executor:
-            os.truncate(database, 600_000_000)
+            os.truncate(database, 400_000_000)
             undisturbed = executor.fingerprints([database])
             executor.close()
             with killing(times=1):

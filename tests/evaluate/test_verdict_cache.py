@@ -19,8 +19,9 @@ def spider(tmp_path, tiny):
 
 
 @pytest.fixture
-def executor(tmp_path):
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+def executor(tmp_path, supervisor):
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
         yield executor
 
 

@@ -7,11 +7,13 @@ from click.testing import CliRunner
 
 from workbench.cli.reproduce import preview
 from workbench.errors import BadInputError
-from workbench.experiment.preview import cost
+from workbench.experiment.preview import cost, cost_of
 from workbench.llm import provider
 from workbench.prompts.prompt import load
 from workbench.store import Store
+from workbench.study import open_study
 from workbench.study.previewing import stand_in
+from workbench.systems.baselines import direct
 from workbench.types import Request
 
 RUNS = """from workbench.select.ranker import Ranker
@@ -53,17 +55,21 @@ def test_a_preview_counts_the_calls_of_every_model_and_leaves_no_files(
     assert 1 < low < high
 
 
-def test_no_reply_is_estimated_longer_than_its_step_allows(checkout, tmp_path, monkeypatch):
-    monkeypatch.setenv("WORKBENCH_PREVIEW", "2")
+def test_no_reply_is_estimated_longer_than_its_step_allows(tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
-    checkout(one=[RUNS])
 
-    def dollars(**values):
+    def dollars(**parameters):
+        def run():
+            given = {"openai/gpt-4": parameters}
+            with open_study(
+                "bundled-dev", model="openai/gpt-4", limit=10, parameters=given
+            ) as study:
+                study.run(direct(study.model))
+
         with Store() as store:
-            return cost(settings(tmp_path, **values), 2, store).total.together.live[1]
+            return cost_of(run, 2, store).together.live[1]
 
-    whole = dollars(model="openai/gpt-4", models="{judge: openai/gpt-4}", limit=10)
-    short = dollars(parameters="{openai/gpt-4: {max_tokens: 10}}")
+    whole, short = dollars(), dollars(max_tokens=10)
     output = 0.06 / 1000  # dollars for a token of GPT-4's output
     assert whole - short == pytest.approx(10 * (1000 - 10) * output, rel=0.02)
 

@@ -20,10 +20,11 @@ RIGHT = "```sql\nSELECT count(*) FROM animal\n```"
 
 
 @pytest.fixture
-def zoo(tmp_path, tiny):
+def zoo(tmp_path, tiny, supervisor):
     """`lab`, `benchmark` (four questions about one table), `system`, and the `model` with its history."""
     root = tiny.write_bird(tmp_path / "bird")
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
         whole = load_bird(root)
         benchmark = replace(whole, questions=whole.questions[:4])
         model = Scripted(otherwise=RIGHT)

@@ -21,13 +21,14 @@ BROKEN = "SELECT nome FROM animal"
 
 
 @pytest.fixture
-def zoo(tmp_path):
+def zoo(tmp_path, supervisor):
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(
             "CREATE TABLE animal(name TEXT, legs INTEGER); INSERT INTO animal VALUES ('cat', 4);"
         )
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
 
         def fixed(sql, replies, **parameters):
             script = Scripted(replies)

@@ -28,14 +28,15 @@ BOTH = [Reviser("test/model"), Refiner("test/model")]
 
 
 @pytest.fixture
-def repair(tmp_path):
+def repair(tmp_path, supervisor):
     """`repair(step, sql, replies)`: the trial that comes of it, and what was asked."""
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(
             "CREATE TABLE animal(name TEXT, legs INTEGER); INSERT INTO animal VALUES ('cat', 4);"
         )
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
 
         def repair(step, sql, replies, sample=2):
             script = Scripted(replies)

@@ -22,11 +22,12 @@ SAME, EMPTY = "SELECT 1", "SELECT 1 WHERE 0"
 
 
 @pytest.fixture
-def asked(tmp_path):
+def asked(tmp_path, supervisor):
     """`asked(step, answer)`: the candidates, where the model answers each request with `answer(prompt, sample)`."""
     with closing(sqlite3.connect(tmp_path / "zoo.sqlite")) as database:
         database.execute("CREATE TABLE animal(id)")
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
 
         def asked(step, answer):
             def send(request, key, url, seconds):

@@ -57,7 +57,7 @@ def test_a_reply_without_examples_gives_none(reply):
 
 
 @pytest.fixture
-def zoo(tmp_path):
+def zoo(tmp_path, supervisor):
     """`write(step, replies)`: the examples, the candidates and what was asked."""
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
@@ -66,7 +66,8 @@ def zoo(tmp_path):
             "CREATE TABLE cage(number INTEGER PRIMARY KEY, size INTEGER);"
             "INSERT INTO animal VALUES (1, 'bat', 2), (2, 'cat', 4);"
         )
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
 
         def write(step, *replies, otherwise=SQL):
             script = Scripted(replies, otherwise=otherwise)

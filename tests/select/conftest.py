@@ -27,7 +27,7 @@ QUERIES = {
 
 
 @pytest.fixture
-def zoo(tmp_path):
+def zoo(tmp_path, supervisor):
     """The lab over one database, its context, and `trials(names)`: candidates of QUERIES, run."""
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
@@ -38,7 +38,8 @@ def zoo(tmp_path):
               REFERENCES animal(id));"""
         )
     question = Question("q1", "zoo", "Which animals have four legs?")
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
 
         def lab(send):
             return Lab(Client(store, send=send), executor, lambda _: path)

@@ -55,8 +55,10 @@ def other(study):
 
 
 @pytest.fixture
-def behind(study, run, other):
-    """Saves a figure or a table; gives each row of its data with the candidates behind it, judged."""
+def behind(study, run, other, monkeypatch):
+    """Saves the data of a figure or a table; gives each row with the candidates behind it, judged."""
+    # What is traced is the data: drawing the figure in three formats takes most of a second.
+    monkeypatch.setattr("workbench.study.saved.style.save", lambda *_: None)
     trials = pd.concat([run.trials, other.trials])
     right = trials.set_index(KEY)["correct"].to_dict()
 

@@ -48,7 +48,7 @@ REPLIES = {
 
 
 @pytest.fixture
-def zoo(tmp_path):
+def zoo(tmp_path, supervisor):
     """`run(system)`: its selection; `asked`: the requests it made, by prompt."""
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
@@ -62,7 +62,8 @@ def zoo(tmp_path):
         "original_column_name,column_name,column_description,data_format,value_description\n"
         "home,,the place where it was caught,text,\nlegs,,how many legs it has,integer,\n"
     )
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
         made = SimpleNamespace(asked={}, replies=dict(REPLIES), path=path)
 
         def send(request, key, url, seconds):

@@ -28,7 +28,7 @@ EXAMPLES = (
 
 
 @pytest.fixture
-def asked(tmp_path):
+def asked(tmp_path, supervisor):
     """What the model is asked with so many examples, and what came of it."""
     benchmark = open_benchmark("bundled-dev")
     question = replace(benchmark.questions[0], text="How many cargo ships fly a flag of Cyprus?")
@@ -40,7 +40,8 @@ def asked(tmp_path):
         selection = solve(replace(direct("some/model"), generate=(generator,)), question, lab)
         return model.history[-1].messages[-1]["content"], selection
 
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
         yield ask
 
 

@@ -58,7 +58,7 @@ STEPS = list(_steps())
 
 
 @pytest.fixture
-def made(tmp_path):
+def made(tmp_path, supervisor):
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(
@@ -66,7 +66,8 @@ def made(tmp_path):
             "INSERT INTO animal VALUES ('bat', 2), ('cat', 4);"
         )
     script = Scripted(otherwise='["The query should restrict legs to 4."]')
-    with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    with Store(tmp_path / "lab.sqlite") as store:
+        executor = Executor(store, supervisor=supervisor)
         lab = Lab(Client(store, send=script), executor, lambda _: path)
         yield SimpleNamespace(
             lab=lab,

@@ -48,12 +48,13 @@ def benchmark(tmp_path, tiny):
 
 
 @pytest.fixture
-def lab_of(tmp_path, benchmark):
+def lab_of(tmp_path, benchmark, supervisor):
     """A lab with a scripted model; the labs of one test share a cache."""
 
     @contextmanager
     def lab_of(model, of=benchmark):
-        with Store(tmp_path / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+        with Store(tmp_path / "lab.sqlite") as store:
+            executor = Executor(store, supervisor=supervisor)
             client = Client(store, send=model) if model else Client(store)
             yield Lab(client, executor, of.database)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workbench.db.execute import Executor
 from workbench.db.fingerprint import file_state
 from workbench.lab import Lab
 from workbench.parallel import cached_once
@@ -42,7 +43,8 @@ class Retrieval:
         if self.index:
             database = lab.database(question.db_id)
             folder = lab.client.store.path.parent / "indexes"
-            index = _opened(database, self.index, folder, file_state(database)[0])
+            state, _ = file_state(database)
+            index = _opened(database, self.index, folder, state, lab.executor)
             values = find_matches(lab, index, schema, keywords, self.similarity, self.matching)
         if self.descriptions:
             descriptions = self.descriptions(lab, question, schema, keywords, self.similarity)
@@ -50,7 +52,9 @@ class Retrieval:
 
 
 @cached_once(maxsize=16)
-def _opened(database: Path, kind: IndexKind, folder: Path, state: str) -> ValueIndex:
+def _opened(
+    database: Path, kind: IndexKind, folder: Path, state: str, executor: Executor
+) -> ValueIndex:
     """The index of a database, opened once and again when the file changes."""
     del state
-    return open_index(database, kind, folder)
+    return open_index(database, kind, folder, lambda path: executor.fingerprints([path])[path])

@@ -25,6 +25,7 @@ from workbench.retrieve.index.trigram import Trigram
 from workbench.store import home
 
 Progress = Callable[[int, int], None]
+Content = Callable[[Path], str]
 _DEFAULT = Trigram()
 _FORMAT = 3  # increase it when `build` of any kind changes
 
@@ -134,7 +135,7 @@ def build_index(
     """
     path = _path(database, kind, folder)
     with _alone(path):
-        _build(path, database, kind, progress)
+        _build(path, database, kind, progress, _content)
     return path
 
 
@@ -142,16 +143,23 @@ def open_index(
     database: Path,
     kind: IndexKind = _DEFAULT,
     folder: Path | None = None,
+    content: Content | None = None,
 ) -> ValueIndex:
-    """The index of the database's present content, built if there is none for it."""
+    """The index of the database's present content, built if there is none for it.
+
+    `content` fingerprints the database; by default a worker is started to do so.
+    """
+    content = content or _content
     path = _path(database, kind, folder)
-    index = _opened(path, database, kind)
+    index = _opened(path, database, kind, content)
     if index is None:
         with _alone(path):
-            index = _opened(path, database, kind)  # another process may have built it by now
+            index = _opened(
+                path, database, kind, content
+            )  # another process may have built it by now
             if index is None:
-                _build(path, database, kind, None)
-                index = _opened(path, database, kind)
+                _build(path, database, kind, None, content)
+                index = _opened(path, database, kind, content)
     if index is None:
         raise UnreadableDatabaseError(f"{database.name} changed while it was indexed: try again")
     return index
@@ -188,18 +196,20 @@ def _alone(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _opened(path: Path, database: Path, kind: IndexKind) -> ValueIndex | None:
+def _opened(path: Path, database: Path, kind: IndexKind, content: Content) -> ValueIndex | None:
     found = packed.read(path)
     if found is None:
         return None
     header, arrays = found
     state, _ = file_state(database)
-    if header["state"] != state and header["content"] != _content(database):
+    if header["state"] != state and header["content"] != content(database):
         return None
     return ValueIndex(database, state, kind, header, arrays)
 
 
-def _build(path: Path, database: Path, kind: IndexKind, progress: Progress | None) -> None:
+def _build(
+    path: Path, database: Path, kind: IndexKind, progress: Progress | None, content: Content
+) -> None:
     """Read the values, the first half of the progress, and build the kind's arrays, the second half."""
 
     def in_half(half: int) -> Progress | None:
@@ -207,10 +217,10 @@ def _build(path: Path, database: Path, kind: IndexKind, progress: Progress | Non
 
     from workbench.retrieve.index.columns import read_values  # noqa: PLC0415  sqlglot: a tenth of a second
 
-    before, content = file_state(database), _content(database)
+    before, built = file_state(database), content(database)
     values = read_values(database, in_half(0))
     state, changed = file_state(database)  # reading a write-ahead log may touch it
-    if (state, changed) != before and _content(database) != content:
+    if (state, changed) != before and content(database) != built:
         raise UnreadableDatabaseError(
             f"{database.name} changed while its values were read: index it when no program writes to it"
         )
@@ -221,7 +231,7 @@ def _build(path: Path, database: Path, kind: IndexKind, progress: Progress | Non
     arrays["group_columns"] = np.concatenate(groups or [np.zeros(0, np.uint32)])
     header = {
         "kind": repr(kind),
-        "content": content,
+        "content": built,
         "state": state if is_settled(changed) else "",
         "columns": values.columns,
         "skipped": values.skipped,
