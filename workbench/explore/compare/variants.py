@@ -13,7 +13,7 @@ from typing import Any, Self
 import pandas as pd
 import yaml
 
-from workbench.explore.prompt.running import side_by_side
+from workbench.explore.prompt.running import answer_parts, side_by_side
 from workbench.html.parts import Html, details, line, pre, table, view, views
 from workbench.html.tree import Node
 from workbench.report.figures.compare import differences
@@ -136,13 +136,17 @@ class Variants:
         )
         return views(Html(self.table().to_html()), listed)
 
-    def question_html(self, key: str) -> Html:
-        """A question: what each variant answered and how often, its reply, and its result beside gold's."""
+    def question_html(self, key: str, *, why: bool = False) -> Html:
+        """A question: what each variant answered and how often, its reply, and its result beside gold's.
+
+        With `why`, also why a wrong answer differs from gold, which can take two seconds for each variant.
+        """
+        beside_gold = answer_parts if why else side_by_side
         (question,) = (one for one in self.study.benchmark.questions if one.id == key)
         parts: list[Node] = []
         for name, run in self.runs.items():
             lab, sql = self.study.lab, run.selection(key).sql
-            shown = side_by_side(lab, self.study.benchmark, question, sql)
+            shown = beside_gold(lab, self.study.benchmark, question, sql)
             right = bool(run.questions.set_index("question_id")["correct"][key])
             answers = distinct(run, key)[key]
             title = f"{name}: {verdict(answers, correct=right)}"

@@ -7,7 +7,7 @@ page of a benchmark with 1,534 questions stays small.
 from typing import TYPE_CHECKING
 
 from workbench.current_question import CurrentQuestion
-from workbench.explore.widgets import Explorer, guarded, output
+from workbench.explore.widgets import Explorer, button, guarded, output, row
 from workbench.explore.widgets.questions import QuestionTable
 from workbench.html.parts import Html
 
@@ -24,7 +24,9 @@ class VariantsView(Explorer):
         self.question = output("wb-variants-question")
         self.matrix = QuestionTable(benchmark, current, guarded(self._open, self.message))
         self.matrix.layout.display = "none"
-        self.lay_out("wb-variants", self.table, self.matrix, self.message, self.question)
+        self.why = row(button("Why do these differ?", "wb-why", self._why, self.message))
+        self.why.layout.display = "none"
+        self.lay_out("wb-variants", self.table, self.matrix, self.message, self.why, self.question)
 
     def show(self, found: "Variants") -> None:
         self._found = found
@@ -40,3 +42,9 @@ class VariantsView(Explorer):
         found, key = self._found, self.matrix.chosen
         known = found and any(question.id == key for question in found.study.benchmark.questions)
         self.question.value = found.question_html(key) if found and known else ""
+        self.why.layout.display = None if self.question.value else "none"
+
+    def _why(self) -> None:
+        """Show why the answers differ from gold's, too."""
+        if self._found:
+            self.question.value = self._found.question_html(self.matrix.chosen, why=True)
