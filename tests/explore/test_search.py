@@ -57,6 +57,7 @@ def test_a_call_made_since_is_found(zoo, store):
 
 def test_a_search_reads_no_call_again_and_runs_two_queries_for_a_word(zoo, store, monkeypatch):
     search, queries = Search(store), []
+    search.prepare().join()
     read = type(store).read
 
     def counted(self, query, values=()):

@@ -86,6 +86,7 @@ class CacheBrowser(Explorer):
         watch([self.list], self._pick, self.message)
         self._current.observe(lambda _: guarded(self._follow, self.message)(), names="picked")
         self._refresh()
+        self._search.prepare()
 
     @property
     def opened(self) -> Call:

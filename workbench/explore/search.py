@@ -5,12 +5,15 @@ a call has for itself, and in the parts; which calls have a part is read once an
 a cache of 32,000 calls in a tenth of a second, so there is no index on disk.
 """
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
+from workbench.errors import StoreError
 from workbench.llm.cache.rows import Call, part_ids
 from workbench.store import Store
 from workbench.types import Question
@@ -20,34 +23,45 @@ Marks = npt.NDArray[np.bool_]
 
 
 class Search:
-    """Finds calls of a cache by words. `update` reads the calls that were made since."""
+    """Finds calls of a cache by words, those made since the last search among them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._newest = 0  # the row id of the last call that was read
         self._calls: Rows = np.empty(0, np.int64)  # row ids of the calls that were read
         self._parts: Rows = np.empty((0, 2), np.int64)  # row id of a call, id of a part
-        self.update()
+        self._updating = threading.Lock()
 
-    def update(self) -> None:
+    def prepare(self) -> threading.Thread:
+        """Read the calls that there are in a thread, so that the first search finds them read."""
+        thread = threading.Thread(target=self._prepare, daemon=True)
+        thread.start()
+        return thread
+
+    def _prepare(self) -> None:
+        with suppress(StoreError):  # a search reads again, and raises it
+            self._update()
+
+    def _update(self) -> None:
         """Read the parts of new calls."""
-        new = self._store.read(
-            "SELECT rowid, messages FROM calls WHERE rowid > ? ORDER BY rowid", (self._newest,)
-        )
-        if not new:
-            return
-        texts = {messages for _, messages in new}  # the samples of a prompt share theirs
-        distinct = {messages: part_ids(orjson.loads(messages)) for messages in texts}
-        found = [distinct[messages] for _, messages in new]
-        counts, parts = [len(one) for one in found], [part for one in found for part in one]
-        numbers = np.array([number for number, _ in new], np.int64)
-        more = np.column_stack([np.repeat(numbers, counts), np.array(parts, np.int64)])
-        self._parts = np.concatenate([self._parts, more])
-        self._calls, self._newest = np.concatenate([self._calls, numbers]), new[-1][0]
+        with self._updating:
+            new = self._store.read(
+                "SELECT rowid, messages FROM calls WHERE rowid > ? ORDER BY rowid", (self._newest,)
+            )
+            if not new:
+                return
+            texts = {messages for _, messages in new}  # the samples of a prompt share theirs
+            distinct = {messages: part_ids(orjson.loads(messages)) for messages in texts}
+            found = [distinct[messages] for _, messages in new]
+            counts, parts = [len(one) for one in found], [part for one in found for part in one]
+            numbers = np.array([number for number, _ in new], np.int64)
+            more = np.column_stack([np.repeat(numbers, counts), np.array(parts, np.int64)])
+            self._parts = np.concatenate([self._parts, more])
+            self._calls, self._newest = np.concatenate([self._calls, numbers]), new[-1][0]
 
     def find(self, words: Sequence[str]) -> list[int]:
         """The row ids of the calls that have every word in their prompts or replies, A to Z in either case."""
-        self.update()
+        self._update()
         known = self._marked(self._calls)
         found = known
         for word in words:
