@@ -1,6 +1,7 @@
 """What a run reports while it works: a bar for a person, lines of JSON for `workbench reproduce`."""
 
 import os
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,7 +39,12 @@ class Progress:
         if self._bar is None:
             from tqdm import tqdm  # noqa: PLC0415  it takes long to import, and a line of JSON needs none
 
-            self._bar = tqdm(total=total, desc=self._name, unit=" questions", delay=1, leave=False)
+            # A notebook shows stderr on red, even the empty line that a closed bar leaves.
+            notebook = type(sys.stderr).__module__.startswith("ipykernel")
+            file = sys.stdout if notebook else sys.stderr
+            self._bar = tqdm(
+                total=total, desc=self._name, unit=" questions", delay=1, leave=False, file=file
+            )
         self._bar.update(done - self._bar.n)
         self._bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)
 

@@ -1,0 +1,27 @@
+"""The bar of a run goes where a reader does not take it for an error."""
+
+import io
+import sys
+
+import pytest
+
+from workbench.llm.budget import Tally
+from workbench.study.progress import Progress
+
+
+class NotebookStream(io.StringIO):
+    """What a notebook's kernel has for stderr."""
+
+    __module__ = "ipykernel.iostream"
+
+
+@pytest.mark.parametrize(("stream", "place"), [(NotebookStream, "stdout"), (io.StringIO, "stderr")])
+def test_the_bar_is_on_stderr_but_not_in_a_notebook_which_shows_that_on_red(
+    stream, place, monkeypatch
+):
+    monkeypatch.delenv("WORKBENCH_PROGRESS", raising=False)
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, stream())
+    with Progress("a run", "id") as progress:
+        progress(1, 2, Tally())
+        assert progress._bar.fp._wrapped is getattr(sys, place)
