@@ -6,6 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
+
+from workbench.cli.ask import ask
 
 PROGRAM = """
 import sys
@@ -35,7 +38,9 @@ def imported(home, *arguments):
 def indexed(tmp_path_factory):
     """A home in which the bundled databases are built, and the values of harbour indexed."""
     home = tmp_path_factory.mktemp("home")
-    imported(home, "ask", "harbour", "How many berths are there?")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(home))
+        CliRunner().invoke(ask, ["harbour", "How many berths are there?"], catch_exceptions=False)
     return home
 
 

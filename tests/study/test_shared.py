@@ -16,15 +16,23 @@ from workbench.systems.mac_sql import mac_sql
 RUN = """
 import sys
 from dataclasses import replace
+from multiprocessing import get_context
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.mac_sql import mac_sql
 systems = {"whole": mac_sql(), "no fixer": replace(mac_sql(), fix=())}
-with open_study(Experiment("small"), limit=24) as study:
-    print("ready", flush=True)
-    input()
-    study.run(systems[sys.argv[1]])
-    print(study.saved.asked and "done")
+fork = get_context("fork")  # so that modules are imported once
+ready = fork.Barrier(2)
+def run(system):
+    with open_study(Experiment("small"), limit=24) as study:
+        ready.wait()
+        study.run(systems[system])
+both = [fork.Process(target=run, args=[system]) for system in sys.argv[1:]]
+for process in both:
+    process.start()
+for process in both:
+    process.join()
+sys.exit(any(process.exitcode for process in both))
 """
 
 
@@ -32,21 +40,7 @@ with open_study(Experiment("small"), limit=24) as study:
 def test_two_processes_make_each_call_once(other, selections, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress"))
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", RUN, system],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for system in ("whole", other)
-    ]
-    for process in both:
-        assert process.stdout.readline() == "ready\n"
-    for process in both:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    assert [process.communicate()[0] for process in both] == ["done\n", "done\n"]
+    subprocess.run([sys.executable, "-c", RUN, "whole", other], check=True)
     import orjson
 
     lines = [orjson.loads(line) for line in (tmp_path / "progress").read_bytes().splitlines()]

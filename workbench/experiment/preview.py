@@ -21,7 +21,7 @@ from workbench.experiment.reproduce import Job, plan, run
 from workbench.llm.budget import Tally, dollars
 from workbench.llm.client import Client
 from workbench.llm.preview import Estimate, Preview, preview
-from workbench.store import Store
+from workbench.store import Store, home
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.system import System
@@ -45,6 +45,7 @@ def cost(
 ) -> Cost:
     """Estimate an experiment's cost from this number of questions."""
     with tempfile.TemporaryDirectory(prefix="preview") as temporary:
+        _share_bundled(temporary)
         jobs = plan(experiment)
         for job in jobs:
             job.output = Path(temporary) / "runs" / job.output.name
@@ -70,6 +71,7 @@ def cost_of(work: Callable[[], object], questions: int, store: Store) -> Preview
     """Estimate what runs of this process cost: `work` opens studies and runs systems on them."""
     before = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="preview") as temporary:
+        _share_bundled(temporary)
         lines = Path(temporary) / "lines"
         os.environ |= _environment(temporary, questions, store) | {"WORKBENCH_PROGRESS": str(lines)}
         try:
@@ -94,13 +96,19 @@ def preview_of(
         return cost_of(work, questions, store)
 
 
-def _environment(home: str, questions: int, store: Store) -> dict[str, str]:
+def _environment(folder: str, questions: int, store: Store) -> dict[str, str]:
     """What makes the runs of a process those of a preview."""
     return {
-        "WORKBENCH_HOME": home,
+        "WORKBENCH_HOME": folder,
         "WORKBENCH_PREVIEW": str(questions),
         "WORKBENCH_PREVIEW_CACHE": str(store.path),
     }
+
+
+def _share_bundled(folder: str) -> None:
+    """A home in this folder has the bundled databases that are built already."""
+    if (built := home() / "bundled").is_dir():
+        Path(folder, built.name).symlink_to(built.absolute())
 
 
 def _estimates(lines: Iterable[Mapping[str, Any]]) -> list[Estimate]:

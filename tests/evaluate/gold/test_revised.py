@@ -23,9 +23,8 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def executor(store):
-    with Executor(store) as executor:
-        yield executor
+def executor(store, supervisor):
+    return Executor(store, supervisor=supervisor)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 
 import pandas as pd
@@ -172,17 +172,23 @@ NO_VERDICTS = {
 OF_VERDICTS = [name for name in FIGURES if name not in NO_VERDICTS]
 
 
-@pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
-def test_a_figure_of_usual_names_is_legible(draw, given, faults, shown_text):
-    figure = draw(given())
+@pytest.fixture(scope="module")
+def usual(trials, questions):
+    """`usual(name)`: the figure of the usual names, drawn once for all tests that only look at it."""
+    return cache(lambda name: FIGURES[name](Given(trials, questions)))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_of_usual_names_is_legible(name, usual, faults, shown_text):
+    figure = usual(name)
     assert faults(figure) == []
     assert "no language model" in shown_text(figure)
     assert len(figure.data)
 
 
-@pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
-def test_a_figure_fills_one_or_two_columns_and_its_legend_lies_on_no_data(draw, given):
-    figure = draw(given())
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_fills_one_or_two_columns_and_its_legend_lies_on_no_data(name, usual):
+    figure = usual(name)
     assert figure.get_figwidth() in {style.ONE, style.TWO}
     assert not [
         1

@@ -1,7 +1,7 @@
 """Text in figures, safe for any data: `$` and emoji in values, endless names, long lines."""
 
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.textpath import text_to_path
@@ -42,6 +42,7 @@ def lines(value: object, points: float, size: float = SIZE) -> str:
     return "\n".join(text(line, points, size) for line in done)
 
 
+@lru_cache(maxsize=10_000)
 def width(line: str, size: float = SIZE) -> float:
     """The width of a line in points."""
     properties = FontProperties(family=FONT, size=size)
