@@ -60,7 +60,7 @@ def test_the_button_of_an_open_question_says_why_its_wrong_answers_differ_from_g
     (flip, *_) = variants.matrix()["question_id"]
     shown.matrix.chosen = flip
     assert shown.why.layout.display is None
-    press(shown, "wb-why")
+    press(shown, "wb-variants-why")
     wrong = shown.question.value.count("EX (BIRD): wrong")
     assert wrong > 0
     assert shown.question.value.count("Why do these differ?") == wrong

@@ -24,7 +24,7 @@ class VariantsView(Explorer):
         self.question = output("wb-variants-question")
         self.matrix = QuestionTable(benchmark, current, guarded(self._open, self.message))
         self.matrix.layout.display = "none"
-        self.why = row(button("Why do these differ?", "wb-why", self._why, self.message))
+        self.why = row(button("Why do these differ?", "wb-variants-why", self._why, self.message))
         self.why.layout.display = "none"
         self.lay_out("wb-variants", self.table, self.matrix, self.message, self.why, self.question)
 

@@ -13,10 +13,10 @@ from workbench.html.parts import alert, view
 
 
 class PageBehaviour(anywidget.AnyWidget):
-    """Keeps keys inside an explorer, and scrolls a button's message into view.
+    """Keeps keys inside an explorer, and scrolls a button's message, or a variants' question that is opened, into view.
 
-    JupyterLab would act on keys pressed in an input: `d d` deletes cells. Escape and keys with Ctrl or
-    Command still reach it, except Enter, which would run the cell again.
+    JupyterLab would act on keys pressed in an input: `d d` deletes cells. Keys with Ctrl or Command still reach it,
+    except Enter, which would run the cell again, and Escape leads back to the cell.
     """
 
     _esm = Path(__file__).with_name("page_behaviour.js")

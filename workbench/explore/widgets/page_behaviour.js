@@ -4,13 +4,17 @@ export default {
     const stop = (event) => {
       const typed = !event.ctrlKey && !event.metaKey && event.key !== "Escape";
       if (typed || event.key === "Enter") event.stopPropagation();
+      if (event.key === "Escape") el.closest(".jp-Cell")?.focus();
     };
     const begin = (box) => {
       box.addEventListener("keydown", stop);
-      const isMessage = ({ addedNodes, target }) => addedNodes.length && target.closest(".wb-message");
+      const filled = (kind) => ({ addedNodes, target }) => addedNodes.length && target.closest(kind);
       const follow = (changes) => {
-        const change = box.querySelector("button:focus") && changes.find(isMessage);
+        const change = box.querySelector("button:focus") && changes.find(filled(".wb-message"));
         if (change) change.target.scrollIntoView({ block: "nearest" });
+        // A question that was opened from the table of variants stands below it: both come into sight.
+        const opened = box.contains(document.activeElement) && changes.some(filled(".wb-variants-question"));
+        if (opened) box.querySelector(".wb-questions").scrollIntoView();
       };
       new MutationObserver(follow).observe(box, { childList: true, subtree: true });
     };
