@@ -105,6 +105,7 @@ def test_a_refresh_lists_the_calls_made_since(zoo, ask, press):
     assert browser.list.value == first.key
     assert "later" in dict(browser.prompt.options)
     assert "<td>later</td>" in browser.totals.value
+    assert "2 calls by prompt and model" in browser.totals.value
 
 
 def test_a_filter_and_a_call_outlive_a_refresh(zoo, ask, monkeypatch, press):

@@ -76,6 +76,13 @@ def test_errors_are_listed_with_their_counts_and_open_their_questions(browser):
     assert "no such column: a (1)" in browser.table.rows[0][-1]
 
 
+def test_runs_that_agree_open_at_a_list_that_has_questions(zoo, runs):
+    study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
+    browser = RunBrowser(study, runs[0], runs[0])
+    assert browser.shown.value == ("part", "all")
+    assert len(browser.table.rows) == 4
+
+
 def test_a_list_of_questions_has_their_texts_and_verdicts(browser):
     choose(browser, "2 · on which the runs disagree")
     assert ["1", "zoo, question 1?", "✗ wrong", "✓ right"] in browser.table.rows

@@ -173,7 +173,8 @@ def totals_html(counted: list[dict[str, Any]]) -> Html:
         for r in counted
     ]  # fmt: skip
     columns = ("prompt", "model", "calls", "tokens in", "tokens out", "paid")
-    by_prompt = details("By prompt and model", table(columns, rows), shown=len(rows) < 12)
+    number = sum(record["calls"] for record in counted)
+    by_prompt = details(f"{number:,} calls by prompt and model", table(columns, rows))
     return view("Cached calls", by_prompt, kind="wb-totals")
 
 

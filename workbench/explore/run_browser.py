@@ -32,7 +32,9 @@ class RunBrowser(Explorer):
         name = study.benchmark.name
         self.map, self.table = HeatMap(name, current), QuestionTable(name, current)
         self.shown = labelled(w.Select(rows=7), "Questions", "wb-shown", "99%")
-        fill(self.shown, self._choices())
+        listed = self._choices()
+        first = next((name for name, ids in self._parts.items() if ids), "all")
+        fill(self.shown, listed, ("part", first))
         self._draw()
         self._show()
         self.lay_out("wb-run-browser", self.costs, self.map, self.shown, self.message, self.table)
