@@ -35,11 +35,11 @@ test-model: .venv/local
 
 # inspect_ai wants other versions than constraints.txt has, so it is installed in an environment of its own.
 test-interop: .interop/installed
-	.interop/bin/python -m pytest -m interop
+	.interop/bin/python -m pytest tests/exchange -m interop
 
 .interop/installed: pyproject.toml
 	$(PYTHON) -m venv --clear .interop
-	.interop/bin/pip install --quiet --disable-pip-version-check --editable '.[test,interop]'
+	.interop/bin/pip install --quiet --disable-pip-version-check --editable '.[interop]'
 	touch $@
 
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
