@@ -39,6 +39,7 @@ def workbench(tmp_path, server):
 LOW = ("--parameter", "reasoning_effort=low")
 
 
+@pytest.mark.slow  # processes that import LiteLLM and all that `run` draws with
 def test_run_sends_what_the_model_takes_and_the_table_says_what_it_refuses(workbench, server):
     room = ("--parameter", "generation:max_tokens=700")
     command = ("run", "direct", "--limit", 2, "--model", "openai/gpt-5", *LOW, *room)
@@ -54,6 +55,7 @@ def test_run_sends_what_the_model_takes_and_the_table_says_what_it_refuses(workb
     assert server.asked.total() == asked
 
 
+@pytest.mark.slow  # as above
 def test_ask_sets_parameters_of_a_role(workbench, server):
     rest = ("--parameter", "rest:seed=5")
     system = ("--system", "mac", "--model", "openai/gpt-5")

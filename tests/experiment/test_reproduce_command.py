@@ -55,6 +55,7 @@ def test_a_manifest_lists_every_notebook_and_runs_with_a_limit_have_their_own(
     assert manifest("mine-3") == [("one", 3)]
 
 
+@pytest.mark.slow  # two kernels that each run a system
 def test_what_was_paid_stands_beside_the_preview_and_in_the_manifest(
     checkout, run, monkeypatch, tmp_path
 ):

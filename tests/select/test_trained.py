@@ -106,7 +106,7 @@ def test_the_order_of_the_candidates_does_not_matter(zoo):
     trials = [by(trial, f"g{n}") for n, trial in enumerate(trials)]
     weights = replace(WEIGHTS, generators={"g0": 0.1, "g1": 0.2, "g2": 0.3, "g3": 0.7})
     outcomes = set()
-    for order in itertools.permutations(range(5)):
+    for order in itertools.islice(itertools.permutations(range(5)), 0, None, 5):
         selection = Trained(weights)(zoo.lab(None), zoo.context, [trials[n] for n in order])
         scores = tuple(score for _, score in sorted(zip(order, selection.scores, strict=True)))
         outcomes.add((selection.sql, scores))

@@ -36,6 +36,7 @@ sys.exit(any(process.exitcode for process in both))
 """
 
 
+@pytest.mark.slow  # processes that each run a system on 24 questions
 @pytest.mark.parametrize(("other", "selections"), [("whole", 24), ("no fixer", 48)])
 def test_two_processes_make_each_call_once(other, selections, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))

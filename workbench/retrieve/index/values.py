@@ -134,8 +134,8 @@ def build_index(
     `StoreError`.
     """
     path = _path(database, kind, folder)
-    with _alone(path):
-        _build(path, database, kind, progress, _content)
+    with _worker() as content, _alone(path):
+        _build(path, database, kind, progress, content)
     return path
 
 
@@ -149,17 +149,16 @@ def open_index(
 
     `content` fingerprints the database; by default a worker is started to do so.
     """
-    content = content or _content
     path = _path(database, kind, folder)
-    index = _opened(path, database, kind, content)
-    if index is None:
-        with _alone(path):
-            index = _opened(
-                path, database, kind, content
-            )  # another process may have built it by now
-            if index is None:
-                _build(path, database, kind, None, content)
-                index = _opened(path, database, kind, content)
+    with _worker() as started:
+        content = content or started
+        index = _opened(path, database, kind, content)
+        if index is None:
+            with _alone(path):
+                index = _opened(path, database, kind, content)  # built by another process?
+                if index is None:
+                    _build(path, database, kind, None, content)
+                    index = _opened(path, database, kind, content)
     if index is None:
         raise UnreadableDatabaseError(f"{database.name} changed while it was indexed: try again")
     return index
@@ -240,5 +239,12 @@ def _build(
 
 
 def _content(database: Path) -> str:
+    with _worker() as content:
+        return content(database)
+
+
+@contextmanager
+def _worker() -> Iterator[Content]:
+    """Fingerprints databases by one worker, which is started when it is first needed."""
     with closing(Supervisor(1)) as workers:
-        return database_fingerprints([database], workers)[database]
+        yield lambda database: database_fingerprints([database], workers)[database]
