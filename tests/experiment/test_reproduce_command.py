@@ -40,6 +40,7 @@ def test_with_a_budget_notebooks_run_one_at_a_time(checkout, run, tmp_path):
     assert first[1] < second[0], "the second began when the first had ended"
 
 
+@pytest.mark.slow  # four kernels
 def test_a_manifest_lists_every_notebook_and_runs_with_a_limit_have_their_own(
     checkout, run, tmp_path
 ):

@@ -73,6 +73,7 @@ def test_a_cell_that_is_edited_and_run_again_gets_new_answers(kernel, tmp_path):
     assert kernel(f"print(study.lab.client.store.read({COUNT!r}))") == "[(4,)]\n"
 
 
+@pytest.mark.slow  # three processes that each open a study
 def test_a_script_that_is_edited_gets_new_answers(tmp_path):
     def run(answer):
         script = tmp_path / "script.py"
