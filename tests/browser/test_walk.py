@@ -45,6 +45,7 @@ def test_a_changed_prompt_comes_to_its_table_in_three_steps(desk, expect, record
         keys.press("Enter")
         expect(view("wb-variants-view")).to_contain_text("Variants side by side")
         expect(view("wb-questions")).to_contain_text("The variants disagree on")
+        expect(view("wb-variants-view")).to_be_in_viewport()
 
     desk.stand_on("wb.PromptExplorer(")
     expect(view("wb-prompt-view")).to_contain_text("The prompt as sent")

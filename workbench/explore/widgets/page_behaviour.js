@@ -13,8 +13,8 @@ export default {
         const change = box.querySelector("button:focus") && changes.find(filled(".wb-message"));
         if (change) change.target.scrollIntoView({ block: "nearest" });
         // A question that was opened from the table of variants stands below it: both come into sight.
-        const opened = box.contains(document.activeElement) && changes.some(filled(".wb-variants-question"));
-        if (opened) box.querySelector(".wb-questions").scrollIntoView();
+        const opens = box.querySelector(".wb-questions :focus, .wb-variants-why:focus");
+        if (opens && changes.some(filled(".wb-variants-question"))) box.querySelector(".wb-questions").scrollIntoView();
       };
       new MutationObserver(follow).observe(box, { childList: true, subtree: true });
     };
