@@ -5,7 +5,9 @@
 1. Mutants of the gold queries of the bundled benchmark and of Spider, as many of each kind as can be. A mutant is
    known to differ where its result on the benchmark's own database is another one than gold's. Of the others
    nobody knows: EX cannot tell them from gold.
-2. Rewrites of gold queries that mean the same (`REWRITES`), in both senses of equality.
+2. Rewrites of gold queries that mean the same (`REWRITES`), in both senses of equality, and pairs of which the
+   second states what the first leaves open (`CHOICES`): which of the rows that tie it takes. No claim that they
+   differ is right, as SQLite may give the first the result of the second.
 
 Seconds are of processor time, of this process and its worker, as a machine's load is no part of the search.
 Exits with 1 if a bar is missed.
@@ -154,6 +156,58 @@ REWRITES: dict[str, Callable[[exp.Expr], Iterator[exp.Expr]]] = {
 }
 
 
+Pair = tuple[exp.Expr, exp.Expr]
+
+
+def _any_row_of_a_group(tree: exp.Expr) -> Iterator[Pair]:
+    """A column outside GROUP BY, and its least or greatest value in the group."""
+    if _is_plain(tree) and len(tree.expressions) > 1:
+        group, taken = (part.unalias().copy() for part in tree.expressions[:2])
+        for chosen in (exp.Min, exp.Max):
+            pair = tree.copy(), tree.copy()
+            for query, part in zip(pair, (taken, chosen(this=taken.copy())), strict=True):
+                query.set("expressions", [group.copy(), part.copy()])
+                query.set("group", exp.Group(expressions=[group.copy()]))
+                query.set("order", None)
+                query.set("limit", None)
+            yield pair
+
+
+def _any_of_the_first(tree: exp.Expr) -> Iterator[Pair]:
+    """Rows of a LIMIT without ORDER BY, and with one."""
+    if _is_plain(tree):
+        first = tree.copy().limit(2)
+        first.set("order", None)
+        yield first, first.copy().order_by(tree.expressions[0].unalias().copy())
+
+
+def _ties_of_an_order(tree: exp.Expr) -> Iterator[Pair]:
+    """ORDER BY with and without a further key."""
+    if isinstance(tree, exp.Select) and (order := tree.args.get("order")) and not tree.args.get("distinct"):
+        for column in list(tree.find_all(exp.Column)):
+            if column.parent_select is tree and not tree.args.get("group"):
+                other = tree.copy()
+                other.args["order"].append("expressions", exp.Ordered(this=column.copy()))
+                yield tree, other
+
+
+def _is_plain(tree: exp.Expr) -> bool:
+    """Whether a query selects columns and does not group, aggregate or drop duplicates."""
+    return (
+        isinstance(tree, exp.Select)
+        and not tree.is_star
+        and not any(tree.args.get(part) for part in ("group", "having", "distinct", "with_"))
+        and all(isinstance(part.unalias(), exp.Column) for part in tree.expressions)
+    )
+
+
+CHOICES: dict[str, Callable[[exp.Expr], Iterator[Pair]]] = {
+    "a column of any row of its group": _any_row_of_a_group,
+    "LIMIT without ORDER BY": _any_of_the_first,
+    "a further key of ORDER BY": _ties_of_an_order,
+}
+
+
 def rewrite_cases(given: list[tuple[Path, str]], count: int) -> list[Case]:
     random.Random(1).shuffle(given)
     by_kind: dict[str, list[Case]] = defaultdict(list)
@@ -167,6 +221,12 @@ def rewrite_cases(given: list[tuple[Path, str]], count: int) -> list[Case]:
                     node.replace(new)
                 sense = ("bird", "spider")[len(by_kind[kind]) % 2]
                 by_kind[kind].append(Case(kind, database, gold, tree.sql("sqlite"), sense))
+        for kind, choice in CHOICES.items():
+            for pair in choice(parse_one(gold, read="sqlite")):
+                first, second = (query.sql("sqlite") for query in pair)
+                by_kind[kind] += [
+                    Case(kind, database, first, second, sense) for sense in ("bird", "spider")
+                ]
     cases: list[Case] = []
     while len(cases) < count and any(by_kind.values()):
         cases += [kind.pop() for kind in by_kind.values() if kind]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
-from workbench.differ.keep import MOST_ROWS, with_value
+from workbench.differ.keep import MOST_ROWS, fresh, with_value
 from workbench.differ.near import Cell, Constants, fitting, near
 from workbench.differ.rules import Rules
 from workbench.differ.touched import Rows
-from workbench.types import Value
+from workbench.types import Row, Value
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class Changes:
     """Changes rows in the cells that the queries use.
 
     `cells` are the columns that the queries use. With `nulls`, NULL comes wherever the schema allows it, else
-    only into columns that hold it in real rows.
+    only into columns that hold it in real rows. With `groups`, the changes of `_OF_GROUPS` come, too: a search
+    needs them, and the trained selector's weights were learned on databases without them.
     """
 
     rules: Rules
@@ -25,12 +26,14 @@ class Changes:
     cells: tuple[Cell, ...]
     random: Random
     nulls: bool
+    groups: bool = False
 
     def __call__(self, rows: Rows, times: int) -> Rows:
         """A copy of the rows with so many changes."""
         rows = {name: list(content) for name, content in rows.items()}
+        kinds = _KINDS + _OF_GROUPS if self.groups else _KINDS
         for _ in range(times):
-            kind = self.random.choice(_KINDS)
+            kind = self.random.choice(kinds)
             kind(self, rows)
         return rows
 
@@ -135,6 +138,41 @@ class Changes:
             row = self.random.randrange(len(rows[name]))
             self._set(rows, name, row, column, self.random.choice(rows[other])[ref])
 
+    def grouped(self, rows: Rows) -> None:
+        """Repeat a row in two or three groups of other sizes, each with a value of its own in one column."""
+        if cell := self._cell(rows):
+            name, at, column = cell
+            row = rows[name][at]
+            content = (*rows[name], *self.rules.tables[name].rows)
+            values = list(dict.fromkeys(other[column] for other in content))
+            made: list[Row] = []
+            for value in self.random.sample(values, min(len(values), self.random.choice((2, 3)))):
+                size = self.random.choice((*self.constants.counts, 3, 4))
+                made += [with_value(row, column, value)] * size
+            rows[name] = [*made, *rows[name]][:MOST_ROWS]
+
+    def rekeyed(self, rows: Rows) -> None:
+        """Repeat a row with another value in one column of a key, so that all other columns have duplicates."""
+        there = [name for name in rows if rows[name] and self.rules.tables[name].unique]
+        if there:
+            name = self.random.choice(there)
+            table = self.rules.tables[name]
+            row = self.random.choice(rows[name])
+            column = self.random.choice(self.random.choice(table.unique))
+            values = [fresh(row[column], len(rows[name])), *(real[column] for real in table.rows)]
+            rows[name] = [with_value(row, column, self.random.choice(values)), *rows[name]]
+
+    def compared(self, rows: Rows) -> None:
+        """Give a column the value, or one next to it, of another one that a query compares it with."""
+        pairs = [*self.constants.unequal, *((b, a) for a, b in self.constants.unequal)]
+        pairs = [(a, b) for a, b in pairs if rows[a[0]] and rows[b[0]]]
+        if pairs:
+            (name, column), (other, ref) = self.random.choice(pairs)
+            row = self.random.randrange(len(rows[name]))
+            source = row if other == name else self.random.randrange(len(rows[other]))
+            value = rows[other][source][ref]
+            self._set(rows, name, row, column, self.random.choice([value, *near(value)]))
+
 
 _KINDS: tuple[Callable[[Changes, Rows], None], ...] = (
     Changes.real_row,
@@ -150,4 +188,9 @@ _KINDS: tuple[Callable[[Changes, Rows], None], ...] = (
     Changes.real_value,
     Changes.joined,
     Changes.joined,
+)
+_OF_GROUPS: tuple[Callable[[Changes, Rows], None], ...] = (
+    Changes.grouped,
+    Changes.rekeyed,
+    Changes.compared,
 )

@@ -1,15 +1,17 @@
 """When two queries differ on a database: their results differ in whatever order SQLite reads the rows.
 
 Where rows tie, `ORDER BY x LIMIT 1` gives the row that SQLite happens to read first, and so do columns outside
-GROUP BY. A query that gives several results on one database differs from another only if none of them is a
-result of the other, too. SQLite reads rows by their rowid, so the queries run again on tables without keys into
+GROUP BY. A query that gives several results on one database differs from another that gives one there only if no
+choice among tied rows gives that one: by a row that only one of the two ever has, or by the number of rows. Whole
+results would not do, for where several groups tie, few of all their combinations show in so many orders. SQLite reads rows by their rowid, so the queries run again on tables without keys into
 which the rows go in other orders, and with random() behind the keys of each ORDER BY, since SQLite also breaks ties
 by the order in which it groups. Floats that differ in the last digits, by the order in which they are added, count
 as equal.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -26,7 +28,7 @@ _FEW_ORDERS = 4  # most databases that are no proof fall here
 # Before a claim: a tie of two rows stays hidden in 24 orders once in 16 million times. Each row also comes first and last
 # once, since one of nine rows that tie is seldom the first by chance.
 _ORDERS = 24
-_MANY_ORDERS = 96  # where one query gives several results, all that it can give should show
+_MANY_ORDERS = 96  # where one query gives several results, all rows that it can give should show
 _LIMITS = Limits(seconds=5.0, rows=20_000, bytes=2_000_000)
 _COMPLETE = {"ok", "empty"}
 Results = tuple[Execution, Execution]
@@ -80,11 +82,33 @@ class Pair:
 
     def _differs(self, rows: Rows, orders: int) -> bool:
         found = self._in_orders(rows, orders)
-        if not found or all(len(results) > 1 for results in found):
+        if not found:
+            return False
+        one, several = sorted(found, key=len)
+        if len(one) > 1:
             return False  # neither has a result of its own
-        if orders == _ORDERS and any(len(results) > 1 for results in found):
-            return self._differs(rows, _MANY_ORDERS)
-        return not any(self.equal(a, b) for a in found[0] for b in found[1])
+        if len(several) == 1:
+            (a,), (b,) = found
+            return not self.equal(a, b)
+        if not self._is_none_of(one[0], several):
+            return False
+        return orders != _ORDERS or self._differs(rows, _MANY_ORDERS)
+
+    def _is_none_of(self, one: Execution, several: Sequence[Execution]) -> bool:
+        """Whether a result differs from these and from all that combine their rows."""
+        own = self._rows(one)
+        found = [self._rows(result) for result in several]
+        if own - frozenset.union(*found) or frozenset.intersection(*found) - own:
+            return True
+        counts = [result.row_count for result in several]
+        return len(own) > max(counts) or (not own and min(counts) > 0)
+
+    def _rows(self, execution: Execution) -> frozenset[Hashable]:
+        """The different rows; Spider's sense takes the columns in any order."""
+        rows = _rounded(execution).rows
+        if self.sense == "bird":
+            return frozenset(rows)
+        return frozenset(frozenset(Counter(row).items()) for row in rows)
 
     def _in_orders(self, rows: Rows, count: int) -> tuple[list[Execution], list[Execution]] | None:
         """The different results of each query over so many orders of rows; None if any run fails."""

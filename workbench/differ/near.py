@@ -30,6 +30,8 @@ class Constants:
     """Numbers of rows next to which a query may change: near LIMIT and near a compared aggregate."""
     same: list[tuple[Cell, Cell]] = field(default_factory=list)
     """Columns that a query sets equal."""
+    unequal: list[tuple[Cell, Cell]] = field(default_factory=list)
+    """Columns that a query compares by another operator."""
 
 
 def constants(queries: Iterable[str], rules: Rules) -> Constants:
@@ -48,6 +50,9 @@ def constants(queries: Iterable[str], rules: Rules) -> Constants:
         for left, right in (*facts.matches, *facts.mixed):
             if left in places and right in places:
                 found.same.append((places[left], places[right]))
+        for left, right in facts.unequal:
+            if left in places and right in places:
+                found.unequal.append((places[left], places[right]))
         for compared in facts.compared:
             values = near(compared.value, pattern=compared.operator == "like")
             if compared.column in places:

@@ -111,7 +111,12 @@ class TellApart:
         rules = pair.rules
         queries = (pair.first, pair.second)
         changes = Changes(
-            rules, constants(queries, rules), cells(queries, rules), random, self.nulls
+            rules,
+            constants(queries, rules),
+            cells(queries, rules),
+            random,
+            self.nulls,
+            groups=True,
         )
         batch = list(
             beginnings(touched_rows(queries, rules, database, pair.executor), rules, random)

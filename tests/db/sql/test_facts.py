@@ -99,6 +99,15 @@ def test_columns_set_equal_are_found_in_every_form_of_join(sql):
     assert read(sql).matches == ((("Singer", "id"), ("concert", "singer_id")),)
 
 
+def test_columns_that_are_compared_otherwise_are_unequal():
+    found = read("SELECT 1 FROM singer, concert WHERE age >= year AND id <> singer_id")
+    assert found.unequal == (
+        (("Singer", "Age"), ("concert", "Year")),
+        (("Singer", "id"), ("concert", "singer_id")),
+    )
+    assert found.matches == ()
+
+
 def test_a_column_against_a_function_of_another_is_mixed():
     found = read("SELECT 1 FROM singer WHERE age > (SELECT max(id) FROM singer)")
     assert found.mixed == ((("Singer", "Age"), ("Singer", "id")),)

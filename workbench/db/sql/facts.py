@@ -45,6 +45,8 @@ class QueryFacts:
     """Pairs of columns that are set equal, in a join or through a subquery."""
     mixed: tuple[tuple[ColumnName, ColumnName], ...]
     """A column, and the column of an aggregate that it is compared with."""
+    unequal: tuple[tuple[ColumnName, ColumnName], ...]
+    """Pairs of columns that are compared by another operator than `=`."""
     marks: frozenset[str]
     """The query's operations: the words of `_MARKS`, "distinct count" and "descending"."""
 
@@ -102,6 +104,7 @@ class _Reader:
         compared: list[Compared] = []
         matches: list[tuple[ColumnName, ColumnName]] = []
         mixed: list[tuple[ColumnName, ColumnName]] = []
+        unequal: list[tuple[ColumnName, ColumnName]] = []
         for node in nodes:
             for column, operator, other in _comparisons(node):
                 here = self.names.column_name(column)
@@ -112,8 +115,8 @@ class _Reader:
                     compared.append(Compared(here, operator, value))
                 elif here and there and output and output.function:
                     mixed.append((here, there))
-                elif here and there and operator == "=":
-                    matches.append((here, there))
+                elif here and there:
+                    (matches if operator == "=" else unequal).append((here, there))
         columns = (self.names.column_name(n) for n in nodes if isinstance(n, exp.Column))
         return QueryFacts(
             frozenset(self.names.tables),
@@ -122,6 +125,7 @@ class _Reader:
             tuple(compared),
             tuple(matches),
             tuple(mixed),
+            tuple(unequal),
             frozenset(mark for node in nodes for mark in _marks(node)),
         )
 

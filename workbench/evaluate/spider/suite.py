@@ -28,7 +28,7 @@ from workbench.evaluate.ex import equal, spider_text
 from workbench.store import home
 from workbench.types import Limits, Question
 
-_VERSION = 2  # of the cached suites
+_VERSION = 3  # of the cached suites
 _LIMITS = Limits(seconds=30.0, rows=20_000, bytes=2_000_000)
 
 

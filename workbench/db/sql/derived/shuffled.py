@@ -13,19 +13,23 @@ def shuffled(sql: str) -> str:
     """The query with random() as the last key of each ORDER BY, and as the only key of a LIMIT without one.
 
     SQLite breaks ties by what it reads or groups first, which no query states. A compound query's own ORDER BY
-    takes result columns alone and stays; unreadable text stays as it is.
+    takes result columns alone and stays; a query without ORDER BY and LIMIT and unreadable text stay as they are.
     """
     tree = parse(sql)
     if isinstance(tree, str):
         return sql
     try:
         tree = tree.copy()
-        for select in list(tree.find_all(exp.Select)):
+        ordered = [
+            select
+            for select in tree.find_all(exp.Select)
+            if select.args.get("order") or select.args.get("limit")
+        ]
+        for select in ordered:
             order = select.args.get("order")
-            if order or select.args.get("limit"):
-                keys = order.expressions if order else []
-                random = exp.Anonymous(this="random")
-                select.set("order", exp.Order(expressions=[*keys, exp.Ordered(this=random)]))
-        return tree.sql("sqlite", comments=False)
+            keys = order.expressions if order else []
+            random = exp.Anonymous(this="random")
+            select.set("order", exp.Order(expressions=[*keys, exp.Ordered(this=random)]))
+        return tree.sql("sqlite", comments=False) if ordered else sql
     except (SqlglotError, RecursionError):
         return sql
