@@ -140,10 +140,12 @@ class Changes:
 
     def grouped(self, rows: Rows) -> None:
         """Repeat a row in two or three groups of other sizes, each with a value of its own in one column."""
-        if cell := self._cell(rows):
-            name, at, column = cell
-            row = rows[name][at]
-            content = (*rows[name], *self.rules.tables[name].rows)
+        tables = self.rules.tables
+        there = [(name, c) for name, c in self.cells if rows[name] and (c,) not in tables[name].unique]
+        if there:
+            name, column = self.random.choice(there)
+            row = self.random.choice(rows[name])
+            content = (*rows[name], *tables[name].rows)
             values = list(dict.fromkeys(other[column] for other in content))
             made: list[Row] = []
             for value in self.random.sample(values, min(len(values), self.random.choice((2, 3)))):
@@ -171,7 +173,8 @@ class Changes:
             row = self.random.randrange(len(rows[name]))
             source = row if other == name else self.random.randrange(len(rows[other]))
             value = rows[other][source][ref]
-            self._set(rows, name, row, column, self.random.choice([value, *near(value)]))
+            values = fitting([value, *near(value)], self.rules.tables[name], column)
+            self._set(rows, name, row, column, self.random.choice([*values, value]))
 
 
 _KINDS: tuple[Callable[[Changes, Rows], None], ...] = (
@@ -190,6 +193,7 @@ _KINDS: tuple[Callable[[Changes, Rows], None], ...] = (
     Changes.joined,
 )
 _OF_GROUPS: tuple[Callable[[Changes, Rows], None], ...] = (
+    Changes.grouped,
     Changes.grouped,
     Changes.rekeyed,
     Changes.compared,
