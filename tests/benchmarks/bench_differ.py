@@ -183,12 +183,15 @@ def _any_of_the_first(tree: exp.Expr) -> Iterator[Pair]:
 
 def _ties_of_an_order(tree: exp.Expr) -> Iterator[Pair]:
     """ORDER BY with and without a further key."""
-    if isinstance(tree, exp.Select) and (order := tree.args.get("order")) and not tree.args.get("distinct"):
-        for column in list(tree.find_all(exp.Column)):
-            if column.parent_select is tree and not tree.args.get("group"):
-                other = tree.copy()
-                other.args["order"].append("expressions", exp.Ordered(this=column.copy()))
-                yield tree, other
+    if not isinstance(tree, exp.Select) or not tree.args.get("order"):
+        return
+    if any(tree.args.get(part) for part in ("group", "distinct")):
+        return
+    for column in list(tree.find_all(exp.Column)):
+        if column.parent_select is tree:
+            other = tree.copy()
+            other.args["order"].append("expressions", exp.Ordered(this=column.copy()))
+            yield tree, other
 
 
 def _is_plain(tree: exp.Expr) -> bool:

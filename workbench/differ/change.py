@@ -141,7 +141,9 @@ class Changes:
     def grouped(self, rows: Rows) -> None:
         """Repeat a row in two or three groups of other sizes, each with a value of its own in one column."""
         tables = self.rules.tables
-        there = [(name, c) for name, c in self.cells if rows[name] and (c,) not in tables[name].unique]
+        there = [
+            (name, c) for name, c in self.cells if rows[name] and (c,) not in tables[name].unique
+        ]
         if there:
             name, column = self.random.choice(there)
             row = self.random.choice(rows[name])
@@ -155,13 +157,16 @@ class Changes:
 
     def rekeyed(self, rows: Rows) -> None:
         """Repeat a row with another value in one column of a key, so that all other columns have duplicates."""
-        there = [name for name in rows if rows[name] and self.rules.tables[name].unique]
+        tables = self.rules.tables
+        there = [name for name in rows if rows[name] and tables[name].unique and tables[name].rows]
         if there:
             name = self.random.choice(there)
-            table = self.rules.tables[name]
+            table = tables[name]
             row = self.random.choice(rows[name])
             column = self.random.choice(self.random.choice(table.unique))
-            values = [fresh(row[column], len(rows[name])), *(real[column] for real in table.rows)]
+            values = [real[column] for real in table.rows]
+            if row[column] is not None:
+                values = [fresh(row[column], len(rows[name])), *values]
             rows[name] = [with_value(row, column, self.random.choice(values)), *rows[name]]
 
     def compared(self, rows: Rows) -> None:

@@ -1,12 +1,12 @@
 """When two queries differ on a database: their results differ in whatever order SQLite reads the rows.
 
 Where rows tie, `ORDER BY x LIMIT 1` gives the row that SQLite happens to read first, and so do columns outside
-GROUP BY. A query that gives several results on one database differs from another that gives one there only if no
-choice among tied rows gives that one: by a row that only one of the two ever has, or by the number of rows. Whole
-results would not do, for where several groups tie, few of all their combinations show in so many orders. SQLite reads rows by their rowid, so the queries run again on tables without keys into
-which the rows go in other orders, and with random() behind the keys of each ORDER BY, since SQLite also breaks ties
-by the order in which it groups. Floats that differ in the last digits, by the order in which they are added, count
-as equal.
+GROUP BY. A query that gives several results on one database differs from another only if that one gives a single
+result there that no choice among tied rows gives: one has a row that the other never has, or more rows. Whole results
+are not compared there, since where several groups tie, few of all combinations show in so many orders. SQLite reads
+rows by their rowid, so the queries run again on tables without keys into which the rows go in other orders, and with
+random() behind the keys of each ORDER BY, since SQLite also breaks ties by the order in which it groups. Floats that
+differ in the last digits, by the order in which they are added, count as equal.
 """
 
 import re
