@@ -41,7 +41,7 @@ class Suite:
     """
 
     mutants: int = 12
-    tries: int = 72
+    tries: int = 96
     seed: int = 0
 
     def __call__(
