@@ -84,7 +84,7 @@ def solve_on(
         """The questions of the next task. So that all workers end at about the same time, tasks that compute get smaller."""
         threads = max(1, cluster.threads)
         if ours:
-            return min(_COMPUTED, math.ceil(left / threads / 2))
+            return min(_COMPUTED, math.ceil(left / threads / 4))
         return min(_WAITING, math.ceil(len(questions) / threads))
 
     def parts() -> Iterator[Part]:
