@@ -71,6 +71,13 @@ class Machines:
         self.workers.append(self._start("worker", *options, *disk, **own | environment))
         return home
 
+    def wait(self):
+        """Wait until the workers that were added are known to the scheduler."""
+        import distributed
+
+        with distributed.Client(scheduler_file=str(self.file)) as client:
+            client.wait_for_workers(len(self.workers), timeout=_WAIT)
+
     def lose(self, number):
         worker = self.workers.pop(number)
         worker.kill()

@@ -101,6 +101,7 @@ def test_a_full_disk_of_a_worker_is_named(machines, study, solved, one_line, fla
 
 def test_a_worker_without_the_workbench_is_refused_by_name(machines, study, one_line):
     machines.add(preload=WITHOUT_WORKBENCH)
+    machines.wait()
     with pytest.raises(ClusterError) as error, study(machines.file):
         pass
     assert "worker tcp://" in one_line(error)

@@ -89,7 +89,8 @@ class Cluster:
         An item is taken from `items` when a worker has room. `name` is the kind of its task, by which Dask's
         dashboard counts tasks, and the item's own name. An item whose workers ended several times is `split`. One that
         cannot be split runs again when all others are done, and alone, so that it is known to be the cause if
-        its workers end once more. `watch` is called several times a second.
+        its workers end once more. That is raised after the last item, or at the second cause: a cluster may end every
+        worker. `watch` is called several times a second.
         """
         number = next(self._numbers)
         driver = self._driver
@@ -99,6 +100,7 @@ class Cluster:
         again: deque[T] = deque()
         suspects: deque[T] = deque()
         alone = False  # a suspect runs
+        cause: BaseException | None = None  # the error of a suspect whose workers ended again
         ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
         running: dict[str, tuple[Future, T]] = {}
         state = _Watch(self._client)
@@ -118,16 +120,24 @@ class Cluster:
                     running[task] = future, item
                     future.add_done_callback(ended.put)
                 if not running:
+                    if cause:
+                        raise cause
                     return
                 watch()
                 self._say()
                 with suppress(queue.Empty):
                     future, item = running.pop(ended.get(timeout=_LOOK).key)
                     if failure := self._failure(future):
-                        if failure is not _ENDED or alone:
-                            raise _as_line(failure, " ".join(name(item)))
-                        parts = split(item)
-                        (again if len(parts) > 1 else suspects).extend(parts)
+                        error = _as_line(failure, " ".join(name(item)))
+                        if failure is not _ENDED:
+                            raise error
+                        if cause:
+                            raise cause
+                        if alone:
+                            cause = error
+                        else:
+                            parts = split(item)
+                            (again if len(parts) > 1 else suspects).extend(parts)
                     else:
                         self._say()
                         yield item, driver.results.pop(future.key)
