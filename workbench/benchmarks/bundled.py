@@ -106,7 +106,7 @@ def _build(folder: Path) -> None:
     with closing(
         sqlite3.connect(folder / f"{folder.name}.sqlite", isolation_level=None)
     ) as database:
-        # One transaction, as each waits for the disk.
+        # Tables and rows are written in one transaction, since each transaction waits for the disk.
         database.executescript("BEGIN;\n" + (folder / "schema.sql").read_text(encoding="utf-8"))
         for path in sorted(folder.glob("*.csv")):
             with path.open(encoding="utf-8", newline="") as file:

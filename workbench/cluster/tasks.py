@@ -88,9 +88,8 @@ class Cluster:
 
         An item is taken from `items` when a worker has room. `name` is the kind of its task, by which Dask's
         dashboard counts tasks, and the item's own name. An item whose workers ended several times is `split`. One that
-        cannot be split runs again when all others are done, and alone, so that it is known to be the cause if
-        its workers end once more. That is raised after the last item, or at the second cause: a cluster may end every
-        worker. `watch` is called several times a second.
+        cannot be split runs again when all others are done, and alone: if its workers end once more, it is the cause.
+        The error names it when no item is left, or at the second cause. `watch` is called several times a second.
         """
         number = next(self._numbers)
         driver = self._driver
