@@ -37,6 +37,7 @@ def test_ten_cases_are_labelled_and_found_again(desk, expect):
     labelled(0)
     desk.picture("label_first")
     for number, key in enumerate("1234567", 1):
+        assert desk.sideways() == []
         keys.press(key)
         labelled(number)
     keys.press("u")

@@ -34,3 +34,13 @@ def test_columns_that_neither_query_names_are_left_out_and_counted(
     assert "columns that neither query names" in page
     assert ">age</th>" in page
     assert ">name</th>" not in page
+
+
+def test_a_table_whose_rows_are_counted_shows_its_first_column(
+    shop: Path, executor: Executor
+) -> None:
+    gold = "SELECT count(*) FROM customer"
+    page = html(told_apart(shop, "SELECT 2 * count(*) FROM customer", gold, executor))
+    assert "customer, without" in page
+    assert ">id</th>" in page
+    assert ">age</th>" not in page

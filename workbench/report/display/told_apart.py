@@ -36,8 +36,9 @@ def told_apart(
     for name, rows in outcome.database.rows.items():
         columns = outcome.columns[name]
         own = [n for n, column in enumerate(columns) if (name, column) in names]
-        if any(one.error for one in needed) or not own:
+        if any(one.error for one in needed):
             own = list(range(len(columns)))
+        own = own or [0]  # a table whose rows are counted or referred to: its key, as a rule
         hidden = f"{name}, without {len(columns) - len(own)} columns that neither query names"
         if rows:
             cells = [[_shown(row[n]) for n in own] for row in rows]
