@@ -16,6 +16,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
 _LOOK = 0.05  # seconds between two looks at the room for further items
+_item = threading.local()  # `waits` is called when the item that this thread works on first waits
 
 
 def each(
@@ -30,25 +31,50 @@ def each(
     """The results of `do` in the order of the items: `each(lambda q: solve(system, q, lab), questions)`.
 
     `at_once` is the most threads. With `room`, as many items more are begun as it says: `lab.client.room` begins
-    questions as long as their providers take more calls. After an error or Ctrl-C no item begins, and `each`
-    waits for those that have inside the context `ending`: with `lab.client.stopped`, they make no further calls.
-    `progress` is called with the number of done items and of all.
+    questions as long as their providers take more calls. The next one begins when those before it wait for a model
+    or a database, or compute for long: if all began at once, each would compute at a fraction of the speed, and all
+    would send their first calls late. After an error or Ctrl-C no item begins, and `each` waits for those that have
+    inside the context `ending`: with `lab.client.stopped`, they make no further calls. `progress` is called with the
+    number of done items and of all.
     """
+    now_waits()
     threads = ThreadPoolExecutor(at_once)
     futures: list[Future[R]] = []
     # A queue costs nothing while it is empty; `wait` would lock every future each time it looks.
-    ended: queue.SimpleQueue[Future[R]] = queue.SimpleQueue()
-    done = 0
+    events: queue.SimpleQueue[Future[R] | None] = (
+        queue.SimpleQueue()
+    )  # None: an item waits or has ended
+    done = waited = 0
+    quiet = False  # nothing has happened for a while
+
+    def work(item: T) -> R:
+        _item.waits = partial(events.put, None)
+        try:
+            return do(item)
+        finally:
+            now_waits()
+
     try:
         while done < len(items):
             free = at_once - (len(futures) - done)
-            more = min(free, max(room(), not futures)) if room else free
-            for item in items[len(futures) : len(futures) + max(0, more)]:
-                futures.append(threads.submit(do, item))
-                futures[-1].add_done_callback(ended.put)
-            with suppress(queue.Empty):
-                ended.get(timeout=_LOOK if room and len(futures) < len(items) else 0.2).result()
-                done += 1
+            if room:
+                wanted = min(free, max(room(), not futures))
+                free = min(wanted, 1) if quiet or waited == len(futures) else 0
+            for item in items[len(futures) : len(futures) + max(0, free)]:
+                futures.append(threads.submit(work, item))
+                futures[-1].add_done_callback(events.put)
+            try:
+                event = events.get(timeout=_LOOK if room and len(futures) < len(items) else 0.2)
+            except queue.Empty:
+                quiet = True
+            else:
+                quiet = False
+                if event:
+                    event.result()
+                    done += 1
+                else:
+                    waited += 1
+                    continue
             if progress:
                 progress(done, len(items))
         return [future.result() for future in futures]
@@ -58,6 +84,13 @@ def each(
         raise
     finally:
         threads.shutdown()
+
+
+def now_waits() -> None:
+    """Note that the item of this thread waits, for a model, a database or other threads: the next item may begin."""
+    if waits := getattr(_item, "waits", None):
+        _item.waits = None
+        waits()
 
 
 def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from workbench.canonical import canonical, content_hash
-from workbench.db.sandbox.opening import wal
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
@@ -100,8 +99,9 @@ def is_unchanged(path: Path, state: str) -> bool:
 
 def file_state(path: Path) -> tuple[str, int]:
     """The identity, sizes and times of the file and its log as text, and when either last changed."""
+    name = str(path)  # every step asks for a state, and texts are faster than paths
     try:
-        stats = [path.stat()]
+        stats = [os.stat(name)]  # noqa: PTH116
     except OSError as error:
         raise UnreadableDatabaseError(
             f"{path.name}: {error.strerror}; give the path of an SQLite database"
@@ -111,6 +111,6 @@ def file_state(path: Path) -> tuple[str, int]:
             f"{path.name}: not a file; give the path of an SQLite database"
         )
     with suppress(FileNotFoundError):
-        stats.append(wal(path).stat())
+        stats.append(os.stat(f"{name}-wal"))  # noqa: PTH116
     state = [[s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns] for s in stats]
     return canonical(state).decode(), max(s.st_ctime_ns for s in stats)

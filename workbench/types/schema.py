@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 Value = None | int | float | str | bytes
 Row = tuple[Value, ...]
+_Record = TypeVar("_Record", "Table", "Schema")
 
 
 @lru_cache(maxsize=65536)  # every step compares the names of a few schemas
@@ -98,7 +99,7 @@ class Schema:
                 raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
             wanted.setdefault(of, set()).add(name)
         tables = [
-            replace(
+            _with(
                 t,
                 foreign_keys=tuple(k for k in t.foreign_keys if lower_name(k.ref_table) in wanted),
             )
@@ -111,15 +112,16 @@ class Schema:
             for key in t.foreign_keys:
                 kept.update(map(lower_name, key.columns))
                 wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
-        return replace(
-            self,
-            tables=tuple(
-                replace(
-                    t,
-                    columns=tuple(
-                        c for c in t.columns if lower_name(c.name) in wanted[lower_name(t.name)]
-                    ),
-                )
-                for t in tables
-            ),
-        )
+        tables = [
+            _with(t, columns=tuple(c for c in t.columns if lower_name(c.name) in kept))
+            for t in tables
+            for kept in [wanted[lower_name(t.name)]]
+        ]
+        return _with(self, tables=tuple(tables))
+
+
+def _with(record: _Record, **given: Any) -> _Record:
+    """The record with the given fields; the same object where none differs, which caches by object then know."""
+    if all(getattr(record, name) == value for name, value in given.items()):
+        return record
+    return replace(record, **given)

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from workbench.db.sandbox.process import WorkerProcess
+from workbench.parallel import now_waits
 
 _QUIET = 0.1  # seconds without an answer after which the caller may do something else
 _STUCK = 0.1  # seconds after which the requests queued behind a query move to a free worker
@@ -46,6 +47,7 @@ class Supervisor:
         todo = deque(
             (index, orjson.dumps(request) + b"\n") for index, request in enumerate(requests)
         )
+        now_waits()
         with self._borrow(len(todo)) as idle, selectors.DefaultSelector() as selector:
             busy: list[WorkerProcess] = []
             try:

@@ -26,6 +26,7 @@ from workbench.llm.calls.call_state import CallState, PendingCall
 from workbench.llm.calls.refusals import Again, consequence, failure
 from workbench.llm.calls.schedule import Schedule
 from workbench.llm.provider import Refusal, is_ours
+from workbench.parallel import now_waits
 from workbench.types import Completion, Request
 
 STOP_WAIT = 1.5  # seconds that a stopped run waits for attempts under way
@@ -59,6 +60,7 @@ class CallRunner:
         """Make all calls; returns the answers by the index of their request."""
         try:
             while (wait := self._start_calls()) is not None:
+                now_waits()
                 with suppress(queue.Empty):
                     self._events.get(timeout=wait)()
                 self._give_up_slow()
@@ -201,10 +203,9 @@ class CallRunner:
         if key in self.open:
             self.open[key].indices += call.indices
             return
-        self.open[key] = PendingCall(
-            key, request, call.endpoint, call.url, call.limiter, call.indices
-        )
-        self._schedule.add(self.open[key])
+        again = PendingCall(key, request, call.endpoint, call.url, call.limiter, call.indices)
+        self.open[key] = again
+        self._schedule.add(again)
 
     def _answer(self, call: PendingCall, answer: Completion) -> None:
         """Record the answer for the call and for every equal request of this run."""

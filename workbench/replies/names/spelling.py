@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 Tables = Mapping[str, Sequence[str]]  # the columns of each table
 
@@ -45,7 +46,12 @@ class Names:
 
 def plain(text: object) -> str:
     """A name without the marks that models put around one, in small letters, with spaces for underscores."""
-    tidy = str(text).strip("`\"'[]()*-\u2022\u201c\u201d,;: \t#")
+    return _plain(str(text))
+
+
+@lru_cache(maxsize=16384)  # the names of a few schemas come in every reply
+def _plain(text: str) -> str:
+    tidy = text.strip("`\"'[]()*-\u2022\u201c\u201d,;: \t#")
     return " ".join(tidy.replace("_", " ").split()).casefold()
 
 
