@@ -32,7 +32,7 @@ from workbench.lab import Lab
 Future = Any  # Dask's classes have no types
 T = TypeVar("T")
 _AHEAD = 2  # tasks for each thread of the workers: one runs, the next one waits there
-_QUERIES = 100  # the most in one task
+_QUERIES = 200  # the most in one task
 _PER_THREAD = 4  # tasks of queries for each thread
 _LOOK = 0.2  # seconds between looks at the connection, in which Ctrl-C may wait
 _COUNT = 2.0  # seconds between counts of the workers, which may come and go

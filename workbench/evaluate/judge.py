@@ -3,7 +3,7 @@
 A gold query that fails is counted apart (`gold_status`) and stays in: nothing can equal it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import pandas as pd
@@ -60,8 +60,46 @@ def judge(
     for want of memory, is judged here.
     """
     answers = _answers(benchmark, pool)
-    cache = VerdictCache(benchmark, executor, limits, keep_distinct=keep_distinct)
     asked = {key: dict.fromkeys(sql for _, _, sql in given) for key, given in answers.items()}
+    verdicts = verdicts_on(
+        benchmark,
+        asked,
+        executor,
+        limits,
+        progress,
+        keep_distinct=keep_distinct,
+        elsewhere=elsewhere,
+    )
+    rows = [
+        {
+            "generator": generator,
+            "sample": sample,
+            "question_id": question.id,
+            "db_id": question.db_id,
+            "sql": sql,
+            **verdicts[question.id, sql],
+        }
+        for question in benchmark.questions
+        for generator, sample, sql in answers[question.id]
+    ]
+    return pd.DataFrame(rows, columns=_COLUMNS if rows else None)
+
+
+def verdicts_on(
+    benchmark: Benchmark,
+    asked: Mapping[str, Collection[str | None]],
+    executor: Executor,
+    limits: Limits,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    keep_distinct: bool,
+    elsewhere: JudgeElsewhere | None = None,
+) -> dict[Judged, Record]:
+    """The verdicts on distinct queries for each question, by its id; None stands for a missing answer.
+
+    New verdicts are cached. The options are those of `judge`.
+    """
+    cache = VerdictCache(benchmark, executor, limits, keep_distinct=keep_distinct)
     verdicts = cache.read(asked)
     missing = _missing(asked, verdicts)
     if elsewhere and any(map(_queries, missing.values())):
@@ -76,19 +114,7 @@ def judge(
         made = _verdicts(benchmark, question, results, missing[question.id])
         cache.write(question, {sql: made[sql] for sql in made if results.are_lasting(sql)})
         verdicts |= {(question.id, sql): verdict for sql, verdict in made.items()}
-    rows = [
-        {
-            "generator": generator,
-            "sample": sample,
-            "question_id": question.id,
-            "db_id": question.db_id,
-            "sql": sql,
-            **verdicts[question.id, sql],
-        }
-        for question in benchmark.questions
-        for generator, sample, sql in answers[question.id]
-    ]
-    return pd.DataFrame(rows, columns=_COLUMNS if rows else None)
+    return verdicts
 
 
 def _missing(

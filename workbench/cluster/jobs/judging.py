@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.cluster.tasks import Cluster
 from workbench.db.execute import Executor, Progress
-from workbench.evaluate.judge import judge
+from workbench.evaluate.judge import verdicts_on
 from workbench.lab import Lab
 from workbench.llm.client import Client
-from workbench.pool import pool_of
-from workbench.types import Candidate, Limits, Trial
+from workbench.types import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +31,7 @@ def judge_part(part: JudgedPart, lab: Lab) -> None:
     """Judge on a worker, in whose cache the verdicts are then."""
     path = lab.database(part.benchmark.questions[0].db_id)
     here = replace(part.benchmark, databases=path.parents[1])
-    pool = pool_of(
-        (id_, Trial(Candidate(sql, "", number)))
-        for id_, queries in part.queries.items()
-        for number, sql in enumerate(queries)
-    )
-    judge(here, pool, lab.executor, part.limits, keep_distinct=part.keep_distinct)
+    verdicts_on(here, part.queries, lab.executor, part.limits, keep_distinct=part.keep_distinct)
 
 
 def judge_on(
