@@ -551,3 +551,22 @@ def test_inspect_logs_without_samples_or_in_packed_form_say_what_to_do(bird, loa
         load(bird, inspect_log([]), "log.json")
     with pytest.raises(BadInputError, match="inspect log convert"):
         load(bird, b"PK", "log.eval")
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"scores": ["C"]}, r"sample 0: scores is \['C'\], not an object"),
+        ({"scores": {"ex": None}}, "expected an object with answer, not None"),
+        ({"output": "SELECT 1"}, "output is 'SELECT 1', not an object"),
+        ({"output": {"choices": ["SELECT 1"]}}, "expected an object with message"),
+        ({"epoch": "one"}, "epoch is 'one', not a whole number"),
+        ({"input": ["How many?"]}, "expected an object with content"),
+        ({"attachments": []}, r"attachments is \[\], not an object"),
+        ({"metadata": [1]}, r"metadata is \[1\], not an object"),
+    ],
+)
+def test_a_sample_of_another_form_is_refused_by_its_number(bird, load, tiny, changed, fault):
+    samples = [sample(0, tiny.items[0][1], **reply("SELECT 1")) | changed]
+    with pytest.raises(BadInputError, match=fault):
+        load(bird, inspect_log(samples, model="m"), "log.json")

@@ -7,7 +7,7 @@ The solver's name, else the model's, is the generator, and an epoch a sample of 
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.predictions.prediction import Prediction
@@ -33,45 +33,64 @@ def from_inspect_log(
             f"{path}: a log of inspect_ai without samples; log them, and write the log as JSON"
         )
     texts = {question.id: question.text.strip() for question in benchmark.questions}
-    generator = str(log["eval"].get("solver") or log["eval"].get("model") or "") or None
+    about = _field(log, "eval", dict, str(path))
+    generator = str(about.get("solver") or about.get("model") or "") or None
     for number, sample in enumerate(samples):
-        line = f"sample {number}"
+        line, where = f"sample {number}", f"{path}, sample {number}"
         if not isinstance(sample, dict) or "id" not in sample:
-            raise BadInputError(f"{path}, {line}: expected an object with id, input and output")
+            raise BadInputError(f"{where}: expected an object with id, input and output")
         key = str(sample["id"])
-        asked = _asked(sample).strip()
+        asked = _asked(sample, where).strip()
         text = texts.get(key)
         yield Prediction(
             line,
-            _answer(sample),
+            _answer(sample, where),
             id=key,
-            db_id=str((sample.get("metadata") or {}).get("db_id") or "") or None,
+            db_id=str(_field(sample, "metadata", dict, where).get("db_id") or "") or None,
             text=text if text and text in asked else asked or None,
             generator=generator,
-            sample=max(0, int(sample.get("epoch") or 1) - 1),
+            sample=max(0, _field(sample, "epoch", int, where) - 1),
         )
 
 
-def _asked(sample: Mapping[str, Any]) -> str:
+def _asked(sample: Mapping[str, Any], where: str) -> str:
     """The text of all messages of a sample's input."""
     given = sample.get("input")
     messages = given if isinstance(given, list) else [{"content": given}]
-    return "\n".join(_text(message.get("content"), sample) for message in messages)
+    return "\n".join(_text(message, "content", sample, where) for message in messages)
 
 
-def _answer(sample: Mapping[str, Any]) -> str:
-    for score in (sample.get("scores") or {}).values():
-        if answer := _text(score.get("answer"), sample).strip():
+def _answer(sample: Mapping[str, Any], where: str) -> str:
+    for score in _field(sample, "scores", dict, where).values():
+        if answer := _text(score, "answer", sample, where).strip():
             return read_sql(answer).sql or answer
-    choices = (sample.get("output") or {}).get("choices") or [{}]
-    return read_sql(_text((choices[0].get("message") or {}).get("content"), sample)).sql
+    choices = _field(_field(sample, "output", dict, where), "choices", list, where) or [{}]
+    message = _field(choices[0], "message", dict, where)
+    return read_sql(_text(message, "content", sample, where)).sql
 
 
-def _text(content: Any, sample: Mapping[str, Any]) -> str:
+def _text(owner: Any, name: str, sample: Mapping[str, Any], where: str) -> str:
     """A text: a string, which may stand among the sample's attachments, or a list of parts with texts."""
+    content = _field(owner, name, object, where)
     if isinstance(content, list):
-        return "\n".join(_text(part.get("text"), sample) for part in content)
+        return "\n".join(_text(part, "text", sample, where) for part in content)
     if not isinstance(content, str):
         return ""
-    attachments: Mapping[str, str] = sample.get("attachments") or {}
-    return attachments.get(content.removeprefix(ATTACHMENT), content)
+    text = _field(sample, "attachments", dict, where).get(content.removeprefix(ATTACHMENT), content)
+    return str(text)
+
+
+_T = TypeVar("_T")
+_KINDS: Mapping[type, str] = {dict: "an object", list: "a list", int: "a whole number"}
+
+
+def _field(owner: Any, name: str, kind: type[_T], where: str) -> _T:
+    """A field of an object, an empty one where it is missing or null; another kind of value is refused."""
+    if not isinstance(owner, dict):
+        raise BadInputError(f"{where}: expected an object with {name}, not {owner!r:.60}")
+    value = owner.get(name)
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise BadInputError(f"{where}: {name} is {value!r:.60}, not {_KINDS[kind]}")
+    return value
