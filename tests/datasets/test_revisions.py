@@ -81,6 +81,12 @@ def test_a_query_that_is_labelled_wrong_counts_as_changed(tmp_path, items, bundl
     assert revision.changes == {"0": (), "1": ("SQL",)}
 
 
+@pytest.mark.parametrize("label", ["False", 0, None])
+def test_a_label_that_is_neither_true_nor_false_is_refused(read, items, label):
+    with pytest.raises(BadInputError, match=r"item 0: label is .*: give true for a right query"):
+        read([items[0] | {"label": label}])
+
+
 def test_an_item_without_an_id_is_found_by_its_question(read, items, bundled):
     part = [{k: v for k, v in item.items() if k != "question_id"} for item in items[10:20]]
     part[0]["SQL"] = "SELECT 1"

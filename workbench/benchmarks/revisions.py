@@ -104,7 +104,7 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
         changed = (
             after.text.split() != before.text.split(),
             after.evidence.split() != before.evidence.split(),
-            normalise_text(sql) != normalise_text(gold.sql) or item.get("label") is False,
+            normalise_text(sql) != normalise_text(gold.sql) or _labelled_wrong(item, number, path),
             bool(also[key]),
         )
         questions[key], golds[key] = after, replace(gold, sql=sql)
@@ -124,6 +124,15 @@ def _also_right(item: Mapping[str, Any], number: int, path: Path) -> tuple[str, 
             f"{path.name}, item {number}: also_right is {found!r:.60}: give a list of queries"
         )
     return tuple(found)
+
+
+def _labelled_wrong(item: Mapping[str, Any], number: int, path: Path) -> bool:
+    label = item.get("label", True)
+    if not isinstance(label, bool):
+        raise BadInputError(
+            f"{path.name}, item {number}: label is {label!r:.60}: give true for a right query, or false"
+        )
+    return not label
 
 
 def _keys(items: list[Any], path: Path, benchmark: Benchmark) -> list[str]:
