@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import BadInputError
-from workbench.prompts.prompt import load, names, split_sections
+from workbench.prompts.order import CACHEABLE
+from workbench.prompts.prompt import check_folder, load, names, split_sections
 from workbench.prompts.template import parse
 
 # Everything that str.splitlines takes for a line's end, and what Unicode and terminals do.
@@ -217,3 +218,34 @@ class TestSections:
 
     def test_text_before_the_first_has_no_title(self):
         assert split_sections("Hello\n\n## A\n\nx\n### y\n") == (("", "Hello"), ("A", "x\n### y"))
+
+
+class TestFoldersThatReplaceNothing:
+    @pytest.mark.parametrize(
+        ("file", "said"),
+        [
+            ("README.md", "there is no VERB/METHOD.md"),
+            ("direct.md", "there is no VERB/METHOD.md"),
+            ("generate/dirct.md", r"did you mean generate/direct\.md\?"),
+            ("generat/direct.md", r"did you mean generate/direct\.md\?"),
+        ],
+    )
+    def test_they_are_refused_as_their_runs_would_be_those_of_our_prompts(
+        self, tmp_path, file, said
+    ):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+        with pytest.raises(BadInputError, match=said):
+            check_folder(tmp_path)
+
+    def test_a_misspelt_file_beside_others_is_named_in_a_warning(self, tmp_path):
+        written(written(tmp_path, "", "generate/direct"), "", "generate/zeroshot")
+        with pytest.warns(UserWarning, match=r"did you mean generate/zero_shot\.md\?"):
+            check_folder(tmp_path)
+
+    @pytest.mark.parametrize("name", ["generate/direct", "generate/own"])
+    def test_a_prompt_of_ours_or_of_the_users_own_step_is_enough(self, tmp_path, name):
+        check_folder(written(tmp_path, "", name))
+
+    def test_the_order_of_sections_is_enough(self):
+        check_folder(CACHEABLE)

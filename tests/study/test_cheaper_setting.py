@@ -35,6 +35,8 @@ def test_without_it_they_are_the_papers(opened):
 
 
 def test_prompts_of_the_user_s_own_stay(opened, tmp_path):
+    (tmp_path / "experiments" / "mine" / "generate").mkdir(parents=True)
+    (tmp_path / "experiments" / "mine" / "generate" / "own.md").touch()
     with opened("cheaper: true\nprompts: mine") as study:
         assert study.lab.prompts == tmp_path / "experiments" / "mine"
 

@@ -36,7 +36,12 @@ class Order:
 def read_order(folder: Path | None) -> Order | None:
     """The order that a folder of prompts says; None for the order of the prompts' own files."""
     path = folder and folder / "order.txt"
-    return _parsed(path, path.read_text(encoding="utf-8")) if path and path.is_file() else None
+    if not path or not path.is_file():
+        return None
+    try:
+        return _parsed(path, path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{path}: not UTF-8 text ({error.reason}); save it as UTF-8") from None
 
 
 @lru_cache(maxsize=8)

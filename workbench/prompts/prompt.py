@@ -5,7 +5,9 @@ sections open with `## Title`. It is split into these roles before any data is i
 """
 
 import re
+import warnings
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,6 +95,29 @@ def names(folder: Path | None = None) -> tuple[str, ...]:
     return tuple(sorted(filter(_NAME.fullmatch, files)))
 
 
+def check_folder(folder: Path) -> None:
+    """Raise BadInputError for a folder without a prompt, whose runs would be those of the packaged prompts.
+
+    A file whose name is nearly that of a packaged prompt is misspelt: alone it is refused, else named in a warning.
+    """
+    if not folder.is_dir():
+        raise BadInputError(f"{folder}: no such folder of prompts")
+    ours, there = (
+        set(names()),
+        {path.relative_to(folder).as_posix() for path in folder.glob("*/*.md")},
+    )
+    own = {name.removesuffix(".md") for name in there}
+    close = ((name, get_close_matches(name, ours, 1, 0.8)) for name in sorted(own - ours))
+    misspelt = [f"{name}.md (did you mean {known[0]}.md?)" for name, known in close if known]
+    if not own & ours and not (folder / "order.txt").is_file() and (misspelt or not own):
+        found = f"{', '.join(misspelt)} replaces none" if misspelt else "there is no VERB/METHOD.md"
+        raise BadInputError(
+            f"{folder}: {found}; copy a prompt of the package there, such as generate/direct.md"
+        )
+    if misspelt:
+        warnings.warn(f"{folder}: {', '.join(misspelt)} replaces no prompt", stacklevel=3)
+
+
 def split_sections(text: str) -> tuple[tuple[str, str], ...]:
     """The sections of a rendered user message as pairs of title and text; text before the first has title ""."""
     before, *rest = _SECTION.split(text)
@@ -116,7 +141,7 @@ def _read(name: str, path: Path, ours: Prompt | None = None) -> Prompt:
 def _source(path: Path, changed: int, size: int) -> str:
     """The text is cached until the file changes: every call of a prompt loads it."""
     del changed, size
-    return path.read_text(encoding="utf-8")
+    return path.read_text(encoding="utf-8-sig")
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.prompts.order import CACHEABLE
+from workbench.prompts.prompt import check_folder
 from workbench.report.display import install
 from workbench.store import Store
 from workbench.study.previewing import previewed
@@ -63,12 +64,14 @@ def open_study(
         model=model or settings.model,
         root=root or settings.root,
         prompts=prompts or settings.prompts,
-        dollars=dollars or settings.dollars,
+        dollars=settings.dollars if dollars is None else dollars,
         parameters=parameters or settings.parameters,
         golds=golds or settings.golds,
         batch=batch or settings.batch or bool(os.environ.get("WORKBENCH_BATCH")),
         cheaper=cheaper or settings.cheaper or bool(os.environ.get("WORKBENCH_CHEAPER")),
     )
+    if settings.prompts:
+        check_folder(settings.prompts)
     if settings.cheaper:
         settings = replace(settings, prompts=settings.prompts or CACHEABLE)
     whole = open_benchmark(settings.benchmark, settings.root)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import BadInputError
 from workbench.explore.compare.variants import Variants
 from workbench.explore.prompt.steps import record
 from workbench.llm.preview import Preview, preview
 from workbench.llm.provider import is_ours
+from workbench.prompts.prompt import check_folder
 from workbench.study.opening import open_study
 from workbench.study.study import Study
 from workbench.systems.system import System
@@ -52,8 +52,8 @@ def studies(
     """The study of each variant, by a name that has no more than what tells them apart; a single one has its system's."""
     folders = list(dict.fromkeys(Path(folder) if folder else None for folder in prompts))
     for folder in folders:
-        if folder and not folder.is_dir():
-            raise BadInputError(f"{folder}: no such folder of prompts")
+        if folder:
+            check_folder(folder)
     several = list(dict.fromkeys(models or [study.model]))
     short = len({folder.name for folder in folders if folder}) == sum(map(bool, folders))
     named = {}
