@@ -1,11 +1,14 @@
 """Variants of a system: one table, the questions on which they disagree first, and an experiment of each."""
 
+from dataclasses import replace
+
 import pytest
 
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.explore.compare.variants_view import VariantsView
-from workbench.study.settings import CHECKOUT, load_experiment
+from workbench.prompts.order import CACHEABLE
+from workbench.study.settings import CHECKOUT, Experiment, load_experiment
 
 DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
 
@@ -92,3 +95,16 @@ def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     with pytest.raises(BadInputError, match="nowhere: no such folder of prompts"):
         wb.compare(wb.direct, prompts=[tmp_path / "nowhere"], limit=1)
+
+
+def test_saved_variants_have_all_settings_that_answers_depend_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    given = Experiment("mine", cheaper=True, suspect="failed", sql_seconds=7.0, limit=1)
+    given = replace(given, models={"judge": "embedded/parser"}, retrieval="paper")
+    with wb.compare(wb.zero_shot, benchmark=given) as made:
+        (file,) = made.save(tmp_path / "experiments", "mac_sql/end_to_end")
+    saved = load_experiment(str(file))
+    names = ("cheaper", "suspect", "sql_seconds", "models", "retrieval", "prompts")
+    assert {n: getattr(saved, n) for n in names} == {
+        n: getattr(replace(given, prompts=CACHEABLE), n) for n in names
+    }

@@ -23,7 +23,7 @@ from workbench.study.solving import Kept, Record
 from workbench.systems.system import System
 from workbench.types import Limits, Selection
 
-_BY_GOLD = "correct by "  # and the name of a revision
+BY_GOLD = "correct by "  # and the name of a revision
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 
 
@@ -87,11 +87,11 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
 def _by_golds(asked: pd.DataFrame) -> dict[str, float]:
     """Cells of a table: for each other gold its EX, and the paired difference to EX on the same questions."""
     row: dict[str, float] = {}
-    for column in asked.columns[asked.columns.str.startswith(_BY_GOLD)]:
+    for column in asked.columns[asked.columns.str.startswith(BY_GOLD)]:
         part = asked[asked[column].notna()]
         if part.empty:
             continue
-        name = column.removeprefix(_BY_GOLD)
+        name = column.removeprefix(BY_GOLD)
         row |= cells(f"EX, {name}", accuracy(part, column=column))
         after, before, clusters = (
             dict(zip(part["question_id"], part[key], strict=True))
@@ -199,7 +199,7 @@ def frames(
         answers = dict(zip(asked["question_id"], asked["sql"], strict=True))
         under = right_under(benchmark, answers, revisions, executor, Limits())
         for name, by_gold in under.items():
-            asked[_BY_GOLD + name] = [float(by_gold.get(key, math.nan)) for key in answers]
+            asked[BY_GOLD + name] = [float(by_gold.get(key, math.nan)) for key in answers]
     return pd.DataFrame(trials), asked
 
 

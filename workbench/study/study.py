@@ -25,6 +25,7 @@ from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable, alone
 from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.store import Store
+from workbench.study.analysis.gold_notes import gold_notes
 from workbench.study.previewing import StandIn, previewed
 from workbench.study.progress import Progress, tell
 from workbench.study.result_cache import endpoints, keys, models, texts
@@ -144,7 +145,8 @@ class Study:
         """A row for each run: EX with its interval, and the calls, tokens and dollars of a question."""
         rows = pd.DataFrame([run.row() for run in runs])
         note = "Calls, tokens and dollars are the mean of a question, whether paid now or cached."
-        return alone(rows, self.stamp, f"Systems on {self.benchmark.name}", note)
+        notes = [note, *(gold_notes(runs[0].questions) if runs else ())]
+        return alone(rows, self.stamp, f"Systems on {self.benchmark.name}", " ".join(notes))
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""

@@ -18,6 +18,7 @@ from workbench.html.parts import Html, details, line, pre, table, view, views
 from workbench.html.tree import Node
 from workbench.report.figures.compare import differences
 from workbench.report.tables import ResultTable, alone
+from workbench.study.analysis.gold_notes import gold_notes
 from workbench.study.runs import Run
 from workbench.study.study import Study
 
@@ -48,8 +49,9 @@ class Variants:
             rows = rows.merge(found.rename(columns=names), on="system", how="left")
             rows = rows.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
         base = next(iter(self.runs))
-        note = f"Differences are those from {base!r} on the same questions, in points of EX."
-        return alone(rows, self.study.stamp, "Variants side by side", note)
+        note = f"Differences are those from {base} on the same questions, in points of EX."
+        notes = [note, *gold_notes(self.runs[base].questions)]
+        return alone(rows, self.study.stamp, "Variants side by side", " ".join(notes))
 
     def matrix(self) -> pd.DataFrame:
         """A row for each question and a verdict for each variant; questions on which they disagree come first."""
@@ -92,11 +94,19 @@ class Variants:
             own = study.experiment
             settings = {
                 "about": f"{name}, one of {len(self.runs)} variants.",
-                "benchmark": own.benchmark,
-                "root": str(own.root) if own.root else None,
+                "benchmark": str(Path(own.benchmark).resolve())
+                if own.benchmark.endswith(".json")
+                else own.benchmark,
+                "root": str(own.root.resolve()) if own.root else None,
                 "model": own.model,
+                "models": dict(own.models) or None,
                 "parameters": own.parameters or None,
                 "prompts": str(own.prompts.resolve()) if own.prompts else None,
+                "golds": {gold: str(file.resolve()) for gold, file in own.golds.items()} or None,
+                "retrieval": own.retrieval,
+                "suspect": own.suspect,
+                "sql_seconds": own.sql_seconds,
+                "cheaper": own.cheaper or None,
                 "limit": len(study.benchmark.questions),
                 "notebooks": dict.fromkeys(notebooks),
             }

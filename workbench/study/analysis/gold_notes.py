@@ -1,0 +1,25 @@
+"""What a reader must know of the gold queries behind an accuracy: which fail, and which questions a revision lacks."""
+
+import pandas as pd
+
+from workbench.study.runs import BY_GOLD
+
+_NAMED = 5  # questions that a note names
+
+
+def gold_notes(asked: pd.DataFrame) -> list[str]:
+    """Sentences for the caption of a table, from the questions of a run."""
+    failed, total = asked["question_id"][asked["gold_failed"]], len(asked)
+    notes = []
+    if len(failed):
+        named = ", ".join(failed[:_NAMED]) + ", ..." * (len(failed) > _NAMED)
+        notes.append(
+            f"The gold query of {len(failed)} of {total} questions fails ({named}): no answer to them is right."
+        )
+    for column in asked.columns[asked.columns.str.startswith(BY_GOLD)]:
+        if (there := asked[column].notna().sum()) < total:
+            name = column.removeprefix(BY_GOLD)
+            notes.append(
+                f"{name} has {there} of the {total} questions: its EX and change are of these."
+            )
+    return notes
