@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from workbench.benchmarks.named import open_benchmark
+from workbench.prompts.prompt import load
 from workbench.store import Store
 from workbench.study.settings import CHECKOUT
 
@@ -17,6 +18,14 @@ def workbench(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     return run
+
+
+@pytest.fixture
+def own_prompts(tmp_path):
+    """A folder `mine` with a prompt of the package."""
+    (tmp_path / "mine" / "generate").mkdir(parents=True)
+    text = load("generate/direct").path.read_text(encoding="utf-8")
+    (tmp_path / "mine" / "generate" / "direct.md").write_text(text, encoding="utf-8")
 
 
 def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
@@ -54,8 +63,8 @@ def test_a_preview_estimates_the_calls_and_the_run_shows_it_beside_what_it_paid(
     ]
 
 
+@pytest.mark.usefixtures("own_prompts")
 def test_answers_to_the_users_own_prompts_have_their_own_file(workbench, tmp_path):
-    (tmp_path / "mine").mkdir()
     done = workbench("run", "direct", "--limit", 1, "--prompts", "mine")
     assert done.code == 0, done.err
     assert (tmp_path / "runs/bundled-dev-1/direct_embedded_parser_mine.csv").is_file()
@@ -128,10 +137,37 @@ def test_an_unknown_benchmark_is_refused_with_those_there_are(workbench):
     assert "no benchmark 'bundle'; there are bird-dev, " in done.err
 
 
-def test_a_preview_estimates_each_folder_of_prompts(workbench, tmp_path):
-    (tmp_path / "mine").mkdir()
+@pytest.mark.usefixtures("own_prompts")
+def test_a_preview_estimates_each_folder_of_prompts(workbench):
     folders = ("--prompts", "packaged", "--prompts", "mine")
     done = workbench("run", "direct", "--limit", 2, *folders, "--preview")
     assert done.code == 0, done.err
     assert re.findall(r"(?m)^(\w+):$", done.out) == ["packaged", "mine"]
     assert done.out.count("together") == 2
+
+
+@pytest.mark.parametrize(
+    ("dollars", "said"), [("0", "the budget of $0.0000 is reached"), ("nan", "nan is no number")]
+)
+def test_a_budget_of_nothing_is_no_lack_of_a_budget(workbench, monkeypatch, dollars, said):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_API_BASE", "http://127.0.0.1:9/v1")
+    model = ("--model", "openai/gpt-4o-mini")
+    done = workbench("run", "zero-shot", "--limit", 1, *model, "--dollars", dollars)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_the_table_says_which_gold_queries_fail_and_how_many_a_revision_has(workbench, tmp_path):
+    items = [
+        {"question_id": number, "db_id": "harbour", "question": "How many tugs?", "SQL": sql}
+        for number, sql in enumerate(("SELEC 1", "SELECT count(*) FROM tug"))
+    ]
+    (tmp_path / "two.json").write_bytes(orjson.dumps(items))
+    (tmp_path / "new.json").write_bytes(orjson.dumps(items[1:]))
+    databases = open_benchmark("bundled-dev").databases
+    own = ("--benchmark", "two.json", "--root", databases)
+    done = workbench("run", "zero-shot", *own, "--gold", "new=new.json")
+    assert done.code == 0, done.err
+    assert "The gold query of 1 of 2 questions fails (0): no answer to them is right." in done.out
+    assert "new has 1 of the 2 questions: its EX and change are of these." in done.out

@@ -109,8 +109,9 @@ def evaluate(
         limits = Limits(seconds=seconds)
     except ValueError as error:
         raise BadInputError(f"--seconds: {error}") from error
+    files = prediction_files([*first, *more])
     if verdicts:
-        options.check_writable(verdicts)
+        options.check_writable(verdicts, *files, *golds.values(), Path(benchmark))
     if selector and not pool:
         raise BadInputError("--selector picks from a pool of candidates: add --pool")
     whole = open_benchmark(benchmark, root)
@@ -123,7 +124,7 @@ def evaluate(
     ):
         report = evaluate_files(
             judged,
-            prediction_files([*first, *more]),
+            files,
             executor,
             by=by,
             compare=compare,

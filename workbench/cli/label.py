@@ -144,10 +144,12 @@ def golds(name: str, file: Path, benchmark: str | None, root: Path | None) -> No
     from workbench.label.store.golds import peoples_gold  # noqa: PLC0415
 
     opened = open_benchmark(benchmark or name, root)
+    options.check_writable(file, Path(benchmark or name))
     found = peoples_gold(_existing(name).labels(), opened)
     found.write(file)
     print(f"{file}: {found}")
-    print(f"workbench evaluate {benchmark or name} PREDICTIONS --gold people={file}")
+    of = f"{benchmark or name}" + (f" --root {root}" if root else "")
+    print(f"workbench evaluate {of} --predictions PREDICTIONS --gold people={file}")
 
 
 def _existing(name: str) -> LabelStore:

@@ -1,6 +1,7 @@
 """Options that several commands share, the systems by their short names, and the progress bar."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -85,8 +86,21 @@ cheaper = click.option(
 limit = click.option(
     "--limit", type=click.IntRange(1), help="Only this many questions, spread evenly."
 )
+
+
+def _number(context: click.Context, option: click.Parameter, given: float | None) -> float | None:
+    """The number; `nan`, which is in every range, is refused."""
+    del context, option
+    if given is not None and math.isnan(given):
+        raise click.BadParameter("nan is no number; give one")
+    return given
+
+
 dollars = click.option(
-    "--dollars", type=click.FloatRange(min=0), help="Stop before more than this is spent."
+    "--dollars",
+    type=click.FloatRange(min=0),
+    callback=_number,
+    help="Stop before more than this is spent.",
 )
 
 batch = click.option(
@@ -184,8 +198,12 @@ def make_system(name: str, model: str, judge: str = "", filtering: str = "") -> 
     return replace(system, select=replace(select, model=judge))
 
 
-def check_writable(path: Path) -> None:
-    """Fail before the work where its result could not be written. The file's content stays."""
+def check_writable(path: Path, *read: Path) -> None:
+    """Fail before the work where its result could not be written, or would replace a file that is read."""
+    if path.exists() and any(other.exists() and path.samefile(other) for other in read):
+        raise BadInputError(
+            f"{path}: is read by this command, and would be replaced; name another file to write"
+        )
     with naming(path):
         path.open("a").close()
 

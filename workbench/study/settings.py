@@ -128,7 +128,7 @@ def load_experiment(name: str) -> Experiment:
     except BadInputError as error:
         raise BadInputError(f"{path}: parameters: {error}") from error
     for key, least in {"calls": 1, "dollars": 0}.items():
-        if given.get(key, least) < least:
+        if not given.get(key, least) >= least:  # nan is below nothing
             raise BadInputError(f"{path}: {key} is {given[key]}, and should be {least} or more")
     try:
         check_limit(given.get("limit"))

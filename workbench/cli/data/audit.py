@@ -43,7 +43,7 @@ def audit(
     from workbench.evaluate.gold.audit.report import AuditReport  # noqa: PLC0415  pandas
 
     if table:
-        options.check_writable(table)
+        options.check_writable(table, *golds.values(), Path(benchmark))
     whole = open_benchmark(benchmark, root)
     judged = whole.limited(limit)
     revisions = [one.among(judged) for one in read_revisions(golds, whole)]

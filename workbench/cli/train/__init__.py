@@ -38,11 +38,14 @@ def _pool(
     benchmark: str,
     root: Path | None,
     files: Sequence[str],
+    out: Path,
     dollars: float | None = None,
     prompts: Path | None = None,
 ) -> Iterator[tuple[Lab, Benchmark, Pool]]:
     opened = open_benchmark(benchmark, root)
-    pool = load_pool(file_names(prediction_files(files)), opened)
+    given = prediction_files(files)
+    options.check_writable(out, *given, Path(benchmark))
+    pool = load_pool(file_names(given), opened)
     with Store() as store, Executor(store) as executor:
         client = Client(store, budget=Budget(dollars))
         yield Lab(client, executor, opened.database, prompts), opened, pool
@@ -78,7 +81,7 @@ def selector(
     from workbench.train import cross_validate as validation  # noqa: PLC0415  pandas: half a second
     from workbench.train.selector import Learner, judged_questions  # noqa: PLC0415
 
-    with _pool(benchmark, root, [*first, *more]) as (lab, opened, pool):
+    with _pool(benchmark, root, [*first, *more], out) as (lab, opened, pool):
         found = judged_questions(lab, opened, pool)
     weights = Learner()(found)
     weights.save(out)
@@ -142,7 +145,7 @@ def pairs(
         )
     writer = Direct(generator) if generator else None
     asked = make_system(system, model)
-    with _pool(benchmark, root, [*first, *more], dollars, prompts) as (lab, opened, pool):
+    with _pool(benchmark, root, [*first, *more], out, dollars, prompts) as (lab, opened, pool):
         made = Pairs(asked, writer, from_gold=not no_gold, seed=seed)(lab, opened, pool)
         count = write(conversations(lab, made), out, form)
     print(f"{out}: {count:,} pairs")
@@ -184,7 +187,7 @@ def instructions(
 
     asked = open_benchmark(benchmark, root).limited(limit)
     made = make_system(system, model)
-    options.check_writable(out)
+    options.check_writable(out, Path(benchmark))
     with Store() as store, Executor(store) as executor:
         client = Client(store, budget=Budget(dollars))
 

@@ -49,6 +49,7 @@ def generator(
     from workbench.train.noisy_schema import NoisySchema  # noqa: PLC0415
 
     asked = open_benchmark(benchmark, root).limited(limit)
+    options.check_writable(out, Path(benchmark))
     with Store() as store, Executor(store) as executor:
         lab = Lab(Client(store, budget=Budget(dollars)), executor, asked.database)
         made = NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, asked)
