@@ -15,7 +15,12 @@ class NotebookStream(io.StringIO):
     __module__ = "ipykernel.iostream"
 
 
-@pytest.mark.parametrize(("stream", "place"), [(NotebookStream, "stdout"), (io.StringIO, "stderr")])
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("stream", "place"), [(NotebookStream, "stdout"), (Terminal, "stderr")])
 def test_the_bar_is_on_stderr_but_not_in_a_notebook_which_shows_that_on_red(
     stream, place, monkeypatch
 ):
@@ -25,3 +30,11 @@ def test_the_bar_is_on_stderr_but_not_in_a_notebook_which_shows_that_on_red(
     with Progress("a run", "id") as progress:
         progress(1, 2, Tally())
         assert progress._bar.fp._wrapped is getattr(sys, place)
+
+
+def test_a_file_that_takes_stderr_gets_no_bar(monkeypatch):
+    monkeypatch.delenv("WORKBENCH_PROGRESS", raising=False)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with Progress("a run", "id") as progress:
+        progress(1, 2, Tally())
+        assert progress._bar.disable

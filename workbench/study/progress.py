@@ -43,7 +43,13 @@ class Progress:
             notebook = type(sys.stderr).__module__.startswith("ipykernel")
             file = sys.stdout if notebook else sys.stderr
             self._bar = tqdm(
-                total=total, desc=self._name, unit=" questions", delay=1, leave=False, file=file
+                total=total,
+                desc=self._name,
+                unit=" questions",
+                delay=1,
+                leave=False,
+                file=file,
+                disable=False if notebook else None,  # None: not in a file
             )
         self._bar.update(done - self._bar.n)
         self._bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)

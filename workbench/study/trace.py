@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 import pandas as pd
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, naming
 from workbench.report.figures.bounds import TOGETHER
 from workbench.report.figures.overlap import SEVERAL
 from workbench.store import Store
@@ -93,8 +93,9 @@ def rows(data: Path) -> list[dict[str, str]]:
     if data.suffix != ".csv":
         raise BadInputError(f"{data}: give the .csv beside a figure")
     try:
-        frame = pd.read_csv(data, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
+        with naming(data):
+            frame = pd.read_csv(data, dtype=str, keep_default_na=False)
+    except ValueError as error:
         raise BadInputError(f"{data}: {error}; give the .csv beside a figure") from error
     frame = frame.map(lambda cell: cell.removeprefix("'"))  # as `spreadsheet.plain` puts it
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
