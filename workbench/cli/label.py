@@ -144,7 +144,8 @@ def golds(name: str, file: Path, benchmark: str | None, root: Path | None) -> No
     from workbench.label.store.golds import peoples_gold  # noqa: PLC0415
 
     opened = open_benchmark(benchmark or name, root)
-    options.check_writable(file, Path(benchmark or name))
+    if file.exists():
+        options.check_writable(file, Path(benchmark or name))
     found = peoples_gold(_existing(name).labels(), opened)
     found.write(file)
     print(f"{file}: {found}")

@@ -40,6 +40,7 @@ from workbench.types import Context, Limits, Question, Suspect
 
 _Shown = TypeVar("_Shown", Figure, ResultTable)
 EMBEDDED = "embedded/parser"
+_MEANS = "Calls, tokens and dollars are the mean of a question, whether paid now or cached."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -144,9 +145,8 @@ class Study:
     def table(self, *runs: Run) -> ResultTable:
         """A row for each run: EX with its interval, and the calls, tokens and dollars of a question."""
         rows = pd.DataFrame([run.row() for run in runs])
-        note = "Calls, tokens and dollars are the mean of a question, whether paid now or cached."
-        notes = [note, *(gold_notes(runs[0].questions) if runs else ())]
-        return alone(rows, self.stamp, f"Systems on {self.benchmark.name}", " ".join(notes))
+        note = f"{_MEANS} {gold_notes(runs)}".rstrip()
+        return alone(rows, self.stamp, f"Systems on {self.benchmark.name}", note)
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
         """Each question with its context after retrieval and after each step of pruning."""

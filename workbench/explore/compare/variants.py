@@ -50,8 +50,8 @@ class Variants:
             rows = rows.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
         base = next(iter(self.runs))
         note = f"Differences are those from {base} on the same questions, in points of EX."
-        notes = [note, *gold_notes(self.runs[base].questions)]
-        return alone(rows, self.study.stamp, "Variants side by side", " ".join(notes))
+        note = f"{note} {gold_notes(self.runs.values())}".rstrip()
+        return alone(rows, self.study.stamp, "Variants side by side", note)
 
     def matrix(self) -> pd.DataFrame:
         """A row for each question and a verdict for each variant; questions on which they disagree come first."""

@@ -1,14 +1,18 @@
 """What a reader must know of the gold queries behind an accuracy: which fail, and which questions a revision lacks."""
 
-import pandas as pd
+from collections.abc import Iterable
 
-from workbench.study.runs import BY_GOLD
+from workbench.study.runs import BY_GOLD, Run
 
 _NAMED = 5  # questions that a note names
 
 
-def gold_notes(asked: pd.DataFrame) -> list[str]:
-    """Sentences for the caption of a table, from the questions of a run."""
+def gold_notes(runs: Iterable[Run]) -> str:
+    """Sentences for the caption of a table of runs on the same questions."""
+    run = next(iter(runs), None)
+    if run is None:
+        return ""
+    asked = run.questions
     failed, total = asked["question_id"][asked["gold_failed"]], len(asked)
     notes = []
     if len(failed):
@@ -22,4 +26,4 @@ def gold_notes(asked: pd.DataFrame) -> list[str]:
             notes.append(
                 f"{name} has {there} of the {total} questions: its EX and change are of these."
             )
-    return notes
+    return " ".join(notes)
