@@ -40,7 +40,6 @@ from workbench.types import Context, Limits, Question, Suspect
 
 _Shown = TypeVar("_Shown", Figure, ResultTable)
 EMBEDDED = "embedded/parser"
-_MEANS = "Calls, tokens and dollars are the mean of a question, whether paid now or cached."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -145,7 +144,8 @@ class Study:
     def table(self, *runs: Run) -> ResultTable:
         """A row for each run: EX with its interval, and the calls, tokens and dollars of a question."""
         rows = pd.DataFrame([run.row() for run in runs])
-        note = f"{_MEANS} {gold_notes(runs)}".rstrip()
+        note = "Calls, tokens and dollars are the mean of a question, whether paid now or cached."
+        note = f"{note} {gold_notes(runs)}".rstrip()
         return alone(rows, self.stamp, f"Systems on {self.benchmark.name}", note)
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:
@@ -170,10 +170,7 @@ class Study:
         return judge(self.benchmark, pool, self.lab.executor).assign(run=run.id)
 
     def efficiency(self, run: Run) -> dict[str, float]:
-        """Cells of a table: VES of the chosen queries, with its interval.
-
-        VES counts SQLite's opcodes and not time, so that it is the same on every machine.
-        """
+        """Cells of a table: VES of the chosen queries, by SQLite's opcodes, which are the same on every machine."""
         asked = run.questions.set_index("question_id")
         ratios = [
             measure(
