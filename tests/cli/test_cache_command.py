@@ -38,6 +38,13 @@ def test_export_and_import(path: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.sqlite"])
+def test_export_names_a_file_that_cannot_be_made(path: Path, tmp_path: Path, name: str) -> None:
+    target = tmp_path / "nowhere" / name
+    with pytest.raises(BadInputError, match=f"nowhere/{name}: No such file or directory"):
+        run("export", target, "--cache", path)
+
+
 def test_export_of_one_call_or_of_those_that_a_file_lists(path: Path, tmp_path: Path) -> None:
     with Store(path) as store:
         keys = [str(key) for (key,) in store.read("SELECT key FROM calls ORDER BY key")]

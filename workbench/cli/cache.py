@@ -68,7 +68,7 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: P
     A .jsonl file replays them offline, .csv and .parquet are tables for other tools, and a .sqlite file is a copy of
     the whole cache.
     """
-    with _open(cache_file) as store:
+    with _open(cache_file) as store, naming(file):
         if file.suffix == ".sqlite":
             if prompt or model or keys:
                 raise BadInputError(

@@ -232,6 +232,7 @@ class Store:
         """Write a consistent copy while others write; a copy of the file alone may lack recent rows."""
         if target.exists():
             raise StoreError(f"{target} exists: name a file that does not")
+        target.touch()  # says why a file cannot be made there, which SQLite does not
         with closing(sqlite3.connect(target)) as copy, self._reading:
             self._reader.backup(copy)
 
