@@ -108,3 +108,10 @@ def test_saved_variants_have_all_settings_that_answers_depend_on(tmp_path, monke
     assert {n: getattr(saved, n) for n in names} == {
         n: getattr(replace(given, prompts=CACHEABLE), n) for n in names
     }
+
+
+@pytest.mark.parametrize("prompts", ["mine", []])
+def test_prompts_that_are_no_list_of_folders_are_refused(tmp_path, monkeypatch, prompts):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    with pytest.raises(BadInputError, match="give a list of folders"):
+        wb.compare(wb.direct, prompts=prompts, limit=1)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
+from workbench.errors import BadInputError
 from workbench.prune.filter_columns import FilterColumns
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.cheaper import cheaper
@@ -53,3 +54,8 @@ def test_no_part_is_the_paper_s_system():
 
 def test_it_is_among_the_names_of_the_front_door():
     assert wb.cheaper is cheaper
+
+
+def test_a_part_that_there_is_not_is_refused():
+    with pytest.raises(BadInputError, match=r"part is 'colums': it must be .*'columns'"):
+        cheaper(chase_sql("m/main"), parts=["colums"])

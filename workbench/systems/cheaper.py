@@ -16,6 +16,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from workbench.errors import one_of
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.prune.filter_columns import FilterColumns
 from workbench.retrieve.retrieval import Retrieval
@@ -32,6 +33,8 @@ def cheaper(
     `filtering` is a cheap model that selects columns, by default the system's own; a call asks it about `group` of
     them. `parts` are the departures to make.
     """
+    for part in parts:
+        one_of(PARTS, part=part)
 
     def changed(step: Any) -> Any:
         if isinstance(step, SyntheticExamples):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from workbench.errors import BadInputError
 from workbench.explore.compare.variants import Variants
 from workbench.explore.prompt.steps import record
 from workbench.llm.preview import Preview, preview
@@ -50,6 +51,10 @@ def studies(
     study: Study, system: Maker, prompts: Sequence[Folder] = (None,), models: Sequence[str] = ()
 ) -> dict[str, Study]:
     """The study of each variant, by a name that has no more than what tells them apart; a single one has its system's."""
+    if isinstance(prompts, str) or not prompts:
+        raise BadInputError(
+            f"prompts is {prompts!r}: give a list of folders, in which None stands for the packaged prompts"
+        )
     folders = list(dict.fromkeys(Path(folder) if folder else None for folder in prompts))
     for folder in folders:
         if folder:
