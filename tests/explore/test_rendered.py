@@ -32,7 +32,7 @@ def test_what_the_provider_counted_is_shared_by_length(zoo):
 def test_other_calls_of_the_model_give_the_rate_before_the_first_reply(zoo):
     record(zoo.system, zoo.questions[0], zoo.lab, pay=True)
     request = record(zoo.system, zoo.questions[1], zoo.lab).steps[0].request
-    assert "in calls of m/x: 1." in tokens_per_character(request, zoo.lab.client)[1]
+    assert "as in 1 call of m/x" in tokens_per_character(request, zoo.lab.client)[1]
 
 
 def test_without_any_call_tokens_are_estimated_by_a_rule_of_thumb(zoo):

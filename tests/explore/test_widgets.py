@@ -144,7 +144,7 @@ def test_picking_another_benchmark_shows_its_question_of_the_same_id(zoo, explor
     assert "other, question 0?" in explorer.prompt.value
     assert "zoo, question 0?" not in explorer.prompt.value
     press(explorer, "wb-run-all")
-    assert "see the cost for all questions first" in explorer.done.value
+    assert "press Cost for all questions first" in explorer.done.value
     press(explorer, "wb-run")
     assert "other, question 0?" in zoo.model.history[-1].messages[1]["content"]
     assert "SELECT max(legs) FROM animal" in explorer.answer.value
@@ -247,7 +247,7 @@ def test_messages_of_buttons_are_shown_beside_the_buttons(explorer):
 def test_all_questions_are_run_only_after_their_cost_was_seen(zoo, explorer, press):
     explorer.editor.temperature.value = 0.2
     press(explorer, "wb-run-all")
-    assert "see the cost for all questions first" in explorer.done.value
+    assert "press Cost for all questions first" in explorer.done.value
     press(explorer, "wb-cost-all")
     assert "2 requests: 0 cached, 2 calls to make" in explorer.for_all.view.value
     press(explorer, "wb-run-all")
@@ -295,7 +295,7 @@ def test_the_cost_of_one_prompt_does_not_serve_another(zoo, press):
     press(explorer, "wb-cost-all")
     explorer.step.value = 1
     press(explorer, "wb-run-all")
-    assert "see the cost for all questions first" in explorer.done.value
+    assert "press Cost for all questions first" in explorer.done.value
 
 
 def test_the_pool_browser_shows_candidates_with_their_verdicts(zoo):

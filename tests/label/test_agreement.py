@@ -185,5 +185,5 @@ def test_a_cell_of_confusion_opens_its_cases(given, make_case):
     assert page.count("<details") == 3
     with pytest.raises(BadInputError, match="no cell 'a', 'z'"):
         found.cases("a", "z")
-    with pytest.raises(BadInputError, match="no labels by 'eve'; there are those by ann, bob"):
+    with pytest.raises(BadInputError, match="no labels by 'eve'; the annotators are ann, bob"):
         confused(labels, "ann", "eve")

@@ -83,7 +83,7 @@ def test_the_labeller_shows_the_first_case_while_others_are_looked_for(slow, lab
         time.sleep(0.01)
     page = html(panel(labeller.session))
     assert "case 1 of 1" in page
-    assert "more are looked for: 1 of 9 questions read, limit 5 cases" in page
+    assert "searching for more: 1 of 9 questions read, limit 5 cases" in page
     slow.go.set()
     labeller.session.sample.wait()
     assert "case 1 of 2" in html(panel(labeller.session))

@@ -95,7 +95,7 @@ def test_a_users_taxonomy_can_be_a_list_of_names(tmp_path):
             "categories, number 1: expected fields such as name, not 3",
         ),
         ("name: 3\ncategories: [a]", "name: it must be a valid string, not 3"),
-        ("name: mine\ncategories: [a, a]", "'a' stands there twice"),
+        ("name: mine\ncategories: [a, a]", "the name 'a' is used twice"),
         (
             "name: mine\ncategories: [{name: a, color: red}]",
             "number 1, color: no such field; there are name, meaning",
@@ -121,7 +121,7 @@ def test_a_users_taxonomy_can_be_a_list_of_names(tmp_path):
             "name: mine\ncategories: [a]\nshare: 2",
             "share: it must be less than or equal to 1, not 2",
         ),
-        ("name: mine\ncategories: [a, ' a ']", "'a' stands there twice"),
+        ("name: mine\ncategories: [a, ' a ']", "the name 'a' is used twice"),
         ("name: mine\ncategories: ['  ']", "number 1, name: a name is one line of text, not '  '"),
         ('name: mine\ncategories: ["a\\nb"]', "name: a name is one line of text, not"),
         ('name: "mi\\nne"\ncategories: [a]', "name: a name is one line of text, not"),
@@ -177,7 +177,7 @@ def test_a_changed_copy_of_a_papers_taxonomy_needs_a_name_of_its_own(tmp_path):
         text.replace("CHESS", "chess"),
     ):
         path.write_text(changed)
-        with pytest.raises(BadInputError, match="is a paper's taxonomy and this is another"):
+        with pytest.raises(BadInputError, match="a paper's taxonomy has the name"):
             open_taxonomy(str(path))
     path.write_text(changed.replace("name: chess", "name: ours"))
     assert open_taxonomy(str(path)).name == "ours"

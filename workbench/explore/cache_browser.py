@@ -1,4 +1,4 @@
-"""The cache browser: list the cached model calls, open a call, see what asking again costs, ask again."""
+"""The cache browser: list the cached model calls, open one, see what another reply costs, and ask for it."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, get_args
@@ -46,12 +46,14 @@ _ALL, _CURRENT = "all", "the current one"
 
 
 class CacheBrowser(Explorer):
-    """A widget; show it as the last line of a cell. The question of a call that is opened is that of all views."""
+    """A widget; show it as the last line of a cell. Opening a call picks its question in all views."""
 
     def __init__(self, study: "Study", *, current: CurrentQuestion | None = None) -> None:
         self._client, self._benchmark = study.lab.client, study.benchmark
         self._current, self._search = current or CURRENT, Search(self._client.store)
-        self._about: Mapping[str, Question] = {}  # by the key of a listed call
+        self._about: Mapping[
+            str, Question
+        ] = {}  # the question of each listed call, by the call's key
         self._limit = LISTED
         self.message, self.call = output("wb-message"), output("wb-call-view")
         self.price, self.totals = output("wb-price-view"), output("wb-totals-view")
@@ -114,8 +116,8 @@ class CacheBrowser(Explorer):
         matching = calls(self._client.store, self.prompt.value, self.model.value, found)
         listed = matching.table(self.order.value, self._limit)
         shown = f"The first {len(listed):,} of" if len(listed) < matching.number else "All"
-        told = f"{shown} {matching.number:,} matching calls." if len(listed) else "No call found."
-        self.listed.value = view("Which call", line(told))
+        text = f"{shown} {matching.number:,} matching calls." if len(listed) else "No call found."
+        self.listed.value = view("Which call", line(text))
         whole = transfer.calls(self._client.store, transfer.Select(keys=list(listed["key"])))
         self._about = asked(whole, self._benchmark.questions)
         fill(self.list, [(self._option(call), call.key) for call in listed.itertuples()])
@@ -159,7 +161,7 @@ class CacheBrowser(Explorer):
         before = self.opened
         answer = ask_again(self._client, before)
         if answer.fault:
-            raise BadInputError(f"no answer came: {answer.error}")
+            raise BadInputError(f"the model did not reply: {answer.error}")
         self._refresh()
         changed = text_diff(before.text, answer.text, "The reply before and after")
         self.call.value = views(changed, call_html(open_call(self._client.store, before.key)))
@@ -178,5 +180,5 @@ def totals_html(counted: list[dict[str, Any]]) -> Html:
     return view("Cached calls", by_prompt, kind="wb-totals")
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}…"

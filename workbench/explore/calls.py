@@ -34,7 +34,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The cached calls of a prompt and a model, "" for all, among those that a search found."""
+    """The cached calls that match a prompt, a model and a search."""
 
     store: Store
     where: str
@@ -59,7 +59,7 @@ class Calls:
 def calls(
     store: Store, prompt: str = "", model: str = "", found: Collection[int] | None = None
 ) -> Calls:
-    """The calls that match; `found` are the row ids that a `Search` found."""
+    """The calls of a prompt and a model ("" for all), among the row ids that a `Search` found."""
     named = {"prompt = ?": prompt, "model = ?": model}
     terms = {term: value for term, value in named.items() if value}
     if found is not None:
@@ -111,19 +111,19 @@ def call_html(call: Call) -> Html:
 
 
 def cost_again(call: Call) -> str:
-    """The cost of asking the same request once more, in words."""
+    """The cost of making the same call once more, as text."""
     full_price = Usage(call.usage.input, call.usage.output)  # the next call may get no discount
     expected, highest = cost(call.model, full_price), most(request_of(call))
     return f"about {priced(expected)}, at most {priced(highest)}"
 
 
 def ask_again(client: Client, call: Call) -> Completion:
-    """A fresh reply, which replaces the stored one. The same server must answer."""
+    """Ask for another reply, which replaces the cached one. The client must ask the same server."""
     request = request_of(call)
     if client.key(request) != call.key:
         raise BadInputError(
             f"this call was answered by {call.endpoint or 'the default endpoint'}; the client would ask another server: "
-            "give it that api_base"
+            "give the client that api_base"
         )
     return client.ask_again(request)
 

@@ -1,6 +1,6 @@
-"""Pick a question: by its words, difficulty, database, and whether a run answered it.
+"""Pick a question by its words, difficulty, database, and outcome in a run.
 
-The question that is picked here is picked in all views of the same `CurrentQuestion`, and the other way round.
+A question that is picked in one view is picked in all views of the same `CurrentQuestion`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +30,8 @@ def questions(
 ) -> pd.DataFrame:
     """The matching questions: question_id, db_id, difficulty, outcome, question, hint. "" matches all.
 
-    `text` is searched for in question, hint and id, in any case. `outcomes` is a run's table of questions;
-    without it every outcome is "".
+    `text` is searched for in question, hint and id; upper and lower case are alike. `outcomes` is a run's table of
+    questions; without it every outcome is "".
     """
     asked, known = benchmark.questions, _outcomes(outcomes)
     frame = pd.DataFrame(
@@ -62,7 +62,7 @@ def _outcomes(run: pd.DataFrame | None) -> dict[str, str]:
 
 
 class Picker:
-    """Inputs that narrow down the list of questions, and the list.
+    """The list of questions, and inputs that filter it.
 
     `outcomes` has a run's table of questions for a benchmark's name. `picked` is called when another
     question is picked, here or in another view; errors are shown in `message`.
@@ -132,7 +132,7 @@ class Picker:
             self._picked()
 
     def _adopt(self) -> bool:
-        """Show the current question, if it is of a benchmark of this list and not shown yet."""
+        """Show the current question, if it belongs to one of the benchmarks and is not shown yet."""
         name, key = self.current.picked
         if name not in self._benchmarks or (name, key) == (self.name.value, self.list.value):
             return False

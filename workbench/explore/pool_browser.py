@@ -46,7 +46,7 @@ class PoolBrowser(Explorer):
 
 
 def regrets(run: Run, study: Study, current: CurrentQuestion | None = None) -> QuestionTable:
-    """The questions with a right candidate where the selector chose another."""
+    """The questions with a right candidate where the selector chose a wrong one."""
     found = lost(run, study)
     names = ["question_id", "difficulty", "question", "votes", "right votes", "right by"]
     caption = f"Regrets: {len(found)} of {len(run.questions)} questions have a right candidate, and another was chosen."

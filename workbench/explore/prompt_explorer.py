@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class PromptExplorer(Explorer):
-    """A widget; show it as the last line of a cell. `run` lets questions be found by their outcome."""
+    """A widget; show it as the last line of a cell. With a `run`, questions are also found by their outcome."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class PromptExplorer(Explorer):
         for widget in (*self._views, self.done):
             widget.value = ""
         self.for_all.forget()
-        self._recording = None  # first, in case what follows fails
+        self._recording = None  # first, in case recording fails
         self.step.options = self.reply.options = self.other.options = []
         if question is None:
             return

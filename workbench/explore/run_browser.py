@@ -15,11 +15,11 @@ from workbench.explore.widgets.questions import HeatMap, QuestionTable
 from workbench.study.runs import Run
 from workbench.study.study import Study
 
-_MESSAGES = 3  # of one question and kind that are shown
+_MESSAGES = 3  # messages that are shown for a question and a kind of error
 
 
 class RunBrowser(Explorer):
-    """A widget; show it as the last line of a cell. A question that is picked is the question of the other views."""
+    """A widget; show it as the last line of a cell. Picking a question picks it in all views."""
 
     def __init__(self, study: Study, *runs: Run, current: CurrentQuestion | None = None) -> None:
         if not runs:
@@ -41,7 +41,7 @@ class RunBrowser(Explorer):
         watch([self.shown], self._show, self.message)
 
     def _choices(self) -> list[tuple[str, tuple[str, str]]]:
-        """The lists of questions that can be shown, the errors by message among them, the most frequent first."""
+        """The lists of questions to choose from: by verdicts, and by kind of error, the most frequent kind first."""
         disagree = differ(self._outcomes)
         parts = {
             "on which the runs disagree": disagree,
@@ -89,7 +89,7 @@ class RunBrowser(Explorer):
             counted: dict[str, Counter[str]] = {}
             for key, message in zip(found["question_id"], found["message"], strict=True):
                 counted.setdefault(key, Counter())[message] += 1
-            messages = {key: _told(several) for key, several in counted.items()}
+            messages = {key: _counted(several) for key, several in counted.items()}
             ids = list(messages)
         verdicts = {key: row for key, *row in self._outcomes.itertuples(name=None)}
         rows = [
@@ -109,6 +109,6 @@ def _most_frequent(found: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return sorted(groups, key=lambda group: -len(group[1]))
 
 
-def _told(messages: Counter[str]) -> str:
-    """The most frequent messages of a question with their numbers."""
+def _counted(messages: Counter[str]) -> str:
+    """A question's most frequent messages, each with its count."""
     return "\n".join(f"{text} ({number:,})" for text, number in messages.most_common(_MESSAGES))

@@ -1,8 +1,8 @@
 """Search in the cached calls: words in a prompt or its reply, and the question that a call is about.
 
-A long prompt is stored in parts, which calls share (`llm/cache/rows.py`). A word is looked for in the replies, in what
-a call has for itself, and in the parts; which calls have a part is read once and kept in memory. SQLite's LIKE reads
-a cache of 32,000 calls in a tenth of a second, so there is no index on disk.
+A long prompt is stored in parts, which calls share (`llm/cache/rows.py`). A search looks for a word in the replies, in
+each call's own part of the prompt, and in the shared parts; the calls of each part are read once and kept in memory.
+SQLite's LIKE reads a cache of 32,000 calls in a tenth of a second, so there is no index on disk.
 """
 
 import threading
@@ -23,7 +23,7 @@ Marks = npt.NDArray[np.bool_]
 
 
 class Search:
-    """Finds calls of a cache by words, those made since the last search among them."""
+    """Finds cached calls by words, including calls made since the last search."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -33,13 +33,13 @@ class Search:
         self._updating = threading.Lock()
 
     def prepare(self) -> threading.Thread:
-        """Read the calls that there are in a thread, so that the first search finds them read."""
+        """Read the cached calls in a thread, so that the first search need not wait for it."""
         thread = threading.Thread(target=self._prepare, daemon=True)
         thread.start()
         return thread
 
     def _prepare(self) -> None:
-        with suppress(StoreError):  # a search reads again, and raises it
+        with suppress(StoreError):  # the next search reads again and raises the error
             self._update()
 
     def _update(self) -> None:
@@ -60,7 +60,7 @@ class Search:
             self._calls, self._newest = np.concatenate([self._calls, numbers]), new[-1][0]
 
     def find(self, words: Sequence[str]) -> list[int]:
-        """The row ids of the calls that have every word in their prompts or replies, A to Z in either case."""
+        """The row ids of the calls that have every word in their prompts or replies; a to z match A to Z."""
         self._update()
         known = self._marked(self._calls)
         found = known
@@ -101,7 +101,7 @@ def _pattern(word: str) -> str:
 
 
 def asked(calls: Iterable[Call], questions: Iterable[Question]) -> Mapping[str, Question]:
-    """By the key of a call the question that it is about: its text is on a line of its own in every prompt."""
+    """The question of each call, by the call's key: every prompt has the question's text on a line of its own."""
     known = {" ".join(question.text.split()): question for question in questions}
     return {
         call.key: known[line]

@@ -1,4 +1,4 @@
-"""A case: a wrong prediction beside gold, with what an annotator needs to see why it is wrong."""
+"""A case to label: a wrong prediction, the gold query, both results, and what the generator saw."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from workbench.types import Execution, Question, Schema, ValueMatch
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A wrong prediction beside gold."""
+    """A wrong prediction with its gold query."""
 
     question: Question
     difficulty: str
@@ -24,8 +24,8 @@ class Case:
     values: tuple[ValueMatch, ...] = ()
     agreeing: int = 1  # candidates of the question with the same result as the prediction
     candidates: int = 1
-    sense: Sense = "bird"  # of EX, by which the prediction is wrong
-    benchmark: str = ""  # its name
+    sense: Sense = "bird"  # the sense of EX that judged the prediction
+    benchmark: str = ""  # the benchmark's name
     key: tuple[str, str] = field(init=False)  # see `case_key`
 
     def __post_init__(self) -> None:
@@ -35,5 +35,5 @@ class Case:
 
 
 def case_key(db_id: str, question: str, sql: str) -> tuple[str, str]:
-    """What a label is about: the question by its text, and the query in its normal form."""
+    """The key by which labels find a case: a hash of the question's text, and the query in its normal form."""
     return f"{db_id}:{hashlib.sha256(question.encode()).hexdigest()[:16]}", normal_form(sql)

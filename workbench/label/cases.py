@@ -1,7 +1,7 @@
 """The cases to label: wrong predictions, filtered and sampled.
 
-Whether a question is drawn depends on the seed and its id, not on the other questions: after a rerun in
-which a few answers changed, most of the sample is the same, and so are its labels.
+Whether a question is drawn depends on the seed and the question's id alone. So a rerun that changes a few answers
+keeps most of the sample, and its labels.
 """
 
 import math
@@ -38,10 +38,10 @@ def cases(
 ) -> tuple[Case, ...]:
     """A share of the wrongly answered questions, in the benchmark's order.
 
-    `which` is "wrong" by the benchmark's EX, "no correct candidate", or "selection failed", where a right
-    candidate was not chosen. A case of a selection shows the chosen candidate, a case of a pool a wrong
-    candidate drawn by the seed. `contexts` gives the context of a question in a system, such as
-    `partial(prepare, system, lab=lab)`; without it a case has the whole schema and no retrieved values.
+    `which` names the questions: "wrong" (by the benchmark's EX), "no correct candidate", or "selection failed" (a
+    right candidate was not chosen). A case of a selection shows the chosen candidate; a case of a pool shows a wrong
+    candidate drawn by the seed. `contexts` returns a question's context in a system, such as
+    `partial(prepare, system, lab=lab)`; without it, a case has the whole schema and no retrieved values.
     """
     one_of(WHICH, which=which)
     if not 0 < share <= 1:
@@ -61,7 +61,7 @@ def cases(
         and (not databases or question.db_id in databases)
     ]
     verdicts = pool_verdicts(replace(benchmark, questions=tuple(questions)), pool, lab.executor)
-    indexes: dict[str, int] = {}  # of the candidate that the case shows, by question
+    indexes: dict[str, int] = {}  # the candidate that the case of a question shows
     for question_id, right in verdicts.items():
         wrong = [index for index, is_right in enumerate(right) if not is_right]
         index = chosen[question_id] if chosen else None
@@ -95,7 +95,9 @@ def _case(
     gold = benchmark.golds[question.id]
     candidate = trials[index].candidate
     path = benchmark.database(question.db_id)
-    texts = [normalise_text(trial.candidate.sql) for trial in trials]  # as judged, so cached
+    texts = [
+        normalise_text(trial.candidate.sql) for trial in trials
+    ]  # results of these texts are cached
     results = lab.executor.result_fingerprints([(path, text) for text in texts])
     pair = [(path, normalise_text(gold.sql)), (path, texts[index])]
     gold_execution, execution = map(_trimmed, lab.executor.execute_many(pair))

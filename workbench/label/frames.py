@@ -12,7 +12,9 @@ from workbench.label.store import FIELDS, Label, LabelStore, record_of
 from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import Taxonomy
 
-UNLABELLED = "not labelled"  # neither by a person nor by a rule; `report.figures.errors` has the same name for it
+UNLABELLED = (
+    "not labelled"  # neither by a person nor by a rule; `report.figures.errors` uses the same word
+)
 
 
 def labels_frame(labels: Iterable[Label]) -> pd.DataFrame:
@@ -42,8 +44,8 @@ def errors(
 ) -> pd.DataFrame:
     """One row for each case: its `error` and `detail`, and the reason (`note`).
 
-    A person's label counts before a rule's, which is `automatic`. Errors that the taxonomy sets `apart` are
-    in the frame, but its figure does not show them.
+    A person's label replaces a rule's, which is `automatic`. The frame has the errors that the taxonomy sets
+    `apart`; the paper's figure leaves them out.
     """
     by_hand = [label for label in labels if label.taxonomy == taxonomy.name]
     labelled = final([*automatic_labels(cases, taxonomy, flaws), *by_hand])

@@ -1,4 +1,4 @@
-"""What notebooks need to label errors and to read labels: `wb.labels`."""
+"""The functions of `wb.labels`: find cases, label them, and read the labels."""
 
 from workbench.label.agreement import agreement, agreement_by_category, confused, disputes
 from workbench.label.cases import cases

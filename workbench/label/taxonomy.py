@@ -28,7 +28,12 @@ from workbench.errors import BadInputError
 from workbench.yamlfile import read_yaml
 
 _FOLDER = Path(__file__).with_name("taxonomies")
-FILTERS = ("all", "to do", "labelled", "skipped")  # the labeller's; no category may be called so
+FILTERS = (
+    "all",
+    "to do",
+    "labelled",
+    "skipped",
+)  # the labeller's filters; no category may have their names
 
 Which: TypeAlias = Literal["wrong", "no correct candidate", "selection failed"]
 WHICH: tuple[Which, ...] = get_args(Which)
@@ -43,7 +48,7 @@ Cause: TypeAlias = Literal[
     "DISTINCT or NULL handling",
     "order and limit",
     "duplicates",
-    "vague question",  # this and the next are flaws of questions, which no rule suggests
+    "vague question",  # this cause and the next come from known flaws of questions, not from rules
     "inconsistent columns",
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
@@ -60,7 +65,7 @@ def _one_line(text: str) -> str:
 def _different(parts: tuple["Part", ...]) -> tuple["Part", ...]:
     names = [part.name for part in parts]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"{twice!r} stands there twice")
+        raise ValueError(f"the name {twice!r} is used twice")
     if not names:
         raise ValueError("name at least one category")
     return parts
@@ -113,18 +118,20 @@ class Taxonomy:
         AfterValidator(_no_filters),
     ]
     source: StrictStr = ""  # the figure or section of the paper
-    cases: Which = "wrong"  # the cases that it is for
-    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)  # to label
+    cases: Which = "wrong"  # which wrong answers the taxonomy sorts
+    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(
+        1
+    )  # of them to label
 
     def choices(self) -> Iterator[tuple[Choice, Part]]:
-        """Everything a case can be labelled: each category, followed by its sub-categories."""
+        """All choices for a label: each category, followed by its sub-categories."""
         for category in self.categories:
             yield (category.name, ""), category
             for part in category.parts:
                 yield (category.name, part.name), part
 
     def check(self, category: str, subcategory: str = "") -> None:
-        """Raise BadInputError if there is no such category."""
+        """Raise BadInputError if the taxonomy does not have the category."""
         known = [choice for choice, _ in self.choices()]
         if (category, subcategory) not in known:
             raise BadInputError(
@@ -142,7 +149,7 @@ def choice_name(category: str, subcategory: str) -> str:
 
 
 def open_taxonomy(name: str) -> Taxonomy:
-    """A paper's taxonomy by its name, in any case, or the user's own by its YAML file."""
+    """A paper's taxonomy by its name (upper and lower case are alike), or the user's own by its YAML file."""
     known = published()
     if name.lower() in known:
         return known[name.lower()]
@@ -150,7 +157,7 @@ def open_taxonomy(name: str) -> Taxonomy:
         own = load_taxonomy(Path(name))
         if known.get(own.name.lower(), own) != own:
             raise BadInputError(
-                f"{name}: {own.name} is a paper's taxonomy and this is another: give it another name"
+                f"{name}: a paper's taxonomy has the name {own.name}: give yours another name"
             )
         return own
     raise BadInputError(
@@ -167,7 +174,7 @@ def published() -> dict[str, Taxonomy]:
 
 
 def load_taxonomy(path: Path) -> Taxonomy:
-    """A taxonomy from its file; BadInputError says in one line what is wrong where."""
+    """Read a taxonomy from its file; a BadInputError names in one line the field that is wrong."""
     try:
         return TypeAdapter(Taxonomy).validate_python(read_yaml(path))
     except ValidationError as error:
@@ -175,7 +182,7 @@ def load_taxonomy(path: Path) -> Taxonomy:
 
 
 def _explained(error: ErrorDetails) -> str:
-    """An error of pydantic's as a line: the path in the file, what is allowed, what was given."""
+    """A pydantic error as one line: the field's path in the file, what is allowed, what was given."""
     path = [f"number {part + 1}" if isinstance(part, int) else part for part in error["loc"]]
     where = ", ".join(path) or "the file"
     if error["type"] == "missing":

@@ -62,10 +62,10 @@ def test_a_pick_without_a_case_leaves_the_labeller_where_it_is_and_one_line_says
     press(labeller, "next")
     current.picked = ("bird", "77")
     assert case_of(labeller) == "1"
-    assert labeller.status == "question 77 of bird has no case here; this one stays"
+    assert labeller.status == "question 77 of bird is not among these cases"
     current.picked = ("another", "3")  # a question of that id, and yet another one
     assert case_of(labeller) == "1"
-    assert labeller.status == "question 3 of another has no case here; this one stays"
+    assert labeller.status == "question 3 of another is not among these cases"
     current.picked = ("bird", "3")
     assert (case_of(labeller), labeller.status) == ("3", "")
 

@@ -61,8 +61,8 @@ def test_a_step_and_a_category_can_have_other_keys():
     ("changed", "message"),
     [
         ({"Column": "x"}, "no step or category 'Column' to give a key; there are skip; undo;"),
-        ({"skip": "u"}, "key 'u' is that of both 'skip' and 'undo'"),
-        ({"Vague Question": "s"}, "key 's' is that of both 'skip' and 'Vague Question'"),
+        ({"skip": "u"}, "key 'u' is given to both 'skip' and 'undo'"),
+        ({"Vague Question": "s"}, "key 's' is given to both 'skip' and 'Vague Question'"),
         ({"skip": "up"}, "the key of 'skip' is 'up': give one character"),
     ],
 )

@@ -268,7 +268,7 @@ def test_a_reserved_name_cannot_be_taken_in_the_labeller(session, name):
 
 def test_the_adjudicator_stays_the_adjudicator(session):
     judge = Session(session.cases, session.taxonomy, session.store, "adjudicator", adjudicates=True)
-    with pytest.raises(BadInputError, match="open a labeller"):
+    with pytest.raises(BadInputError, match="name is fixed"):
         judge.step("annotator", "me")
 
 
@@ -280,7 +280,7 @@ def test_an_annotator_of_a_plan_gets_the_cases_that_it_gives_them(session):
     assert sorted([*both, *(case.predicted for case in mine.cases)]) == [
         case.predicted for case in session.cases
     ]
-    with pytest.raises(BadInputError, match="no annotator 'he' in the plan; there are me, she"):
+    with pytest.raises(BadInputError, match="no annotator 'he' in the plan; it has me, she"):
         mine.step("annotator", "he")
     assert mine.annotator == "she"
 

@@ -1,4 +1,4 @@
-"""Run a system in variants: what each would ask anew, and then the runs."""
+"""Run variants of a system, after a count of the calls that each variant adds to the cache."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -32,25 +32,25 @@ def compare(
 ) -> Variants:
     """Run a system with each folder of prompts and each model, and compare them question by question.
 
-    `system` makes the system for a model: `wb.direct`, or `lambda model: wb.chase_sql(model, samples=3)`. None
-    among the prompts stands for the packaged ones. `settings` are those of `open_study`, such as `dollars`. What
-    is asked anew is printed before it is asked.
+    `system` makes the system for a model: `wb.direct`, or `lambda model: wb.chase_sql(model, samples=3)`. In `prompts`,
+    None stands for the packaged prompts. `settings` are those of `open_study`, such as `dollars`. The number and cost
+    of new calls are printed before the calls are made.
     """
     with ExitStack() as stack:
         study = stack.enter_context(open_study(benchmark, limit=limit, **settings))
-        found = studies(study, system, prompts, models)
-        for name, part in found.items():
-            if len(found) > 1 and not is_ours(part.model):
+        by_name = studies(study, system, prompts, models)
+        for name, part in by_name.items():
+            if len(by_name) > 1 and not is_ours(part.model):
                 print(f"{name}: {asked_anew(part, system)}", file=sys.stderr)
-        made = run_all(found, system)
+        variants = run_all(by_name, system)
         stack.pop_all()  # the caller closes the study
-    return made
+    return variants
 
 
 def studies(
     study: Study, system: Maker, prompts: Sequence[Folder] = (None,), models: Sequence[str] = ()
 ) -> dict[str, Study]:
-    """The study of each variant, by a name that has no more than what tells them apart; a single one has its system's."""
+    """The study of each variant by its name: its folder, its model or both, as they differ; or else its system."""
     if isinstance(prompts, str) or not prompts:
         raise BadInputError(
             f"prompts is {prompts!r}: give a list of folders, in which None stands for the packaged prompts"
@@ -99,7 +99,7 @@ class AskedAnew:
 
 
 def asked_anew(study: Study, system: Maker) -> AskedAnew:
-    """The calls that a variant would ask anew, given those that are cached."""
+    """The calls that a variant would make in addition to the cached ones."""
     questions, made = study.benchmark.questions, study.with_settings(system(study.model))
     missing = [found for one in questions if (found := record(made, one, study.lab)).missing]
     requests = [step.request for recording in missing for step in recording.steps]

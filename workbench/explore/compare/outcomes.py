@@ -11,8 +11,8 @@ from workbench.study.study import Study
 RIGHT, WRONG, FAILED, ABSENT = "r", "w", "f", "-"
 WORDS = {RIGHT: "✓ right", WRONG: "✗ wrong", FAILED: "! failed", ABSENT: "not asked"}
 _RAN = ("ok", "empty")
-# What differs between messages of one kind: what is quoted, numbers, and a name at the end.
-_OWN = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`|\b\d+(?:\.\d+)?\b|(?<=: )\S+$")
+# The parts in which messages of one kind differ: quoted text, numbers, and a name at the end.
+_DETAILS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`|\b\d+(?:\.\d+)?\b|(?<=: )\S+$")
 
 
 def outcomes(study: Study, runs: Sequence[Run]) -> pd.DataFrame:
@@ -36,7 +36,7 @@ def outcomes(study: Study, runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def differ(frame: pd.DataFrame) -> pd.Series:
-    """The rows whose columns are not all equal, without a step in Python for each row."""
+    """Whether the columns of each row differ; computed column by column, since a loop over rows is slow."""
     return frame.ne(frame.iloc[:, 0], axis=0).any(axis=1)
 
 
@@ -50,13 +50,13 @@ def errors(study: Study, runs: Sequence[Run]) -> pd.DataFrame:
         asked = list(zip(failed["db_id"], failed["sql"], strict=True))
         pairs = [pair for pair in dict.fromkeys(asked) if pair[1]]
         paths = [(study.lab.database(str(db_id)), str(sql)) for db_id, sql in pairs]
-        ran = study.lab.executor.execute_many(paths, study.lab.limits)
-        told = {pair: found.error for pair, found in zip(pairs, ran, strict=True)}
+        executions = study.lab.executor.execute_many(paths, study.lab.limits)
+        error_of = {pair: found.error for pair, found in zip(pairs, executions, strict=True)}
         messages = [
-            told[pair] if pair[1] else problem or "no query"
+            error_of[pair] if pair[1] else problem or "no query"
             for pair, problem in zip(asked, failed["problem"], strict=True)
         ]
         rows += zip([run.name] * len(failed), failed["question_id"], messages, strict=True)
     frame = pd.DataFrame(rows, columns=["run", "question_id", "message"])
-    kinds = {message: _OWN.sub("…", message) for message in frame["message"].unique()}
+    kinds = {message: _DETAILS.sub("…", message) for message in frame["message"].unique()}
     return frame.assign(kind=frame["message"].map(kinds))

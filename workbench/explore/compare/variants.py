@@ -1,7 +1,7 @@
 """Variants of one system on the same questions, side by side: other prompts, other models.
 
-The first variant is the base: every other one is compared with it, question by question. A question on which
-variants disagree stands before those on which they agree, and opens the queries, replies and results behind it.
+The first variant is the base: every other one is compared with it, question by question. Questions on which variants
+disagree come first, and each question opens its queries, replies and results.
 """
 
 import re
@@ -72,12 +72,12 @@ class Variants:
         rows = []
         for one in self.matrix().to_dict("records"):
             key, sign = one["question_id"], "≠" if one["flips"] else ""
-            told = (verdict(answers[name][key], correct=one[name]) for name in self.runs)
-            rows.append((key, sign, one["question"], *told))
+            verdicts = (verdict(answers[name][key], correct=one[name]) for name in self.runs)
+            rows.append((key, sign, one["question"], *verdicts))
         return rows
 
     def disagreement(self) -> str:
-        """On how many questions the variants disagree, as a sentence."""
+        """A sentence that says on how many questions the variants disagree."""
         found = self.matrix()["flips"]
         return f"The variants disagree on {found.sum():,} of {len(found):,} questions, which come first."
 
@@ -177,7 +177,7 @@ class Answer:
 def distinct(run: Run, question: str = "") -> dict[str, list[Answer]]:
     """The different answers to each question, or to this one, the most frequent first.
 
-    Answers with equal results are one; of those without a result, each query is one.
+    Candidates with equal results give one answer; candidates without a result give one answer for each query.
     """
     names = ["question_id", "group", "sql", "correct", "chosen"]
     found: dict[str, dict[Any, Answer]] = {key: {} for key in run.questions["question_id"]}

@@ -1,4 +1,4 @@
-"""The explorer's tab for variants: name folders of prompts and models, see what they ask anew, and compare them."""
+"""The explorer's tab for variants: name folders of prompts and models, see the new calls, and compare the runs."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from workbench.study.study import Study
 
 PACKAGED = "packaged"  # the word for the prompts of the package
-_FEW = 50  # questions, unless another number is given
+_QUESTIONS = 50  # the default number of questions
 
 
 class VariantsForm:
-    """A system with several folders of prompts and models; what they ask anew is shown before it is asked."""
+    """A form for one system with several folders of prompts and models; it shows new calls before it makes them."""
 
     def __init__(
         self, study: "Study", systems: Mapping[str, System], current: CurrentQuestion
@@ -44,7 +44,10 @@ class VariantsForm:
         self.folders.tooltip = self.models.tooltip = "One a line"
         many = len(study.benchmark.questions)
         self.limit = labelled(
-            w.BoundedIntText(min(_FEW, many), min=1, max=many), "Questions", "wb-limit", "150px"
+            w.BoundedIntText(min(_QUESTIONS, many), min=1, max=many),
+            "Questions",
+            "wb-limit",
+            "150px",
         )
         self.cost = output("wb-variants-cost")
         self.found = VariantsView(study.benchmark.name, current)
@@ -62,7 +65,7 @@ class VariantsForm:
         )
 
     def add(self, folder: Path, system: str) -> None:
-        """Name one more folder of prompts, and the system that they were edited for."""
+        """Add a folder of prompts, and choose the system whose prompts they are."""
         self.system.value = system
         named = self.folders.value.split("\n")
         if str(folder) not in named:
@@ -73,15 +76,15 @@ class VariantsForm:
         models = [line.strip() for line in self.models.value.split("\n") if line.strip()]
         return self.system.value, tuple(folders), tuple(models), self.limit.value
 
-    def _made(self) -> tuple[Any, Any]:
-        """The studies of the variants, and what makes their systems."""
+    def _variants(self) -> tuple[Any, Any]:
+        """The studies of the variants, and the function that makes a system for a model."""
         system, folders, models, limit = self._settings()
         prompts = [None if name == PACKAGED else Path(name).expanduser() for name in folders]
         make = partial(with_model, self._systems[system], self._study.model)
         return studies(self._study.fewer(limit), make, prompts or [None], models), make
 
     def _price(self) -> None:
-        variants, make = self._made()
+        variants, make = self._variants()
         found = {}
         for name, study in variants.items():
             self.cost.value = view(f"Counting: {name}")
@@ -91,11 +94,13 @@ class VariantsForm:
         self._priced = self._settings()
 
     def _run(self) -> None:
-        variants, make = self._made()
+        variants, make = self._variants()
         if self._priced != self._settings() and not all(
             is_ours(s.model) for s in variants.values()
         ):
-            raise BadInputError("see what is asked anew first: these settings were not counted")
+            raise BadInputError(
+                "the new calls of these settings were not counted: press What is asked anew first"
+            )
         self.found.show(run_all(variants, make))
 
 

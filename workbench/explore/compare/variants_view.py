@@ -1,7 +1,7 @@
-"""Variants on a page: their table, and their questions, each of which opens its replies and results.
+"""A view of variants: their table, and their questions, each of which opens its replies and results.
 
-The page holds verdicts alone. Replies and results come from the kernel for the question that is picked, so that the
-page of a benchmark with 1,534 questions stays small.
+The page holds only verdicts. The kernel sends replies and results for the picked question, so the page of a benchmark
+with 1,534 questions stays small.
 """
 
 from typing import TYPE_CHECKING

@@ -93,13 +93,12 @@ def check_template(prompt: str, text: str) -> None:
     given = load(prompt).variables
     if unknown := set(parse(text, Path(f"{prompt}.md")).variables) - set(given):
         raise BadInputError(
-            f"{prompt}: {', '.join(sorted(unknown))} unknown; it is given {', '.join(given)}"
+            f"{prompt} has no variable {', '.join(sorted(unknown))}; there are {', '.join(given)}"
         )
 
 
 def save_template(folder: Path, prompt: str, text: str, *, overwrite: bool = False) -> Path:
-    """Save a template as FOLDER/VERB/METHOD.md: `Lab(..., prompts=FOLDER)` then uses it
-    instead of the package's.
+    """Save a template as FOLDER/VERB/METHOD.md, which `Lab(..., prompts=FOLDER)` uses instead of the packaged one.
 
     An existing template with another text is replaced only with `overwrite`.
     """
@@ -107,7 +106,7 @@ def save_template(folder: Path, prompt: str, text: str, *, overwrite: bool = Fal
     path = folder.expanduser() / f"{prompt}.md"
     if path.exists() and not overwrite and path.read_text(encoding="utf-8") != text:
         raise BadInputError(
-            f"{path} exists and differs: name another folder, or allow to replace it"
+            f"{path} exists and differs: name another folder, or allow it to be replaced"
         )
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""An edited prompt for all questions: which questions, what is asked anew, what it costs; then which of them flip."""
+"""Run an edited prompt on all questions: first show the new calls and their cost, then the questions that flip."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Wanted:
     edit: Edit
 
     def find(self, progress: Callable[[int, int], None]) -> "Found":
-        """The first call of the prompt for each question where it is cached, and the questions where it is not."""
+        """The prompt's first call for each question, if it is cached; the other questions are left out."""
         found, left_out = [], []
         for number, question in enumerate(self.benchmark.questions):
             if number % _EVERY == 0:
@@ -55,7 +55,7 @@ class Found:
         return [edit(step, prompts).request for _, step in self.steps]
 
     def cost_html(self) -> Html:
-        """How many questions and which, those asked anew first, and what that costs."""
+        """The questions, those that need a new call first, and the cost of the new calls."""
         client, edited = self.wanted.lab.client, self.edited()
         cached = [bool(client.cached(request)) for request in edited]
         rows = sorted(
@@ -86,7 +86,7 @@ class Found:
 
 
 class ForAllForm:
-    """Two buttons, one for the cost and one for the run, and their view. The run wants the cost to be seen first."""
+    """The buttons for the cost and for the run, and their view. A run is refused until its cost was shown."""
 
     def __init__(self, wanted: Callable[[], Wanted], message: Any) -> None:
         self._wanted = wanted
@@ -99,7 +99,7 @@ class ForAllForm:
         self.buttons.layout.width = "auto"
 
     def forget(self) -> None:
-        """Another question or system is shown: what was priced is not what a run would ask."""
+        """Drop the shown cost, because another question or system was chosen."""
         self._priced, self.view.value = None, ""
 
     def _price(self) -> None:
@@ -116,5 +116,7 @@ class ForAllForm:
             wanted.prompt,
             wanted.edit,
         ):
-            raise BadInputError("see the cost for all questions first: this edit was not counted")
+            raise BadInputError(
+                "the calls of this edit were not counted: press Cost for all questions first"
+            )
         self.view.value = priced.run_html()

@@ -15,7 +15,7 @@ from workbench.report.display.records import found_part
 from workbench.types import Context, Request
 
 SHORT = 800  # characters of a section that is shown unfolded
-RULE = 1 / 4  # tokens for a character of English, where nothing was counted
+RULE = 1 / 4  # tokens for a character of English, if no call was counted
 
 
 def sections(request: Request) -> tuple[tuple[str, str], ...]:
@@ -35,7 +35,7 @@ def tokens_per_character(request: Request, client: Client) -> tuple[float, str]:
     cached = client.cached(request)
     if cached and cached.usage.input and characters:
         tokens = cached.usage.input
-        source = f"The provider counted {tokens:,} tokens; they are divided by length of section."
+        source = f"The provider counted {tokens:,} tokens; each section's share is by its length."
         return tokens / characters, source
     recent = calls(client.store, Select(model=request.model))
     counted = [
@@ -45,9 +45,12 @@ def tokens_per_character(request: Request, client: Client) -> tuple[float, str]:
     ]
     if counted:
         rate = sum(tokens for tokens, _ in counted) / max(1, sum(size for _, size in counted))
-        source = f"Estimated by length: {rate:.2f} tokens a character in calls of {request.model}: {len(counted)}."
+        source = f"Estimated by length: {rate:.2f} tokens a character, as in {len(counted)} call{'s' * (len(counted) > 1)} of {request.model}."
         return rate, source
-    return RULE, "Estimated: a token for four characters, since no call of this model was counted."
+    return (
+        RULE,
+        "Estimated: a token for four characters, since no call of this model was counted.",
+    )
 
 
 def prompt_html(step: Step, client: Client, title: str = "The prompt as sent") -> Html:

@@ -1,4 +1,4 @@
-"""Repeats of one prompt as one row: the samples of a call, and how often each different answer came."""
+"""The samples of one prompt as one row, with the number of samples that gave each answer."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,12 +12,12 @@ _LONG = 90  # characters of an answer in a list
 
 @lru_cache(maxsize=1000)
 def sql_in(reply: str) -> str:
-    """The query in a reply, "" without one; a reply is read once, however often its question is picked."""
+    """The query in a reply, "" without one; the cache spares reading it again when its question is picked again."""
     return read_sql(reply).sql
 
 
 def repeats(steps: Sequence[Step]) -> list[list[int]]:
-    """The indices of the steps, those of one prompt's samples together: sample 0, and the later ones that follow it."""
+    """The indexes of the steps, grouped by prompt: sample 0 and the later samples that follow it are one group."""
     groups: list[list[int]] = []
     for index, step in enumerate(steps):
         before = steps[groups[-1][-1]].request if groups else None

@@ -1,4 +1,4 @@
-"""A call before and after it is asked: its price, its reply, and the query in it beside gold's."""
+"""A call before and after it is made: its price, its reply, and the query in the reply beside gold's."""
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.compare import bird_equal, spider_equal
@@ -12,14 +12,14 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.preview import preview
 from workbench.replies.sql import read_sql
+from workbench.report.display.counterexample import counterexample_part
 from workbench.report.display.records import rows_part
 from workbench.report.display.results import marked_results
-from workbench.report.display.told_apart import told_apart
 from workbench.types import Completion, Question, Request
 
 
 def price_html(client: Client, request: Request) -> Html:
-    """Whether the answer is cached, and otherwise what it would cost."""
+    """Whether the reply is cached, or else what it would cost."""
     if client.cached(request):
         parts = [line("✓ Cached: running it costs nothing.")]
     else:
@@ -41,7 +41,7 @@ def missing_html(client: Client, recording: Recording) -> Html:
 def cached_html(
     lab: Lab, benchmark: Benchmark, question: Question, reply: Completion | None, sql: str
 ) -> Html:
-    """A call's cached reply, and beside gold's the query in it, or another one where it has none."""
+    """A call's cached reply, and a query beside gold's: that of the reply, or the system's answer."""
     own = reply and read_sql(reply.text).sql == sql
     shown = [pre(reply.text)] if reply else [line("No reply is cached.")]
     return views(
@@ -77,12 +77,12 @@ def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) ->
 
 
 def answer_parts(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> list[Node]:
-    """A query beside gold's, why they differ, and both query plans. Looking for a reason can take two seconds."""
+    """A query beside gold's, why they differ, and both query plans. The search for a reason can take two seconds."""
     gold = benchmark.golds[question.id]
     path = lab.database(question.db_id)
     wrong = not bird_equal(lab.run(question, sql), lab.run(question, gold.sql))
     plans = [listed(narrate(text, path, lab.executor)) for text in (sql, gold.sql) if text]
-    why = [heading("Why do these differ?"), told_apart(path, sql, gold.sql, lab.executor)]
+    why = [heading("Why do these differ?"), counterexample_part(path, sql, gold.sql, lab.executor)]
     return [
         *side_by_side(lab, benchmark, question, sql),
         *(why if sql and wrong else []),

@@ -1,4 +1,4 @@
-"""The calls that a system makes for a question, recorded from the cache; and a call, edited.
+"""The calls that a system makes for a question, recorded from the cache; and edits of a call.
 
 Recording costs nothing: the system runs with a client that only serves cached replies, and stops at the first
 call that is not cached. A prompt is rendered from the data that its step was given, which comes from the
@@ -71,11 +71,11 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
 
 
 class _FoundError(Exception):
-    """Ends a recording at the call that is wanted."""
+    """Ends a recording once the wanted call is found."""
 
 
 def first_call(system: System, question: Question, lab: Lab, prompt: str) -> Step | None:
-    """The first call of a prompt that a system makes for a question; None if cached replies do not lead there."""
+    """The first call of a prompt that a system makes for a question; None if an earlier call is not cached."""
     found: list[Step] = []
 
     def watch(request: Request, data: Mapping[str, Any]) -> None:
@@ -89,7 +89,7 @@ def first_call(system: System, question: Question, lab: Lab, prompt: str) -> Ste
 
 
 def _read(lab: Lab, step: Step) -> Step:
-    """The call whose reply the system read: the one with more room, where the first reply was cut off."""
+    """The call whose reply the system read: the call with a larger output limit, if the first reply was cut off."""
     reply = lab.client.cached(step.request)
     longer = reply and lab.longer(step.request, reply)
     return Step(longer, step.data) if longer and lab.client.cached(longer) else step

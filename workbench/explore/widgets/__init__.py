@@ -13,10 +13,10 @@ from workbench.html.parts import alert, view
 
 
 class PageBehaviour(anywidget.AnyWidget):
-    """Keeps keys inside an explorer, and scrolls a button's message, or a variants' question that is opened, into view.
+    """Keeps keys inside an explorer, and scrolls a button's message or an opened question into view.
 
-    JupyterLab would act on keys pressed in an input: `d d` deletes cells. Keys with Ctrl or Command still reach it,
-    except Enter, which would run the cell again, and Escape leads back to the cell.
+    JupyterLab would act on keys pressed in an input: `d d` deletes cells. Keys with Ctrl or Command still reach
+    JupyterLab, except Enter, which would run the cell again. Escape leads back to the cell.
     """
 
     _esm = Path(__file__).with_name("page_behaviour.js")
@@ -48,13 +48,13 @@ def row(*children: Any) -> Any:
 
 
 def panes(*columns: Sequence[Any]) -> Any:
-    """Columns side by side, each with a scroll bar of its own, as high as leaves them all on a laptop's screen."""
+    """Columns side by side, each with a scroll bar of its own, low enough for a laptop's screen."""
     layout = w.Layout(height="436px", overflow="hidden auto", min_width="0", padding="0 4px")
     boxes = [w.VBox(list(column), layout=layout, tabbable=True) for column in columns]
     for box in boxes:
         box.add_class("wb-pane")
         for widget in box.children:
-            widget.layout.flex = "0 0 auto"  # it scrolls and never shrinks
+            widget.layout.flex = "0 0 auto"  # the column scrolls, and its widgets never shrink
     wide = f"repeat({len(boxes)}, minmax(0, 1fr))"
     return w.GridBox(
         boxes, layout=w.Layout(grid_template_columns=wide, grid_gap="8px", width="99%")
@@ -62,7 +62,7 @@ def panes(*columns: Sequence[Any]) -> Any:
 
 
 def tabs(named: Mapping[str, Any]) -> Any:
-    """A row of buttons, one for each name, of which the pressed one's widget is shown."""
+    """A row of buttons, one for each name; the widget of the pressed button is shown."""
     choice = w.ToggleButtons(options=list(named), style={"button_width": "auto"})
     choice.add_class("wb-tabs")
 

@@ -1,4 +1,4 @@
-// A canvas, since thousands of cells as elements are slow. Arrow keys go to a question and say its verdicts.
+// A canvas, since thousands of cells as elements are slow. Arrow keys go to a question and announce its verdicts.
 const WORDS = { r: "right", w: "wrong", f: "failed", "-": "not asked" };
 const SIDES = [8, 20]; // pixels of a cell, from many questions to few
 export default {
@@ -7,18 +7,18 @@ export default {
     const legend = part("p", root);
     const canvas = part("canvas", root);
     canvas.tabIndex = 0;
-    const said = part("p", root);
-    said.className = "said";
-    said.setAttribute("aria-live", "polite");
+    const verdictLine = part("p", root);
+    verdictLine.className = "verdicts";
+    verdictLine.setAttribute("aria-live", "polite");
     const colours = { r: "#9ecae1", w: "#d55e00", f: "#222222", "-": "#e8e8e8" };
     let at = 0;
     let across = 1;
     let side = SIDES[0];
 
-    const tell = () => {
+    const announce = () => {
       const [key, text] = model.get("questions")[at] ?? ["", "No question"];
-      const told = model.get("runs").map((name, run) => `${name} ${WORDS[model.get("verdicts")[run][at]]}`);
-      said.textContent = `${key} · ${told.join(", ")} · ${text}`;
+      const verdicts = model.get("runs").map((name, run) => `${name} ${WORDS[model.get("verdicts")[run][at]]}`);
+      verdictLine.textContent = `${key} · ${verdicts.join(", ")} · ${text}`;
     };
     const block = () => (model.get("runs").length + 1) * side; // the height of a band of questions
     const draw = () => {
@@ -62,7 +62,7 @@ export default {
       const chosen = model.get("questions").findIndex(([key]) => key === model.get("chosen"));
       at = Math.max(0, chosen);
       draw();
-      tell();
+      announce();
     };
     const pick = () => {
       const question = model.get("questions")[at];
@@ -90,7 +90,7 @@ export default {
       if (step === undefined) return pick();
       at = Math.min(model.get("questions").length - 1, Math.max(0, at + step));
       draw();
-      tell();
+      announce();
     });
     model.on("change:verdicts", build);
     model.on("change:chosen", show);

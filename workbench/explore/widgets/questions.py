@@ -19,7 +19,7 @@ def _text(*names: str) -> str:
 
 
 class _Questions(anywidget.AnyWidget):
-    """What a table and a heat map share: `chosen` is the id of the question that is picked."""
+    """The base of the table and the heat map; `chosen` is the id of the picked question."""
 
     _css = STYLE + _text("questions.css")
     chosen = traitlets.Unicode().tag(sync=True)

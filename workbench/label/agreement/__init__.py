@@ -1,4 +1,4 @@
-"""Agreement of annotators beyond chance, with intervals; disputes; and the cases behind a table of confusion."""
+"""Agreement of annotators beyond chance, with intervals; disputes; confusion tables that open their cases."""
 
 from workbench.label.agreement.confused import Confused, confused
 from workbench.label.agreement.disputes import ADJUDICATOR, DISPUTED, disputes, final

@@ -1,4 +1,4 @@
-"""Who confuses what with what: two annotators' categories as a table whose cells open the cases behind them."""
+"""The confusion table of two annotators, each cell of which opens its cases."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,23 +32,22 @@ class Confused:
         )
 
     def cases(self, row: str, column: str) -> tuple[Case, ...]:
-        """The cases behind a cell, to be shown in a labeller: the first chose `row`, the second `column`."""
-        found = self.table()
-        if row not in found.index or column not in found.columns:
+        """The cases of a cell, for a labeller: the first annotator chose `row`, the second `column`."""
+        counts = self.table()
+        if row not in counts.index or column not in counts.columns:
             raise BadInputError(
-                f"no cell {row!r}, {column!r}; the categories are {', '.join(found.index)}"
+                f"no cell {row!r}, {column!r}; the categories are {', '.join(counts.index)}"
             )
-        keys = {key for key, _ in self._behind(row, column)}
+        keys = {key for key, _ in self._labels_in(row, column)}
         return tuple(case for case in self.sample if case.key in keys)
 
-    def _behind(self, row: str, column: str) -> Iterator[tuple[Key, tuple[Label, Label]]]:
+    def _labels_in(self, row: str, column: str) -> Iterator[tuple[Key, tuple[Label, Label]]]:
         for key, (one, other) in self.labels.items():
             if (one.category, other.category) == (row, column):
                 yield key, (one, other)
 
     def _repr_html_(self) -> str:
-        found = self.table()
-        names = [str(name) for name in found.index]
+        names = [str(name) for name in self.table().index]
         rows = [
             (element("th", row, scope="row"), *(self._cell(row, column) for column in names))
             for row in names
@@ -61,20 +60,21 @@ class Confused:
         )
 
     def _cell(self, row: str, column: str) -> Element:
-        told = [_told(pair) for _, pair in self._behind(row, column)]
-        return element("td", details(f"{len(told):,}", listed(told)) if told else "")
+        cases = [_described(pair) for _, pair in self._labels_in(row, column)]
+        return element("td", details(f"{len(cases):,}", listed(cases)) if cases else "")
 
 
-def _told(pair: tuple[Label, Label]) -> str:
-    one, other = pair
+def _described(pair: tuple[Label, Label]) -> str:
+    """The case of two labels, with the notes of both annotators."""
+    one, _ = pair
     notes = [f"{label.annotator}: {label.note}" for label in pair if label.note]
-    return " ".join([f"question {one.question_id} on {other.db_id}: {one.question}", *notes])
+    return " ".join([f"question {one.question_id} on {one.db_id}: {one.question}", *notes])
 
 
 def confused(
     labels: Iterable[Label], first: str, second: str, sample: Sequence[Case] = ()
 ) -> Confused:
-    """The labels that two annotators gave to the same cases; `sample` has the cases to open."""
+    """Compare two annotators on the cases that both labelled; `sample` has the cases to open."""
     given: dict[str, dict[Key, Label]] = {}
     for label in labels:
         if not label.automatic:
@@ -82,7 +82,7 @@ def confused(
     for name in (first, second):
         if name not in given:
             raise BadInputError(
-                f"no labels by {name!r}; there are those by {', '.join(sorted(given)) or 'none'}"
+                f"no labels by {name!r}; the annotators are {', '.join(sorted(given)) or 'none'}"
             )
     both = sorted(given[first].keys() & given[second].keys())
     return Confused(

@@ -1,4 +1,4 @@
-"""The disputes left to settle between annotators, and the label that counts for each case."""
+"""The open disputes between annotators, and the label that counts for each case."""
 
 from collections.abc import Iterable
 
@@ -29,7 +29,7 @@ def disputes(labels: Iterable[Label]) -> dict[Key, tuple[Label, ...]]:
 def final(labels: Iterable[Label]) -> dict[Key, Label | None]:
     """The label that counts for each case; None while annotators dispute it.
 
-    The adjudicator's label counts before the other annotators', and theirs before an automatic one.
+    The adjudicator's label replaces the other annotators', and theirs replace an automatic one.
     """
     given = tuple(labels)
     by_weight = sorted(given, key=lambda one: (not one.automatic, one.annotator == ADJUDICATOR))

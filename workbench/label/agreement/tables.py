@@ -1,4 +1,4 @@
-"""Annotators' agreement as tables: of every two and of all, of each category, and who confuses what with what."""
+"""Tables of the annotators' agreement: of each pair, of all, and of each category; and the confusion matrix."""
 
 import math
 from collections import Counter
@@ -10,12 +10,12 @@ import pandas as pd
 from workbench.errors import BadInputError
 from workbench.label.agreement.coefficients import (
     Floats,
+    all_categories,
     alpha,
     cohen,
     coincidences,
     confusions,
     fleiss,
-    in_order,
     one_against_rest,
 )
 from workbench.label.agreement.disputes import ADJUDICATOR, Key
@@ -41,7 +41,7 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float:
-    """Fleiss' kappa (1971) of the number of annotators that chose each category, for each case.
+    """Fleiss' kappa (1971). `counts` has for each case the number of annotators that chose each category.
 
     Every case needs the same number of annotators, at least two. NaN as for Cohen's kappa.
     """
@@ -56,50 +56,50 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float:
 
 
 def krippendorff_alpha(given: Sequence[Sequence[Hashable]]) -> float:
-    """Krippendorff's alpha (1970) of the categories that annotators gave to each case, as many as there are.
+    """Krippendorff's alpha (1970). `given` has for each case the categories that annotators gave to it.
 
-    A case with fewer than two labels counts nothing. NaN as for Cohen's kappa.
+    A case with fewer than two labels is left out. NaN as for Cohen's kappa.
     """
     categories = list({category for one in given for category in one})
     return float(alpha(coincidences(given, categories).sum(0)))
 
 
 def agreement(labels: Iterable[Label], *, subcategories: bool = False) -> pd.DataFrame:
-    """A row for each two annotators, with Cohen's kappa, and rows for all, with Fleiss' and Krippendorff's alpha.
+    """Cohen's kappa of each pair of annotators, and Fleiss' kappa and Krippendorff's alpha of all of them.
 
-    The columns are annotators, cases (labelled by all of them; for alpha by any two), agree (a fraction), method,
-    value, and the ends of its 95% interval. Rules do not count as annotators, nor does the adjudicator, who sees the
-    others' labels. The labels are those of one taxonomy, as `LabelStore.labels` returns them.
+    The columns are annotators, cases (labelled by all of them; for alpha by any two), agree (the fraction of cases on
+    which they agree), method, value, and the ends of its 95% interval. Rules do not count as annotators, nor does the
+    adjudicator, who sees the others' labels. The labels are those of one taxonomy, from `LabelStore.labels`.
     """
     chosen = _chosen(labels, subcategories=subcategories)
     names = sorted(chosen)
     rows = []
     for pair in combinations(names, 2):
         given = _common(chosen, pair)
-        rows.append(_row(pair, given, "Cohen", measured(confusions(given, in_order(given)), cohen)))
+        found = measured(confusions(given, all_categories(given)), cohen)
+        rows.append(_row(pair, given, "Cohen", found))
     if len(names) > 2:
         given = _common(chosen, names)
-        rows.append(
-            _row(names, given, "Fleiss", measured(coincidences(given, in_order(given)), fleiss))
-        )
+        found = measured(coincidences(given, all_categories(given)), fleiss)
+        rows.append(_row(names, given, "Fleiss", found))
     if len(names) > 1:
         given = list(_several(chosen).values())
-        found = measured(coincidences(given, in_order(given)), alpha)
+        found = measured(coincidences(given, all_categories(given)), alpha)
         rows.append(_row(names, given, "alpha", found))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def agreement_by_category(labels: Iterable[Label], *, subcategories: bool = False) -> pd.DataFrame:
-    """For each category against all others: its labels, Krippendorff's alpha and a kappa, with 95% intervals.
+    """A row for each category against all others: its labels, Krippendorff's alpha and a kappa, with 95% intervals.
 
-    The kappa is Cohen's for two annotators, else Fleiss', of the cases that all of them labelled.
+    The kappa is Cohen's for two annotators and Fleiss' for more, over the cases that all of them labelled.
     """
     chosen = _chosen(labels, subcategories=subcategories)
     several, names = list(_several(chosen).values()), sorted(chosen)
     if len(names) < 2:
         return pd.DataFrame(columns=["category", "labels"])
     common = _common(chosen, names)
-    every = in_order([*several, *common])
+    every = all_categories([*several, *common])
     build, coefficient = (confusions, cohen) if len(names) == 2 else (coincidences, fleiss)
     method = "Cohen" if len(names) == 2 else "Fleiss"
     of_all, of_common = coincidences(several, every), build(common, every)
@@ -113,7 +113,7 @@ def agreement_by_category(labels: Iterable[Label], *, subcategories: bool = Fals
 
 
 def confusion(first: Mapping[Key, str], second: Mapping[Key, str]) -> pd.DataFrame:
-    """The number of cases with each pair of categories: rows are the first's, columns the second's."""
+    """The number of cases with each pair of categories: rows are those of `first`, columns those of `second`."""
     keys = sorted(first.keys() & second.keys())
     names = sorted({labels[key] for labels in (first, second) for key in keys})
     counts = Counter((first[key], second[key]) for key in keys)

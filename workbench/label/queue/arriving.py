@@ -1,4 +1,4 @@
-"""Cases that are still being found: a sequence of those found so far, which a thread makes longer."""
+"""A sequence of cases that grows while a thread searches for them."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,17 +14,17 @@ Progress = Callable[[int, int], object]
 
 
 class Arriving(Sequence[Case]):
-    """`listen` says whom to tell of more cases, `wait` waits for the last one."""
+    """The cases found so far. `listen` sets a callback for further cases; `wait` waits until the search ends."""
 
     def __init__(
         self, find: Callable[[Progress], Iterator[Case]], limit: int | None = None
     ) -> None:
         self._find, self._limit = find, limit
         self._cases: list[Case] = []
-        self._read = self._every = 0
+        self._read = self._total = 0  # questions
         self._error: Exception | None = None
         self._ended = False
-        self._tell: Callable[[], object] = lambda: None
+        self._callback: Callable[[], object] = lambda: None
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -39,44 +39,44 @@ class Arriving(Sequence[Case]):
         return len(self._cases)
 
     def __repr__(self) -> str:
-        return f"{len(self)} cases; {self.told()}"
+        return f"{len(self)} cases; {self.status()}"
 
     @property
     def done(self) -> bool:
-        """Whether no further case will come."""
+        """Whether the search has ended."""
         return self._ended
 
-    def told(self) -> str:
-        """How far the search is, and its limit, in words."""
+    def status(self) -> str:
+        """How far the search is, and its limit, as text."""
         if self._error:
             return f"the search ended early: {type(self._error).__name__}: {self._error}"
         limit = f"limit {self._limit} cases" if self._limit is not None else "no limit"
-        return f"{self._read} of {self._every} questions read, {limit}"
+        return f"{self._read} of {self._total} questions read, {limit}"
 
-    def listen(self, tell: Callable[[], object]) -> None:
-        """Call `tell` when there are more cases, and at the end."""
-        self._tell = tell
-        tell()
+    def listen(self, callback: Callable[[], object]) -> None:
+        """Call `callback` now, after each further case, and at the end."""
+        self._callback = callback
+        callback()
 
     def wait(self) -> "Arriving":
-        """Wait until all cases are found; raises what ended the search early."""
+        """Wait until all cases are found; raise the error that ended the search early, if any."""
         self._thread.join()
         if self._error:
             raise self._error
         return self
 
     def _work(self) -> None:
-        def progress(read: int, every: int) -> None:
-            self._read, self._every = read, every
+        def progress(read: int, total: int) -> None:
+            self._read, self._total = read, total
 
         try:
             for case in self._find(progress):
                 self._cases.append(case)
-                self._tell()
-        except Exception as error:  # noqa: BLE001  told in the labeller, and raised by `wait`
+                self._callback()
+        except Exception as error:  # noqa: BLE001  shown in the labeller, and raised by `wait`
             self._error = error
         self._ended = True
-        self._tell()
+        self._callback()
 
 
 def find(
@@ -87,7 +87,7 @@ def find(
     limit: int | None = None,
     seed: int = 0,
 ) -> Arriving:
-    """The cases that the taxonomy is for, as they are found: of cached answers first. At most `limit`."""
+    """Search in a thread for at most `limit` cases that the taxonomy sorts, among cached answers first."""
     return Arriving(
         lambda progress: find_cases(
             study, system, taxonomy, limit=limit, seed=seed, progress=progress

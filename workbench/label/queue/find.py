@@ -1,7 +1,7 @@
-"""Cases as they are found: of cached answers first, then of those that the system gives now.
+"""Search for cases one by one: first among cached answers, then among answers that the system gives now.
 
-In the end they are the cases that `cases` draws from the system's selections, whatever was cached. With a share or a
-limit, a case is given as soon as no unread question can take its place in the sample.
+The search ends with the sample that `cases` draws from all of the system's selections, whatever was cached. With a
+share or a limit, a case is yielded as soon as no unread question can take its place in the sample.
 """
 
 import math
@@ -19,7 +19,7 @@ from workbench.study.solving import look, prepare_once, selection_of, solve_all
 from workbench.study.study import Study
 from workbench.systems.system import System
 
-_AT_ONCE = 32  # questions whose answers a remote model gives at the same time
+_AT_ONCE = 32  # questions that are solved together where a remote model answers
 
 
 def find_cases(
@@ -31,22 +31,22 @@ def find_cases(
     seed: int = 0,
     progress: Callable[[int, int], object] = lambda *_: None,
 ) -> Iterator[Case]:
-    """The cases of the kind and share that the taxonomy is for, at most `limit` of them.
+    """At most `limit` cases, of the kind and share that the taxonomy names.
 
-    `progress` is called with the number of questions read, and that of all.
+    `progress` is called with the number of questions read and the number of all questions.
     """
     system = study.with_settings(system)
     lab = replace(study.lab, system=system.name)
-    made = keys(system, lab)
-    place = {question.id: draw(seed, question.id) for question in study.benchmark.questions}
-    wanted = {question.id: made.of(question, lab) for question in study.benchmark.questions}
-    cached = look(lab.client.store, wanted)
-    order = sorted(study.benchmark.questions, key=lambda q: (q.id not in cached, place[q.id]))
-    some = 1 if all(map(is_ours, models(system))) else _AT_ONCE
+    cache_keys = keys(system, lab)
+    draws = {question.id: draw(seed, question.id) for question in study.benchmark.questions}
+    by_question = {q.id: cache_keys.of(q, lab) for q in study.benchmark.questions}
+    cached = look(lab.client.store, by_question)
+    order = sorted(study.benchmark.questions, key=lambda q: (q.id not in cached, draws[q.id]))
+    size = 1 if all(map(is_ours, models(system))) else _AT_ONCE
     wrong: list[tuple[float, Case]] = []
-    given: set[str] = set()
-    for start in range(0, len(order), some):
-        part = order[start : start + some]
+    yielded: set[str] = set()
+    for start in range(0, len(order), size):
+        part = order[start : start + size]
         new = [question for question in part if question.id not in cached]
         solved = {**cached, **(solve_all(system, new, lab) if new else {})}
         found = cases(
@@ -55,29 +55,29 @@ def find_cases(
             lab,
             which=taxonomy.cases,
             seed=seed,
-            contexts=lambda question: prepare_once(system, made, question, lab).contexts[-1],
+            contexts=lambda question: prepare_once(system, cache_keys, question, lab).contexts[-1],
         )
         wrong = sorted(
-            [*wrong, *((place[case.question.id], case) for case in found)], key=lambda one: one[0]
+            [*wrong, *((draws[case.question.id], case) for case in found)], key=lambda one: one[0]
         )
-        unread = sorted(place[question.id] for question in order[start + some :])
-        sure = _certain([drawn for drawn, _ in wrong], unread, taxonomy.share, limit)
+        unread = sorted(draws[question.id] for question in order[start + size :])
+        certain = _certain([drawn for drawn, _ in wrong], unread, taxonomy.share, limit)
         progress(start + len(part), len(order))
-        for _, case in wrong[:sure]:
-            if case.question.id not in given:
-                given.add(case.question.id)
+        for _, case in wrong[:certain]:
+            if case.question.id not in yielded:
+                yielded.add(case.question.id)
                 yield case
-        if len(given) == limit:
+        if len(yielded) == limit:
             return
 
 
 def _certain(
     wrong: Sequence[float], unread: Sequence[float], share: Fraction, limit: int | None
 ) -> int:
-    """How many of the wrong questions, in the order drawn, are in the sample whatever the unread ones turn out to be."""
-    for place, drawn in enumerate(wrong):
-        before = bisect_left(unread, drawn)  # if all of them are wrong, they come first
+    """How many of the wrong questions, in drawn order, are in the sample whether unread ones are right or wrong."""
+    for index, drawn in enumerate(wrong):
+        before = bisect_left(unread, drawn)  # unread questions that would precede this one
         size = math.ceil((len(wrong) + before) * share)
-        if place + before >= (size if limit is None else min(size, limit)):
-            return place
+        if index + before >= (size if limit is None else min(size, limit)):
+            return index
     return len(wrong)

@@ -1,4 +1,4 @@
-"""How fast annotators label, and how long what is left will take them."""
+"""How fast annotators label, and how long their remaining cases will take."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -10,13 +10,13 @@ from workbench.label.case import Case
 from workbench.label.queue.plan import Plan
 from workbench.label.store import Label
 
-_PAUSE = timedelta(minutes=10)  # between two labels: longer ones are breaks, which do not count
+_PAUSE = timedelta(minutes=10)  # a longer time between two labels is a break and does not count
 
 
 def pace(sample: Sequence[Case], labels: Iterable[Label], plan: Plan | None = None) -> pd.DataFrame:
     """A row for each annotator: labels, labels an hour without breaks, cases left, and hours left at that speed.
 
-    The labels are those of one taxonomy, the latest of each case. Without a plan, everybody labels every case.
+    The labels are those of one taxonomy, the latest of each case. Without a plan, every annotator labels every case.
     """
     given: dict[str, list[Label]] = {name: [] for name in plan.annotators} if plan else {}
     for label in labels:
@@ -34,7 +34,7 @@ def pace(sample: Sequence[Case], labels: Iterable[Label], plan: Plan | None = No
 
 
 def _per_hour(times: list[datetime]) -> float | None:
-    """Labels an hour, of those that follow another within the pause; None without any."""
+    """Labels an hour without breaks; None if no label follows another within `_PAUSE`."""
     gaps = [b - a for a, b in pairwise(sorted(times)) if b - a <= _PAUSE]
     worked = sum(gaps, timedelta()).total_seconds()
     return len(gaps) * 3600 / worked if worked else None

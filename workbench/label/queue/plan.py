@@ -1,7 +1,7 @@
-"""Share cases out among annotators: so many labels for a part of the cases, one for each other.
+"""Assign cases to annotators: several annotators for a share of the cases (the overlap), one for each other case.
 
 Who labels a case depends on the seed and the case alone (rendezvous hashing, Thaler and Ravishankar 1998): cases that
-are found later change nobody's queue, and another annotator takes over only cases that are then theirs.
+are found later change no other case's annotators, and a new annotator takes over only the cases assigned to them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,20 +15,20 @@ from workbench.label.queue.worth import Worth, in_order
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Who labels what. `Plan(("ann", "bob"), labels=2, overlap=0.2)` gives both of them a fifth of the cases."""
+    """Who labels which case. With `Plan(("ann", "bob"), labels=2, overlap=0.2)` both label the same fifth."""
 
     annotators: tuple[str, ...]
     labels: int = 2
     """How many annotators label each case of the overlap."""
     overlap: float = 1.0
-    """The share of the cases that get so many labels; the others get one. Agreement is measured on them."""
+    """The share of the cases with that many annotators, on which agreement is measured; the others have one."""
     seed: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.labels <= len(set(self.annotators)) == len(self.annotators):
             raise BadInputError(
-                f"labels is {self.labels}, annotators {', '.join(self.annotators) or 'none'}: name each annotator"
-                " once, and at least as many as a case gets labels"
+                f"labels is {self.labels}, annotators are {', '.join(self.annotators) or 'none'}: name each annotator"
+                " once, and give labels from 1 to their number"
             )
         if not 0 <= self.overlap <= 1:
             raise BadInputError(f"overlap is {self.overlap}: it must be from 0 to 1")
@@ -42,16 +42,16 @@ class Plan:
     def queue(
         self, annotator: str, sample: Sequence[Case], worth: Iterable[Worth] = ()
     ) -> tuple[Case, ...]:
-        """The annotator's cases: in the order of `worth`, if it is given, else in that of the sample."""
+        """The annotator's cases, in the order of `worth` if it is given, else in the order of the sample."""
         self.check(annotator)
         ordered = in_order(sample, worth, self.seed)
         return tuple(case for case in ordered if annotator in self(case))
 
     def check(self, annotator: str) -> None:
-        """Raise BadInputError for an annotator whom the plan does not have."""
+        """Raise BadInputError if the annotator is not in the plan."""
         if annotator not in self.annotators:
             raise BadInputError(
-                f"no annotator {annotator!r} in the plan; there are {', '.join(self.annotators)}"
+                f"no annotator {annotator!r} in the plan; it has {', '.join(self.annotators)}"
             )
 
     def _draw(self, case: Case, purpose: str) -> float:

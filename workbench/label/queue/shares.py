@@ -1,8 +1,9 @@
-"""How often each category occurs among all cases, estimated from the labels of the first of them.
+"""How often each category occurs among all cases, estimated from the labels of some of them.
 
-The rules suggest a category for every case; the labels correct them. An estimate is the share of the suggestions plus
-the mean correction, each labelled case weighed by the chance with which it was labelled (a difference estimator,
-Saerndal et al. 1992, section 6.3). The better the suggestions, the narrower the interval; wrong ones bias nothing.
+The rules suggest a category for every case, and labels correct the suggestions. An estimate is the share of the
+suggestions plus the mean correction, in which a labelled case weighs the inverse of its chance to be labelled (a
+difference estimator, Saerndal et al. 1992, section 6.3). Better suggestions give narrower intervals; wrong
+suggestions cause no bias.
 """
 
 import math
@@ -38,7 +39,7 @@ def shares(given: Sequence[Worth], labelled: Mapping[tuple[str, str], str]) -> p
 
 
 def chances(sizes: Floats, n: int) -> Floats:
-    """The chance of each case to be among the first n: in proportion to its size, and at most 1."""
+    """The chance of each case to be among the first n: proportional to its size, and at most 1."""
     sure = np.zeros(len(sizes), dtype=bool)
     while True:
         left = n - int(sure.sum())
@@ -51,7 +52,7 @@ def chances(sizes: Floats, n: int) -> Floats:
 def estimate(
     rule: Floats, true: Floats, known: NDArray[np.bool_], chance: Floats
 ) -> tuple[float, float]:
-    """The mean of `true` over all cases, and half the width of its 95% interval; true is read where it is known."""
+    """The mean of `true` over all cases, and half the width of its 95% interval; `true` is read only where `known`."""
     n, total = int(known.sum()), len(rule)
     if n < 2:
         return float(rule.mean()), math.inf
@@ -62,6 +63,6 @@ def estimate(
         return value, 0.0
     centre = float((open_ * corrections).sum() / open_.sum())
     variance = n / (n - 1) * float((open_ * (corrections - centre) ** 2).sum())
-    # A category without any correction has no variance to see: allow for one more correction of a usual case.
+    # Without any correction the variance would be 0: add the variance of one more correction, of an average case.
     variance += float((open_ / p**2).mean())
     return value, t_quantile(0.95, n - 1) * math.sqrt(variance) / total

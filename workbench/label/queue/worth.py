@@ -1,4 +1,4 @@
-"""The order in which cases are worth most: disputed ones, then by how uncertain and how rare the suggestion is.
+"""Order cases by what a label is worth: disputed cases first, then cases with an uncertain or a rare suggestion.
 
 The order is drawn, not sorted: a case of twice the worth is twice as likely to be among the first n, whatever n is
 (sequential Poisson sampling, Ohlsson 1998). So the labels given so far are a random sample at any moment, with known
@@ -22,11 +22,11 @@ NONE = ""  # the category where no rule suggests one
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a label of a case is worth."""
+    """What a label of one case is worth."""
 
     key: tuple[str, str]
     category: str
-    """The suggested one."""
+    """The suggested category."""
     uncertainty: float
     """The chance that the suggestion is wrong, if each suggested category and "another" are equally likely."""
     rarity: float
@@ -35,37 +35,37 @@ class Worth:
 
     @property
     def size(self) -> float:
-        """The case is drawn early in proportion to this number, from 0.05 to 1."""
+        """The weight of the case in the draw, from 0.05 to 1."""
         return max(0.05, (self.uncertainty + self.rarity) / 2)
 
 
 def worth(
     sample: Sequence[Case], taxonomy: Taxonomy, labels: Iterable[Label] = ()
 ) -> tuple[Worth, ...]:
-    """The worth of each case; `labels` of the taxonomy tell which are disputed."""
-    named = [_categories(case, taxonomy) for case in sample]
-    counts = Counter(categories[0] if categories else NONE for categories in named)
+    """The worth of each case; the taxonomy's `labels` show which cases are disputed."""
+    suggested = [_categories(case, taxonomy) for case in sample]
+    counts = Counter(categories[0] if categories else NONE for categories in suggested)
     disputed = disputes(labels)
-    found = []
-    for case, categories in zip(sample, named, strict=True):
+    worths = []
+    for case, categories in zip(sample, suggested, strict=True):
         category = categories[0] if categories else NONE
         uncertainty = 1 - 1 / (len(categories) + 1) if categories else 1.0
         rarity = 1 - counts[category] / len(sample)
-        found.append(Worth(case.key, category, uncertainty, rarity, case.key in disputed))
-    return tuple(found)
+        worths.append(Worth(case.key, category, uncertainty, rarity, case.key in disputed))
+    return tuple(worths)
 
 
-def in_order(sample: Sequence[Case], given: Iterable[Worth], seed: int = 0) -> list[Case]:
-    """The cases in the order of their worth; those without any come last, as they are."""
-    by_key = {one.key: one for one in given}
+def in_order(sample: Sequence[Case], worths: Iterable[Worth], seed: int = 0) -> list[Case]:
+    """The cases in the order of their worth; cases without a worth come last, in the sample's order."""
+    by_key = {one.key: one for one in worths}
 
-    def place(case: Case) -> tuple[bool, bool, float]:
+    def rank(case: Case) -> tuple[bool, bool, float]:
         one = by_key.get(case.key)
         if one is None:
             return True, True, 0.0
         return False, not one.disputed, draw(case.key, seed) / one.size
 
-    return sorted(sample, key=place)
+    return sorted(sample, key=rank)
 
 
 def draw(key: tuple[str, str], seed: int) -> float:

@@ -1,6 +1,6 @@
-"""What people say of gold queries while they label, and the revision of a benchmark that follows from it.
+"""Annotators' verdicts on gold queries, and the revision of a benchmark that follows from them.
 
-A verdict on gold is a label of a taxonomy of its own, so it is kept, undone, exported and settled as all labels are.
+A verdict on gold is a label of a taxonomy of its own, so it is stored, undone, exported and settled like any label.
 The revision is a file that `workbench evaluate --gold NAME=FILE` reads.
 """
 
@@ -13,26 +13,26 @@ import orjson
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.sql.normal_form import normal_form
 from workbench.errors import naming
+from workbench.label.agreement import ADJUDICATOR
 from workbench.label.store.label import Label
 
 GOLD = "gold"  # the taxonomy of verdicts on gold
 CORRECTED = "corrected"  # the note has the right query
 BOTH_RIGHT = "both right"  # gold and the prediction answer the question in two readings of it
 NO_VERDICT = "gold stays"  # takes an earlier verdict back
-_SETTLES = "adjudicator"
 
 
 @dataclass(frozen=True, slots=True)
 class PeoplesGold:
-    """The items of a revision, one for each question, and what is in none of them."""
+    """The items of a revision, one for each question, and the verdicts that changed none."""
 
     items: tuple[dict[str, object], ...]
     corrected: int
     both_right: int
     disputed: tuple[str, ...]
-    """The ids of questions for which annotators give different verdicts: gold stays as it is."""
+    """The ids of questions on which annotators give different verdicts: their gold query stays."""
     elsewhere: int
-    """Verdicts on questions that the benchmark does not have."""
+    """The number of verdicts on questions that the benchmark does not have."""
 
     def write(self, path: Path) -> None:
         """Write the file that `workbench evaluate --gold NAME=FILE` reads."""
@@ -41,16 +41,16 @@ class PeoplesGold:
             path.write_bytes(orjson.dumps(list(self.items), option=orjson.OPT_INDENT_2))
 
     def __str__(self) -> str:
-        told = f"{self.corrected} gold queries corrected, {self.both_right} questions with further right queries"
+        text = f"{self.corrected} gold queries corrected, {self.both_right} questions with further right queries"
         if self.disputed:
-            told += f"; disputed and left as they are: {', '.join(self.disputed)}"
-        return told + (f"; {self.elsewhere} verdicts on other questions" if self.elsewhere else "")
+            text += f"; disputed and left as they are: {', '.join(self.disputed)}"
+        return text + (f"; {self.elsewhere} verdicts on other questions" if self.elsewhere else "")
 
 
 def peoples_gold(labels: Iterable[Label], benchmark: Benchmark) -> PeoplesGold:
-    """The benchmark's gold as people corrected it; unchanged where nobody did, or where they do not agree.
+    """The benchmark's gold with the annotators' corrections; a disputed gold query stays as it is.
 
-    The adjudicator's verdict counts before the other annotators'.
+    The adjudicator's verdict replaces the other annotators' verdicts.
     """
     ids = {(question.db_id, question.text): question.id for question in benchmark.questions}
     verdicts: dict[str, list[Label]] = {}
@@ -68,7 +68,7 @@ def peoples_gold(labels: Iterable[Label], benchmark: Benchmark) -> PeoplesGold:
             "question_id": question.id, "db_id": question.db_id, "SQL": own, "also_right": []
         }  # fmt: skip
         given = verdicts.get(question.id, [])
-        agreed = _agreed([label for label in given if label.annotator == _SETTLES] or given)
+        agreed = _agreed([label for label in given if label.annotator == ADJUDICATOR] or given)
         if agreed is None:
             disputed.append(question.id)
         else:
@@ -85,12 +85,12 @@ def peoples_gold(labels: Iterable[Label], benchmark: Benchmark) -> PeoplesGold:
 
 
 def _agreed(given: list[Label]) -> tuple[str, list[str]] | None:
-    """The corrected query, "" for none, and the queries that are also right; None if annotators differ."""
+    """The corrected query ("" for none) and the queries that are also right; None if the verdicts differ."""
     corrected = {normal_form(one.note): one.note for one in given if one.category == CORRECTED}
     by_query: dict[tuple[str, str], set[str]] = {}
     for one in given:
         by_query.setdefault(one.key, set()).add(one.category)
-    if len(corrected) > 1 or any(len(said) > 1 for said in by_query.values()):
+    if len(corrected) > 1 or any(len(categories) > 1 for categories in by_query.values()):
         return None
     also = {one.key: one.sql for one in given if one.category == BOTH_RIGHT}
     return next(iter(corrected.values()), ""), list(also.values())

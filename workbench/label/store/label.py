@@ -87,5 +87,5 @@ def now() -> str:
 
 
 def _encodable(text: str) -> str:
-    """The text with `?` for halves of characters, which cannot be stored."""
+    """The text with `?` for lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()

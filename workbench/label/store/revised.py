@@ -1,6 +1,7 @@
-"""Labels and a revision of their benchmark: which of them need another look, and under which question they are found.
+"""The labels to check again after a revision of their benchmark.
 
-A label is about the text of its question, so it would be lost where a revision says the question anew.
+A label is found by the text of its question, so it would be lost where a revision rewords the question: `carried`
+copies it to the new text.
 """
 
 import uuid
@@ -14,12 +15,12 @@ from workbench.label.store.label import Label
 
 @dataclass(frozen=True, slots=True)
 class Relook:
-    """A label whose question, hint or gold query changed, and what did."""
+    """A label whose question, hint or gold query changed, and the names of the changed ones."""
 
     label: Label
     changed: tuple[str, ...]
     question: str
-    """The question as the revision has it."""
+    """The revision's text of the question."""
 
 
 def relooks(labels: Iterable[Label], benchmark: Benchmark, revision: Revision) -> Iterator[Relook]:
@@ -32,7 +33,7 @@ def relooks(labels: Iterable[Label], benchmark: Benchmark, revision: Revision) -
 
 
 def carried(found: Iterable[Relook]) -> Iterator[Label]:
-    """Each label whose question is said anew, once more under the new text; twice carried, it is the same label."""
+    """A copy of each label of a reworded question, under the new text; its id stays the same if copied again."""
     for one in found:
         if "question" in one.changed:
             new = uuid.uuid5(uuid.NAMESPACE_OID, f"{one.label.id} {one.question}").hex

@@ -1,8 +1,8 @@
-"""Labels in an SQLite file, whose rows are only added: undo adds a row to `retractions`.
+"""Labels in an SQLite file, to which rows are only added: undo adds a row to `retractions`.
 
-A label is about a question and a query, both by their text, so that it is found again after a rerun, in a
-benchmark with new question ids, and whatever the layout of the query. Several programs may add to one
-file: each writes in a transaction of its own and reads what the others added.
+A label names its question and its query by their texts, so it is found again after a rerun, under new question ids,
+and for another layout of the query. Several programs may write to one file: each writes in a transaction of its own,
+and reads the labels that the others added.
 """
 
 import re
@@ -20,8 +20,8 @@ from workbench.label.store.label import FIELDS, Label, now, read_label, record_o
 from workbench.store import home
 
 _NAME = re.compile(r"[A-Za-z0-9_.\-]{1,100}")
-_WAIT = 60  # seconds that a write waits for another program's
-_About: TypeAlias = tuple[str, str, tuple[str, str]]  # taxonomy, annotator and case
+_WAIT = 60  # seconds that a write waits for another program's lock
+_Subject: TypeAlias = tuple[str, str, tuple[str, str]]  # taxonomy, annotator and key of the case
 
 
 class LabelStore:
@@ -42,14 +42,16 @@ class LabelStore:
         self._database: Database | None = None
         self._size = (0, 0)  # the numbers of labels and of retractions when they were last read
         self._labels: dict[int, Label] = {}  # by number, without those taken back
-        self._latest: dict[_About, int] = {}  # the number of the last label about the same
+        self._latest: dict[_Subject, int] = {}  # the number of the last label on each subject
         self.refresh()
 
     @classmethod
     def named(cls, name: str) -> "LabelStore":
         """The labels of that name in the workbench's home."""
         if not _NAME.fullmatch(name) or not name.strip("."):
-            raise BadInputError(f"labels {name!r}: letters, digits, '_', '-' and '.' only")
+            raise BadInputError(
+                f"labels {name!r}: a name has letters, digits, '_', '-' and '.' only"
+            )
         return cls(_folder() / f"{name}.sqlite")
 
     @staticmethod
@@ -59,7 +61,7 @@ class LabelStore:
         return sorted({path.stem for path in files})
 
     def add(self, labels: Iterable[Label]) -> int:
-        """Add the labels that are not there yet and return their number; they are on disk then."""
+        """Add the labels that the store does not have, commit them to disk, and return their number."""
         with self._transaction() as database:
             ids = {label.id for label in self._labels.values()}
             new = {label.id: record_of(label) for label in labels if label.id not in ids}
@@ -68,7 +70,7 @@ class LabelStore:
         return len(new)
 
     def undo(self, annotator: str, *taxonomies: str) -> Label | None:
-        """Take back the annotator's last label given by hand; the label before it counts again."""
+        """Take back the last label that the annotator gave by hand; the label before it counts again."""
         with self._transaction() as database:
             mine = [
                 number
@@ -127,12 +129,12 @@ class LabelStore:
             yield
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
-                f"labels {self.path}: {error}; nothing was added, and the labels there are safe"
+                f"labels {self.path}: {error}; nothing was added, and the stored labels are unchanged"
             ) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[Database]:
-        """A write that waits its turn, sees all labels, and is all on disk or not at all."""
+        """An atomic write that waits for other writers and reads their labels before it adds any."""
         with self._naming_errors():
             database = self._open()
             with _immediate(database):
@@ -140,7 +142,7 @@ class LabelStore:
                 yield database
 
     def _open(self) -> Database:
-        """The database, made with its tables and with the old file's labels if need be."""
+        """The database; the first call makes its tables and imports the old file."""
         if self._database is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self.path, timeout=_WAIT, check_same_thread=False)
@@ -153,13 +155,13 @@ class LabelStore:
         return self._database
 
     def _read(self, database: Database) -> None:
-        """Read the labels, if rows were added since: rows are only added, so their numbers tell."""
+        """Read the labels if the numbers of rows changed; rows are never changed or deleted."""
         size = database.table("labels").count, database.table("retractions").count
         if size == self._size:
             return
         query = "SELECT * FROM labels WHERE number NOT IN (SELECT label FROM retractions)"
         read = {row.pop("number"): row for row in database.query(f"{query} ORDER BY number")}
-        self._labels = {  # a label that was read before is not built again, which parses its SQL
+        self._labels = {  # labels that were read before stay, since building one parses its SQL
             number: self._labels.get(number) or Label(**row | {"automatic": bool(row["automatic"])})
             for number, row in read.items()
         }
@@ -170,7 +172,7 @@ class LabelStore:
         self._size = size
 
     def _import_old_file(self, database: Database) -> None:
-        """Add the events of the JSON lines that are not in the database yet; the file stays as it is."""
+        """Add the labels and retractions in the JSON lines that the database lacks; the file stays as it is."""
         if not self._old_file.exists():
             return
         content = self._old_file.read_bytes()
@@ -208,7 +210,7 @@ def _make_tables(database: Database) -> None:
 
 @contextmanager
 def _immediate(database: Database) -> Iterator[None]:
-    """One transaction, begun before anything is read; sqlite-utils' own writes nest in it."""
+    """One transaction that locks out other writers from its start; sqlite-utils' own writes nest in it."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -219,7 +221,7 @@ def _immediate(database: Database) -> Iterator[None]:
 
 
 def _old_events(content: bytes, source: str) -> tuple[list[Label], dict[str, str], int]:
-    """The labels of JSON lines, the ids taken back with their times, and the number of torn lines."""
+    """The labels in JSON lines, the time of each retraction by its label's id, and the number of torn lines."""
     labels, retractions, torn = [], {}, 0
     for line in content.split(b"\n"):
         if not line.strip(b"\0 \r"):

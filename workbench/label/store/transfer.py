@@ -1,4 +1,4 @@
-"""Export labels to JSON lines or to CSV in which no spreadsheet finds a formula; import them again."""
+"""Export labels to JSON lines, or to CSV whose cells no spreadsheet runs as formulas; import them again."""
 
 import csv
 import io
@@ -36,7 +36,7 @@ def load(path: Path) -> tuple[Label, ...]:
     suffix = _suffix(path)
     try:
         with naming(path):
-            text = path.read_bytes().decode("utf-8-sig")  # spreadsheets write a mark at the start
+            text = path.read_bytes().decode("utf-8-sig")  # spreadsheets write a byte order mark
         if suffix == ".jsonl":
             records = [orjson.loads(line) for line in text.split("\n") if line.strip()]
         else:
@@ -70,5 +70,5 @@ def _record(row: dict[str, str]) -> dict[str, object]:
 
 def _suffix(path: Path) -> str:
     if path.suffix not in {".csv", ".jsonl"}:
-        raise BadInputError(f"{path}: labels go to a file that ends in .csv or .jsonl")
+        raise BadInputError(f"{path}: give a file of labels that ends in .csv or .jsonl")
     return path.suffix

@@ -1,7 +1,7 @@
-"""The rules that suggest causes of a wrong answer: one rule for each cause, a few lines over two queries.
+"""The rules that suggest causes of a wrong answer, one rule for each cause.
 
 A rule gets the gold query and the predicted query clause by clause, their query facts, and both results.
-It yields its reasons in words, the best first, or nothing.
+It yields its reasons as sentences, the best first, or nothing.
 """
 
 import re
@@ -73,7 +73,7 @@ def _only_nulls(execution: Execution) -> bool:
 
 
 def _sorted_as_text(pair: QueryPair) -> Iterator[str]:
-    """Gold orders by text dates that begin with the day, which does not order them by time."""
+    """Columns by which gold orders, whose dates are text that begins with the day: not the order of time."""
     texts = [(clause.name, item.text) for clause in pair.clauses for item in clause.first]
     ordered = {
         text.replace('"', "").removesuffix(" DESC").removesuffix(")")[len(start) :]

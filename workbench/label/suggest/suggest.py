@@ -1,4 +1,4 @@
-"""Causes why a prediction may be wrong, suggested by rules over the two queries and their results.
+"""Likely causes of a wrong prediction, suggested by rules over the two queries and their results.
 
 Suggestions are guesses: the labeller shows them only on request, and labels made from them are marked
 automatic.
@@ -18,6 +18,7 @@ from workbench.label.suggest.rules import RULES, error_cause, query_pair
 from workbench.label.taxonomy import Choice, Taxonomy
 
 AUTOMATIC = "automatic"  # the annotator of labels made by rules
+_FLAWS = {"wrong gold": "gold likely wrong"}  # flaws whose cause has another name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,13 @@ class Suggestion:
 
 
 def suggest(case: Case) -> tuple[Suggestion, ...]:
-    """The suggested causes, the likeliest first: that of SQLite's error, if any, before the rules'."""
+    """The suggested causes, the likeliest first: the cause of SQLite's error, if any, then those of the rules."""
     pair = query_pair(case)
     by_rule = {cause: next(rule(pair), "") for cause, rule in RULES.items()}
     by_error = dict([fault]) if (fault := error_cause(case)) else {}
-    reasons = by_error | by_rule | by_error
+    reasons = (
+        by_error | by_rule | by_error
+    )  # SQLite's error comes first, and its reason replaces a rule's
     return tuple(Suggestion(cause, reason) for cause, reason in reasons.items() if reason)
 
 
@@ -46,7 +49,7 @@ def suggested(case: Case, taxonomy: Taxonomy) -> tuple[Choice, Suggestion] | Non
 
 
 def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
-    """The known flaws of a bundled benchmark's questions; of other benchmarks none are known."""
+    """The known flaws of a bundled benchmark's questions; none for other benchmarks."""
     bundled, _, split = benchmark.name.partition("-")
     return load_flaws(split) if bundled == "bundled" else ()
 
@@ -54,7 +57,7 @@ def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
 def automatic_labels(
     cases: Iterable[Case], taxonomy: Taxonomy, flaws: Iterable[Flaw] = ()
 ) -> tuple[Label, ...]:
-    """Labels by the known flaws of the questions, else by rules, with the reason as their note."""
+    """A label for each case with a known flaw, or else a suggestion; the note gives the reason."""
     known = {flaw.question_id: flaw for flaw in flaws}
     labels = []
     for case in cases:
@@ -88,6 +91,3 @@ def against_labels(
     both = sorted(by_hand.keys() & by_rule.keys())
     kappa = cohen_kappa([by_hand[key] for key in both], [by_rule[key] for key in both])
     return kappa, confusion(by_hand, by_rule)
-
-
-_FLAWS = {"wrong gold": "gold likely wrong"}  # causes that a benchmark's flaws name otherwise

@@ -1,4 +1,4 @@
-"""The names under which people label: any but those of rules and of the adjudicator."""
+"""Check the name under which somebody labels: the names of the rules and of the adjudicator are reserved."""
 
 from workbench.errors import BadInputError
 from workbench.label.agreement import ADJUDICATOR
@@ -6,7 +6,7 @@ from workbench.label.suggest import AUTOMATIC
 
 
 def check_annotator(annotator: str, *, adjudicates: bool = False) -> None:
-    """Raise BadInputError for a name that is empty, or reserved."""
+    """Raise BadInputError if the name is empty or reserved."""
     name = annotator.strip().lower()
     if not name:
         raise BadInputError("annotator is empty: give the name under which to label")

@@ -1,7 +1,6 @@
-"""Databases on which the two queries of a case differ, searched for while the annotator reads.
+"""Search for databases on which the two queries of a case differ, while the annotator reads.
 
-A search takes up to a second, so it runs in a thread of its own: first for the case on the screen, then for the one
-that comes next.
+A search takes up to two seconds, so it runs in a thread: first for the shown case, then for the next case.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +11,12 @@ from workbench.html.parts import line
 from workbench.html.tree import Element
 from workbench.lab import Lab
 from workbench.label.case import Case
-from workbench.report.display.told_apart import told_apart
+from workbench.report.display.counterexample import counterexample_part
 
 
 @dataclass(slots=True)
 class Counterexamples:
-    """What the searches found, as nodes to show."""
+    """The result of each search, as a node to show."""
 
     lab: Lab
     _found: dict[tuple[str, str], Element] = field(default_factory=dict)
@@ -25,11 +24,11 @@ class Counterexamples:
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
 
     def of(self, case: Case) -> Element | None:
-        """The database and both results on it, or why there is none; None before the search has ended."""
+        """The database and both results on it, or why none was found; None until the search ends."""
         return self._found.get(case.key)
 
     def search(self, cases: Sequence[Case], then: Callable[[], object]) -> None:
-        """Search for these cases in their order, and for no others that still wait; call `then` after each."""
+        """Search for these cases in order, instead of any that still wait; call `then` after each search."""
         waiting = {case.key: case for case in cases if case.key not in self._found}
         self._waiting = [(case, then) for case in waiting.values()]
         if waiting:
@@ -40,11 +39,13 @@ class Counterexamples:
             case, then = waiting.pop(0)
             try:
                 found = self._search(case)
-            except Exception as error:  # noqa: BLE001  shown in the widget: a thread's error is seen nowhere
+            except Exception as error:  # noqa: BLE001  shown in the widget, since nothing else shows a thread's error
                 found = line(f"The search failed: {type(error).__name__}: {error}")
             self._found[case.key] = found
             then()
 
     def _search(self, case: Case) -> Element:
         database = self.lab.database(case.question.db_id)
-        return told_apart(database, case.predicted, case.gold, self.lab.executor, case.sense)
+        return counterexample_part(
+            database, case.predicted, case.gold, self.lab.executor, case.sense
+        )

@@ -1,4 +1,4 @@
-"""What an annotator says of a case's gold query; each verdict returns the line that tells what happened."""
+"""An annotator's verdicts on gold queries; the methods that give a verdict return a line for the status."""
 
 from dataclasses import dataclass
 
@@ -11,33 +11,35 @@ from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD, NO_VERDICT
 
 @dataclass(frozen=True, slots=True)
 class GoldVerdicts:
-    """The verdicts of an annotator."""
+    """The verdicts of one annotator."""
 
     store: LabelStore
     annotator: str
     lab: Lab | None = None
 
     def of(self, case: Case) -> Label | None:
-        """The verdict on the case, if gold does not stay."""
+        """The verdict on the case's gold query; None without one, or if it was taken back."""
         given = self.store.of(case.key, GOLD, self.annotator)
         return given if given and given.category != NO_VERDICT else None
 
     def correct(self, case: Case, sql: str) -> str:
-        """Keep the right query if it gives a result."""
+        """Save the right query, if it gives a result."""
         if self.lab is None:
-            raise BadInputError("a corrected query is run first: open the labeller with study.lab")
-        found = self.lab.run(case.question, sql)
-        if found.status not in {"ok", "empty"}:
-            raise BadInputError(f"not saved, since the query gives no result: {found.error}")
+            raise BadInputError(
+                "a corrected query is run before it is saved: open the labeller with study.lab"
+            )
+        execution = self.lab.run(case.question, sql)
+        if execution.status not in {"ok", "empty"}:
+            raise BadInputError(f"not saved, since the query gives no result: {execution.error}")
         self._save(case, CORRECTED, sql)
-        return f"gold is corrected; the query gives {found.row_count:,} rows"
+        return f"gold is corrected; the query gives {execution.row_count:,} rows"
 
     def both_right(self, case: Case) -> str:
-        """Say that gold and the prediction are both right; the second time, take that back."""
+        """Mark gold and the prediction as both right, or take that mark back."""
         given = self.of(case)
-        again = given is not None and given.category == BOTH_RIGHT
-        self._save(case, NO_VERDICT if again else BOTH_RIGHT)
-        return "the prediction is wrong again" if again else "both queries are right"
+        marked = given is not None and given.category == BOTH_RIGHT
+        self._save(case, NO_VERDICT if marked else BOTH_RIGHT)
+        return "the prediction is wrong again" if marked else "both queries are right"
 
     def _save(self, case: Case, verdict: str, sql: str = "") -> None:
         self.store.add([label_of(case, GOLD, verdict, annotator=self.annotator, note=sql)])

@@ -1,7 +1,4 @@
-"""The labeller's keys: of its steps, and of the categories; `keys={"skip": "x"}` changes them.
-
-A capital letter is pressed with Shift.
-"""
+"""The labeller's keys for steps and categories, which `keys={"skip": "x"}` changes."""
 
 import string
 from collections.abc import Mapping
@@ -13,9 +10,9 @@ from workbench.label.taxonomy import Choice, Taxonomy, choice_name
 
 STEPS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "skip": ("s", "pass by this case"),
+        "skip": ("s", "leave this case without a label"),
         "undo": ("u", "take back the last label"),
-        "back": ("b", "return to the case seen before"),
+        "back": ("b", "return to the case that was shown last"),
         "previous": ("p", "the case before this one"),
         "next": ("n", "the case after this one"),
         "jump": ("J", "go to a case by its number"),
@@ -25,9 +22,9 @@ STEPS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "G",
             "write the right query in place of gold's; it is run before it is saved",
         ),
-        "both right": ("R", "say that gold and the prediction are both right, or no longer"),
-        "annotator": ("A", "choose under which name to label"),
-        "advance": ("T", "whether a label leads to the next case"),
+        "both right": ("R", "mark gold and the prediction as both right, or take that back"),
+        "annotator": ("A", "change the annotator's name"),
+        "advance": ("T", "show the next case after each label, or stay"),
         "suggestions": ("C", "show the causes that rules suggest"),
         "help": ("?", "show these keys and what the categories mean"),
     }
@@ -44,9 +41,9 @@ class Keys:
 
 
 def keys(taxonomy: Taxonomy, changed: Mapping[str, str] | None = None) -> Keys:
-    """Digits for the first nine categories, small letters for the other choices; `changed` is by name.
+    """Digits for the first nine categories, and small letters for the other choices.
 
-    A name is that of a step, or of a choice as `label show` writes it: "Vague Question / Column".
+    `changed` maps the name of a step or of a choice, such as "Vague Question / Column", to its key.
     """
     changed = changed or {}
     choices = {choice_name(*choice): choice for choice, _ in taxonomy.choices()}
@@ -57,7 +54,7 @@ def keys(taxonomy: Taxonomy, changed: Mapping[str, str] | None = None) -> Keys:
     for name, key in [*steps.items(), *given.items()]:
         if key in taken:
             raise BadInputError(
-                f"key {key!r} is that of both {taken[key]!r} and {name!r}: give one of them another,"
+                f"key {key!r} is given to both {taken[key]!r} and {name!r}: give one of them another,"
                 f" as in keys={{{name!r}: ...}}"
             )
         taken[key] = name

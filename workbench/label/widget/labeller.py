@@ -1,4 +1,4 @@
-"""The labelling widget for JupyterLab: a session, its panel, and the keys and clicks that drive it."""
+"""The labelling widget for JupyterLab: it shows a session, and hands the session keys and clicks."""
 
 import threading
 import time
@@ -44,8 +44,8 @@ class Labeller(anywidget.AnyWidget):
     def __init__(self, session: Session, current: CurrentQuestion | None = None) -> None:
         super().__init__(eager=not session.adjudicates)
         self.session, self._current = session, current or CURRENT
-        self._lock = threading.RLock()  # a search that ends in its thread draws the panel, too
-        self._drawn = 0.0  # when the panel was drawn last
+        self._lock = threading.RLock()  # searches in other threads draw the panel, too
+        self._drawn = 0.0  # when the panel was last drawn
         self._begun = False  # whether the annotator has taken a step
         self.on_msg(self._on_message)
         self._current.observe(self._follow, names="picked")
@@ -55,14 +55,14 @@ class Labeller(anywidget.AnyWidget):
             session.sample.listen(self._arrive)
 
     def _arrive(self) -> None:
-        """Show that there are more cases, though at most once a second: the first at once, the last at the end."""
+        """Show new cases, at most once a second; the first case and the search's end are shown at once."""
         with self._lock:
             sample, early = self.session.sample, time.monotonic() < self._drawn + 1
             if isinstance(sample, Arriving) and not (
                 early and self.session.cases and not sample.done
             ):
                 self.session.arrive()
-                if not self._begun:  # else the case that she reads would be replaced
+                if not self._begun:  # later, this would replace the case that the annotator reads
                     self._adopt()
                 self._show()
 
@@ -75,7 +75,7 @@ class Labeller(anywidget.AnyWidget):
             self._current.picked = after
 
     def _follow(self, _: object) -> None:
-        """Show the case of a question that another view picked; without one, stay and say so."""
+        """Show the case of the question that another view picked; if it has no case, the status says so."""
         if self._current.picked != self._question():
             self._take(self._adopt_or_say)
 
@@ -101,10 +101,10 @@ class Labeller(anywidget.AnyWidget):
     def _adopt_or_say(self) -> None:
         if not self._adopt():
             benchmark, key = self._current.picked
-            self.session.status = f"question {key} of {benchmark} has no case here; this one stays"
+            self.session.status = f"question {key} of {benchmark} is not among these cases"
 
     def _take(self, step: Callable[[], object]) -> None:
-        """Take a step; an exception is shown in the widget, since a callback's output is seen nowhere."""
+        """Take a step; an exception is shown in the widget, since nothing else shows a callback's error."""
         error = ""
         try:
             with self._lock:
@@ -138,13 +138,11 @@ def label(
     suggestions: bool = False,
     current: CurrentQuestion | None = None,
 ) -> Labeller:
-    """A widget for an annotator; it begins at the first case without a label, though others may still be looked for.
+    """A widget for an annotator, which begins at the first case without a label.
 
-    With a `plan`, the annotator gets the cases that it gives them, those first whose labels are worth most.
-
-    With a `lab`, such as `study.lab`, it shows a small database on which the two queries differ, and gold can be
-    corrected. `keys` are keys for steps and categories by their names, in place of those that `?` lists:
-    `keys={"skip": "x"}`. A case whose question is picked in another view of the same `current` is shown.
+    With a `plan`, the annotator gets their cases of the plan, ordered by what a label is worth. With a `lab`, such as
+    `study.lab`, the widget shows a small database on which the two queries differ, and gold can be corrected. `keys`
+    changes the keys of steps and categories: `keys={"skip": "x"}`. Views with the same `current` show the same question.
     """
     session = Session(cases, taxonomy, store, annotator, lab, plan, keys, suggestions=suggestions)
     return Labeller(session, current)

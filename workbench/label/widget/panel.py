@@ -23,7 +23,7 @@ def panel(session: Session) -> Element:
     if not session.cases:
         kind = "disputes to settle" if session.adjudicates else "cases to label"
         sample = session.sample
-        so_far = f" so far: {sample.told()}" if isinstance(sample, Arriving) else ""
+        so_far = f" so far: {sample.status()}" if isinstance(sample, Arriving) else ""
         return element("p", f"There are no {kind}{so_far}.", data_testid="empty")
     body = _help(session) if session.help else _case(session)
     return element(
@@ -62,8 +62,8 @@ def _top(session: Session) -> Iterator[Node | None]:
     yield element("span", f"case {session.at + 1} of {total}", data_testid="position")
     yield element("span", f"{done} of {total} labelled", data_testid="progress")
     if isinstance(session.sample, Arriving):
-        more = "" if session.sample.done else "more are looked for: "
-        yield element("span", more + session.sample.told(), class_="quiet", data_testid="found")
+        more = "" if session.sample.done else "searching for more: "
+        yield element("span", more + session.sample.status(), class_="quiet", data_testid="found")
     key = session.keys.steps
     for step in ("skip", "undo", "back", "previous", "next"):
         yield _button(step, step.capitalize(), key=key[step])
@@ -78,13 +78,13 @@ def _top(session: Session) -> Iterator[Node | None]:
         key=key["correct gold"],
         pressed=verdict == CORRECTED,
         ask="The right query",
-        text_there=corrected or session.cases[session.at].gold,
+        prefilled=corrected or session.cases[session.at].gold,
     )
     yield _button("both right", "Both right", key=key["both right"], pressed=verdict == BOTH_RIGHT)
     if not session.adjudicates:
         name = session.annotator
         yield _button(
-            "annotator", f"By {name}", key=key["annotator"], ask="Annotator", text_there=name
+            "annotator", f"By {name}", key=key["annotator"], ask="Annotator", prefilled=name
         )
     for switch, name, on in (
         ("advance", "Auto-advance", session.advance),
@@ -104,7 +104,7 @@ def _top(session: Session) -> Iterator[Node | None]:
 
 
 def _help(session: Session) -> Iterator[Element]:
-    """The keys of all steps and categories, and what these mean."""
+    """All steps and categories with their keys and their meaning."""
     steps = [(session.keys.steps[step], what) for step, (_, what) in STEPS.items()]
     choices = [
         (session.keys.choices.get(choice, ""), choice_name(*choice), part.meaning)
@@ -172,7 +172,7 @@ def _button(
     pressed: bool | None = None,
     testid: str = "",
     ask: str | None = None,
-    text_there: str | None = None,
+    prefilled: str | None = None,
 ) -> Element:
     return element(
         "button",
@@ -184,7 +184,7 @@ def _button(
         data_value=value,
         data_key=key,
         data_ask=ask,
-        data_text=text_there,
+        data_text=prefilled,
         data_testid=testid or step,
         aria_pressed=None if pressed is None else str(pressed).lower(),
         aria_keyshortcuts=key,

@@ -1,4 +1,4 @@
-"""Labelling as steps: each key or click changes the session, which the panel then shows; no step draws anything."""
+"""A labelling session, which each key or click changes by a step. The panel draws the session; no step draws."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from workbench.label.widget.keys import Keys, keys
 class Session:
     """An annotator's position among the cases, and the result of the last step.
 
-    An annotator who `adjudicates` labels as the adjudicator, and sees the other annotators' labels.
+    With `adjudicates`, the annotator is the adjudicator and sees the other annotators' labels.
     """
 
     cases: Sequence[Case]
@@ -29,7 +29,7 @@ class Session:
     store: LabelStore
     annotator: str
     lab: Lab | None = None  # runs queries
-    plan: Plan | None = None  # says which of the cases are the annotator's, and in which order
+    plan: Plan | None = None  # chooses and orders the annotator's cases
     changed_keys: Mapping[str, str] | None = None  # see `keys`
     at: int = 0  # the index of the case that is shown
     filter: str = "all"
@@ -40,7 +40,7 @@ class Session:
     status: str = ""  # what the last step did
     skipped: set[int] = field(default_factory=set)
     trail: list[int] = field(default_factory=list)  # the indexes of the cases shown before
-    notes: dict[int, str] = field(default_factory=dict)  # by index; not yet part of a label
+    notes: dict[int, str] = field(default_factory=dict)  # unsaved notes by the case's index
     keys: Keys = field(init=False)
     sample: Sequence[Case] = field(init=False)  # the cases of all annotators
     counterexamples: Counterexamples | None = field(init=False)
@@ -53,7 +53,7 @@ class Session:
         self._begin()
 
     def _begin(self) -> None:
-        """Take the annotator's cases, and show the first without a label."""
+        """Select the annotator's cases, and show the first without a label."""
         self.cases = list(self.sample)
         if self.plan:
             given = self.store.labels(taxonomy=self.taxonomy.name)
@@ -62,7 +62,7 @@ class Session:
         self.at = next(filter(self._open, range(len(self.cases))), 0)
 
     def arrive(self) -> None:
-        """Add cases that were found since at the end."""
+        """Append the cases that were found since the last call."""
         known, mine = {case.key for case in self.cases}, self.plan or (lambda _: (self.annotator,))
         new = [
             case for case in self.sample if case.key not in known and self.annotator in mine(case)
@@ -72,9 +72,9 @@ class Session:
     def step(
         self, do: str, value: str = "", note: str | None = None, seen: int | None = None
     ) -> None:
-        """Take the step that a key or a click asks for. `note` is the text in the note's field.
+        """Take the step of a key or a click. `note` is the text in the note's field.
 
-        `seen` is the index of the case on the screen: a key pressed before another one was shown is not meant for that.
+        `seen` is the index of the case that the browser showed: a label, note or skip for another case is ignored.
         """
         steps: dict[str, Callable[[str], None]] = {
             "choose": self._choose,
@@ -112,11 +112,11 @@ class Session:
 
     @property
     def gold_verdicts(self) -> GoldVerdicts:
-        """What the annotator says of gold queries."""
+        """The annotator's verdicts on gold queries."""
         return GoldVerdicts(self.store, self.annotator, self.lab)
 
     def soon(self) -> tuple[Case, ...]:
-        """The case that is shown, and the one that a label leads to."""
+        """The shown case, and the case that follows a label."""
         if not self.cases:
             return ()
         ahead = next(filter(self._open, self._others()), self.at)
@@ -232,7 +232,7 @@ class Session:
     def _change_annotator(self, value: str) -> None:
         name = value.strip()
         if self.adjudicates:
-            raise BadInputError("the adjudicator has one name: open a labeller to label as another")
+            raise BadInputError("the adjudicator's name is fixed: label in a labeller of your own")
         check_annotator(name)
         if self.plan:
             self.plan.check(name)

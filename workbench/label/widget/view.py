@@ -68,7 +68,7 @@ def _titled(title: str, node: Element, name: str) -> Element:
 
 
 def _boxed(title: str, node: Element, name: str) -> Element:
-    """The same in a box that the arrow keys scroll."""
+    """A part with its heading, in a box that the arrow keys scroll."""
     box = element("div", node, class_="box", tabindex="0", role="region", aria_label=title)
     return _titled(title, box, name)
 
@@ -151,7 +151,7 @@ def _values(case: Case) -> Element:
 
 
 def _schema(case: Case) -> Element:
-    """The schema that the generator saw, the columns each query uses, and the columns gold lacks in it."""
+    """The schema that the generator saw, the columns that each query uses, and gold's columns that are missing."""
     gold, predicted = used(case.gold, case.database), used(case.predicted, case.database)
     shown, whole = case.schema.columns(), case.database.columns()
     title = f"Schema in use: {len(case.schema.tables)} tables, {len(shown)} of {len(whole)} columns"
@@ -192,5 +192,5 @@ def _column(table: str, column: Column, gold: Used, predicted: Used) -> Element:
 
 
 def folded(name: str, title: str, *parts: Element) -> Element:
-    """Details that stay open from one case to the next, by their name."""
+    """Details that the browser opens again in the next case, by their name."""
     return details(title, *parts, data_fold=name, data_testid=name)

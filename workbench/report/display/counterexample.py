@@ -18,7 +18,7 @@ _TRIES = 150  # so that a reader waits less than a second
 _CELL = 100  # characters of a value that are shown
 
 
-def told_apart(
+def counterexample_part(
     database: Path,
     query: str,
     gold: str,

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from workbench.db.execute import Executor
 from workbench.html.tree import html
-from workbench.report.display.told_apart import told_apart
+from workbench.report.display.counterexample import counterexample_part
 
 
 def test_the_database_and_both_results_are_shown(shop: Path, executor: Executor) -> None:
     page = html(
-        told_apart(
+        counterexample_part(
             shop, "SELECT count(age) FROM customer", "SELECT count(*) FROM customer", executor
         )
     )
@@ -19,7 +19,9 @@ def test_the_database_and_both_results_are_shown(shop: Path, executor: Executor)
 
 def test_without_such_a_database_the_search_says_so(shop: Path, executor: Executor) -> None:
     query = "SELECT name FROM customer WHERE 30 < age"
-    page = html(told_apart(shop, query, "SELECT name FROM customer WHERE age > 30", executor))
+    page = html(
+        counterexample_part(shop, query, "SELECT name FROM customer WHERE age > 30", executor)
+    )
     assert "not told apart on" in page
 
 
@@ -27,7 +29,7 @@ def test_columns_that_neither_query_names_are_left_out_and_counted(
     shop: Path, executor: Executor
 ) -> None:
     page = html(
-        told_apart(
+        counterexample_part(
             shop, "SELECT count(age) FROM customer", "SELECT count(*) FROM customer", executor
         )
     )
@@ -40,7 +42,7 @@ def test_a_table_whose_rows_are_counted_shows_its_first_column(
     shop: Path, executor: Executor
 ) -> None:
     gold = "SELECT count(*) FROM customer"
-    page = html(told_apart(shop, "SELECT 2 * count(*) FROM customer", gold, executor))
+    page = html(counterexample_part(shop, "SELECT 2 * count(*) FROM customer", gold, executor))
     assert "customer, without" in page
     assert ">id</th>" in page
     assert ">age</th>" not in page
