@@ -11,7 +11,7 @@ from workbench.db.execute import Executor
 from workbench.db.fingerprint import file_state
 from workbench.db.schema import read_schema
 from workbench.db.sql.derived.mutants import mutants
-from workbench.differ.claim import Pair
+from workbench.differ.pair import Pair
 from workbench.differ.rules import known_schema
 from workbench.differ.search import Outcome, TellApart, needed_rules
 
@@ -141,7 +141,7 @@ def test_equal_queries_are_never_said_to_differ(
 
 def test_queries_with_one_normal_form_are_equal(shop: Path, executor: Executor) -> None:
     outcome = tell(shop, executor, "select name from CUSTOMER", "SELECT Name FROM customer -- all")
-    assert str(outcome) == "equal: both have one normal form"
+    assert str(outcome) == "equal: both have the same normal form"
 
 
 def test_a_query_that_does_not_run_is_reported(shop: Path, executor: Executor) -> None:

@@ -310,9 +310,9 @@ def test_spider_is_judged_in_its_own_sense(study):
         "cost": dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 0),
     }  # fmt: skip
     from workbench.study.runs import frames
-    from workbench.study.solving import Kept
+    from workbench.study.solving import QuestionRecords
 
-    kept = {question.id: Kept("k", attempt, {"chosen": 0, "cost": attempt["cost"]})}
+    kept = {question.id: QuestionRecords("k", attempt, {"chosen": 0, "cost": attempt["cost"]})}
     part = replace(benchmark, questions=(question,), golds={question.id: gold})
     with Store() as store, Executor(store) as executor:
         _, bird = frames("r", part, kept, executor)

@@ -102,7 +102,7 @@ def test_a_claim_before_any_saved_figure_is_refused(study):
 
 @pytest.mark.parametrize("name", ["../up", "a b", "", "ä", "a.b"])
 def test_a_name_never_becomes_a_path(study, table, name):
-    with pytest.raises(BadInputError, match="a figure's name is letters"):
+    with pytest.raises(BadInputError, match="use ASCII letters, digits"):
         study.save(name, table[1])
 
 

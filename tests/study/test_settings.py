@@ -69,8 +69,11 @@ def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
         ("limit: 0", "limit is 0: it must be a number of questions"),
         ("dollars: -1", "dollars is -1, and should be 0 or more"),
         ("notebooks: [a]", "notebooks is .*should be dict"),
-        ("notebooks: {a: 3}", "a: parameters by name, not 3"),
-        ("parameters: {openai/o3: low}", "parameters: openai/o3: parameters by name, not 'low'"),
+        ("notebooks: {a: 3}", "notebooks: a: give parameters by name, not 3"),
+        (
+            "parameters: {openai/o3: low}",
+            "parameters: openai/o3: give parameters by name, not 'low'",
+        ),
         ("parameters: {openai/o3: {seed: 1}}", "no other setting names the model openai/o3"),
         ("- a", "expected settings by name"),
         ("a: [", "not YAML"),

@@ -1,7 +1,8 @@
 """Small databases on which two queries differ.
 
-In reading order: `rules` is what a database has to keep, `touched` the real rows to start from, `near` values next
-to the queries' constants, `change` one random change of rows, `keep` makes rows keep the rules again, `claim` says
-when two queries differ, `search` puts these together and `shrink` makes what it found small. `reaction`
-and `several` ask what the queries of a whole pool do on such databases.
+In reading order: `rules` reads the constraints of a database, `touched` finds the real rows to start from, `near`
+makes values next to the queries' constants, `change` changes rows at random, `keep` mends rows that break a
+constraint, `pair` decides whether two queries differ, `search` searches for a database on which they do, and
+`shrink` removes the rows that the difference does not need. `reaction` and `several` run whole pools of queries on
+small databases.
 """

@@ -1,4 +1,4 @@
-"""Random changes of a database's rows, of the kinds on which queries are known to differ."""
+"""Random changes of a database's rows, of the kinds that are known to tell queries apart."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,22 +14,20 @@ from workbench.types import Row, Value
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes rows in the cells that the queries use.
-
-    `cells` are the columns that the queries use. With `nulls`, NULL comes wherever the schema allows it, else
-    only into columns that hold it in real rows. With `groups`, the changes of `_OF_GROUPS` come, too: a search
-    needs them, and the trained selector's weights were learned on databases without them.
-    """
+    """Changes rows at random, mostly in the columns that the queries use."""
 
     rules: Rules
     constants: Constants
     cells: tuple[Cell, ...]
+    """The columns that the queries use."""
     random: Random
     nulls: bool
+    """Put NULL into any column that allows it, and not only into columns that hold NULL in real rows."""
     groups: bool = False
+    """Use the changes of `_OF_GROUPS`, too. The trained selector's weights were learned without them."""
 
     def __call__(self, rows: Rows, times: int) -> Rows:
-        """A copy of the rows with so many changes."""
+        """A copy of the rows with this number of changes."""
         rows = {name: list(content) for name, content in rows.items()}
         kinds = _KINDS + _OF_GROUPS if self.groups else _KINDS
         for _ in range(times):
@@ -39,7 +37,7 @@ class Changes:
 
     @cached_property
     def _values(self) -> dict[Cell, list[Value]]:
-        """Values near constants, of each column that the queries use."""
+        """The values near constants that fit each column that the queries use."""
         found = {}
         for name, column in self.cells:
             table = self.rules.tables[name]
@@ -48,15 +46,15 @@ class Changes:
         return found
 
     def _cell(self, rows: Rows) -> tuple[str, int, int] | None:
-        """A table, the position of one of its rows, and a column that the queries use."""
-        there = [cell for cell in self.cells if rows[cell[0]]]
-        if not there:
+        """A random table, one of its rows, and a column that the queries use; None if their tables are empty."""
+        filled = [cell for cell in self.cells if rows[cell[0]]]
+        if not filled:
             return None
-        name, column = self.random.choice(there)
+        name, column = self.random.choice(filled)
         return name, self.random.randrange(len(rows[name])), column
 
     def _set(self, rows: Rows, name: str, row: int, column: int, value: Value) -> None:
-        """Put a value of a type that the column holds, or NULL where it may stand."""
+        """Replace a value, if the column accepts the new one."""
         table = self.rules.tables[name]
         if value is None:
             allowed = column not in table.not_null and (self.nulls or column in table.nulls)
@@ -104,9 +102,9 @@ class Changes:
 
     def near_constant(self, rows: Rows) -> None:
         """Give a row a value next to a constant of the queries."""
-        there = [cell for cell in self.cells if rows[cell[0]] and self._values[cell]]
-        if there:
-            name, column = self.random.choice(there)
+        filled = [cell for cell in self.cells if rows[cell[0]] and self._values[cell]]
+        if filled:
+            name, column = self.random.choice(filled)
             row = self.random.randrange(len(rows[name]))
             self._set(rows, name, row, column, self.random.choice(self._values[name, column]))
 
@@ -124,7 +122,7 @@ class Changes:
                 self._set(rows, *cell, self.random.choice(real)[cell[2]])
 
     def joined(self, rows: Rows) -> None:
-        """Give a row the value of a column with which a query joins or compares it, or refer to another parent."""
+        """Give a row a value of the column to which a query or a foreign key joins its column."""
         pairs = [*self.constants.same, *((b, a) for a, b in self.constants.same)]
         pairs += [
             ((name, column), (key.table, ref))
@@ -139,28 +137,28 @@ class Changes:
             self._set(rows, name, row, column, self.random.choice(rows[other])[ref])
 
     def grouped(self, rows: Rows) -> None:
-        """Repeat a row in two or three groups of other sizes, each with a value of its own in one column."""
+        """Repeat a row in two or three groups; each group has its own size and its own value in one column."""
         tables = self.rules.tables
-        there = [
+        repeatable = [
             (name, c) for name, c in self.cells if rows[name] and (c,) not in tables[name].unique
         ]
-        if there:
-            name, column = self.random.choice(there)
+        if repeatable:
+            name, column = self.random.choice(repeatable)
             row = self.random.choice(rows[name])
             content = (*rows[name], *tables[name].rows)
             values = list(dict.fromkeys(other[column] for other in content))
-            made: list[Row] = []
+            copies: list[Row] = []
             for value in self.random.sample(values, min(len(values), self.random.choice((2, 3)))):
                 size = self.random.choice((*self.constants.counts, 3, 4))
-                made += [with_value(row, column, value)] * size
-            rows[name] = [*made, *rows[name]][:MOST_ROWS]
+                copies += [with_value(row, column, value)] * size
+            rows[name] = [*copies, *rows[name]][:MOST_ROWS]
 
     def rekeyed(self, rows: Rows) -> None:
-        """Repeat a row with another value in one column of a key, so that all other columns have duplicates."""
+        """Repeat a row with another value in one column of a unique key, so that its other values are duplicates."""
         tables = self.rules.tables
-        there = [name for name in rows if rows[name] and tables[name].unique and tables[name].rows]
-        if there:
-            name = self.random.choice(there)
+        keyed = [name for name in rows if rows[name] and tables[name].unique and tables[name].rows]
+        if keyed:
+            name = self.random.choice(keyed)
             table = tables[name]
             row = self.random.choice(rows[name])
             column = self.random.choice(self.random.choice(table.unique))
@@ -170,7 +168,7 @@ class Changes:
             rows[name] = [with_value(row, column, self.random.choice(values)), *rows[name]]
 
     def compared(self, rows: Rows) -> None:
-        """Give a column the value, or one next to it, of another one that a query compares it with."""
+        """Give a row the value, or a value next to it, of a column that a query compares with its column."""
         pairs = [*self.constants.unequal, *((b, a) for a, b in self.constants.unequal)]
         pairs = [(a, b) for a, b in pairs if rows[a[0]] and rows[b[0]]]
         if pairs:

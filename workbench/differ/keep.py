@@ -1,4 +1,4 @@
-"""Make changed rows keep the rules of their schema again: types, NOT NULL, unique columns, keys between tables."""
+"""Mend rows that break a rule of their schema: NOT NULL, unique columns, or foreign keys."""
 
 from random import Random
 
@@ -7,16 +7,16 @@ from workbench.differ.touched import Rows
 from workbench.types import Row, Value
 
 MOST_ROWS = 10  # of a table
-_ROUNDS = 4  # mending one rule can break another
+_ROUNDS = 4  # rows are mended more than once, as mending one rule can break another
 
 
-def kept(rows: Rows, rules: Rules, random: Random) -> Rows | None:
-    """The rows with values and rows changed, added or left out so that all rules hold; None if they still do not."""
+def mended(rows: Rows, rules: Rules, random: Random) -> Rows | None:
+    """The rows, changed so that all rules hold; None if a rule is still broken."""
     rows = {name: list(rows.get(name, ())) for name in rules.tables}
     for _ in range(_ROUNDS):
         before = {name: list(content) for name, content in rows.items()}
         for name, table in reversed(rules.tables.items()):  # children first, as they add parents
-            rows[name] = _unique(_given(rows[name], table, random), table)[:MOST_ROWS]
+            rows[name] = _unique(_without_nulls(rows[name], table, random), table)[:MOST_ROWS]
             for key in table.keys:
                 rows[name] = [_refer(row, key, table, rows, rules, random) for row in rows[name]]
         if rows == before:
@@ -25,7 +25,7 @@ def kept(rows: Rows, rules: Rules, random: Random) -> Rows | None:
 
 
 def holds(rows: Rows, rules: Rules) -> bool:
-    """Whether the rows keep every rule."""
+    """Whether the rows break no rule."""
     for name, table in rules.tables.items():
         content = rows[name]
         if len(content) > MOST_ROWS or _unique(content, table) != content:
@@ -33,9 +33,9 @@ def holds(rows: Rows, rules: Rules) -> bool:
         if any(row[column] is None for row in content for column in table.not_null):
             return False
         for key in table.keys:
-            there = {_part(parent, key.ref_columns) for parent in rows[key.table]}
-            here = {_part(row, key.columns) for row in content}
-            if any(None not in part for part in here - there):
+            referred = {_part(row, key.columns) for row in content}
+            existing = {_part(parent, key.ref_columns) for parent in rows[key.table]}
+            if any(None not in part for part in referred - existing):
                 return False
     return True
 
@@ -48,8 +48,8 @@ def with_value(row: Row, column: int, value: Value) -> Row:
     return (*row[:column], value, *row[column + 1 :])
 
 
-def _given(content: list[Row], table: TableRules, random: Random) -> list[Row]:
-    """The rows without NULL where it is not allowed."""
+def _without_nulls(content: list[Row], table: TableRules, random: Random) -> list[Row]:
+    """The rows with a value in place of each NULL that is not allowed."""
     return [
         tuple(
             _some_value(table, column, random)
@@ -68,7 +68,7 @@ def _some_value(table: TableRules, column: int, random: Random) -> Value:
 
 
 def _unique(content: list[Row], table: TableRules) -> list[Row]:
-    """The rows with a fresh value in the last unique column of each row that repeats an earlier one."""
+    """The rows, where a row that repeats an earlier unique key gets a new value in the key's last column."""
     for columns in table.unique:
         seen: set[Row] = set()
         result = []
@@ -92,7 +92,7 @@ def fresh(value: Value, number: int) -> Value:
 
 
 def _refer(row: Row, key: Key, table: TableRules, rows: Rows, rules: Rules, random: Random) -> Row:
-    """The row with a parent: its own one added, if there is room, or that of another row."""
+    """The row with a parent: either its parent is added, or the row is changed to refer to an existing parent."""
     wanted = _part(row, key.columns)
     if None in wanted:
         return row
@@ -114,7 +114,7 @@ def _refer(row: Row, key: Key, table: TableRules, rows: Rows, rules: Rules, rand
 
 
 def _parent(key: Key, wanted: Row, parents: list[Row], table: TableRules) -> Row:
-    """A parent row with these values, otherwise like a row that is there or a real one."""
+    """A parent row with the `wanted` key; its other values are copied from an existing or a real row."""
     like: Row = next(iter(parents or table.rows), (None,) * len(table.columns))
     for column, value in zip(key.ref_columns, wanted, strict=True):
         like = with_value(like, column, value)

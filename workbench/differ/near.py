@@ -1,6 +1,6 @@
-"""Values next to a query's constants: where a condition says 5, the values 4, 5 and 6 tell the boundary.
+"""Values next to a query's constants: the values 4, 5 and 6 tell `x > 5` from `x >= 5`.
 
-Zhong et al. (2020, section 3.2) put a query's constants and values close to them into its databases, too.
+Zhong et al. (2020, section 3.2) also put a query's constants and values close to them into databases.
 """
 
 import re
@@ -15,7 +15,7 @@ from workbench.types import Value
 Cell = tuple[str, int]  # a table and the position of a column
 _COUNT = re.compile(r"\b(?:limit|offset)\s+(\d+)|(\d+)\s*,\s*\d+\s*$", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_MOST_COPIES = 9
+_MOST_COPIES = 9  # below `MOST_ROWS` of `keep.py`
 
 
 @dataclass(slots=True)
@@ -23,20 +23,20 @@ class Constants:
     """Values near the constants of the queries."""
 
     by_cell: dict[Cell, list[Value]] = field(default_factory=dict)
-    """For a column that a query compares with a constant, and for those that it sets equal to this column."""
+    """For each column that a query compares with a constant, and for each column that a query joins to it."""
     loose: list[Value] = field(default_factory=list)
-    """Constants that are compared with an expression."""
+    """Values near constants that a query compares with an expression."""
     counts: list[int] = field(default_factory=lambda: [1, 2])
-    """Numbers of rows next to which a query may change: near LIMIT and near a compared aggregate."""
+    """Numbers of rows at which a result may change: near LIMIT, and near a constant compared with an aggregate."""
     same: list[tuple[Cell, Cell]] = field(default_factory=list)
-    """Columns that a query sets equal."""
+    """Pairs of columns that a query compares by `=`."""
     unequal: list[tuple[Cell, Cell]] = field(default_factory=list)
-    """Columns that a query compares by another operator."""
+    """Pairs of columns that a query compares by another operator."""
 
 
 def constants(queries: Iterable[str], rules: Rules) -> Constants:
-    """The constants of readable queries and what lies next to them."""
-    places = {
+    """The constants of the queries and the values near them; a query that cannot be parsed adds only its LIMIT."""
+    cells = {
         (name, column): (name, number)
         for name, table in rules.tables.items()
         for number, column in enumerate(table.columns)
@@ -48,15 +48,15 @@ def constants(queries: Iterable[str], rules: Rules) -> Constants:
         if (facts := query_facts(sql, rules.schema)) is None:
             continue
         for left, right in (*facts.matches, *facts.mixed):
-            if left in places and right in places:
-                found.same.append((places[left], places[right]))
+            if left in cells and right in cells:
+                found.same.append((cells[left], cells[right]))
         for left, right in facts.unequal:
-            if left in places and right in places:
-                found.unequal.append((places[left], places[right]))
+            if left in cells and right in cells:
+                found.unequal.append((cells[left], cells[right]))
         for compared in facts.compared:
             values = near(compared.value, pattern=compared.operator == "like")
-            if compared.column in places:
-                found.by_cell.setdefault(places[compared.column], []).extend(values)
+            if compared.column in cells:
+                found.by_cell.setdefault(cells[compared.column], []).extend(values)
             else:
                 found.loose += values
                 if isinstance(compared.value, int | float):
@@ -74,7 +74,7 @@ def _counts(number: int) -> list[int]:
 
 
 def near(value: Value, *, pattern: bool = False) -> list[Value]:
-    """The value and its neighbours; of a pattern of LIKE, texts that it matches and texts that it just misses."""
+    """The value and its neighbours; for a LIKE pattern, texts that match it and texts that almost match it."""
     if isinstance(value, int):
         return [value, value + 1, value - 1]
     if isinstance(value, float):
@@ -101,7 +101,7 @@ def near(value: Value, *, pattern: bool = False) -> list[Value]:
 
 
 def fitting(values: Iterable[Value], table: TableRules, column: int) -> list[Value]:
-    """Those values that the column may hold, in its own type; a year is set into the dates of the column."""
+    """The values that the column accepts, converted to its type; a year also gives dates of the column in that year."""
     kinds = table.kinds[column]
     fits: list[Value] = []
     for value in values:

@@ -1,8 +1,7 @@
-"""Which queries hardly react when the data changes: evidence for selectors against what they answer.
+"""Find queries whose result hardly changes when the data changes, which selectors count as evidence against them.
 
-A condition that no row can meet, a join of columns that have nothing in common and a comparison of text with a
-number leave a result as it is whatever the rows are. On the benchmark's one database such a query may still agree
-with others by chance.
+If no row can meet a condition, if the columns of a join share no values, or if text is compared with a number, the
+result is the same for any rows. On the benchmark's database such a query may still agree with others by chance.
 """
 
 from collections.abc import Iterable
@@ -15,7 +14,7 @@ from workbench.db.fingerprint import file_state
 from workbench.db.normalise import normalise_text
 from workbench.db.sandbox.small import SmallDatabase
 from workbench.differ.change import Changes
-from workbench.differ.keep import kept
+from workbench.differ.keep import mended
 from workbench.differ.near import constants
 from workbench.differ.rules import known_schema
 from workbench.differ.search import beginnings, cells, needed_rules
@@ -25,8 +24,9 @@ from workbench.types import Execution, Limits
 _LIMITS = Limits(seconds=2.0, rows=20_000, bytes=2_000_000)
 _COMPLETE = {"ok", "empty"}
 _BATCH = 12
-_CHANGES = (1, 2, 3, 5, 8)  # numbers of random changes that one database is made by
-_FEW = 2  # of the right queries of three pools 2% give so few results in 48 databases, of the wrong ones 23%
+_CHANGES = (1, 2, 3, 5, 8)  # numbers of random changes from one database to the next
+# In three pools, 2% of the right queries and 23% of the wrong ones give at most two results on 48 databases.
+_MOST_RESULTS = 2
 
 
 def unreactive(
@@ -38,14 +38,14 @@ def unreactive(
     databases: int = 48,
     seed: int = 0,
 ) -> frozenset[str]:
-    """The queries with at most two different results over so many databases.
+    """The queries with at most two different results on `databases` small databases.
 
-    The databases begin with real rows that the queries `starts` touch, and are changed at random near these
-    queries' constants; one on which a query gives a new result is changed further. A query that does not finish
-    on each of them is not among those: without evidence it counts as one that reacts.
+    The first databases hold real rows that the queries `starts` read. Further ones are random changes of these
+    near the constants of `starts`; a database on which a query gives a new result is changed further. A query that
+    fails on any database is left out, as its results are no evidence.
     """
-    spelled = {sql: normalise_text(sql) for sql in queries}
-    texts = tuple(sorted(set(spelled.values())))  # a query runs once, however it is spelled
+    normalised = {sql: normalise_text(sql) for sql in queries}
+    texts = tuple(sorted(set(normalised.values())))  # a query runs once, however it is spelled
     random = Random(seed)  # noqa: S311  no secret
     runs = _runs(texts, tuple(sorted(set(starts))), database, executor, databases, random)
     if len(runs) < max(1, databases // 2):
@@ -54,9 +54,9 @@ def unreactive(
         text
         for text, executions in zip(texts, zip(*runs, strict=True), strict=True)
         if {execution.status for execution in executions} <= _COMPLETE
-        and len({execution.fingerprint for execution in executions}) <= _FEW
+        and len({execution.fingerprint for execution in executions}) <= _MOST_RESULTS
     }
-    return frozenset(sql for sql, text in spelled.items() if text in inert)
+    return frozenset(sql for sql, text in normalised.items() if text in inert)
 
 
 def _runs(
@@ -67,7 +67,7 @@ def _runs(
     databases: int,
     random: Random,
 ) -> list[tuple[Execution, ...]]:
-    """The executions of all queries on each database; one whose rows break a constraint has none."""
+    """The executions of all queries on each database, without databases whose rows break a constraint."""
     schema = known_schema(database, file_state(database)[0])
     rules = needed_rules(database, schema, texts)
     statements = (*(s for table in rules.tables.values() for s in table.statements), *rules.views)
@@ -82,7 +82,7 @@ def _runs(
     while batch and tried < databases:
         tried += len(batch)
         small = [
-            SmallDatabase(statements, {name: tuple(found) for name, found in rows.items()})
+            SmallDatabase(statements, {name: tuple(content) for name, content in rows.items()})
             for rows in batch
         ]
         answers = executor.execute_in_memory(small, texts, _LIMITS)
@@ -93,5 +93,5 @@ def _runs(
             seen |= results
         runs += [answer for answer in answers if answer]
         drafts = [changes(random.choice(known), random.choice(_CHANGES)) for _ in range(_BATCH)]
-        batch = [changed for draft in drafts if (changed := kept(draft, rules, random))]
+        batch = [changed for draft in drafts if (changed := mended(draft, rules, random))]
     return runs

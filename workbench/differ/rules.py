@@ -1,7 +1,7 @@
-"""What every database of a schema keeps: types, NOT NULL, unique columns, and keys to other tables.
+"""The rules that every database of a schema follows: types, NOT NULL, unique columns, and foreign keys.
 
-They are read from the SQLite file. A key that the file's own rows break is no rule of it: benchmarks have many
-such. Real rows tell which kinds of values a column holds, and whether it holds NULL.
+The rules are read from the SQLite file. A foreign key that the file's rows break is left out: benchmarks have many of
+them. The file's rows also show which kinds of values a column holds, and whether it holds NULL.
 """
 
 import re
@@ -17,13 +17,13 @@ from workbench.db.schema import read_schema, reading
 from workbench.db.text.quoting import quote
 from workbench.types import ForeignKey, Row, Schema, Table, Value, lower_name
 
-_ROWS = 60  # of a table are read
-_SECONDS = 1.0  # for finding out whether a key holds; later it is taken to hold
+_ROWS = 60  # rows that are read of each table
+_SECONDS = 1.0  # for checking a foreign key; a check that takes longer counts as passed
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Columns that must have, in a row of `table`, the values of its `ref_columns`, unless one is NULL."""
+    """A foreign key: `columns` refer to the `ref_columns` of `table`. Columns are given by their positions."""
 
     columns: tuple[int, ...]
     table: str
@@ -47,12 +47,12 @@ class TableRules:
     """Columns in which real rows hold NULL."""
 
     kinds: tuple[frozenset[type], ...]
-    """By column: the types of the values that real rows hold, else the one that the declared type stands for."""
+    """By column: the Python types of the values in real rows, or that of the declared type if there are none."""
     forms: tuple[str, ...]
-    """By column: "date" or "number" where all texts in real rows are such, else ""."""
+    """By column: "date" or "number" if every text in real rows is one, else ""."""
 
     def accepts(self, column: int, value: Value) -> bool:
-        """Whether a value is of the column's kind."""
+        """Whether a value has a type and, if it is text, the form that the column's real values have."""
         if type(value) not in self.kinds[column]:
             return False
         return not isinstance(value, str) or self.forms[column] in {"", _form(value)}
@@ -60,23 +60,23 @@ class TableRules:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of the tables that queries need, parents before the tables that refer to them if possible."""
+    """The rules of tables. Parents come before the tables that refer to them, unless tables refer to each other."""
 
     schema: Schema
     tables: dict[str, TableRules]
     views: tuple[str, ...] = ()
-    """CREATE statements."""
+    """The CREATE statements of views."""
 
 
 def read_rules(path: Path, names: frozenset[str], views: frozenset[str] = frozenset()) -> Rules:
-    """The rules of these tables and of all tables that they refer to."""
+    """The rules of the tables `names` and of all tables that they refer to."""
     return _read(path, file_state(path)[0], names, views)
 
 
 @lru_cache(maxsize=256)
 def known_schema(path: Path, state: str) -> Schema:
-    """The schema of a file in this state, read once."""
-    del state  # part of the cache's key
+    """The schema of a file, read once as long as the file's state does not change."""
+    del state  # only part of the cache key
     return read_schema(path)
 
 
@@ -92,7 +92,7 @@ def _read(path: Path, state: str, names: frozenset[str], views: frozenset[str]) 
         for key in own.keys:
             if parent := schema.table(key.table):
                 add(parent, connection)
-        tables[table.name] = tables.pop(table.name)  # behind its parents
+        tables[table.name] = tables.pop(table.name)  # moved behind its parents
 
     with reading(path) as connection:
         for name in sorted(names):
@@ -112,21 +112,22 @@ def _table_rules(connection: sqlite3.Connection, table: Table, schema: Schema) -
     ):
         if hidden:  # a generated column is never inserted
             continue
-        if required or position:  # SQLite lets NULL into a primary key; no schema means it
+        if required or position:  # SQLite allows NULL in a primary key, but no schema intends it
             not_null.add(len(columns))
         if position:
             primary[position] = len(columns)
         columns.append(column)
         types.append(type_)
-    place = {lower_name(column): number for number, column in enumerate(columns)}
+    positions = {lower_name(column): number for number, column in enumerate(columns)}
     unique = [tuple(primary[position] for position in sorted(primary))] if primary else []
     statements = [_created(connection, table.name)]
     indexes = connection.execute(f"PRAGMA main.index_list({quote(table.name)})").fetchall()
     for _, index, is_unique, origin, partial in indexes:
         parts = [row[2] for row in connection.execute(f"PRAGMA main.index_info({quote(index)})")]
-        if is_unique and not partial and all(part and lower_name(part) in place for part in parts):
-            unique.append(tuple(place[lower_name(part)] for part in parts))
-            if origin == "c":
+        lowered = [lower_name(part or "") for part in parts]  # an expression has no name
+        if is_unique and not partial and all(name in positions for name in lowered):
+            unique.append(tuple(positions[name] for name in lowered))
+            if origin == "c":  # made by CREATE INDEX
                 statements.append(_created(connection, index))
     listed = ", ".join(map(quote, columns))
     rows = connection.execute(f"SELECT {listed} FROM {quote(table.name)} LIMIT ?", (_ROWS,))
@@ -147,7 +148,7 @@ def _table_rules(connection: sqlite3.Connection, table: Table, schema: Schema) -
         tuple(
             rule
             for key in table.foreign_keys
-            if (rule := _key(key, place, schema)) and _holds(connection, table, key)
+            if (rule := _key(key, positions, schema)) and _holds(connection, table, key)
         ),
         sample,
         frozenset(number for number, held in enumerate(values) if None in held),
@@ -156,22 +157,22 @@ def _table_rules(connection: sqlite3.Connection, table: Table, schema: Schema) -
     )
 
 
-def _key(key: ForeignKey, place: dict[str, int], schema: Schema) -> Key | None:
+def _key(key: ForeignKey, positions: dict[str, int], schema: Schema) -> Key | None:
     parent = schema.table(key.ref_table)
     if not parent or parent.kind != "table" or len(key.ref_columns) != len(key.columns):
         return None
-    there = [lower_name(column.name) for column in parent.columns]
-    if not all(lower_name(name) in there for name in key.ref_columns):
+    parent_columns = [lower_name(column.name) for column in parent.columns]
+    if not all(lower_name(name) in parent_columns for name in key.ref_columns):
         return None
     return Key(
-        tuple(place[lower_name(name)] for name in key.columns),
+        tuple(positions[lower_name(name)] for name in key.columns),
         parent.name,
-        tuple(there.index(lower_name(name)) for name in key.ref_columns),
+        tuple(parent_columns.index(lower_name(name)) for name in key.ref_columns),
     )
 
 
 def _holds(connection: sqlite3.Connection, table: Table, key: ForeignKey) -> bool:
-    """Whether every row of the table keeps the key."""
+    """Whether every row of the table refers to a row that exists, or has NULL in the key."""
     given = " AND ".join(f"child.{quote(name)} IS NOT NULL" for name in key.columns)
     same = " AND ".join(
         f"parent.{quote(ref)} = child.{quote(name)}"
@@ -209,7 +210,7 @@ def _form(text: str) -> str:
 
 
 def _declared(type_: str) -> type[Value]:
-    """The type of values that SQLite's affinity of a declared type prefers (its documentation, section 3.1)."""
+    """The Python type for a declared type, by the rules of SQLite's type affinity ("Datatypes in SQLite", section 3.1)."""
     name = type_.upper()
     if "INT" in name:
         return int

@@ -1,11 +1,11 @@
 """Search for a small database on which two queries differ.
 
-The search starts from real rows that the queries touch and changes them at random, a batch at a time. A database
-on which a query gives a result that it did not give before is kept and changed further, as fuzzers keep an input
-that reaches new code. Zhong et al. (2020) draw whole databases at random and keep those that tell a query from
-its mutants; VeriEQL (He et al. 2024) asks a solver for at most so many rows, which decides more but knows only a
-part of SQLite's SQL. Here SQLite itself judges, so every query that runs can be told apart, and no pair of
-queries is called equal but by its normal form.
+The search starts from real rows that the queries read and changes them at random, a batch at a time. A database
+on which a query gives a new result is changed further, as fuzzers keep an input that reaches new code.
+Zhong et al. (2020) draw whole databases at random and keep those that tell a query from its mutants. VeriEQL
+(He et al. 2024) gives a solver a bound on the number of rows: it can prove equality up to that bound, but knows only
+a part of SQLite's SQL. This search runs the queries in SQLite, so it handles every query that runs, but it calls two
+queries equal only if they have the same normal form.
 """
 
 import time
@@ -21,9 +21,9 @@ from workbench.db.sandbox.small import SmallDatabase
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.sql.used import used
 from workbench.differ.change import Changes
-from workbench.differ.claim import Pair
-from workbench.differ.keep import kept
+from workbench.differ.keep import mended
 from workbench.differ.near import constants
+from workbench.differ.pair import Pair
 from workbench.differ.rules import Rules, known_schema, read_rules
 from workbench.differ.shrink import shrunk
 from workbench.differ.touched import Rows, touched_rows
@@ -31,15 +31,16 @@ from workbench.types import Execution, Schema
 
 Status = Literal["differ", "equal", "not told apart", "failed"]
 _BATCH = 24
-_KEPT = 40  # databases to change further
+_KEPT = 40  # newest databases that may be changed further
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a search found.
+    """The result of a search.
 
-    "differ" comes with a database and both queries' executions on it; "equal" is proved by a normal form; "not
-    told apart" says nothing about equality; "failed" comes with the error of a query that does not run.
+    "differ": `database` is a database on which the queries differ, `first` and `second` are their executions on it.
+    "equal": both queries have the same normal form. "not told apart": the queries may be equal or not. "failed":
+    a query does not run, and `error` says why.
     """
 
     status: Status
@@ -49,7 +50,7 @@ class Outcome:
     tries: int = 0
     error: str = ""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of each table of the database."""
+    """The column names of each table of the database."""
 
     def __str__(self) -> str:
         if self.status == "differ" and self.database:
@@ -57,23 +58,23 @@ class Outcome:
             return f"differ, on a database with these numbers of rows: {', '.join(sizes)}"
         if self.status == "not told apart":
             return f"not told apart on {self.tries} databases"
-        return f"failed: {self.error}" if self.error else "equal: both have one normal form"
+        return f"failed: {self.error}" if self.error else "equal: both have the same normal form"
 
 
 @dataclass(frozen=True, slots=True)
 class TellApart:
-    """Finds a small database on which two queries differ.
-
-    `tries` is how many databases are tried, `seed` that of the random changes. `nulls` puts NULL wherever the
-    schema allows it; without it, only into columns that hold NULL in real rows. `shrink` leaves out what the
-    difference does not need. `seconds` ends a search early.
-    """
+    """Finds a small database on which two queries differ."""
 
     tries: int = 400
+    """The most databases that a search tries."""
     seed: int = 0
+    """The seed of the random changes."""
     nulls: bool = True
+    """Put NULL into any column that allows it, and not only into columns that hold NULL in real rows."""
     shrink: bool = True
+    """Remove rows that the difference does not need."""
     seconds: float = 30.0
+    """The longest that a search takes, even if fewer databases were tried."""
 
     def __call__(
         self,
@@ -83,7 +84,7 @@ class TellApart:
         executor: Executor,
         sense: Literal["bird", "spider"] = "bird",
     ) -> Outcome:
-        """Tell the queries apart in BIRD's or Spider's sense of equality, DISTINCT kept."""
+        """Tell the queries apart in BIRD's or Spider's sense of equality. DISTINCT is not removed."""
         if normal_form(first) == normal_form(second):
             return Outcome("equal")
         schema = known_schema(database, file_state(database)[0])
@@ -144,40 +145,42 @@ class TellApart:
             drawn = (
                 changes(random.choice(known), random.choice((1, 2, 3, 5, 8))) for _ in range(_BATCH)
             )
-            batch = [kept_rows for draft in drawn if (kept_rows := kept(draft, rules, random))]
+            batch = [
+                mended_rows for draft in drawn if (mended_rows := mended(draft, rules, random))
+            ]
 
 
 def needed_rules(database: Path, schema: Schema, queries: tuple[str, ...]) -> Rules:
-    """The rules of the tables that the queries read, of all tables if a query cannot be parsed."""
+    """The rules of the tables that the queries read, or of all tables if a query cannot be parsed."""
     names: set[str] = set()
     for sql in queries:
         found = used(sql, schema)
         names |= {table.name for table in schema.tables} if found.error else found.tables
     tables = [table for name in names if (table := schema.table(name))]
     views = frozenset(table.name for table in tables if table.kind == "view")
-    if views:  # what a view reads is not looked up: all tables come with it
+    if views:  # the tables that a view reads are not looked up, so all tables are taken
         tables = list(schema.tables)
         views = frozenset(table.name for table in tables if table.kind == "view")
     return read_rules(database, frozenset(t.name for t in tables) - views, views)
 
 
 def cells(queries: tuple[str, ...], rules: Rules) -> tuple[tuple[str, int], ...]:
-    """The columns that the queries use, all columns if a query cannot be parsed or uses none."""
+    """The columns that the queries use, or all columns if a query cannot be parsed or uses none."""
     names: set[tuple[str, str]] = set()
     for sql in queries:
         found = used(sql, rules.schema)
         names |= set(rules.schema.columns()) if found.error else found.columns
-    found_cells = [
+    all_cells = [
         (name, number)
         for name, table in rules.tables.items()
         for number, column in enumerate(table.columns)
     ]
-    of_queries = [c for c in found_cells if (c[0], rules.tables[c[0]].columns[c[1]]) in names]
-    return tuple(of_queries or found_cells)
+    of_queries = [c for c in all_cells if (c[0], rules.tables[c[0]].columns[c[1]]) in names]
+    return tuple(of_queries or all_cells)
 
 
 def beginnings(touched: list[Rows], rules: Rules, random: Random) -> Iterator[Rows]:
-    """The databases to begin with: real rows that the queries touch, the first rows of all tables, and none."""
+    """The first databases of a search: real rows that the queries read, the first rows of all tables, and no rows."""
     first = {name: list(table.rows) for name, table in rules.tables.items()}
     together: Rows = {}
     for rows in touched:
@@ -191,5 +194,5 @@ def beginnings(touched: list[Rows], rules: Rules, random: Random) -> Iterator[Ro
     ]
     for draft in drafts:
         distinct = {name: list(dict.fromkeys(content)) for name, content in draft.items()}
-        if kept_rows := kept(distinct, rules, random):
-            yield kept_rows
+        if mended_rows := mended(distinct, rules, random):
+            yield mended_rows

@@ -1,8 +1,8 @@
-"""Tells the queries of one question apart on small databases, and shows the rows on which they differ.
+"""Tell the queries of one question apart on small databases, and show the rows on which they differ.
 
-Equal results on a benchmark's own database say little: a pool of queries agrees there by chance as well. A search
-(`search.py`) tells two queries apart; here its databases are shared, since one that tells two queries apart often
-tells others apart, too.
+Equal results on the benchmark's database are weak evidence: different queries can agree on one database by chance.
+`search.py` tells two queries apart; this module runs the other queries of the question on the same small database,
+which often tells them apart, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _LIMITS = Limits(seconds=5.0, rows=1_000, bytes=200_000)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A small database as text, and of each query its result there as text, in the order of the queries."""
+    """A small database and each query's result on it, as text; results are in the order of the queries."""
 
     rows: str
     results: tuple[str, ...]
@@ -32,54 +32,53 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """Tells queries on one database apart.
-
-    `searches` is how many pairs of them one call may search a small database for, and `rows` the most rows of a
-    table in a database that is shown.
-    """
+    """Tells queries on one database apart."""
 
     searches: int = 6
+    """The most pairs of queries that one call searches a small database for."""
     rows: int = 5
+    """The most rows of a table in a database that is shown."""
 
     def meanings(
         self, database: Path, queries: Sequence[str], executor: Executor
     ) -> list[list[int]]:
-        """The indices of the queries, apart where a query was told apart from the first of each group before it.
+        """Groups of queries that may mean the same, as indices.
 
-        Queries that no search is left for stay with the first.
+        A query starts a new group if it differs from the first query of every earlier group. Once all searches are
+        used, it joins a group without a search.
         """
         left = self.searches
-        apart: list[list[int]] = []
-        known: dict[str, list[int]] = {}
+        groups: list[list[int]] = []
+        by_form: dict[str, list[int]] = {}
         for index, sql in enumerate(queries):
-            home = known.get(normal_form(sql))
-            for group in apart if home is None else ():
-                told = left > 0 and _differ(database, queries[group[0]], sql, executor)
+            own = by_form.get(normal_form(sql))
+            for group in groups if own is None else ():
+                differ = left > 0 and _differ(database, queries[group[0]], sql, executor)
                 left -= 1
-                if not told:
-                    home = group
+                if not differ:
+                    own = group
                     break
-            if home is None:
-                home = []
-                apart.append(home)
-            home.append(index)
-            known[normal_form(sql)] = home
-        return apart
+            if own is None:
+                own = []
+                groups.append(own)
+            own.append(index)
+            by_form[normal_form(sql)] = own
+        return groups
 
     def examples(
         self, database: Path, queries: Sequence[str], executor: Executor, most: int = 3
     ) -> list[Shown]:
-        """At most so many small databases that tell pairs of the queries apart, the earliest pairs first.
+        """At most `most` small databases that tell pairs of the queries apart, the earliest pairs first.
 
-        A pair whose results on a database before differ needs none of its own.
+        A pair that an earlier database tells apart is skipped.
         """
-        found: list[Shown] = []
-        told: set[tuple[int, int]] = set()
+        examples: list[Shown] = []
+        apart: set[tuple[int, int]] = set()
         pairs = list(combinations(range(len(queries)), 2))
         for first, second in pairs[: self.searches]:
-            if len(found) == most:
+            if len(examples) == most:
                 break
-            if (first, second) in told:
+            if (first, second) in apart:
                 continue
             outcome = _SEARCH(database, queries[first], queries[second], executor)
             small = outcome.database
@@ -88,9 +87,9 @@ class Several:
             (answers,) = executor.execute_in_memory([small], queries, _LIMITS)
             if answers is None:
                 continue
-            found.append(Shown(_text(small, outcome.columns), tuple(map(result_text, answers))))
-            told |= {(a, b) for a, b in pairs if set(answers[a].rows) != set(answers[b].rows)}
-        return found
+            examples.append(Shown(_text(small, outcome.columns), tuple(map(result_text, answers))))
+            apart |= {(a, b) for a, b in pairs if set(answers[a].rows) != set(answers[b].rows)}
+        return examples
 
 
 def _differ(database: Path, first: str, second: str, executor: Executor) -> bool:

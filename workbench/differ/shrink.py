@@ -1,13 +1,13 @@
-"""Make a database on which two queries differ small: leave out what the difference does not need.
+"""Shrink a database on which two queries differ: remove rows that the difference does not need.
 
-Rows go in halves, quarters and so on, as in delta debugging (Zeller and Hildebrandt 2002), as long as the queries
-still differ and the rules still hold.
+As in delta debugging (Zeller and Hildebrandt 2002), a whole table is removed first, then half of one, a quarter and
+so on, as long as the queries still differ and the rules still hold.
 """
 
 from collections.abc import Callable, Iterator
 from random import Random
 
-from workbench.differ.keep import kept
+from workbench.differ.keep import mended
 from workbench.differ.rules import Rules
 from workbench.differ.touched import Rows
 
@@ -15,7 +15,7 @@ _MOST_CHECKS = 60
 
 
 def shrunk(rows: Rows, rules: Rules, is_different: Callable[[Rows], bool]) -> Rows:
-    """The rows with as many left out as can be, one part after another."""
+    """The rows without those that can be removed while `is_different` holds."""
     checks = 0
     part = max(map(len, rows.values()), default=0)
     while part:
@@ -35,14 +35,14 @@ def shrunk(rows: Rows, rules: Rules, is_different: Callable[[Rows], bool]) -> Ro
 
 
 def _without(rows: Rows, part: int, rules: Rules) -> Iterator[Rows]:
-    """The rows with one part of a table left out, where that keeps the rules or can be made to with fewer rows."""
+    """The rows without one part of a table, mended; results with no fewer rows are skipped."""
     size = _size(rows)
     for name in reversed(rules.tables):  # children first
         for start in range(0, len(rows[name]), part):
             left = rows[name][:start] + rows[name][start + part :]
-            mended = kept({**rows, name: left}, rules, Random(0))  # noqa: S311  no secret
-            if mended is not None and _size(mended) < size:
-                yield mended
+            smaller = mended({**rows, name: left}, rules, Random(0))  # noqa: S311  no secret
+            if smaller is not None and _size(smaller) < size:
+                yield smaller
 
 
 def _size(rows: Rows) -> int:

@@ -1,7 +1,7 @@
-"""Start from real rows: those that the queries' joins and conditions let through, and the first of each table.
+"""The real rows that the joins and conditions of queries let through.
 
-A joined row that passes WHERE makes a query's result non-empty from the start, which random rows rarely do
-(XData and VeriEQL solve for such rows; here the database is asked for them).
+A search starts from these rows, since random rows rarely pass a join and WHERE, and most queries would return an
+empty result. XData and VeriEQL compute rows that pass with a solver; this module reads them from the database.
 """
 
 from collections.abc import Iterable
@@ -12,8 +12,8 @@ from workbench.db.sql.derived.source_rows import source_rows
 from workbench.differ.rules import Rules
 from workbench.types import Limits, Row, lower_name
 
-Rows = dict[str, list[Row]]  # by table, in the order of the rules
-JOINED = 3  # rows for each SELECT
+Rows = dict[str, list[Row]]  # by table, in the order of `Rules.tables`
+JOINED = 3  # joined rows read for each SELECT
 _LIMITS = Limits(seconds=1.0, rows=JOINED, bytes=1_000_000)
 
 
@@ -28,7 +28,7 @@ def touched_rows(
         tables = [table for name in probe.tables if (table := rules.schema.table(name))]
         widths = [len(table.columns) for table in tables]
         if execution.status != "ok" or len(execution.columns) != sum(widths):
-            continue  # as where USING shows a column once
+            continue  # USING shows a column once, so the columns cannot be split by table
         rows: Rows = {}
         for joined in execution.rows:
             start = 0
@@ -47,6 +47,6 @@ def touched_rows(
 
 
 def _stored(part: Row, names: list[str], rules: Rules, table: str) -> Row:
-    """The columns that are inserted: all but generated ones."""
+    """The values of the columns that can be inserted: all but the generated columns."""
     by_name = {lower_name(name): value for name, value in zip(names, part, strict=True)}
     return tuple(by_name[lower_name(name)] for name in rules.tables[table].columns)

@@ -1,6 +1,7 @@
-"""What notebooks work with: `open_study` opens an experiment, its `run` takes a system through the questions.
+"""The functions that notebooks call: `open_study` opens an experiment, and its `run` runs a system on the questions.
 
-Each name is imported when it is first used: a module here that draws nothing starts without pandas and Matplotlib.
+Each name is imported at its first use, so that modules of this folder that draw nothing do not load pandas and
+Matplotlib.
 """
 
 from importlib import import_module

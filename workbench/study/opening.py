@@ -45,18 +45,17 @@ def open_study(
 ) -> Study:
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
 
-    `limit` is a number of questions, spread evenly, or a share of each database's, such as 0.1. `root` is the
-    folder where the benchmark was unpacked, `prompts` a folder of prompts that replace the packaged ones,
-    `dollars` the most that may be spent, and `parameters` has, for a model or a role, those of all its calls.
-    With `batch`, calls are sent in batches, at half the price and answered within a day. With `cheaper`,
-    systems run with the departures of `systems/cheaper.py`, and with prompts in an order that providers
-    cache. `golds` are files of revised gold queries by name, under which answers are judged, too. `cluster`
-    is a Dask client whose workers compute, a scheduler's address or file, or "local:" and a number of
-    workers; by default what WORKBENCH_CLUSTER says, else no cluster.
+    `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. `root` is
+    the folder of the unpacked benchmark, `prompts` a folder of prompts that replace the packaged ones, `dollars` the
+    most that may be spent, and `parameters` the parameters of all calls of a model or a role. With `batch`, calls
+    are sent in batches, which cost half the price and are answered within a day. With `cheaper`, systems run with
+    the departures of `systems/cheaper.py`, and with prompts in an order that providers cache. `golds` names files of
+    revised gold queries, by which answers are judged, too. `cluster` is a Dask client, a scheduler's address or
+    file, or "local:" and a number of workers; without it, WORKBENCH_CLUSTER names the cluster, if one is used.
 
     Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
-    after the experiment. With a `limit` this folder is another one, so that figures of a few questions never
-    replace those of all questions.
+    after the experiment. The name of this last folder includes a given `limit`, so that figures of a few questions
+    never replace those of all questions.
     """
     settings = experiment_of(experiment) if isinstance(experiment, str) else experiment
     settings = replace(
@@ -123,7 +122,7 @@ def open_study(
 
 
 def _left(experiment: Experiment, store: Store) -> Budget | None:
-    """The experiment's budget, of which all spending since the start of `reproduce` is used up."""
+    """The experiment's budget, less the calls and dollars since `workbench reproduce` started."""
     if experiment.dollars is None and experiment.calls is None:
         return None
     since = float(os.environ.get("WORKBENCH_BEGAN") or "inf")

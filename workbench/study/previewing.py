@@ -1,9 +1,9 @@
 """A preview: the embedded parser answers for every model, on a few questions and in a cache that is thrown away.
 
-A call that the user's own cache holds gets the reply from there, and counts as cached. Each other call is reported
-with the number of questions that the few stand for. A parser's answers fail and differ more or less often than
-the model's answers would, so the number of calls is an estimate; calls that the questions of a database share, such
-as examples by feature, are counted for each question.
+A call that the user's own cache holds gets its reply from there, and counts as cached. The number of other calls is
+scaled up to all questions of the benchmark. It is an estimate: a parser's queries fail and differ more or less often
+than a model's, and calls that the questions of a database share, such as examples by feature, are counted for each
+question.
 """
 
 import os
@@ -26,35 +26,35 @@ from workbench.study.progress import tell
 from workbench.types import Completion, Request
 
 STAND_IN = "embedded/parser"
-_LETTERS = 4  # of a language model's token, about
+_LETTERS = 4  # about the length of a language model's token
 
 
 def previewed() -> int:
-    """The number of questions of a preview; 0 if this is none."""
+    """The number of questions of the preview; 0 if this process is no preview."""
     return int(os.environ.get("WORKBENCH_PREVIEW") or 0)
 
 
 @dataclass(slots=True)
 class Seen:
-    """The calls of one prompt and model on the few questions.
-
-    read, written: their tokens that the provider reads from its cache, and writes there at a price, where an earlier
-    question of the database was asked before. first: those of `read` that the few questions are the first to send.
-    limit: the most tokens that a reply may have. cached: further calls, which the user's cache holds.
-    """
+    """The calls of one prompt and model on the questions of a preview, and their tokens."""
 
     calls: int = 0
     input: int = 0
     output: int = 0
     read: int = 0
+    """Tokens that the provider's prompt cache would hold after an earlier question of the same database."""
     written: int = 0
+    """Tokens that the provider would charge for writing to its prompt cache."""
     first: int = 0
+    """The tokens of `read` that this preview is the first to send."""
     limit: int = 0
+    """The most tokens that a reply may have."""
     cached: int = 0
+    """Calls that the user's cache holds; `calls` does not count them."""
 
 
 class StandIn:
-    """Sends nothing: the user's cache or the embedded parser answers. `seen` counts by prompt and model."""
+    """Answers calls from the user's cache or by the embedded parser. `seen` counts calls by prompt and model."""
 
     def __init__(self) -> None:
         self.seen: dict[tuple[str, str], Seen] = {}
@@ -87,7 +87,10 @@ class StandIn:
         seen.limit = max(seen.limit, longest(request))
 
     def tell(self, weight: float, databases: float) -> None:
-        """Report the calls, scaled to all questions; there are so many `databases` for each of the few questions'."""
+        """Report the calls, scaled to all questions.
+
+        `weight` is the number of questions, and `databases` that of databases, for each one in the preview.
+        """
         for (prompt, model), seen in self.seen.items():
             calls = max(1, round(seen.calls * weight))
             first = seen.first * min(weight, databases)
@@ -106,19 +109,19 @@ class StandIn:
 
 
 def _cached(request: Request) -> Completion | None:
-    """The reply of the user's own cache."""
+    """The reply from the user's own cache; None if the cache lacks the call."""
     path = os.environ.get("WORKBENCH_PREVIEW_CACHE", "")
-    return _users(path).cached(request) if path and Path(path).is_file() else None
+    return _users_client(path).cached(request) if path and Path(path).is_file() else None
 
 
 @lru_cache(maxsize=1)
-def _users(path: str) -> Client:
+def _users_client(path: str) -> Client:
     return Client(Store(Path(path)), offline=True)
 
 
 @lru_cache(maxsize=64)
 def _prefix_cache(model: str) -> PrefixCache:
-    """One for all runs of a notebook."""
+    """The estimate of a provider's prompt cache, which all runs of a notebook share."""
     return PrefixCache(model)
 
 
@@ -131,7 +134,7 @@ def _as_reply(cached: Completion) -> Reply:
 
 
 def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
-    """The embedded parser's reply instead of the requested model's, and for a text's vector its letters."""
+    """The embedded parser's reply in place of the requested model's; for an embedding, a text's counts of letters."""
     if request.model == STAND_IN:
         return send(request, key, url, seconds)
     if request.parameters.get(EMBEDDING):

@@ -1,4 +1,4 @@
-"""What a run reports while it works: a bar for a person, lines of JSON for `workbench reproduce`."""
+"""The progress of a run: a bar for a person, lines of JSON for `workbench reproduce`."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ EVERY = 0.5  # seconds between two lines
 
 
 class Progress:
-    """Called by `solve_all`; the file that WORKBENCH_PROGRESS names gets a line for the newest state."""
+    """Shows a bar, or appends each state to the file that WORKBENCH_PROGRESS names. `solve_all` calls it."""
 
     def __init__(self, name: str, run: str) -> None:
         self._name = name

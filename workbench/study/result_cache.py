@@ -1,9 +1,9 @@
 """The cache of results: a system's candidates for a question under one key, its selection under another.
 
-Calls and executions are cached in any case; this cache saves rendering every prompt again to find them. A key
-holds everything that the record depends on: the question, the database and its catalog, the steps (see
-`systems/identity.py`), the endpoints of their models, the prompts, and this package's code below `study`.
-Systems that differ in their selector alone share their candidates.
+Calls and executions have caches of their own, but looking them up means rendering every prompt again; this cache
+avoids that. A key hashes everything that the record depends on: the question, the database and its catalog, the steps
+(see `systems/identity.py`), the endpoints of their models, the prompts, and the code of this package that steps can
+reach. Systems that differ only in their selector share their candidates.
 """
 
 import sys
@@ -25,7 +25,7 @@ from workbench.systems.system import System
 from workbench.types import Question
 
 _PACKAGE = Path(__file__).parents[1]
-# Packages that a system's steps never reach; every other one counts.
+# Folders whose code no step can reach; the key hashes the code of all others.
 _ABOVE = {
     "benchmarks",
     "cluster",
@@ -41,15 +41,18 @@ _ABOVE = {
 
 @dataclass(frozen=True, slots=True)
 class ResultKeys:
-    """The parts that all keys of one system's records share. `context` covers retrieval and pruning alone.
+    """The parts of keys that do not depend on the question.
 
     `keeps_attempts` and `keeps_selections` are false if a step has no source: a later process could not check
-    that the step is unchanged, so its answers are not cached.
+    that the step is unchanged, so its results are not cached.
     """
 
     attempt: str
+    """For the steps before selection."""
     select: str
+    """For the selector."""
     context: str
+    """For retrieval and pruning alone."""
     keeps_attempts: bool = True
     keeps_selections: bool = True
 
@@ -76,7 +79,7 @@ def keys(system: System, lab: Lab) -> ResultKeys:
     context = [system.retrieve, system.prune]
     servers = endpoints(system, lab)
     for name in dict.fromkeys(steps.unsourced + select.unsourced):
-        _say_unsourced(name)
+        _warn_unsourced(name)
     return ResultKeys(
         content_hash("steps", [code(), texts(lab.prompts), servers, lab.limits, steps.record]),
         content_hash("select", select.record),
@@ -90,7 +93,7 @@ def keys(system: System, lab: Lab) -> ResultKeys:
 
 
 def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
-    """The address or version of each model, with its and all roles' parameters where the experiment sets some."""
+    """The address or version of each model, with the parameters that the experiment sets for it and for roles."""
     found: dict[str, Any] = {}
     roles = {name: lab.parameters[name] for name in ROLES if lab.parameters.get(name)}
     for model in sorted(models(steps)):
@@ -101,7 +104,7 @@ def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
 
 
 @cache
-def _say_unsourced(step: str) -> None:
+def _warn_unsourced(step: str) -> None:
     print(
         f"{step}: its source cannot be read, so its answers are not cached; define it in a cell or a file",
         file=sys.stderr,
@@ -109,7 +112,7 @@ def _say_unsourced(step: str) -> None:
 
 
 def models(value: Any) -> set[str]:
-    """The models that a system or a step asks."""
+    """The names of the models that a system or a step calls."""
     if isinstance(value, (list, tuple)):
         return {model for part in value for model in models(part)}
     if isinstance(value, partial):
@@ -150,13 +153,13 @@ def _hashed(schema: Any) -> str:
 
 
 def read(store: Store, table: str, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The records of a table that are cached, by key."""
+    """The cached records of a table, by key; keys without a record are left out."""
     rows = store.read_keys(f"SELECT key, record FROM {table} WHERE key IN", list(wanted))
     return {key: orjson.loads(zlib.decompress(record)) for key, record in rows}
 
 
 def write(store: Store, table: str, key: str, question: str, record: Any, *more: str) -> None:
-    """Cache a record, unless there is one under its key."""
+    """Cache a record, unless its key has one already."""
     packed = zlib.compress(canonical(record), 1)
     row = (key, question, *more, packed)
     with store.write(paid=False) as database:

@@ -1,4 +1,4 @@
-"""A run: what a system did with every question, judged, as tables that notebooks group and draw."""
+"""A run: a system's candidates and answers for every question, with verdicts, as tables for notebooks."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,11 +19,11 @@ from workbench.llm.budget import Tally
 from workbench.pool import Pool, pool_of
 from workbench.report.display.selections import group_numbers
 from workbench.report.drawing.palette import ordered
-from workbench.study.solving import Kept, Record
+from workbench.study.solving import QuestionRecords, Record
 from workbench.systems.system import System
 from workbench.types import Limits, Selection
 
-BY_GOLD = "correct by "  # and the name of a revision
+BY_GOLD = "correct by "  # the start of a column's name, before the name of a revision
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 
 
@@ -137,7 +137,7 @@ def cells(name: str, found: Mapping[Any, Any]) -> dict[str, float]:
 def frames(
     run: str,
     benchmark: Benchmark,
-    kept: Mapping[str, Kept],
+    kept: Mapping[str, QuestionRecords],
     executor: Executor,
     revisions: Sequence[Revision] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -203,7 +203,7 @@ def frames(
     return pd.DataFrame(trials), asked
 
 
-def run_id(asked: str, kept: Mapping[str, Kept]) -> str:
+def run_id(asked: str, kept: Mapping[str, QuestionRecords]) -> str:
     """A hash of what was asked, and one of what was answered and what that cost.
 
     Changed code gives a run another id exactly if it gives other answers, so that a stored run is never replaced by
@@ -236,7 +236,7 @@ def _first(record: Record) -> tuple[Record, int]:
 
 
 def _verdicts(
-    benchmark: Benchmark, kept: Mapping[str, Kept], executor: Executor
+    benchmark: Benchmark, kept: Mapping[str, QuestionRecords], executor: Executor
 ) -> dict[tuple[str, str], bool]:
     """The verdict on each candidate before and after its fixes, and on the gold query."""
     known = {

@@ -1,7 +1,7 @@
 """Saved figures and tables, each with its data and its origin.
 
-Beside NAME.csv lies NAME.json with the stamp of the numbers, the ids and names of their runs and the paper's claims.
-These files hold no time and no path, so that saving them again changes nothing.
+NAME.json, beside NAME.csv, has the stamp of the numbers, the ids and names of their runs, and the paper's claims.
+These files contain no time and no path, so saving the same numbers again does not change them.
 """
 
 import os
@@ -56,8 +56,10 @@ class Saved:
         self._store = store
         self._last = ""
         self.asked: dict[str, tuple[str, ...]] = {}  # the models of this study's runs, by id
-        self._runs: dict[str, str] = {}  # by the id of a stored run: its selections
-        self._names: dict[str, str] = {}  # by the id of a run: the first name that it had here
+        self._runs: dict[str, str] = {}  # the selections of each stored run, by the run's id
+        self._names: dict[
+            str, str
+        ] = {}  # the first name of each run of this study, by the run's id
 
     def keep_run(
         self,
@@ -67,7 +69,7 @@ class Saved:
         system: System,
         selections: Sequence[tuple[str, ...]],
     ) -> None:
-        """Store which selections a run consists of: key, question, database, difficulty."""
+        """Store a run and its selections; a selection is a key, question, database and difficulty."""
         self._names.setdefault(run, name)
         text = canonical(selections).decode()
         if self._runs.get(run) == text or self._store.read_only:
@@ -82,7 +84,9 @@ class Saved:
     ) -> None:
         """Write NAME.svg, .pdf and .png or NAME.html, NAME.csv, and NAME.json."""
         if not name.replace("_", "").isalnum() or not name.isascii():
-            raise BadInputError(f"a figure's name is letters, digits and '_', and not {name!r}")
+            raise BadInputError(
+                f"the name {name!r} is not allowed: use ASCII letters, digits and '_' only"
+            )
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             frame = getattr(shown, "data", None) if data is None else data
@@ -124,7 +128,7 @@ class Saved:
         self._write(f"{record['name']}.json", text)
 
     def _write(self, file: str, content: bytes) -> None:
-        """Write the whole file or nothing: a reader never sees a part of it."""
+        """Write a file in one step, so that no reader sees a part of it."""
         draft = self.folder / f".{file}.{os.getpid()}"
         draft.write_bytes(content)
         draft.replace(self.folder / file)

@@ -23,18 +23,19 @@ from workbench.yamlfile import read_yaml
 class Experiment:
     """The settings of an experiment. `models` names the models of single roles, such as `judge` or `filtering`.
 
-    `parameters` has, for a model or a role, those of all its calls, over the steps' own; None leaves one out.
-    `golds` are files of revised gold queries by name, under which answers are judged, too.
-    `limit` takes this number of questions, spread evenly, or this share of each database's, such as 0.1. A query may
-    run for `sql_seconds`. `dollars` and `calls` bound what may be spent.
+    `parameters` has the parameters of all calls of a model or a role. They replace the steps' own parameters; the
+    value None removes a parameter.
+    `golds` names files of revised gold queries, by which answers are judged, too.
+    `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. A query may
+    run for `sql_seconds`. `dollars` and `calls` are the most that may be spent.
     `retrieval` chooses how values are retrieved, by a name or by settings (`retrieve/named.py`).
-    With `batch`, calls are sent in batches, at half the price and answered within a day. With `cheaper`, systems
-    run with the departures of `systems/cheaper.py`, and with prompts in an order that providers cache.
-    `suspect` names the results that fixers repair and selectors leave out, over the steps' own; None means
-    those of failed queries on Spider, and the steps' own elsewhere.
+    With `batch`, calls are sent in batches, which cost half the price and are answered within a day. With `cheaper`,
+    systems run with the departures of `systems/cheaper.py`, and with prompts in an order that providers cache.
+    `suspect` names the results that fixers repair and selectors leave out, in place of the steps' own settings; None
+    means the results of failed queries on Spider, and the steps' own settings on other benchmarks.
     Notebooks read `options`; `notebooks` has the parameters of each notebook. `folder` is the parent of the
-    folders `experiments` and `figures`. In a preview without the benchmark's data, bundled questions stand
-    for `stands_for` of its questions.
+    folders `experiments` and `figures`. A preview without the benchmark's data asks bundled questions, which stand
+    for `stands_for` questions of the benchmark.
     """
 
     name: str
@@ -66,7 +67,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def find_experiment(name: str) -> Path:
-    """The file of an experiment: a path, or a name in the nearest folder `experiments` above here."""
+    """The file of an experiment, given its path, or its name in the nearest folder `experiments`, searched upwards."""
     if name.endswith((".yaml", ".yml")):
         return Path(name)
     here = Path.cwd()
@@ -111,12 +112,14 @@ def load_experiment(name: str) -> Experiment:
     notebooks = given.get("notebooks", {})
     for notebook, parameters in notebooks.items():
         if parameters is not None and not isinstance(parameters, dict):
-            raise BadInputError(f"{path}: {notebook}: parameters by name, not {parameters!r:.60}")
+            raise BadInputError(
+                f"{path}: notebooks: {notebook}: give parameters by name, not {parameters!r:.60}"
+            )
     used = str({key: value for key, value in given.items() if key != "parameters"})
     for model, parameters in given.get("parameters", {}).items():
         if not isinstance(parameters, dict):
             raise BadInputError(
-                f"{path}: parameters: {model}: parameters by name, not {parameters!r:.60}"
+                f"{path}: parameters: {model}: give parameters by name, not {parameters!r:.60}"
             )
         if str(model) not in used and model not in ROLES:
             raise BadInputError(
@@ -151,7 +154,7 @@ def load_experiment(name: str) -> Experiment:
         size = BENCHMARKS[given["benchmark"]].questions
         given |= {"benchmark": "bundled-dev", "root": None, "stands_for": size}
         options = given.get("options", {}).items()
-        given["golds"] = {}  # they revise the questions that are not there
+        given["golds"] = {}  # they revise questions of the missing benchmark
         splits = {key: "bundled-train" for key, value in options if _is_unpacked(value)}
         given["options"] = dict(options) | splits
     for key in ("root", "prompts"):
@@ -171,7 +174,7 @@ def load_experiment(name: str) -> Experiment:
 
 
 def _is_unpacked(name: Any) -> bool:
-    """Whether this names a benchmark that is not bundled."""
+    """Whether a name is that of a benchmark that is not bundled."""
     return isinstance(name, str) and name in BENCHMARKS and bool(BENCHMARKS[name].url)
 
 

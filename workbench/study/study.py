@@ -53,9 +53,9 @@ class Study:
     _budget: Budget | None
     _open: ExitStack
     _elsewhere: Elsewhere | None = None  # solves questions on a cluster
-    _weight: float = 0.0  # in a preview: the number of questions that each of the few stands for
-    _databases: float = 1.0  # and of databases for each of theirs
-    revisions: tuple[Revision, ...] = ()  # other golds, by which runs are judged, too
+    _weight: float = 0.0  # in a preview: the number of questions that each question stands for
+    _databases: float = 1.0  # in a preview: the number of databases that each database stands for
+    revisions: tuple[Revision, ...] = ()  # revised golds, by which runs are judged, too
 
     @property
     def model(self) -> str:
@@ -74,18 +74,18 @@ class Study:
 
     @property
     def suspect(self) -> Suspect | None:
-        """The results that are suspect to every step; None leaves them to the steps.
+        """The results that every step treats as suspect; None means that each step uses its own setting.
 
-        An empty result is suspect on BIRD; Spider has questions that it answers.
+        On Spider only failed queries are suspect, since an empty result is the right answer to some questions.
         """
         spider: Suspect | None = "failed" if self.benchmark.sense == "spider" else None
         return self.experiment.suspect or spider
 
     @property
     def stamp(self) -> Stamp:
-        """The origin of every number here: model, benchmark, questions, and the sense of execution accuracy.
+        """The origin of this study's numbers: model, benchmark, questions, and the sense of execution accuracy.
 
-        `stamp.of(frame)` is the stamp of a frame, with the models that its runs asked.
+        `stamp.of(frame)` is the stamp of a frame, with the models that its runs called.
         """
         sense = "EX (Spider)" if self.benchmark.sense == "spider" else "EX (BIRD)"
         n = len(self.benchmark.questions)
@@ -95,7 +95,7 @@ class Study:
         return Stamp(self.model, self.benchmark.name, n, sense, asked=asked, left_out=lacks)
 
     def fewer(self, limit: float | None) -> "Study":
-        """The same study with this number of questions, spread evenly, or this share of each database's, such as 0.1."""
+        """The study with fewer questions: `limit` is their number, or a share of each database's, such as 0.1."""
         if self._weight:
             many = round(self._weight * len(self.benchmark.questions))
             return replace(self, _weight=size(many, limit) / len(self.benchmark.questions))
@@ -152,13 +152,13 @@ class Study:
         """Each question with its context after retrieval and after each step of pruning."""
         lab = replace(self.lab, client=self._client())
         system = self.with_settings(system)
-        made = keys(system, lab)
+        result_keys = keys(system, lab)
         for question in self.benchmark.questions:
-            yield question, list(prepare_once(system, made, question, lab).contexts)
+            yield question, list(prepare_once(system, result_keys, question, lab).contexts)
         self._report(lab)
 
     def _report(self, lab: Lab) -> None:
-        """Report failed calls and, in a preview, the expected ones to `workbench reproduce`."""
+        """Report the number of failed calls and, in a preview, of expected calls to `workbench reproduce`."""
         if failed := sum(lab.client.ledger.failed.values()):
             tell(failed=failed)
         if isinstance(lab.client.send, StandIn):
@@ -193,13 +193,13 @@ class Study:
     ) -> _Shown:
         """Save a figure or a table under a name, with the data behind it, and return it for display.
 
-        `stamp` replaces the study's where the numbers are of another origin.
+        `stamp` replaces the study's stamp if the numbers have another origin.
         """
         self.saved.save(name, shown, data, stamp or self.stamp)
         return shown
 
     def claim(self, text: str, holds: bool, detail: str = "") -> Claim:
-        """Store with the last saved figure whether a claim of the paper holds; a parser's answers judge no claim."""
+        """Store whether a claim of the paper holds, with the last saved figure. A parser's answers judge no claim."""
         judged = not self.model.startswith("embedded/")
         return self.saved.claim(Claim(text, bool(holds) if judged else None, detail))
 
@@ -226,9 +226,9 @@ class Study:
         return client_of(self.lab.client.store, self._budget, batch=self.experiment.batch)
 
     def _asked_id(self, system: System) -> str:
-        """A hash of the system and of what it is asked: models, parameters, prompts, questions and their gold."""
+        """A hash of the system and of its input: models, parameters, prompts, questions and gold queries."""
         servers = endpoints(system, self.lab)
-        # The embedded model's version changes with its code, and its answers seldom.
+        # The embedded model's version changes whenever its code does, but its answers rarely change.
         servers.pop(EMBEDDED, None)
         asked = [
             self.benchmark.name,
@@ -242,7 +242,9 @@ class Study:
 
 
 def client_of(store: Store, budget: Budget | None, *, batch: bool = False) -> Client:
-    """The client of the models, or in a preview that of the embedded parser."""
-    if previewed():  # an address of its own keeps the parser's replies apart from the models'
+    """A client that calls the models, or in a preview the embedded parser."""
+    if (
+        previewed()
+    ):  # the address is part of a call's key, so the parser's replies do not pass for the models'
         return Client(store, send=StandIn(), api_base="http://stand-in.invalid")
     return Client(store, budget=budget, batch=batch)

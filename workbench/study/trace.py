@@ -1,9 +1,9 @@
 """Trace a number in a figure back to the calls and the SQL behind it.
 
-A row of NAME.csv names its runs. Its generator, difficulty, database or question, if it has them, select the
-questions and candidates of those runs that it counts. `question_ids`, if present, lists the counted questions
-and may be empty. `counted` is "all" where every candidate counts, as for a bound; otherwise only chosen
-candidates count. Data without `counted` count all candidates of a generator that they name.
+A row of NAME.csv names its runs. The row counts those questions and candidates of the runs that match its columns
+for generator, difficulty, database and question. The column `question_ids`, if present, lists the counted questions
+and may be empty. If the column `counted` is "all", as for a bound, every candidate counts; otherwise only chosen
+candidates count. Without the column, a row that names a generator counts all its candidates.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ from workbench.study.result_cache import read
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A candidate behind a number: who proposed it for which question, and by which calls."""
+    """A candidate that a number counts: its generator, its question, its SQL and its calls."""
 
     run: str
     question_id: str
@@ -37,7 +37,7 @@ class Traced:
 
 
 def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[Traced]]:
-    """A row of a figure's data, counted from 0, and every candidate that it was counted from.
+    """A row of a figure's data, numbered from 0, and every candidate that the row counts.
 
     A question without an answer has one candidate without SQL, whose status is `missing`.
     """
@@ -59,7 +59,7 @@ def candidates(run: str, store: Store) -> Iterator[Traced]:
 
 
 def answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
-    """Each question of a run: a placeholder for a missing answer, and its final candidates."""
+    """For each question of a run: a placeholder for a missing answer, and the final candidates."""
     ((selections,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
     rows = orjson.loads(selections)
     wanted = [key for key, *_ in rows]
@@ -109,7 +109,7 @@ def _row(data: Path, number: int) -> dict[str, str]:
 
 
 def _why(row: Mapping[str, str]) -> str:
-    """Why a row has no run; the paper's own numbers are in columns like "CHESS: EX"."""
+    """The reason why a row has no run; the paper's own numbers are in columns like "CHESS: EX"."""
     numbers = [name for name in row if row[name]][1:]
     if numbers and all(": " in name for name in numbers):
         return "its numbers are the paper's"
@@ -119,7 +119,7 @@ def _why(row: Mapping[str, str]) -> str:
 def behind(
     found: Iterable[tuple[Traced, list[Traced]]], row: Mapping[str, str]
 ) -> Iterator[Traced]:
-    """The candidates that a row counts, of all those of a run; a placeholder for a question that has none."""
+    """The candidates of a run that a row counts, and the placeholder of each question without candidates."""
     every = row["counted"] == "all" if "counted" in row else bool(row.get("generator"))
     for missing, trials in found:
         if _of_question(missing, row):
@@ -135,7 +135,7 @@ def _of_question(traced: Traced, row: Mapping[str, str]) -> bool:
 
 
 def _of_generator(traced: Traced, row: Mapping[str, str]) -> bool:
-    """Whether a candidate is by a generator that the row names: a single one, several as in a Venn diagram, or a pair."""
+    """Whether the row names the candidate's generator, alone, with others as in a Venn diagram, or in a pair."""
     if row.get("sample") not in {None, "", str(traced.sample)}:
         return False
     if row.get("generator") in {None, "", TOGETHER} or traced.status == "missing":

@@ -21,7 +21,7 @@ from workbench.db.execute import Executor
 from workbench.db.fingerprint import file_state
 from workbench.db.sandbox.small import SmallDatabase
 from workbench.db.sql.derived.mutants import Mutant, mutants
-from workbench.differ.claim import Pair
+from workbench.differ.pair import Pair
 from workbench.differ.rules import known_schema
 from workbench.differ.search import TellApart, needed_rules
 from workbench.evaluate.ex import equal, spider_text

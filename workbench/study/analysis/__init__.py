@@ -1,1 +1,1 @@
-"""Measurements on runs: duels of a judge, pools of candidates, and schemas of any size."""
+"""Measurements on runs: pairwise judgements, pools of candidates, and schemas of a chosen size."""

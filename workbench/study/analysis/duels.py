@@ -1,7 +1,8 @@
-"""How often a judge prefers the right query of a right and a wrong one: CHASE-SQL's table 5.
+"""How often a judge prefers a right query to a wrong one (CHASE-SQL, table 5).
 
-As in pairwise selection, one query represents all with its result, and each pair is judged in both orders. A
-judge that always prefers the first query is right in half of its duels; a judge that names neither, in none.
+As in pairwise selection, one query represents all queries with the same result, and a judge compares each pair in both
+orders. A judge that always prefers the first query is right in half of the comparisons; a judge that names no query is
+right in none.
 """
 
 from collections.abc import Iterator
@@ -23,9 +24,9 @@ from workbench.types import Question
 
 
 def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
-    """A row for each pair and order: both queries, which came `first`, and whether the judge was `correct`.
+    """A row for each pair and order: both queries, which one was `first`, and whether the judge was `correct`.
 
-    `by_votes` says whether the larger group, or the first of equal ones, has the right query.
+    `by_votes` is true if the right query is in the larger group, or in the first of two groups of one size.
     """
     lab = study.lab
     verdicts = {
@@ -83,7 +84,8 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
 def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str, Any]:
     """A row of a table: the percentage of duels that a judge decides correctly.
 
-    `steady` is how often it prefers the same query in both orders, `first` how often the first query.
+    `steady` is the percentage of pairs in which the judge prefers the same query in both orders, and `first` the
+    percentage of duels in which it prefers the first query.
     """
     if duels.empty:
         measured = ("accuracy", "low", "high", "steady", "first")

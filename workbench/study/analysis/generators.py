@@ -1,7 +1,7 @@
-"""What the selector reaches with one generator alone: the third line of CHASE-SQL's figures 2a to 2c.
+"""EX of the selector on the candidates of one generator: the third line of CHASE-SQL's figures 2a to 2c.
 
-Section 3.1 compares it with the two bounds: where the lower bound falls, the selector stops gaining from a higher
-upper bound. The selector chooses among the candidates of one run, so that none is generated or fixed again.
+Section 3.1 compares this line with the two bounds: as the lower bound falls, the selector gains no more from a rising
+upper bound. The candidates are those of one run, so that none is generated or fixed again.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ _BOUNDS = {"lower bound": "adversary", "upper bound": "oracle"}
 
 
 def selected_alone(study: Study, run: Run, step: int = 2) -> pd.DataFrame:
-    """A row for each generator of a run and every `step`-th number k of its first candidates, and for all together.
+    """A row for the first k candidates of each generator of a run, for every `step`-th k, and a row for all candidates.
 
     A row has the EX of the chosen candidates with its interval, and both bounds of the same candidates.
     """

@@ -1,4 +1,4 @@
-"""Pools of candidates from prediction files or from our own runs, and the questions that a selection lost."""
+"""Pools of candidates from prediction files or from runs, and questions whose right candidates were not chosen."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,7 +15,7 @@ from workbench.study.study import Study
 def predicted(study: Study) -> tuple[Study, Pool]:
     """The pool of the files that the experiment's option `predictions` names: a folder, a file or a list.
 
-    The study that is returned names the files as its model, since no model of ours was asked.
+    The returned study names the files in place of its model, since no model was called.
     """
     option = study.options["predictions"]
     names = [option] if isinstance(option, str) else option
@@ -25,7 +25,7 @@ def predicted(study: Study) -> tuple[Study, Pool]:
 
 
 def answers(study: Study, runs: Iterable[Run]) -> tuple[Study, Pool]:
-    """The pool of what our own systems chose; the study that is returned names them as its model."""
+    """The pool of the queries that systems chose; the returned study names the systems in place of its model."""
     ran = list(runs)
     asked = study.stamp.of(pd.DataFrame({"run": [run.id for run in ran]})).models
     pairs = (pair for run in ran for pair in chosen(run.name, run.selections).items())
@@ -35,8 +35,8 @@ def answers(study: Study, runs: Iterable[Run]) -> tuple[Study, Pool]:
 def lost(run: Run, study: Study) -> pd.DataFrame:
     """A row for each question with a right candidate that was not chosen.
 
-    It has the chosen query, the best right one, and the generators of right ones. `votes` and `right votes`
-    count the candidates with the same result as each.
+    A row has the chosen query, the right candidate with most votes, and the generators of right candidates. `votes`
+    and `right votes` count the candidates with the same result as the chosen and as the right query.
     """
     texts = {question.id: question.text for question in study.benchmark.questions}
     rows = []
@@ -44,7 +44,7 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     possible = asked.loc[
         asked["oracle"].astype(bool) & ~asked["correct"].astype(bool), "question_id"
     ]
-    # Each question takes milliseconds, so only those that can be lost are looked at.
+    # Each question takes milliseconds, so questions without a right candidate, or answered correctly, are skipped.
     some = run.trials[run.trials["question_id"].isin(possible)]
     for question_id, trials in some.groupby("question_id", sort=False):
         sizes = trials.loc[trials["group"] >= 0, "group"].value_counts()

@@ -1,4 +1,4 @@
-"""Systems on schemas of any size: CHESS's synthetic industrial-scale schema (section 4.1.1, figure 3)."""
+"""Run systems on schemas of a chosen size: CHESS's synthetic industrial-scale schema (section 4.1.1, figure 3)."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,9 +13,9 @@ from workbench.types import Schema, Table, lower_name
 
 
 def industrial(study: Study, system: System, columns: int) -> System:
-    """The system where the schema has so many columns: those that gold needs, and any of all databases.
+    """The system on a schema of `columns` columns: those that the gold query needs, and columns of all databases.
 
-    In a preview without the benchmark's data, the bundled columns are repeated until there are enough.
+    In a preview without the benchmark's data, the bundled columns are repeated to reach this number.
     """
     golds, others = study.benchmark.golds, merged(study)
     around = AroundGold(system.retrieve, golds, columns, others, repeated=previewed() > 0)
@@ -25,7 +25,7 @@ def industrial(study: Study, system: System, columns: int) -> System:
 def merged(study: Study) -> tuple[Schema, ...]:
     """The schemas of all databases of the benchmark, and of the one that the option `train` names.
 
-    The paper merges BIRD's dev and train. Of equal tables, with the same name and columns, the first is taken.
+    The paper merges BIRD's dev and train. Of several tables with the same name and columns, only the first is taken.
     """
     names = [study.experiment.benchmark, *filter(None, [study.options.get("train")])]
     seen: set[tuple[str, ...]] = set()
@@ -66,7 +66,7 @@ def pass_at(run: Run, label: str = "") -> dict[str, Any]:
 
 
 def prompt_tokens(study: Study, run: Run) -> float:
-    """The tokens of a prompt that asked for a candidate, in the mean over the run's calls."""
+    """The mean number of tokens of the prompts that asked for a candidate."""
     trials = [trial for one in run.selections for trial in one.trials]
     keys = {key for trial in trials for key in trial.history[0].candidate.call_keys}
     query = "SELECT key, input_tokens FROM calls WHERE key IN"

@@ -1,9 +1,9 @@
-"""Take a system through many questions, each solved once by one process; cached results are read back.
+"""Run a system on many questions; each question is solved by one process, and cached results are reused.
 
-Several processes may share one run: each begins at another question and locks the question that it solves. A
-question that another process has locked is skipped until its result is cached. The lock is one for all systems,
-since they share calls: two notebooks that begin different systems at the same time make each call once. Results
-with a failed call are not cached, so running again asks for them once more.
+Several processes may share one run: each starts at a different question and locks the question that it solves. A
+question that another process has locked is skipped until its result is cached. All systems use the same lock of a
+question, since they share calls: two notebooks that start different systems at the same time make each call once.
+Results with a failed call are not cached, so the next run makes the failed calls again.
 """
 
 import os
@@ -26,9 +26,9 @@ from workbench.study.result_cache import ResultKeys, keys, models, read, write
 from workbench.systems.system import System, attempt, stages
 from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
 
-_PAUSE = 0.2  # seconds between looks at questions that other processes solve
-_QUESTIONS = 1000  # that are under way at once, as each takes a thread
-_CONTEXTS = 2000  # prepared questions that stay in memory
+_PAUSE = 0.2  # seconds before checking again the questions that other processes solve
+_QUESTIONS = 1000  # questions that are solved at once; each needs a thread
+_CONTEXTS = 2000  # prepared questions that are cached in memory
 _CHOICE = ("chosen", "selector", "scores", "comparisons", "call_keys")  # fields of a selection
 
 Record = Mapping[str, Any]
@@ -36,16 +36,17 @@ Watch = Callable[[int, int, Tally], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A question's two records and the key of the second; "" if it is not cached, as after a failed call."""
+class QuestionRecords:
+    """The records of a question: its candidates and its selection."""
 
-    key: str
+    key: str  # of the selection's record; "" if it is not cached, as after a failed call
     attempt: Record
     selection: Record
 
 
 Elsewhere = Callable[
-    [System, ResultKeys, Sequence[Question], Lab, Callable[[], object]], Iterator[dict[str, Kept]]
+    [System, ResultKeys, Sequence[Question], Lab, Callable[[], object]],
+    Iterator[dict[str, QuestionRecords]],
 ]
 
 
@@ -55,19 +56,19 @@ def solve_all(
     lab: Lab,
     watch: Watch | None = None,
     elsewhere: Elsewhere | None = None,
-) -> dict[str, Kept]:
+) -> dict[str, QuestionRecords]:
     """The records of each question, by its id.
 
     `watch` is called with the number of questions done, the number of all, and the tally of calls.
-    `elsewhere` solves questions that are not in the cache, in place of this process's threads.
+    `elsewhere` solves the questions that are not cached, on a cluster instead of in threads of this process.
     """
     store = lab.client.store
-    made = keys(system, lab)
-    wanted = {question.id: made.of(question, lab) for question in questions}
+    result_keys = keys(system, lab)
+    wanted = {question.id: result_keys.of(question, lab) for question in questions}
     found = look(store, wanted)
     open_ = [question for question in questions if question.id not in found]
     locks = CallLocks(store)
-    # Models of ours only compute, so more threads would gain nothing.
+    # Models in this process only compute and never wait, so more threads would not help.
     ours = all(map(is_ours, models(system)))
     lab = replace(lab, at_once=not ours)
 
@@ -76,7 +77,7 @@ def solve_all(
             watch(len(found), len(questions), lab.client.ledger.total())
 
     def solve(question: Question) -> None:
-        if kept := solve_once(system, made, lab, locks, question):
+        if kept := solve_once(system, result_keys, lab, locks, question):
             found[question.id] = kept
 
     report()
@@ -85,7 +86,7 @@ def solve_all(
         start = os.getpid() * 7919 % len(open_)  # far from where another process begins
         turned = open_[start:] + open_[:start]
         if elsewhere:
-            for kept in elsewhere(system, made, turned, lab, report):
+            for kept in elsewhere(system, result_keys, turned, lab, report):
                 found |= kept
         else:
             each(
@@ -102,8 +103,8 @@ def solve_all(
     return {question.id: found[question.id] for question in questions}
 
 
-def selection_of(kept: Kept, question: Question, lab: Lab) -> Selection:
-    """The selection that two records describe, with every execution read from the cache."""
+def selection_of(kept: QuestionRecords, question: Question, lab: Lab) -> Selection:
+    """The selection that a question's records describe, with every execution read from the cache."""
     choice = kept.selection
     return Selection(
         question.id,
@@ -130,24 +131,25 @@ def _trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     return tuple(map(executed, trials))
 
 
-def look(store: Any, wanted: Mapping[str, tuple[str, str]]) -> dict[str, Kept]:
+def look(store: Any, wanted: Mapping[str, tuple[str, str]]) -> dict[str, QuestionRecords]:
+    """The cached records of questions; `wanted` has the keys of both records by the question's id."""
     selections = read(store, "selections", [second for _, second in wanted.values()])
     attempts = read(
         store, "attempts", [a for a, selection in wanted.values() if selection in selections]
     )
     return {
-        name: Kept(second, attempts[first], selections[second])
+        name: QuestionRecords(second, attempts[first], selections[second])
         for name, (first, second) in wanted.items()
         if first in attempts and second in selections
     }
 
 
 def solve_once(
-    system: System, made: ResultKeys, lab: Lab, locks: CallLocks, question: Question
-) -> Kept | None:
+    system: System, result_keys: ResultKeys, lab: Lab, locks: CallLocks, question: Question
+) -> QuestionRecords | None:
     """The question's records; None while another process solves it."""
     store = lab.client.store
-    first, second = made.of(question, lab)
+    first, second = result_keys.of(question, lab)
     lock = lock_name(question)
     if not locks.acquire(lock):
         return None
@@ -156,7 +158,7 @@ def solve_once(
             return found[question.id]
         ledger = lab.client.ledger
         faults = sum(ledger.failed.values())
-        prepared = prepare_once(system, made, question, lab)
+        prepared = prepare_once(system, result_keys, question, lab)
         context = prepared.contexts[-1]
         start = ledger.of(question.id)
         record: Record | None = read(store, "attempts", [first]).get(first)
@@ -164,7 +166,7 @@ def solve_once(
             trials = attempt(system, context, lab)
             cost = _cost(ledger.of(question.id), start, prepared.cost)
             record = _plain({"trials": [_trial_record(t) for t in trials], "cost": cost})
-            if made.keeps_attempts and sum(ledger.failed.values()) == faults:
+            if result_keys.keeps_attempts and sum(ledger.failed.values()) == faults:
                 write(store, "attempts", first, question.id, record)
         else:
             trials = _trials(record, question, lab)
@@ -172,10 +174,10 @@ def solve_once(
         selection = system.select(lab, context, trials)
         about = {name: getattr(selection, name) for name in _CHOICE}
         choice = _plain(about | {"cost": _cost(ledger.of(question.id), before)})
-        if not made.keeps_selections or sum(ledger.failed.values()) > faults:
-            return Kept("", record, choice)
+        if not result_keys.keeps_selections or sum(ledger.failed.values()) > faults:
+            return QuestionRecords("", record, choice)
         write(store, "selections", second, question.id, choice, first)
-        return Kept(second, record, choice)
+        return QuestionRecords(second, record, choice)
     finally:
         locks.release(lock)
 
@@ -187,7 +189,7 @@ def lock_name(question: Question) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A question's context after retrieval and after each step of pruning, and what the calls for it cost."""
+    """A question's context after retrieval and after each step of pruning, and the cost of the calls so far."""
 
     contexts: tuple[Context, ...]
     cost: Mapping[str, float]
@@ -196,10 +198,10 @@ class Prepared:
 _prepared: OrderedDict[str, Prepared] = OrderedDict()
 
 
-def prepare_once(system: System, made: ResultKeys, question: Question, lab: Lab) -> Prepared:
-    """Retrieve and prune, once in this process for all systems with the same steps for both."""
-    # The calls for it are in the cache of this lab; a worker has a cache for each driver.
-    key = f"{lab.client.store.path} {made.prepared(question, lab)}"
+def prepare_once(system: System, result_keys: ResultKeys, question: Question, lab: Lab) -> Prepared:
+    """Retrieve and prune once in this process for all systems with the same steps of retrieval and pruning."""
+    # The key includes the cache's path, since a worker has a cache for each driver and its calls are cached there.
+    key = f"{lab.client.store.path} {result_keys.prepared(question, lab)}"
     if known := _prepared.get(key):
         return known
     ledger = lab.client.ledger
@@ -220,7 +222,7 @@ def _plain(record: Record) -> Record:
 
 
 def _trial_record(trial: Trial) -> dict[str, Any]:
-    """The trial and those that it was repaired from, each with status and fingerprint; rows stay in the cache."""
+    """The trial and the trials that it was repaired from, each with status and fingerprint instead of rows."""
     record = record_of(trial)
     part: dict[str, Any] | None = record
     step: Trial | None = trial

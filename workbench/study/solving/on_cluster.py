@@ -1,8 +1,8 @@
-"""Take a system through questions on the workers of a cluster: a task is a few questions about one database.
+"""Run a system on the workers of a cluster; a task is a few questions about one database.
 
-The driver locks a task's questions before it sends them, as it does where it solves them itself, so several
-notebooks may share a cluster. Workers send what they computed to the driver's cache, and records of questions whose
-calls failed, which no cache holds, as the task's result.
+The driver locks the questions before it sends a task, as it does if it solves them itself, so several notebooks may
+share a cluster. Workers send results to the driver's cache. Records of questions with failed calls are not cached;
+workers return them as the task's result.
 """
 
 import math
@@ -22,42 +22,42 @@ from workbench.llm.provider import is_ours
 from workbench.parallel import each
 from workbench.store import Store
 from workbench.study.result_cache import ResultKeys, models, read, write
-from workbench.study.solving import Elsewhere, Kept, Record, lock_name, look, solve_once
+from workbench.study.solving import Elsewhere, QuestionRecords, Record, lock_name, look, solve_once
 from workbench.systems.system import System
 from workbench.types import Question
 
 if TYPE_CHECKING:
     import distributed
 
-_COMPUTED = 4  # questions of a task whose models only compute: some seconds
-_WAITING = 16  # questions of a task that waits for models, all at once
+_COMPUTED = 4  # questions of a task whose models run on the worker; such a task takes some seconds
+_WAITING = 16  # questions of a task that calls remote models, all at the same time
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The questions of a task, about one database, with the attempts that the driver's cache has for them."""
+    """A task: questions about one database, with the candidates that the driver's cache has for them."""
 
     system: System
-    made: ResultKeys
+    result_keys: ResultKeys
     questions: tuple[Question, ...]
     attempts: Mapping[str, Record]
     at_once: int
 
 
 def solve_part(part: Part, lab: Lab) -> dict[str, tuple[str, Record, Record]]:
-    """Solve the questions, on a worker; returns the records that are not in its cache."""
+    """Solve the questions of a task on a worker; returns the records that are not in the worker's cache."""
     store = lab.client.store
     locks = CallLocks(store)
     for question in part.questions:
-        key, _ = part.made.of(question, lab)
+        key, _ = part.result_keys.of(question, lab)
         if key in part.attempts:
             write(store, "attempts", key, question.id, part.attempts[key])
 
-    def solve(question: Question) -> Kept | None:
-        return solve_once(part.system, part.made, lab, locks, question)
+    def solve(question: Question) -> QuestionRecords | None:
+        return solve_once(part.system, part.result_keys, lab, locks, question)
 
     solved = each(solve, part.questions, at_once=part.at_once)
-    wanted = {question.id: part.made.of(question, lab) for question in part.questions}
+    wanted = {question.id: part.result_keys.of(question, lab) for question in part.questions}
     cached = look(store, wanted)
     return {
         question.id: (kept.key, kept.attempt, kept.selection)
@@ -69,11 +69,11 @@ def solve_part(part: Part, lab: Lab) -> dict[str, tuple[str, Record, Record]]:
 def solve_on(
     cluster: Cluster,
     system: System,
-    made: ResultKeys,
+    result_keys: ResultKeys,
     questions: Sequence[Question],
     lab: Lab,
     watch: Callable[[], object],
-) -> Iterator[dict[str, Kept]]:
+) -> Iterator[dict[str, QuestionRecords]]:
     """The records of questions by their ids, task by task. Questions that another process solves are left out."""
     ours = all(map(is_ours, models(system)))
     store = lab.client.store
@@ -81,7 +81,7 @@ def solve_on(
     held: set[str] = set()
 
     def size(left: int) -> int:
-        """The questions of the next task. So that all workers end at about the same time, tasks that compute get smaller."""
+        """The size of the next task. Later tasks are smaller, so that all workers end at about the same time."""
         threads = max(1, cluster.threads)
         if ours:
             return min(_COMPUTED, math.ceil(left / threads / 4))
@@ -91,17 +91,19 @@ def solve_on(
         for several in _by_database(questions, size):
             locked = tuple(q for q in several if locks.acquire(lock_name(q)))
             held.update(map(lock_name, locked))
-            firsts = [made.of(question, lab)[0] for question in locked]
+            firsts = [result_keys.of(question, lab)[0] for question in locked]
             attempts = read(store, "attempts", firsts)
             if locked:
-                yield Part(system, made, locked, attempts, 1 if ours else len(locked))
+                yield Part(system, result_keys, locked, attempts, 1 if ours else len(locked))
 
     try:
         for part, more in cluster.each(
             solve_part, parts(), lab, name=_name, split=_singles, watch=watch
         ):
-            wanted = {question.id: made.of(question, lab) for question in part.questions}
-            yield look(store, wanted) | {name: Kept(*kept) for name, kept in more.items()}
+            wanted = {question.id: result_keys.of(question, lab) for question in part.questions}
+            yield look(store, wanted) | {
+                name: QuestionRecords(*kept) for name, kept in more.items()
+            }
             for lock in map(lock_name, part.questions):
                 locks.release(lock)
                 held.discard(lock)
@@ -138,6 +140,6 @@ def _name(part: Part) -> tuple[str, str]:
 def cluster_of(
     given: "str | distributed.Client", store: Store
 ) -> Iterator[tuple[Elsewhere, Supervisor]]:
-    """What solves questions and what runs queries on a cluster, given as `open_study` takes it."""
+    """Functions that solve questions and that run queries on a cluster; `given` is `open_study`'s `cluster`."""
     with open_cluster(given) as cluster:
         yield partial(solve_on, cluster), ClusterSupervisor(cluster, store)

@@ -1,12 +1,14 @@
-"""When two queries differ on a database: their results differ in whatever order SQLite reads the rows.
+"""Two queries differ on a database if their results differ in every order in which SQLite may read the rows.
 
-Where rows tie, `ORDER BY x LIMIT 1` gives the row that SQLite happens to read first, and so do columns outside
-GROUP BY. A query that gives several results on one database differs from another only if that one gives a single
-result there that no choice among tied rows gives: one has a row that the other never has, or more rows. Whole results
-are not compared there, since where several groups tie, few of all combinations show in so many orders. SQLite reads
-rows by their rowid, so the queries run again on tables without keys into which the rows go in other orders, and with
-random() behind the keys of each ORDER BY, since SQLite also breaks ties by the order in which it groups. Floats that
-differ in the last digits, by the order in which they are added, count as equal.
+If rows tie, `ORDER BY x LIMIT 1` returns the row that SQLite happens to read first; the same is true of columns that
+GROUP BY does not name. A query can therefore have several results on one database. Two queries differ if each has one
+result and the results are unequal. They also differ if one query has a single result that the other cannot have: one
+has a row that the other never has, or more rows. In that case whole results are not compared, since a few orders
+show only a few of all combinations of tied rows. If both queries have several results, they are not told apart.
+
+SQLite reads rows by their rowid, so the queries run again on tables without keys into which the rows are inserted in
+other orders. They also run with random() after the keys of each ORDER BY, since SQLite breaks ties by the order of
+its groups, too. Floats that differ only in the last digits, by the order in which they are added, count as equal.
 """
 
 import re
@@ -24,12 +26,12 @@ from workbench.differ.rules import Rules, TableRules
 from workbench.differ.touched import Rows
 from workbench.types import Execution, Limits, Value
 
-_FEW_ORDERS = 4  # most databases that are no proof fall here
-# Before a claim: a tie of two rows stays hidden in 24 orders once in 16 million times. Each row also comes first and last
-# once, since one of nine rows that tie is seldom the first by chance.
+_FEW_ORDERS = 4  # these rule out most databases on which only ties make the results differ
+# 24 random orders hide a tie of two rows once in 16 million times. Each row also comes first and last once, since
+# by chance one of nine tied rows is seldom the first.
 _ORDERS = 24
-_MANY_ORDERS = 96  # where one query gives several results, all rows that it can give should show
-# Else SQLite may join by an index that it makes, which holds rows in the order of their values.
+_MANY_ORDERS = 96  # if one query has several results, these should show all rows that it can return
+# Without this, SQLite may join by an automatic index, which reads rows in the order of their values.
 _IN_ORDER_OF_ROWS = "PRAGMA automatic_index = OFF"
 _LIMITS = Limits(seconds=5.0, rows=20_000, bytes=2_000_000)
 _COMPLETE = {"ok", "empty"}
@@ -51,18 +53,18 @@ class Pair:
     executor: Executor
 
     def results(self, several: Sequence[Rows]) -> list[Results | None]:
-        """Both queries' executions on each database; None where its rows break a constraint."""
+        """Both queries' executions on each database; None if its rows break a constraint."""
         databases = [self.database(rows) for rows in several]
         answers = self.executor.execute_in_memory(databases, (self.first, self.second), _LIMITS)
         return [None if answer is None else (answer[0], answer[1]) for answer in answers]
 
     def database(self, rows: Rows) -> SmallDatabase:
-        """The rows under the statements of the schema."""
+        """A database of the schema with these rows."""
         statements = [s for table in self.rules.tables.values() for s in table.statements]
         return _database((*statements, *self.rules.views), rows)
 
     def equal(self, a: Execution, b: Execution) -> bool:
-        """Whether two complete results are equal; the results that one query failed to give equal all."""
+        """Whether two results are equal; a failed execution counts as equal to any result."""
         if a.status not in _COMPLETE or b.status not in _COMPLETE:
             return True
         if self.sense == "bird":
@@ -70,15 +72,15 @@ class Pair:
         return spider_equal(b, a, self.first) or spider_equal(_rounded(b), _rounded(a), self.first)
 
     def is_different(self, rows: Rows) -> bool:
-        """Whether the results differ in whatever order rows are read."""
+        """Whether the results differ in every order of the rows."""
         return self.seems_different(rows) and self._differs(rows, _ORDERS)
 
     def seems_different(self, rows: Rows) -> bool:
-        """The same by a few orders: faster, and without proof."""
+        """Whether the results differ in a few orders: a faster check that ties may pass."""
         return self._differs(rows, _FEW_ORDERS)
 
     def first_is_certain(self, rows: Rows) -> bool:
-        """Whether the first query has one result in whatever order rows are read."""
+        """Whether the first query has the same result in every order of the rows."""
         found = self._in_orders(rows, _ORDERS)
         return found is not None and len(found[0]) == 1
 
@@ -88,7 +90,7 @@ class Pair:
             return False
         one, several = sorted(found, key=len)
         if len(one) > 1:
-            return False  # neither has a result of its own
+            return False  # both queries have several results
         if len(several) == 1:
             (a,), (b,) = found
             return not self.equal(a, b)
@@ -97,7 +99,7 @@ class Pair:
         return orders != _ORDERS or self._differs(rows, _MANY_ORDERS)
 
     def _is_none_of(self, one: Execution, several: Sequence[Execution]) -> bool:
-        """Whether a result differs from these and from all that combine their rows."""
+        """Whether a result differs from `several` and from every result that combines their rows."""
         own = self._rows(one)
         found = [self._rows(result) for result in several]
         if own - frozenset.union(*found) or frozenset.intersection(*found) - own:
@@ -106,14 +108,14 @@ class Pair:
         return len(own) > max(counts) or (not own and min(counts) > 0)
 
     def _rows(self, execution: Execution) -> frozenset[Hashable]:
-        """The different rows; Spider's sense takes the columns in any order."""
+        """The distinct rows; in Spider's sense, the order of the columns does not matter."""
         rows = _rounded(execution).rows
         if self.sense == "bird":
             return frozenset(rows)
         return frozenset(frozenset(Counter(row).items()) for row in rows)
 
     def _in_orders(self, rows: Rows, count: int) -> tuple[list[Execution], list[Execution]] | None:
-        """The different results of each query over so many orders of rows; None if any run fails."""
+        """The distinct results of each query over `count` orders of the rows; None if a run fails."""
         tables = self.rules.tables.values()
         statements = (_IN_ORDER_OF_ROWS, *map(_without_keys, tables), *self.rules.views)
         random = Random(count)  # noqa: S311  no secret
@@ -144,7 +146,7 @@ def _database(statements: tuple[str, ...], rows: Rows) -> SmallDatabase:
 
 
 def _turned(rows: Rows) -> Iterator[Rows]:
-    """Orders in which each row of a table comes first once, and last once."""
+    """Orders of the rows in which each row of a table comes first once, and last once."""
     for turn in range(1, max(map(len, rows.values()), default=0)):
         turned = {}
         for name, content in rows.items():
@@ -155,7 +157,10 @@ def _turned(rows: Rows) -> Iterator[Rows]:
 
 
 def _without_keys(table: TableRules) -> str:
-    """The table without keys, for SQLite reads rows in the order of a key; collations and the like stay."""
+    """A CREATE statement without keys, as SQLite reads rows in the order of a key.
+
+    A table with collations or generated columns keeps its statement, since they change results.
+    """
     created = table.statements[0]
     if re.search(r"\b(COLLATE|GENERATED|AS\s*\(|VIRTUAL)\b", created, re.IGNORECASE):
         return created
