@@ -31,7 +31,7 @@ def test_the_tables_show_ex_under_each_gold(evaluate, tmp_path):
     ("options", "words"),
     [
         (["--gold", "new"], "'new' is not NAME=FILE"),
-        (["--gold", "new=a.json", "--gold", "new=b.json"], "the name 'new' is there twice"),
+        (["--gold", "new=a.json", "--gold", "new=b.json"], "the name 'new' is given twice"),
         (["--gold", "new=nowhere.json"], "nowhere.json: No such file or directory"),
     ],
 )

@@ -194,7 +194,7 @@ sqlite3.connect(":memory:").execute(endless).fetchall()"""
             "sample: 3",
             r"one.ipynb has no parameter sample; there are experiment, limit, name, samples",
         ),
-        ("api_key: sk-1", "parameter api_key would be written into the notebook; keys come from"),
+        ("api_key: sk-1", "parameter api_key would be written into the notebook; set keys in"),
         ("OPENAI_API_KEY: x", "parameter OPENAI_API_KEY would be written into the notebook"),
         ("hf_token: x", "parameter hf_token would be written into the notebook"),
         ("password: x", "parameter password would be written into the notebook"),
@@ -230,7 +230,7 @@ def test_a_missing_notebook_is_an_error(checkout, tmp_path):
 def test_a_role_that_no_notebook_has_is_an_error(checkout):
     experiment = checkout(one=[SAVES, 'model = study.models["judge"]'])
     assert plan(replace(experiment, models={"judge": "m/x"}))
-    with pytest.raises(BadInputError, match=r"no notebook of it has a role judg;"):
+    with pytest.raises(BadInputError, match=r"no notebook uses the role judg;"):
         plan(replace(experiment, models={"judge": "m/x", "judg": "m/x"}))
 
 

@@ -71,7 +71,7 @@ def test_a_taxonomy_is_named_in_any_case_and_one_without_labels_is_refused(
     assert run("export", "zoo", file, "--taxonomy", "MAC-SQL") == f"{file}: 1 labels\n"
     for command in (["agreement", "zoo"], ["show", "zoo"], ["export", "zoo", file]):
         with pytest.raises(
-            BadInputError, match=r"'CHESS' in .*; there are those of MAC-SQL, Mac-sql, T"
+            BadInputError, match=r"'CHESS' in .*; there are labels of MAC-SQL, Mac-sql, T"
         ):
             run(*command, "--taxonomy", "CHESS")
 

@@ -220,7 +220,7 @@ def test_markdown_shows_text_as_it_is_and_keeps_its_columns():
         (ours("a"), {}, "no column 'system' of ours; there are generator, EX, low, high, run"),
         (ours("a"), {"columns": {"F1": "EX"}}, "no column 'F1' of ours"),
         (ours("a"), {"columns": {"EX": "F1"}}, "no column 'F1' in CHASE-SQL, table 4; there are EX, fixed"),
-        (ours("a"), {"columns": {"EX": "EX", "low": "EX"}}, "stands beside two of ours"),
+        (ours("a"), {"columns": {"EX": "EX", "low": "EX"}}, "is beside two of our columns"),
         (pd.DataFrame([{"generator": "a"}]), {}, "none has the same name, so say with `columns`"),
         (ours("query_plan", "query plan"), {"label": "generator"}, "our rows have the label 'query plan' twice"),
     ],

@@ -86,7 +86,7 @@ def ask(
 
 
 def least_calls(system: System, schema: Schema, model: str) -> str:
-    """The least number of calls that a system makes, printed before a wide database makes it costly."""
+    """A line with the least number of calls that a system makes, printed before the first call."""
     count = sum(getattr(step, "samples", 1) for step in system.generate)
     steps = [*system.prune, *(getattr(step, "columns", None) for step in system.generate)]
     text = f"asking {model} for {count} candidate{'s' * (count != 1)}"

@@ -113,7 +113,7 @@ def merge(other: Path, cache_file: Path | None) -> None:
         merged = transfer.merge(store, other)
     print(
         f"{merged.new:,} rows added, {merged.known:,} were cached already; {merged.different:,} calls have "
-        "another reply in the other file, and keep the one here"
+        "another reply in the other file, and keep the reply of this cache"
     )
 
 

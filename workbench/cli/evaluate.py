@@ -43,13 +43,12 @@ if TYPE_CHECKING:
 @click.option(
     "--pool",
     is_flag=True,
-    help="Take the files as one pool of candidates: add what the majority picks from it, and its bounds.",
+    help="Take the files as one pool of candidates: add the majority's choice, and the bounds of selection.",
 )
 @click.option(
     "--selector",
     metavar="FILE|bundled",
-    help="With --pool: judge what this selector picks from it, too: a file of `train selector`, or the one that"
-    " comes with the workbench.",
+    help="With --pool: also judge the choice of a selector: a file of `train selector`, or the bundled selector.",
 )
 @click.option(
     "--efficiency",
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 @click.option(
     "--suite",
     is_flag=True,
-    help="Add test-suite accuracy: right on databases made to tell gold from queries like it, too.",
+    help="Add test-suite accuracy: right also on databases made to distinguish gold from similar queries.",
 )
 @click.option(
     "--keep-distinct",
@@ -147,7 +146,7 @@ def evaluate(
 def _cluster(
     cluster: str, store: Store
 ) -> "Iterator[tuple[JudgeElsewhere | None, Supervisor | None]]":
-    """A cluster's judge, and the supervisor that runs all other queries there; None and None without a cluster."""
+    """The cluster's judge, and the supervisor that runs all other queries on it; None and None without a cluster."""
     if not cluster:
         yield None, None
         return
@@ -163,7 +162,7 @@ def _selectors(
     name: str | None, judged: Benchmark, executor: Executor, store: Store
 ) -> "dict[str, Selector]":
     """The majority and the named selector, as they pick from a pool of the benchmark's questions."""
-    # Steps and what they import take a third of a second, and other options need none of it.
+    # These imports take a third of a second, and only --pool needs them.
     from workbench.lab import Lab  # noqa: PLC0415
     from workbench.llm.client import Client  # noqa: PLC0415
     from workbench.select.majority import Majority  # noqa: PLC0415

@@ -41,13 +41,13 @@ def index(databases: tuple[Path, ...], kind: str, folder: Path | None, cluster: 
 
     chosen = MinHash() if kind == "minhash" else Trigram()
 
-    def here() -> Iterator[tuple[Path, Path]]:
+    def built_here() -> Iterator[tuple[Path, Path]]:
         for database in databases:
             with options.progress_bar("values") as progress:
                 yield database, build_index(database, chosen, folder, progress)
 
     started = time.monotonic()
-    for database, path in _built(cluster, databases, chosen, folder) if cluster else here():
+    for database, path in _built(cluster, databases, chosen, folder) if cluster else built_here():
         seconds = time.monotonic() - started
         found = open_index(database, chosen, folder)
         print("\n".join(f"left out: {line}" for line in found.skipped))

@@ -16,12 +16,12 @@ _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
 @click.group()
 def label() -> None:
-    """Look at labels of errors, and move them.
+    """Count labels of errors, measure agreement, export and import labels.
 
-    Labels are given in notebooks/label_errors.ipynb; notebooks/README.md leads from two annotators to
-    agreement and a figure. There, `limit` is the number of questions whose answers are looked at, and `?`
-    shows the keys. NAME is the name of their benchmark, such as bundled-dev; they lie in labels/NAME.sqlite
-    in the workbench's home.
+    Labels are given in notebooks/label_errors.ipynb, whose `limit` is the number of questions to search for errors;
+    `?` shows the keys. notebooks/README.md leads from two annotators to agreement and a figure. NAME is the name of
+    the labels, which is that of their benchmark, such as bundled-dev; they are stored in labels/NAME.sqlite in the
+    workbench's home.
     """
 
 
@@ -53,8 +53,8 @@ def show(name: str, chosen: str | None) -> None:
 
 @label.command()
 @_name
-@click.option("--taxonomy", "chosen", metavar="NAME", required=True, help="Whose labels.")
-@click.option("--subcategories", is_flag=True, help="Count another sub-category as disagreement.")
+@click.option("--taxonomy", "chosen", metavar="NAME", required=True, help="The labels' taxonomy.")
+@click.option("--subcategories", is_flag=True, help="Different sub-categories disagree, too.")
 def agreement(name: str, chosen: str, *, subcategories: bool) -> None:
     """Measure the annotators' agreement beyond chance, and list the cases they dispute.
 
@@ -92,7 +92,7 @@ def export_(name: str, file: Path, chosen: str | None) -> None:
 @_name
 @_file
 def import_(name: str, file: Path) -> None:
-    """Add the labels of FILE that are not there yet."""
+    """Add the labels of FILE, except those that were added before."""
     from workbench.label.store.transfer import import_labels  # noqa: PLC0415
 
     store = LabelStore.named(name)
@@ -139,7 +139,7 @@ def revised(
 @click.option("--benchmark", help="The benchmark's name, where it is not the labels' name.")
 @options.root
 def golds(name: str, file: Path, benchmark: str | None, root: Path | None) -> None:
-    """Write the gold queries as people corrected them in the labeller, for `evaluate --gold NAME=FILE`."""
+    """Write the gold queries with the annotators' corrections, for `evaluate --gold NAME=FILE`."""
     from workbench.benchmarks.named import open_benchmark  # noqa: PLC0415
     from workbench.label.store.golds import peoples_gold  # noqa: PLC0415
 
@@ -163,15 +163,15 @@ def _existing(name: str) -> LabelStore:
 
 
 def _chosen(store: LabelStore, taxonomy: str | None) -> tuple[Label, ...]:
-    """The labels of a taxonomy, whose name is given in any case, or of all of them."""
+    """The labels of one taxonomy (upper and lower case are alike), or of all."""
     labels = store.labels()
     if taxonomy is None:
         return labels
-    there = sorted({label.taxonomy for label in labels})
-    named = {taxonomy} & set(there) or {x for x in there if x.lower() == taxonomy.lower()}
+    known = sorted({label.taxonomy for label in labels})
+    named = {taxonomy} & set(known) or {x for x in known if x.lower() == taxonomy.lower()}
     if not named:
         raise BadInputError(
-            f"no labels of taxonomy {taxonomy!r} in {store.path}; there are those of"
-            f" {', '.join(there) or 'none'}"
+            f"no labels of taxonomy {taxonomy!r} in {store.path}; there are labels of"
+            f" {', '.join(known) or 'none'}"
         )
     return tuple(label for label in labels if label.taxonomy in named)

@@ -37,7 +37,7 @@ model = click.option(
 prompts = click.option(
     "--prompts",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder of prompts that replace ours of the same names.",
+    help="A folder of prompts that replace the packaged prompts of the same names.",
 )
 judge = click.option(
     "--judge",
@@ -58,7 +58,7 @@ def _golds(
         if not name or not file:
             raise click.BadParameter(f"{item!r} is not NAME=FILE")
         if name in files:
-            raise click.BadParameter(f"the name {name!r} is there twice")
+            raise click.BadParameter(f"the name {name!r} is given twice")
         files[name] = Path(file)
     return files
 
@@ -69,7 +69,7 @@ golds = click.option(
     multiple=True,
     metavar="NAME=FILE",
     callback=_golds,
-    help="Judge by another gold, too: a JSON file with revised gold queries, such as BIRD's dev_20251106.",
+    help="Judge also by revised gold queries: a JSON file, such as BIRD's dev_20251106.",
 )
 filtering = click.option(
     "--filtering",
@@ -139,7 +139,7 @@ Parameters = dict[str, dict[str, Any]]
 def _parameters(
     context: click.Context, option: click.Parameter, given: tuple[str, ...]
 ) -> Parameters:
-    """The values by role and name, those of the model under "": as JSON where they are, else as text."""
+    """The values by role and name, with "" for all roles; a value that is not JSON is text."""
     del context, option
     read: Parameters = {"": {}}
     for item in given:
@@ -157,7 +157,7 @@ def _parameters(
 
 
 def given_to(model: str, parameters: Parameters) -> Parameters:
-    """The parameters by model and role, as a lab and an experiment have them."""
+    """The parameters for a lab or an experiment: those of all roles under the name of the model."""
     return {role or model: owned for role, owned in parameters.items()}
 
 
@@ -170,7 +170,9 @@ parameters = click.option(
     help="A parameter of all calls, such as reasoning_effort=low, or of a role's (generation, filtering, judge,"
     " rest), such as judge:temperature=0; null leaves one out.",
 )
-calls = click.option("--calls", type=click.IntRange(min=0), help="Stop before more calls are made.")
+calls = click.option(
+    "--calls", type=click.IntRange(min=0), help="Stop before more than this many calls are made."
+)
 predictions = click.option(
     "--predictions",
     "first",
@@ -199,7 +201,7 @@ def make_system(name: str, model: str, judge: str = "", filtering: str = "") -> 
 
 
 def check_writable(path: Path, *read: Path) -> None:
-    """Fail before the work where its result could not be written, or would replace a file that is read."""
+    """Fail before the work starts if its result cannot be written, or would replace a file that the command reads."""
     if path.exists() and any(other.exists() and path.samefile(other) for other in read):
         raise BadInputError(
             f"{path}: is read by this command, and would be replaced; name another file to write"

@@ -100,7 +100,7 @@ def reproduce(
         if job.state == "done" and job.error:
             print(f"missing:  {job.name}: {job.error}")
     for job in failed:
-        print(f"failed:   {job.name}: {job.error} (the notebook up to there: {job.output})")
+        print(f"failed:   {job.name}: {job.error} (the notebook up to that cell: {job.output})")
     sys.exit(int(bool(failed)))
 
 
@@ -170,7 +170,7 @@ def preview(
     )
     print(found.total.table())
     for line in found.failed:
-        print(f"left out, since it failed with so few questions: {line}")
+        print(f"left out, since it failed with {questions} questions: {line}")
 
 
 @click.command()

@@ -14,7 +14,7 @@ PACKAGED = "packaged"  # the word for the prompts of the package
 
 
 def _benchmark(context: click.Context, option: click.Parameter, given: str) -> str:
-    """The benchmark's own name. A name that is not there is no experiment's either, so it is refused here."""
+    """The benchmark's own name; an unknown name is refused, and so is that of an experiment."""
     del context, option
     if own := benchmark_name(given):
         return own
@@ -43,8 +43,8 @@ def _benchmark(context: click.Context, option: click.Parameter, given: str) -> s
     "--prompts",
     multiple=True,
     metavar="DIRECTORY",
-    help="A folder of prompts that replace ours of the same names. Several are run side by side and compared with"
-    " the first; `packaged` names our own.",
+    help="A folder of prompts that replace the packaged prompts of the same names. Several are run side by side and"
+    " compared with the first; `packaged` names the packaged prompts.",
 )
 @options.dollars
 @options.batch
@@ -101,11 +101,11 @@ def run(
     }
     if previews:
         with open_study(benchmark, model=model, **settings) as study:
-            kept = study.saved.folder
+            folder = study.saved.folder
         asked = make_system(system, model, judge, filtering)
         for number, (words, prompts_of) in enumerate(zip(own or [PACKAGED], folders, strict=True)):
             found = preview_of(asked, benchmark, model=model, prompts=prompts_of, **settings)
-            save(found, kept / f"{name}{_numbered(number)}.preview.json")
+            save(found, folder / f"{name}{_numbered(number)}.preview.json")
             print(f"{words}:\n{found.table()}\n" if len(folders) > 1 else found.table())
         return
     with compare(

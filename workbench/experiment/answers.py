@@ -1,7 +1,7 @@
 """Every prediction behind an experiment's numbers, in one CSV file.
 
-A run is named as the figures and tables name it, whichever of their notebooks ended first. If runs share a name,
-the number of questions or else the id of the run is added.
+A run has the name that figures and tables give it, whichever notebook ended first. Runs that share a name get their
+number of questions added, or else their id.
 """
 
 import csv
@@ -31,7 +31,7 @@ def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
         named = {run: runs[run] or rows[0][0] for run, rows in stored.items() if rows}
         chosen = {run: [a for a in candidates(run, store) if a.chosen] for run in named}
         sizes = {run: f"{len(found)} questions" for run, found in chosen.items()}
-        names = _told_apart(_told_apart(named, sizes), {run: run for run in named})
+        names = _unique(_unique(named, sizes), {run: run for run in named})
         for run, found in chosen.items():
             for answer in found:
                 about = (run, names[run], answer.question_id, answer.db_id, answer.status)
@@ -40,7 +40,7 @@ def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
 
 
 def runs_behind(folder: Path) -> dict[str, str]:
-    """The ids of the runs behind an experiment's figures and tables, each with all the names that it has there."""
+    """The ids of the runs behind an experiment's figures and tables, each with all the names that they give it."""
     names: dict[str, set[str]] = {}
     for path in folder.glob("*.json"):
         runs = orjson.loads(path.read_bytes())["runs"]
@@ -49,8 +49,8 @@ def runs_behind(folder: Path) -> dict[str, str]:
     return {run: "; ".join(sorted(found - {""})) for run, found in names.items()}
 
 
-def _told_apart(names: Mapping[str, str], details: Mapping[str, str]) -> dict[str, str]:
-    """The names by run; where several runs share a name, each with its detail."""
+def _unique(names: Mapping[str, str], details: Mapping[str, str]) -> dict[str, str]:
+    """The names by run; runs that share a name get their detail added."""
     shared = {name for name, count in Counter(names.values()).items() if count > 1}
     return {
         run: f"{name}, {details[run]}" if name in shared else name for run, name in names.items()

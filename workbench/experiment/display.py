@@ -82,7 +82,7 @@ def _newest(job: Job) -> Mapping[str, Any] | None:
 
 
 def _share(job: Job) -> float:
-    """How much of a notebook is done: its cells, and the questions of the cell that runs."""
+    """The share of a notebook that is done, by its cells and by the questions of the running cell."""
     if job.state == "waiting":
         return 0.0
     if job.state != "running":

@@ -2,8 +2,8 @@
 
 Papermill starts the kernel and saves OUTPUT after each cell. When standard input ends, since `reproduce` closed
 it or was killed, the running cell is interrupted, and the kernel has two seconds to store the replies that
-still arrive. The kernel's channels are pipes in a folder of its own: the ports of many kernels that start at
-once collide.
+still arrive. The kernel's channels are sockets in a folder of its own, since the TCP ports of kernels that start
+together may collide.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What notebooks can be given: the parameters of a notebook, and whether given values fit them."""
+"""The parameters of a notebook, and a check of the values given for them."""
 
 import ast
 import re
@@ -50,18 +50,18 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
     """
     if secret := next(filter(_SECRET.search, given), None):
         raise BadInputError(
-            f"{notebook.name}: parameter {secret} would be written into the notebook; keys come from the"
-            " environment, as OPENAI_API_KEY and the like"
+            f"{notebook.name}: parameter {secret} would be written into the notebook; set keys in the"
+            " environment, such as OPENAI_API_KEY"
         )
     known = parameters_of(notebook)
-    if odd := sorted(set(given) - set(known)):
+    if unknown := sorted(set(given) - set(known)):
         raise BadInputError(
-            f"{notebook.name} has no parameter {', '.join(odd)}; there are {', '.join(known) or 'none'}"
+            f"{notebook.name} has no parameter {', '.join(unknown)}; there are {', '.join(known) or 'none'}"
         )
     for name, value in given.items():
         try:
             default = ast.literal_eval(known[name].default)
-        except ValueError:  # an expression, whose kind only its execution tells
+        except ValueError:  # the default is an expression, whose type is known only when it runs
             continue
         unset = default is None or "None" in known[name].comment
         if default is not None and not (unset and value is None) and not _fits(value, default):

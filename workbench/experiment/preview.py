@@ -1,9 +1,8 @@
 """An estimate of what an experiment or a run costs: a few questions, answered by the embedded parser.
 
-No other model is asked, and the cache of the preview is thrown away; a call that the user's own cache holds is
-answered from there. The number of calls is scaled up from the few questions; the length of answers comes from cached
-calls of the same prompt and model, or from rules of thumb. An estimate is saved, so that the run that follows can
-say what it came to beside it.
+No other model is asked, and the cache of the preview is deleted; a call in the user's own cache is answered from it.
+The number of calls is scaled up from the few questions; the length of replies comes from cached calls of the same
+prompt and model, or from rules of thumb. The estimate is saved, and the run that follows prints it beside its cost.
 """
 
 import os
@@ -68,7 +67,7 @@ def cost(
 
 
 def cost_of(work: Callable[[], object], questions: int, store: Store) -> Preview:
-    """Estimate what runs of this process cost: `work` opens studies and runs systems on them."""
+    """Estimate what `work` costs, a function that opens studies and runs systems in this process."""
     before = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="preview") as temporary:
         _share_bundled(temporary)
@@ -97,7 +96,7 @@ def preview_of(
 
 
 def _environment(folder: str, questions: int, store: Store) -> dict[str, str]:
-    """What makes the runs of a process those of a preview."""
+    """The environment variables that turn the runs of a process into a preview."""
     return {
         "WORKBENCH_HOME": folder,
         "WORKBENCH_PREVIEW": str(questions),
@@ -106,7 +105,7 @@ def _environment(folder: str, questions: int, store: Store) -> dict[str, str]:
 
 
 def _share_bundled(folder: str) -> None:
-    """A home in this folder has the bundled databases that are built already."""
+    """Link the bundled databases that are built already into a folder that becomes the home."""
     if (built := home() / "bundled").is_dir():
         Path(folder, built.name).symlink_to(built.absolute())
 
@@ -138,11 +137,11 @@ def beside(path: Path, paid: Tally) -> str:
     if not (paid.cost or paid.unpriced):
         cost = f"asked:   {calls}, which cost nothing"
     lines = [f"{cost}; {paid.hits:,} answers were cached"]
-    if said := previewed(path):
-        (least, most), (fewest, longest) = said["input_tokens"], said["output_tokens"]
-        low, high = said["dollars"]
+    if estimate := previewed(path):
+        (least, most), (fewest, longest) = estimate["input_tokens"], estimate["output_tokens"]
+        low, high = estimate["dollars"]
         lines.append(
-            f"preview: {said['calls']:,} calls, {least:,.0f} to {most:,.0f} tokens in, "
+            f"preview: {estimate['calls']:,} calls, {least:,.0f} to {most:,.0f} tokens in, "
             f"{fewest:,.0f} to {longest:,.0f} out, {dollars(low)} to {dollars(high)}"
         )
     return "\n".join(lines)

@@ -143,7 +143,7 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
     for role in () if takes_all else experiment.models:
         if not re.search(rf"""["']{re.escape(role)}\\?["']""", sources):
             raise BadInputError(
-                f"{experiment.path}: models: no notebook of it has a role {role}; correct the name, or leave it out"
+                f"{experiment.path}: models: no notebook uses the role {role}; correct the name, or leave it out"
             )
     return jobs
 
@@ -198,7 +198,7 @@ def run(
 
 
 def _stop(running: Iterable[tuple[Job, "subprocess.Popen[bytes]"]]) -> None:
-    """Interrupt the notebooks; after a moment end those that are still there."""
+    """Interrupt the notebooks; after `_MOMENT` seconds kill the processes that still run."""
     until = time.monotonic() + _MOMENT
     for job, process in running:
         job.state = "stopped"

@@ -1,7 +1,7 @@
 """SIGTERM and SIGHUP, which batch schedulers, containers and closed terminals send, stop a program as Ctrl-C does.
 
-The model calls under way then have a moment in which their replies are stored. Further such signals are
-ignored meanwhile; Ctrl-C is not. A program that was told to ignore a signal, as by `nohup`, goes on doing so.
+The program then has a moment to store the replies of its open model calls, in which it ignores further SIGTERM and
+SIGHUP, but not Ctrl-C. A program that ignores a signal from its start, as under `nohup`, goes on ignoring it.
 """
 
 import os

@@ -1,1 +1,1 @@
-"""What is shown of results: the papers' numbers, tables beside them, figures. Knows of no run."""
+"""The papers' numbers, result tables beside them, and figures. All take data frames and import no runs."""

@@ -94,7 +94,7 @@ def beside(
     if "run" in names:
         parts["run"] = left["run"]
     if "EX" not in published.metric:
-        stamp = replace(stamp, ex="")  # the table is of something else
+        stamp = replace(stamp, ex="")  # the table has another metric
     caption = (_our_caption(ours, stamp), _paper_caption(published), note)
     return ResultTable(
         title or published.title,
@@ -130,7 +130,7 @@ def _pairs(
             raise BadInputError(f"no column {one!r} in {source}; there are {known}")
         if wanted.count(one) > 1:
             raise BadInputError(
-                f"column {one!r} of {source} stands beside two of ours: it can once"
+                f"column {one!r} of {source} is beside two of our columns: give it to one of them"
             )
     return pairs
 

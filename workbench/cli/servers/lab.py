@@ -1,7 +1,7 @@
-"""`workbench lab`: JupyterLab on the notebooks, in a process of its own, which fetches nothing.
+"""`workbench lab`: open the notebooks in JupyterLab, a process of its own that makes no network requests.
 
-Its settings, data and workspaces lie beside the cache: the user's own JupyterLab keeps its state, and a kernel
-that the user has installed under the name python3 does not replace ours.
+JupyterLab's settings, data and workspaces are stored beside the cache, so the user's own JupyterLab keeps its state,
+and a kernel that the user has installed under the name python3 does not replace ours.
 """
 
 import json
@@ -22,7 +22,7 @@ from workbench.experiment.signals import stop_on_signals
 from workbench.store import home
 
 FIRST = Path("notebooks/explore.ipynb")  # the notebook that opens
-_PORTS = range(8888, 8939)  # Jupyter's own port, and those tried where it is taken
+_PORTS = range(8888, 8939)  # Jupyter's own port, and the ports to try if it is taken
 _NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 
 

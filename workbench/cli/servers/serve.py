@@ -17,9 +17,9 @@ from workbench.llm.serve import SMOLLM2, serving, smollm2
 @click.option("--at-once", type=click.IntRange(1), default=1, help="Calls answered together.")
 @click.option("--context", type=click.IntRange(512), default=8192, help="Tokens of each call.")
 def serve(model: str, port: int, threads: int, at_once: int, context: int) -> None:
-    """Serve MODEL, a GGUF file or smollm2, until Ctrl-C, at an address that OpenAI's protocol is spoken at.
+    """Serve MODEL, a GGUF file or smollm2, by OpenAI's protocol until Ctrl-C.
 
-    It computes only while nothing else wants the processor. Calls are cached by the address, so keep to one port.
+    The server yields the processor to other programs. A cached call belongs to its server's address, so keep one port.
     """
     os.nice(10)
     file = smollm2() if model == SMOLLM2 else Path(model)

@@ -132,9 +132,9 @@ def pairs(
 ) -> None:
     """Export pairs of a right and a wrong candidate, as chats to fine-tune a selection model.
 
-    Where no candidate is right, the gold query takes its place. With --generator a model writes one from the gold
-    query, as the paper does. --model is asked what the system's retrieval and pruning ask, such as for keywords; its
-    cached replies are used again. Use a training split: the file gives the answers away.
+    If no candidate is right, the gold query takes its place. With --generator, a model writes a right candidate from
+    the gold query, as in the paper. --model answers the calls of the system's retrieval and pruning, such as for
+    keywords; its cached replies are used again. Use a training split: the file contains the gold queries.
     """
     from workbench.train.export import conversations, write  # noqa: PLC0415
     from workbench.train.pairs import Pairs  # noqa: PLC0415
@@ -179,8 +179,8 @@ def instructions(
 ) -> None:
     """Export the calls of a system's agents behind each right answer, as chats to fine-tune a model.
 
-    The system answers the questions first. Cached calls are not made again, so that a stopped run continues. Use a
-    training split: the file gives the answers away.
+    The system answers the questions first. Cached calls are not made again, so a stopped run continues. Use a training
+    split: the file contains right answers.
     """
     from workbench.train import export  # noqa: PLC0415  pandas: half a second
     from workbench.train import instructions as agents  # noqa: PLC0415

@@ -42,7 +42,7 @@ def generator(
 ) -> None:
     """Export gold queries under partly wrong schemas, as chats to fine-tune a generator (CHESS, appendix B).
 
-    --model is asked for each question's keywords. Use a training split: the file gives the answers away.
+    --model finds each question's keywords. Use a training split: the file contains the gold queries.
     """
     from workbench.systems.chess import chess_ir_ss_cg  # noqa: PLC0415
     from workbench.train.export import write  # noqa: PLC0415  pandas: half a second

@@ -52,5 +52,5 @@ def lora(pairs: Path, model: str, name: str, download: bool, **settings: Any) ->
     left_out = f", {tuning.left_out} too long and left out" if tuning.left_out else ""
     print(f"{tuning.examples:,} conversations{left_out}")
     print("loss by epoch: " + " ".join(f"{loss:.4f}" for loss in tuning.losses))
-    print(f"{out}: the adapter, and in lora.json what it came from")
-    print(f"Its name is local/{name}, wherever a model is named.")
+    print(f"{out}: the adapter, and lora.json with its model, data and settings")
+    print(f"Use it as the model local/{name}.")

@@ -1,8 +1,8 @@
 """The folder `report` beside report.html: questions, SQL, calls and prompts behind every number, without a network.
 
-`index.html` shows what `#NAME` (a figure's data), `#NAME.3` (its row 3) or `#call.7` asks for. A browser does not let a
-page read the files of a folder, but it runs scripts from there, so each file is a script that hands over JSON, packed
-by gzip. Parts of prompts that calls share are written once, as in the cache.
+`index.html#NAME` shows a figure's data, `#NAME.3` row 3 of it, and `#call.7` a call. A browser does not let a page read
+the files of a folder, but runs scripts from it, so each file is a script that passes gzipped JSON to the page. Parts of
+prompts that calls share are written once, as in the cache.
 """
 
 import base64
@@ -30,7 +30,7 @@ from workbench.study.trace import Traced, answered, behind, rows
 
 FOLDER = "report"
 _VIEWER = Path(__file__).with_name("viewer.js")
-_CALLS, _TEXTS = 400, 600  # in a file
+_CALLS, _TEXTS = 400, 600  # calls in a file, parts of prompts in a file
 _FILTERS = ("question_ids", "question_id", "db_id", "difficulty", "generator", "other", "sample", "counted")  # fmt: skip
 Asked = list[tuple[Traced, list[Traced]]]
 
@@ -51,10 +51,10 @@ def write_bundle(
     folder: Path, pieces: Sequence[Piece], store: Store, root: Path | None = None
 ) -> Bundle:
     """Write the folder anew; `root` is where the benchmark was unpacked."""
-    place = folder / FOLDER
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    written = _Folder(place)
+    target = folder / FOLDER
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    written = _Folder(target)
     bundle = Bundle()
     data = {piece.name: rows(piece.data) for piece in pieces if piece.data.is_file()}
     bundle.rows = data
@@ -80,11 +80,11 @@ def write_bundle(
             )
             written.write(f"questions-{number}", texts)
     _write_calls(written, numbers, store)
-    (place / "viewer.js").write_bytes(_VIEWER.read_bytes())
+    (target / "viewer.js").write_bytes(_VIEWER.read_bytes())
     shell = (element("div", id="shown"), Raw('<script src="viewer.js"></script>'))
-    (place / "index.html").write_text(page("Behind a number", *shell), encoding="utf-8")
+    (target / "index.html").write_text(page("Behind a number", *shell), encoding="utf-8")
     bundle.calls = len(numbers)
-    bundle.size = sum(path.stat().st_size for path in place.iterdir())
+    bundle.size = sum(path.stat().st_size for path in target.iterdir())
     return bundle
 
 
@@ -101,7 +101,7 @@ class _Folder:
 
 
 def _opened(name: str, root: Path | None) -> Benchmark | None:
-    """The benchmark, if its files are here."""
+    """The benchmark, or None if its files are not on this computer."""
     try:
         return open_benchmark(name, root)
     except (BadInputError, OSError):
@@ -123,7 +123,7 @@ def _numbered(found: Iterable[Asked]) -> dict[str, int]:
 def _sets(bundle: Bundle, pieces: Sequence[Piece], found: Mapping[str, Asked]) -> dict[str, Any]:
     """The rows of every figure and table, each with the questions and candidates that it counts.
 
-    Rows that count the same share one entry of `sets`, as (place of the question, places of its candidates).
+    Rows that count the same answers share one entry of `sets`: (index of the question, indexes of its candidates).
     """
     sets: list[Any] = []
     known: dict[tuple[str, ...], int] = {}
@@ -138,7 +138,7 @@ def _sets(bundle: Bundle, pieces: Sequence[Piece], found: Mapping[str, Asked]) -
                 key = (run, *(row.get(name, "\0") for name in _FILTERS))
                 if key not in known:
                     known[key] = len(sets)
-                    sets.append(_places(found[run], row))
+                    sets.append(_indexes(found[run], row))
                 if sets[known[key]]:
                     counted.append((run, known[key]))
                     bundle.linked.add((piece.name, number))
@@ -149,17 +149,18 @@ def _sets(bundle: Bundle, pieces: Sequence[Piece], found: Mapping[str, Asked]) -
     return {"tables": tables, "sets": sets}
 
 
-def _places(asked: Asked, row: Mapping[str, str]) -> list[tuple[int, list[int]]]:
+def _indexes(asked: Asked, row: Mapping[str, str]) -> list[tuple[int, list[int]]]:
+    """The questions that a row counts and their counted candidates, by index; a question may have none."""
     counted = {id(one) for one in behind(asked, row)}
-    places = (
+    indexes = (
         (
             number,
-            [place for place, one in enumerate(trials) if id(one) in counted],
+            [index for index, one in enumerate(trials) if id(one) in counted],
             id(missing) in counted,
         )
         for number, (missing, trials) in enumerate(asked)
     )
-    return [(number, inside) for number, inside, empty in places if inside or empty]
+    return [(number, inside) for number, inside, empty in indexes if inside or empty]
 
 
 def _verdicts(
@@ -182,7 +183,7 @@ def _answers(
     numbers: Mapping[str, int],
     verdicts: Mapping[tuple[str, str], bool],
 ) -> tuple[Any, ...]:
-    """A question of a run with its candidates, which name their SQL by its place in a list."""
+    """A question of a run with its candidates, which refer to their SQL by its index in a list."""
     missing, trials = asked
     queries = list(dict.fromkeys(one.sql for one in trials))
     lines = [
@@ -202,7 +203,7 @@ def _answers(
 
 
 def _write_calls(written: _Folder, numbers: Mapping[str, int], store: Store) -> None:
-    """Calls in files of some hundred, and the parts of their prompts, sorted, since like texts pack well."""
+    """Write the calls and the parts of their prompts; sorted parts pack better, since neighbours are alike."""
     columns = "key, prompt, model, parameters, messages, text, finish_reason, input_tokens, output_tokens, cost"
     stored = {
         row[0]: row
@@ -214,7 +215,7 @@ def _write_calls(written: _Folder, numbers: Mapping[str, int], store: Store) -> 
         store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(parts)),
         key=lambda row: str(row[1]),
     )
-    places = {number: place for place, (number, _) in enumerate(texts)}
+    indexes = {number: index for index, (number, _) in enumerate(texts)}
     for start in range(0, len(texts), _TEXTS):
         written.write(
             f"texts-{start // _TEXTS}", [text for _, text in texts[start : start + _TEXTS]]
@@ -223,15 +224,15 @@ def _write_calls(written: _Folder, numbers: Mapping[str, int], store: Store) -> 
     for key in numbers:
         row = stored.get(key)  # a call that was pruned from the cache has none
         sent = [
-            (m.get("role", ""), _content(m.get("content"), places)) for m in messages.get(key, ())
+            (m.get("role", ""), _content(m.get("content"), indexes)) for m in messages.get(key, ())
         ]
         lines.append((key, *row[1:4], sent, *row[5:]) if row else (key,))
     for start in range(0, len(lines), _CALLS):
         written.write(f"calls-{start // _CALLS}", lines[start : start + _CALLS])
 
 
-def _content(content: Any, places: Mapping[int, int]) -> list[int | str]:
-    """A message as places of shared parts and texts of its own."""
+def _content(content: Any, indexes: Mapping[int, int]) -> list[int | str]:
+    """A message as a list of its own texts and the indexes of shared parts."""
     if isinstance(content, list):
-        return [places[part] if isinstance(part, int) else part for part in content]
+        return [indexes[part] if isinstance(part, int) else part for part in content]
     return [orjson.dumps((content or {}).get("json")).decode()]

@@ -32,7 +32,7 @@ def write_gallery(figures: Path) -> Path:
 
 
 def _opening(folder: Path, found: Sequence[Piece]) -> Iterator[str]:
-    """The models that answered, and links to the executed notebooks."""
+    """A note if the embedded parser answered, and links to the executed notebooks."""
     if by_parser(found):
         yield from (PARSER_ANSWERED, "")
     if pages := sorted(folder.glob("*-*.html")):

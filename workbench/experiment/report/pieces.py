@@ -1,7 +1,7 @@
 """The figures and tables that an experiment has saved, in the order in which a page shows them.
 
-A paper begins with table 1 and figure 2, as they are numbered there. What belongs to such a figure or table, and
-what has no number, is its appendix.
+A paper's pieces are in the order of their numbers in the paper. Pieces that belong to such a table or figure, and
+pieces without a number, are its appendix.
 """
 
 import re
@@ -30,7 +30,7 @@ PARSER_ANSWERED = (
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A figure or a table with what its .json says of it."""
+    """A saved figure or table, with the fields of its .json."""
 
     folder: Path
     name: str

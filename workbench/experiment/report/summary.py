@@ -1,4 +1,4 @@
-"""The summary on top of report.html: who answered what, at what cost, when, and which claims hold; and its provenance."""
+"""The top and the end of report.html: a summary of models, systems, cost and claims, and the provenance."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ _SYSTEM = {"system", "n", "EX", "low", "high", "calls", "tokens", "dollars", "ru
 
 
 def summary(pieces: Sequence[Piece], bundle: Bundle, manifest: Mapping[str, Any]) -> list[Node]:
-    """Systems, claims, cost, when and with what."""
+    """The parts of the summary: models and cost, the systems, and the papers' claims."""
     parts: list[Node] = [element("h2", "Summary", id="summary")]
     if by_parser(pieces):
         parts.append(line(PARSER_ANSWERED))
-    parts += map(line, _told(manifest))
+    parts += map(line, _facts(manifest))
     parts.append(line(_size(bundle)))
     if systems := list(_systems(bundle)):
         names = ("system", "questions", "EX, %", "95% interval", "calls", "tokens", "dollars")
@@ -30,8 +30,8 @@ def summary(pieces: Sequence[Piece], bundle: Bundle, manifest: Mapping[str, Any]
     return [*parts, *_claims(pieces)]
 
 
-def _told(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """When it was run, with what, for how long, and what it cost."""
+def _facts(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on the models, the date, the time that notebooks took, and the cost."""
     if not manifest:
         return
     records = manifest["notebooks"]
@@ -93,11 +93,11 @@ def behind_link(name: str, number: int | None, text: str) -> Element:
 
 
 def _claims(pieces: Sequence[Piece]) -> Iterator[Node]:
-    told = [(piece, claim) for piece in pieces for claim in piece.claims]
-    if not told:
+    claims = [(piece, claim) for piece in pieces for claim in piece.claims]
+    if not claims:
         return
-    counted = Counter(verdict(claim["holds"]) for _, claim in told)
-    heading = f"{len(told)} claims of the papers: " + ", ".join(
+    counted = Counter(verdict(claim["holds"]) for _, claim in claims)
+    heading = f"{len(claims)} claims of the papers: " + ", ".join(
         f"{n} {w}" for w, n in counted.items()
     )
     items = [
@@ -109,7 +109,7 @@ def _claims(pieces: Sequence[Piece]) -> Iterator[Node]:
             " ",
             element("i", claim["detail"]),
         )
-        for piece, claim in told
+        for piece, claim in claims
     ]
     yield details(heading, element("ul", *items))
 

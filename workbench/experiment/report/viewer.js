@@ -62,11 +62,11 @@ async function row(name, number) {
   const { cells, sets: counted } = rows[number];
   const columns = Object.keys(cells).filter((column) => cells[column]);
   const parts = [...opening(heading, name), table(columns, [columns.map((column) => cells[column])])];
-  for (const [run, place] of counted) {
+  for (const [run, index] of counted) {
     const { name, questions, answers } = await load(`run-${run}`);
     const texts = await load(questions);
-    parts.push(element("h2", {}, `${name}: ${sets[place].length} questions`));
-    for (const [at, inside] of sets[place]) parts.push(question(answers[at], inside, texts));
+    parts.push(element("h2", {}, `${name}: ${sets[index].length} questions`));
+    for (const [at, inside] of sets[index]) parts.push(question(answers[at], inside, texts));
   }
   return parts;
 }

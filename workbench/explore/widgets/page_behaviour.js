@@ -12,7 +12,7 @@ export default {
       const follow = (changes) => {
         const change = box.querySelector("button:focus") && changes.find(filled(".wb-message"));
         if (change) change.target.scrollIntoView({ block: "nearest" });
-        // A question that was opened from the table of variants stands below it: both come into sight.
+        // A question opened from the table of variants is below the table: scroll so that both are in sight.
         const opens = box.querySelector(".wb-questions :focus, .wb-variants-why:focus");
         if (opens && changes.some(filled(".wb-variants-question"))) box.querySelector(".wb-questions").scrollIntoView();
       };

@@ -1,4 +1,4 @@
-// Where the question table and the heat map begin. All text is set as text.
+// Functions that the question table and the heat map share. All text is set as text, never as HTML.
 const part = (name, inside, text) => {
   const made = inside.appendChild(document.createElement(name));
   if (text !== undefined) made.textContent = text;

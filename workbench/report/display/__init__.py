@@ -1,7 +1,7 @@
 """How records show themselves in a notebook's cell.
 
 Importing `workbench` in IPython registers the same displays by name, so that `workbench.types` stays free of
-HTML. `install` registers them with a shell that starts later, and keeps a `$` in tables from being a formula.
+HTML. `install` registers them with a shell that starts later, and keeps a `$` in tables from starting a formula.
 """
 
 import sys

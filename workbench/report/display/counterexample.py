@@ -1,4 +1,4 @@
-"""Why two queries differ: a database of a few rows, and both results on it."""
+"""A counterexample shows why two queries differ: a database of a few rows, and both results on it."""
 
 from pathlib import Path
 from typing import Literal
@@ -25,7 +25,7 @@ def counterexample_part(
     executor: Executor,
     sense: Literal["bird", "spider"] = "bird",
 ) -> Element:
-    """The smallest database found on which a query and gold differ, and both results; else what the search says."""
+    """The smallest database found on which a query and gold differ, with both results; or why there is none."""
     outcome = TellApart(tries=_TRIES, seconds=2.0)(database, gold, query, executor, sense)
     if not (outcome.database and outcome.first and outcome.second):
         return stack(line(f"The two are {outcome}."))
@@ -38,7 +38,9 @@ def counterexample_part(
         own = [n for n, column in enumerate(columns) if (name, column) in names]
         if any(one.error for one in needed):
             own = list(range(len(columns)))
-        own = own or [0]  # a table whose rows are counted or referred to: its key, as a rule
+        own = own or [
+            0
+        ]  # the queries name none of its columns: show the first, which is mostly its key
         hidden = f"{name}, without {len(columns) - len(own)} columns that neither query names"
         if rows:
             cells = [[_shown(row[n]) for n in own] for row in rows]
@@ -51,8 +53,8 @@ def counterexample_part(
         beside(*tables),
         line(f"Without rows: {', '.join(empty)}.") if empty else None,
         beside(
-            stack(heading("This query there"), results[0]),
-            stack(heading("Gold's query there"), results[1]),
+            stack(heading("This query's result"), results[0]),
+            stack(heading("Gold's result"), results[1]),
         ),
     )
 

@@ -14,7 +14,7 @@ from workbench.types import Selection, Trial
 def pool_html(selection: Selection, right: Sequence[bool] = ()) -> Html:
     """The candidates of a question by result, and the selector's comparisons.
 
-    `right` says for each candidate whether it is right, where that is known.
+    `right` has a verdict for each candidate, or is empty if there are none.
     """
     members: dict[int, list[int]] = {}
     results = [t.execution.fingerprint if t.execution else "" for t in selection.trials]

@@ -1,4 +1,4 @@
-"""Text in figures, safe for any data: `$` and emoji in values, endless names, long lines."""
+"""Text in figures, safe for any data: `$` and emoji in values, very long names, long lines."""
 
 import unicodedata
 from functools import cache, lru_cache
@@ -9,7 +9,7 @@ from matplotlib.textpath import text_to_path
 FONT = "DejaVu Sans"
 """Matplotlib's own font, by which all text is measured."""
 FONTS = [FONT, "Verdana", "Bitstream Vera Sans", "sans-serif"]
-"""What an SVG asks for: Verdana is as wide, where a reader lacks ours."""
+"""The fonts that an SVG names: Verdana, for readers without ours, is equally wide."""
 SIZE, SMALL = 8.0, 6.5
 """The size of text and of small text, in points."""
 

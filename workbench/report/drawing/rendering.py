@@ -23,9 +23,9 @@ Cell = tuple[str, str]
 """The text of a cell, and its interval."""
 
 PAPERS = ": "
-"""Stands in the name of each column that has a paper's numbers, between the paper and the column."""
+"""Separates the paper from the column in the name of each column with a paper's numbers."""
 _MANY = 9  # a table with more columns is set more tightly
-_BEHIND = {"run", "question_ids", "counted"}  # the trace back to the SQL; only in the CSV
+_BEHIND = {"run", "question_ids", "counted"}  # columns for `trace`, which only the CSV has
 
 
 def bounds_of(name: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def bounds_of(name: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def html_table(title: str, caption: Sequence[str], frame: pd.DataFrame, heads: Heads) -> Html:
-    """The table with its style sheet and its caption, as HTML that needs nothing else."""
+    """The table with its caption, as HTML that has its own style sheet."""
     names, words, rows = _grid(frame)
     body = [
         element(

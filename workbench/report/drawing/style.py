@@ -23,7 +23,7 @@ from workbench.report.stamp import stamped
 ONE, TWO = 3.35, 6.9
 """The width of one and of two columns of print, in inches."""
 KINDS = ("svg", "pdf", "png")
-_NAMELESS = {  # what a file would say of the day and the program
+_METADATA = {  # left out, since the date and the program would make equal figures differ
     "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",),
 }  # fmt: skip
 _ON_SCREEN = 110
@@ -98,8 +98,8 @@ def canvas(
 ) -> Iterator[Picture]:
     """A figure to draw on, in inches; `note` follows the stamp. At the end its layout is computed once and fixed."""
     with _settings():
-        told = f"{stamped(stamp, data).removesuffix('.')}. {note}" if note else stamped(stamp, data)
-        footer = lines(told, wide * 72 - 8, SMALL)
+        text = f"{stamped(stamp, data).removesuffix('.')}. {note}" if note else stamped(stamp, data)
+        footer = lines(text, wide * 72 - 8, SMALL)
         figure = Picture(
             figsize=(wide, max(1.0, high) + 0.1 * (1 + footer.count("\n"))), layout="constrained"
         )
@@ -117,7 +117,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def _rendered(figure: Figure, kind: str) -> bytes:
-    """The image. What a notebook saves and then shows is rendered once, unless it changed between."""
+    """The image. A figure that is saved and then shown is rendered once, unless it changes in between."""
     files = figure.files if isinstance(figure, Picture) else {}
     if figure.stale:
         files.clear()
@@ -130,12 +130,12 @@ def _rendered(figure: Figure, kind: str) -> bytes:
 def _render(figure: Figure, kind: str) -> bytes:
     file = BytesIO()
     with _settings():
-        figure.savefig(file, format=kind, metadata=dict.fromkeys(_NAMELESS[kind]))
+        figure.savefig(file, format=kind, metadata=dict.fromkeys(_METADATA[kind]))
     return file.getvalue()
 
 
 def need(frame: pd.DataFrame, *columns: str) -> None:
-    """Raise the error that says which column or rows are missing."""
+    """Raise BadInputError if the frame lacks one of the columns, or has no rows."""
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise BadInputError(

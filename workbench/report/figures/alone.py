@@ -1,6 +1,6 @@
 """The questions that one generator alone solves: CHASE-SQL's figures 3b and 5.
 
-They are drawn as bars; where they are few, as a table: bars of one or two questions look like more than they are.
+They are drawn as bars, and few questions as a table, since bars would exaggerate one or two questions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from workbench.report.drawing.style import ONE, Picture, canvas, need, runs
 from workbench.report.figures.marks import bar_key, counts, grouped_bars, legend, rows_high
 from workbench.report.figures.overlap import solved
 
-_FEW, _COLUMNS = 10, 5  # fewer questions, and at most so many generators, are a table
+_FEW, _COLUMNS = 10, 5  # fewer questions than 10, of at most 5 generators, are a table
 _WHITE = {"facecolor": "white", "linewidth": 0, "pad": 1}
 
 
@@ -59,7 +59,7 @@ def _counted(
     what: str,
     stamp: object,
 ) -> Picture:
-    """The numbers under the names of the generators."""
+    """The numbers as a table, under the names of the generators."""
     names, looks = list(each), palette.looks(each)
     lines = [*zip(*each.values(), strict=True), tuple(map(sum, each.values()))]
     labels = [*rows, "all"] if len(rows) > 1 else list(rows)

@@ -55,9 +55,11 @@ def bounds_by_generator(
     looks = palette.looks(parts)
     across = min(2, len(parts))
     down = -(-len(parts) // across)
-    few = selected is not None and (data["selected"].notna() & (data["k"] < data["k"].max())).any()
+    curve_selected = (
+        selected is not None and (data["selected"].notna() & (data["k"] < data["k"].max())).any()
+    )
     wide, high = TWO if across > 1 else ONE, 0.1 + 1.75 * down
-    with canvas(wide, high, data, stamp, _FIRST if few else "") as figure:
+    with canvas(wide, high, data, stamp, _FIRST if curve_selected else "") as figure:
         panels = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
         for axes in panels[len(parts) :]:
             axes.remove()

@@ -18,8 +18,8 @@ from workbench.report.figures.marks import (
     percent,
 )
 
-# Columns whose values alone tell which questions a row is of.
-_SAY_WHICH = {"system", "generator", "db_id", "difficulty"}
+# Columns by which `trace` finds the questions of a row.
+_TRACED = {"system", "generator", "db_id", "difficulty"}
 
 
 def accuracies(questions: pd.DataFrame, by: str | Sequence[str] = "system") -> pd.DataFrame:
@@ -50,13 +50,13 @@ def accuracies(questions: pd.DataFrame, by: str | Sequence[str] = "system") -> p
 
 
 def _behind(group: pd.DataFrame, keys: Sequence[str]) -> dict[str, object]:
-    """Further columns for `trace`, if a row's own do not tell which answers it was counted from."""
+    """Further columns for `trace`, where a row's own columns do not determine the answers that it counts."""
     columns: dict[str, object] = {}
     if "chosen" in group:  # candidates, and not the answers of questions
         columns |= {"counted": "all"}
     if "sample" in group and (group["sample"] == group["sample"].iloc[0]).all():
         columns |= {"sample": group["sample"].iloc[0]}
-    if "question_id" in group and not _SAY_WHICH.issuperset(keys):
+    if "question_id" in group and not _TRACED.issuperset(keys):
         columns |= {"question_ids": question_ids(group)}
     return columns
 
@@ -99,7 +99,7 @@ def differences(
     base = names[0] if against is None else against
     if base not in names or len(names) < 2:
         raise BadInputError(
-            f"{base!r} against {', '.join(map(str, names))}: two or more are needed, one of them that"
+            f"the rows have the {label} {', '.join(map(str, names))}: give two or more, one of them {base!r}"
         )
     verdicts = {
         name: dict(zip(group["question_id"], group["correct"].astype(float), strict=True))
@@ -132,8 +132,8 @@ def paired_differences(
 ) -> Picture:
     """The `differences` as a figure, with intervals and p-values.
 
-    A p-value comes from exchanging the signs of the databases' differences, which few databases keep above a
-    least value; an interval has no such bound. So with few of them the figure states that value.
+    A p-value comes from exchanging the signs of the databases' differences, so d databases allow no value below
+    2 ** (1 - d). The figure states this bound where it exceeds 0.05; intervals have no such bound.
     """
     data = differences(questions, against, label)
     databases = questions["db_id"].nunique()

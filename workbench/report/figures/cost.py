@@ -34,7 +34,7 @@ def pareto(
     the unit of the cost: "question" or "benchmark". Marks of nearly the same cost stand side by side.
     """
     if cost not in _AXES:
-        raise BadInputError(f"the cost is {cost!r}: calls, tokens or dollars")
+        raise BadInputError(f"the cost is {cost!r}: give calls, tokens or dollars")
     need(rows, label, "EX", cost)
     data = frontier(rows.reset_index(drop=True), cost)
     known = data[data[cost].notna()].sort_values("EX", ascending=False, kind="stable")
@@ -44,15 +44,15 @@ def pareto(
     looks = palette.looks(names)
     least, most = float(known[cost].min()), float(known[cost].max())
     logarithmic = least > 0 and most >= 10 * least
-    places = _side_by_side(known[cost].tolist(), logarithmic=logarithmic)
-    moved = any(abs(at - own) > 1e-9 * own for at, own in zip(places, known[cost], strict=True))
+    drawn_at = _side_by_side(known[cost].tolist(), logarithmic=logarithmic)
+    moved = any(abs(at - own) > 1e-9 * own for at, own in zip(drawn_at, known[cost], strict=True))
     note = "Marks of nearly the same cost are moved apart." if moved else ""
     with canvas(TWO, 2.5, data, stamp, note) as figure:
         axes = figure.subplots()
-        best = known.assign(at=places)[known["best"].tolist()].sort_values("at")
+        best = known.assign(at=drawn_at)[known["best"].tolist()].sort_values("at")
         axes.step(best["at"], best["EX"], where="post", color=palette.PALE, linewidth=2, zorder=0)
         keys = {}
-        for name, at, (_, row) in zip(names, places, known.iterrows(), strict=True):
+        for name, at, (_, row) in zip(names, drawn_at, known.iterrows(), strict=True):
             look = looks[name]
             face = look.colour if row["best"] else "white"
             if "low" in known and "high" in known:
@@ -91,7 +91,7 @@ def _side_by_side(values: Sequence[float], *, logarithmic: bool) -> list[float]:
             groups.append([index])
     for group in groups:
         middle = sum(scale[index] for index in group) / len(group)
-        for place, index in enumerate(group):
+        for number, index in enumerate(group):
             if len(group) > 1:
-                scale[index] = middle + (place - (len(group) - 1) / 2) * gap
+                scale[index] = middle + (number - (len(group) - 1) / 2) * gap
     return [exp(value) if logarithmic else value for value in scale]

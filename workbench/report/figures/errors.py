@@ -1,8 +1,8 @@
 """The causes of wrong answers, from labels: figures 8 and 13 of CHASE-SQL, 18 of CHESS, 6 of MAC-SQL.
 
 A table of labels has a row for each label, or one for each kind of error with its `count`. `error` is the
-kind, and `detail` the subkind, if the paper has any. There is a panel for each system or benchmark. Where people gave
-some of the labels and rules the others, as `automatic` tells, each of the two has a panel of its own.
+kind, and `detail` the subkind, if the paper has any. There is a panel for each system or benchmark. Labels by people
+and labels by rules (`automatic`) have panels of their own, if there are both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ def tally(labels: pd.DataFrame, panel: str | None = None) -> pd.DataFrame:
 
 
 def _people_apart(labels: pd.DataFrame, panel: str | None) -> tuple[pd.DataFrame, str | None]:
-    """The labels and their panel; people's labels have a panel apart from rules', if both are there."""
+    """The labels and the name of their panel column; labels by people and by rules get different panels."""
     if "automatic" not in labels:
         return labels, panel
     rules = labels["automatic"].astype(bool) | (labels["error"] == UNLABELLED)
@@ -151,7 +151,7 @@ def _line(
 
 
 def error_bars(labels: pd.DataFrame, panel: str | None = None, *, stamp: object) -> Picture:
-    """The same as bars with the details under their kind, to compare panels line by line."""
+    """The errors as bars with the details under their kind, to compare panels line by line."""
     labels, panel = _people_apart(labels, panel)
     data = tally(labels, panel)
     parts = by_series(data, panel)

@@ -148,10 +148,10 @@ def legend(
     if side == "above":
         figure.set_figheight(figure.get_figheight() + 0.155 * -(-len(names) // columns))
     tight: dict[str, Any] = {"columnspacing": 1.2, "borderpad": 0, "borderaxespad": 0.5}
-    place: Literal["outside upper left", "outside right upper"] = (
+    location: Literal["outside upper left", "outside right upper"] = (
         "outside upper left" if side == "above" else "outside right upper"
     )
-    figure.legend([*keys.values()], names, loc=place, ncols=columns, **tight)
+    figure.legend([*keys.values()], names, loc=location, ncols=columns, **tight)
 
 
 def _across(wide: Sequence[float], columns: int) -> float:

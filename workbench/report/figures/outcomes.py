@@ -108,7 +108,7 @@ def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: obje
 def regret(questions: pd.DataFrame, by: str = "system", *, stamp: object) -> Picture:
     """For each selector or system the share that is right, lost in selection, or without a right candidate.
 
-    `data` has how many questions each lost, `outcomes` which ones.
+    `data` has the number of lost questions; `outcomes` shows which questions are lost.
     """
     need(questions, by)
     columns = {"right": RIGHT, "lost": LOST, "no right candidate": NONE}

@@ -53,7 +53,7 @@ def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: object) -> Pictur
     names = [str(name) for name in wide]
     if len(names) not in {2, 3}:
         raise BadInputError(
-            f"a Venn diagram is of two or three, and here are {len(names)}: take `agreement` for more"
+            f"a Venn diagram shows two or three, and there are {len(names)}: use `agreement` for more"
         )
     sizes = {
         "".join("01"[has] for has in who): int((wide == list(who)).all(axis=1).sum())
@@ -71,7 +71,7 @@ def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: object) -> Pictur
 
 
 def _circles(axes: Axes, colours: Sequence[str], sizes: Mapping[str, int]) -> None:
-    # Its import brings a part of SciPy, half a second that a notebook without this figure saves.
+    # Imported here, since it imports SciPy, which takes half a second.
     from matplotlib_venn import layout, venn2, venn3  # noqa: PLC0415
 
     draw, by = (venn2, layout.venn2) if len(colours) == 2 else (venn3, layout.venn3)
@@ -175,9 +175,9 @@ def agreement(
             values, vmin=low, vmax=max(high, low + 1), cmap="Blues", annot=True, fmt=".0f", ax=axes,
             mask=own, cbar_kws={"label": "questions, %", "shrink": 0.9},
         )  # fmt: skip
-        for place in range(len(names)):  # another measure than the pairs', so it has no colour
-            solves = f"{values[place, place]:.0f}"
-            axes.text(place + 0.5, place + 0.5, solves, va="center", ha="center", fontweight="bold")
+        for index in range(len(names)):  # the diagonal is another measure, so it has no colour
+            solves = f"{values[index, index]:.0f}"
+            axes.text(index + 0.5, index + 0.5, solves, va="center", ha="center", fontweight="bold")
         axes.tick_params(length=0)
         axes.set_yticklabels(labels, rotation=0)
         axes.set_xticklabels(labels, rotation=40, ha="right", rotation_mode="anchor")

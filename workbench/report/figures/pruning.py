@@ -1,4 +1,4 @@
-"""How a schema is narrowed, and what its size does to accuracy: CHESS's figures 3, 4, 5 and 16."""
+"""How pruning narrows a schema, and how its size affects accuracy: CHESS's figures 3, 4, 5 and 16."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

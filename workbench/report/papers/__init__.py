@@ -89,7 +89,7 @@ def all_published() -> tuple[Published, ...]:
 
 
 def published(paper: str, source: str) -> Published:
-    """The numbers of, say, "CHASE-SQL" and "table 4"."""
+    """The numbers of a paper's table or figure, such as "CHASE-SQL" and "table 4"."""
     tables = [table for table in all_published() if table.paper.casefold() == paper.casefold()]
     if not tables:
         known = ", ".join(dict.fromkeys(table.paper for table in all_published()))
