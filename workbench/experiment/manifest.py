@@ -1,4 +1,4 @@
-"""The record of each notebook that ran: a key of all that it depends on, and a hash of every file that it saved.
+"""The record of each notebook that ran: a key over all its inputs, and a hash of every file that it saved.
 
 A notebook whose key and files are unchanged need not run again. The manifest of an experiment holds these
 records and the settings that they share.

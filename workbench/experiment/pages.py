@@ -1,4 +1,4 @@
-"""Executed notebooks as plain HTML beside the figures, so that a reader sees them without running anything.
+"""Executed notebooks as plain HTML beside the figures, for readers who do not run them.
 
 A figure is a link to the file that the notebook saved, never a second copy. Pages hold no times, paths or
 process output, so that running an experiment again leaves them as they are.

@@ -160,7 +160,7 @@ class Picker:
             self.outcome.options = [("all", ""), *((outcome, outcome) for outcome in known)]
 
     def _fill_list(self) -> bool:
-        """List the matching questions; return whether another one is picked now."""
+        """List the matching questions; return whether the picked question changed."""
         matching = questions(
             self.benchmark,
             self.text.value,

@@ -207,7 +207,7 @@ class PromptExplorer(Explorer):
         self.answer.value = answer_html(self.lab, self.picker.benchmark, question, self._sql)
 
     def _price(self) -> None:
-        """Show the cost of the edited call, or what is wrong with the edit."""
+        """Show the cost of the edited call, or the error in the edit."""
         self.price.value = ""
         try:
             self.price.value = price_html(self.lab.client, self._edited().request)

@@ -33,7 +33,7 @@ class Search:
         self._updating = threading.Lock()
 
     def prepare(self) -> threading.Thread:
-        """Read the cached calls in a thread, so that the first search need not wait for it."""
+        """Read the cached calls in a thread, before the first search needs them."""
         thread = threading.Thread(target=self._prepare, daemon=True)
         thread.start()
         return thread

@@ -30,7 +30,7 @@ class ResultTable:
     caption: tuple[str, ...]
     frame: pd.DataFrame
     heads: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """For a column the head that it shares with its neighbours, and the name below it."""
+    """For a column: the head that it shares with its neighbours, and its own name below the head."""
 
     def to_html(self) -> str:
         """HTML with its own style."""

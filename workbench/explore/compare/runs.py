@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def verdicts(
     lab: Lab, benchmark: Benchmark, steps: Sequence[Step], answers: Sequence[Completion]
 ) -> pd.DataFrame:
-    """One row for each step, of different questions: the SQL in the reply, and whether it is right."""
+    """A row for each step, which belong to different questions: the SQL in its reply, and whether the SQL is right."""
     trials = [Trial(Candidate(read_sql(answer.text).sql, "reply")) for answer in answers]
     asked = list(zip((step.request.question for step in steps), trials, strict=True))
     right = pool_verdicts(benchmark, pool_of(asked), lab.executor)

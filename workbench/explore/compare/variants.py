@@ -147,7 +147,7 @@ class Variants:
         return views(Html(self.table().to_html()), listed)
 
     def question_html(self, key: str, *, why: bool = False) -> Html:
-        """A question: what each variant answered and how often, its reply, and its result beside gold's.
+        """A question with each variant's answers, how often it gave them, its reply, and its result beside gold's.
 
         With `why`, also why a wrong answer differs from gold, which can take two seconds for each variant.
         """
@@ -175,7 +175,7 @@ class Answer:
 
 
 def distinct(run: Run, question: str = "") -> dict[str, list[Answer]]:
-    """The different answers to each question, or to this one, the most frequent first.
+    """The different answers to each question, or to the given question alone, the most frequent first.
 
     Candidates with equal results give one answer; candidates without a result give one answer for each query.
     """

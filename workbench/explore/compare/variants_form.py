@@ -105,7 +105,7 @@ class VariantsForm:
 
 
 def _cost_html(found: Mapping[str, AskedAnew], free: set[str]) -> Html:
-    """A row for each variant with the calls that it makes at least."""
+    """A row for each variant with the new calls that are known to be needed."""
     rows = []
     for name, one in found.items():
         asked = one.first.together

@@ -15,7 +15,7 @@ from workbench.prompts.template import parse
 
 
 class Editor:
-    """Holds the changes to one call; calls `changed` after each of them and shows errors in `message`."""
+    """The changes to one call; each change calls `changed`, and errors are shown in `message`."""
 
     def __init__(self, prompts: Path | None, changed: Callable[[], None], message: Any) -> None:
         self._prompts, self._changed = prompts, changed

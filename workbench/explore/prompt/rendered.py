@@ -1,4 +1,4 @@
-"""A prompt as it was sent, by section with its tokens; and what retrieval and pruning put into it."""
+"""A prompt as it was sent, by sections with their tokens, and the results of retrieval and pruning in it."""
 
 from collections.abc import Iterable
 from itertools import groupby, pairwise

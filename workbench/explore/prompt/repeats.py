@@ -30,7 +30,7 @@ def repeats(steps: Sequence[Step]) -> list[list[int]]:
 
 
 def same_call(steps: Sequence[Step], groups: Sequence[Sequence[int]], prompt: str) -> int | None:
-    """The first step of that prompt; without one, of the first prompt that generates SQL."""
+    """The first step of the prompt, or else the first step that generates SQL."""
     named = {group[0]: steps[group[0]].request.prompt for group in groups}
     wanted = prompt if prompt in named.values() else "generate/"
     return next((first for first, name in named.items() if name.startswith(wanted)), None)

@@ -73,7 +73,7 @@ def _only_nulls(execution: Execution) -> bool:
 
 
 def _sorted_as_text(pair: QueryPair) -> Iterator[str]:
-    """Columns by which gold orders, whose dates are text that begins with the day: not the order of time."""
+    """Gold orders by dates stored as text that begins with the day, so the rows are not in the order of time."""
     texts = [(clause.name, item.text) for clause in pair.clauses for item in clause.first]
     ordered = {
         text.replace('"', "").removesuffix(" DESC").removesuffix(")")[len(start) :]

@@ -80,7 +80,7 @@ class Labeller(anywidget.AnyWidget):
             self._take(self._adopt_or_say)
 
     def _question(self) -> tuple[str, str]:
-        """The question of the case that is shown, as `CurrentQuestion` has it."""
+        """The benchmark and the question id of the shown case."""
         session = self.session
         if not session.cases:
             return "", ""

@@ -1,7 +1,7 @@
 """The labelling panel as a node: progress, categories with their keys, and the case.
 
-A button's `data-do` and `data-value` say what it does, its `data-key` which key presses it, its `data-ask` what to
-ask the annotator for first; the JavaScript part sends them and knows nothing else about the buttons.
+A button's `data-do` and `data-value` are the step that it takes, `data-key` is the key that presses it, and
+`data-ask` is the input that the annotator gives first. The JavaScript part knows nothing else about the buttons.
 """
 
 from collections import Counter

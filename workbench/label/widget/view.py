@@ -1,4 +1,4 @@
-"""A case as HTML: question, queries clause by clause, results, and what the generator was given."""
+"""A case as HTML: question, queries clause by clause, results, and the generator's values and schema."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The best and the worst that selection among k candidates can do: CHASE-SQL's figure 2.
+"""The best and the worst accuracy of a selection among k candidates: CHASE-SQL's figure 2.
 
 The bounds are exact expectations over all choices of k candidates (`evaluate.bounds`).
 """

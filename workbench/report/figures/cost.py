@@ -79,7 +79,7 @@ def pareto(
 
 
 def _side_by_side(values: Sequence[float], *, logarithmic: bool) -> list[float]:
-    """The values in their order, those closer than a mark's width moved apart around their middle."""
+    """The values in their order; values closer than a mark's width are moved apart around their mean."""
     scale = [log(value) if logarithmic else value for value in values]
     gap = _MARK * ((max(scale) - min(scale)) or 1.0)
     order = sorted(range(len(scale)), key=lambda index: scale[index])

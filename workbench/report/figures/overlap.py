@@ -149,7 +149,7 @@ _TITLES = {"same verdict": "both right or both wrong", "row alone": "row right, 
 def agreement(
     frame: pd.DataFrame, by: str = "generator", measure: Measure = "same verdict", *, stamp: object
 ) -> Picture:
-    """A heat map over pairs, in percent of the questions; on the diagonal what each solves.
+    """A heat map over pairs, in percent of the questions; the diagonal has the questions that each solves.
 
     "same verdict": both right or both wrong. "row alone": the row's is right and the column's is wrong.
     """

@@ -31,7 +31,7 @@ _STEPS = (
 
 
 def sizes(stages: Mapping[str, Schema]) -> pd.DataFrame:
-    """How many tables and columns of one question's schema are left after each stage, by its name."""
+    """The numbers of tables and columns of one question's schema that each stage leaves, by the stage's name."""
     return pd.DataFrame(
         [
             {"stage": name, "tables": len(schema.tables), "columns": len(schema.columns())}
