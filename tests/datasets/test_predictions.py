@@ -154,7 +154,7 @@ def test_what_may_hold_an_answer_is_not_taken_for_none(bird, refusal, value):
 
 def test_a_repeated_key_is_refused(bird, refusal):
     message = refusal(bird, '{"0": "SELECT 1", "1": "SELECT 2", "0": "SELECT 3"}')
-    assert "the key '0' stands twice in one object" in message
+    assert "one object has the key '0' twice" in message
 
 
 def test_half_a_character_in_one_answer_does_not_cost_the_others(bird, load):

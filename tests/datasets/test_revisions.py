@@ -134,7 +134,7 @@ def test_the_revised_questions_are_a_benchmark_to_be_asked(read, items, bundled)
     [
         ({"db_id": "elsewhere"}, MisalignedError, "item 0: database 'elsewhere', but question"),
         ({"SQL": 7}, BadInputError, "item 0: no text field SQL"),
-        ({"question_id": 1}, BadInputError, "question 1 is there twice"),
+        ({"question_id": 1}, BadInputError, "question 1 occurs twice"),
     ],
 )
 def test_a_wrong_item_is_refused_by_its_number(read, items, change, error, words):

@@ -41,7 +41,7 @@ class Benchmark:
         return (self.databases / db_id / f"{db_id}.sqlite").is_file()
 
     def database(self, db_id: str) -> Path:
-        """The SQLite file of a database. A db_id that is not a plain name is refused: it could lead anywhere."""
+        """The SQLite file of a database. A db_id must be a plain name, so that it cannot lead out of the folder."""
         path = _path(self.databases, db_id)
         try:
             found = path.stat()
@@ -58,7 +58,7 @@ class Benchmark:
         return path
 
     def limited(self, limit: float | None) -> "Benchmark":
-        """The benchmark with `limit` of its questions, as `some` takes them; `every` has them all."""
+        """The benchmark with `limit` of its questions, as `some` takes them; `every` has all questions."""
         asked = tuple(some(self.questions, limit))
         return replace(self, questions=asked, every=self.every or self.questions)
 
@@ -83,10 +83,10 @@ def _is_inside(path: Path, folder: Path, device: int, inode: int) -> bool:
 
 
 def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
-    """`limit` of the questions, spread evenly; all of them where it is None.
+    """`limit` of the questions, spread evenly, or all questions if it is None.
 
-    A limit below 1 is a share of each database's questions, rounded down, one at least: 0.1 is how CHESS draws its
-    Subsampled Development Set (section 4.1.1), 147 of BIRD dev's 1,534.
+    A limit below 1 is a share of each database's questions, rounded down, but at least one question: 0.1 is how CHESS
+    draws its Subsampled Development Set (section 4.1.1), 147 of BIRD dev's 1,534 questions.
     """
     check_limit(limit)
     if limit is None:
@@ -127,9 +127,9 @@ def check_limit(limit: float | None) -> None:
 
 
 def locate(root: Path, file: str, folder: str, what: str) -> tuple[Path, Path]:
-    """A benchmark's file and, beside it, its folder of databases: in `root` or up to two folders below.
+    """A benchmark's file and the folder of databases beside it, searched in `root` and up to two folders below.
 
-    A file without databases beside it belongs to another benchmark that uses the same file name.
+    A file of this name without databases beside it may belong to another benchmark, so it is passed over.
     """
     if not root.is_dir():
         raise BadInputError(f"{root}: no such folder; give the one where {what} was unpacked")
@@ -139,7 +139,7 @@ def locate(root: Path, file: str, folder: str, what: str) -> tuple[Path, Path]:
         found = [(path, inside) for path in paths if (inside := _databases(path.parent / folder))]
         if len(found) > 1:
             places = " and ".join(str(path.parent) for path, _ in found)
-            raise BadInputError(f"{root}: {what} is there twice; give one of {places}")
+            raise BadInputError(f"{root}: it contains {what} twice; give one of {places}")
         if found:
             return found[0]
         lone += paths

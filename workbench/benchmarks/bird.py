@@ -1,7 +1,7 @@
 """BIRD (dev, mini-dev, train) as unpacked from its public archives.
 
-The dev and mini-dev files name a question_id and a difficulty for each item; train has neither, so an
-item's position in the file is its id there.
+Each item of the dev and mini-dev files has a question_id and a difficulty. The items of train have neither, so their
+positions in the file are their ids.
 """
 
 from pathlib import Path

@@ -2,8 +2,8 @@
 
 `bundled_data/SPLIT` mirrors BIRD's layout, with `schema.sql` and one CSV a table in place of each SQLite
 file. An empty field is NULL. The databases are built in the workbench's home, in a folder named after a hash
-of the text, which is moved into place when it is complete. The questions on train's databases are for
-learning from, those on dev's for judging; the few that are flawed on purpose stand in `flaws.json`.
+of the text, which is moved into place when it is complete. Training uses the questions of the split train, evaluation
+those of dev; `flaws.json` lists the few questions that are flawed on purpose.
 """
 
 import csv
@@ -47,7 +47,7 @@ def bundled_splits() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """The deliberate fault of a question, and the right query; "" where no query can be right."""
+    """The deliberate fault of a question, and the right query, or "" if no query can be right."""
 
     question_id: str
     kind: str

@@ -1,4 +1,4 @@
-"""Checks a benchmark and counts its parts: the bundled one in the tests, any one by `workbench data`."""
+"""Check a benchmark and count its parts: the tests check the bundled benchmark, `workbench data` checks any other."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -17,7 +17,9 @@ class Report:
 
     databases: tuple[tuple[str, int, int, int], ...]  # name, tables, columns, rows
     hints: int
-    features: tuple[tuple[str, int], ...]  # how many gold queries have each
+    features: tuple[
+        tuple[str, int], ...
+    ]  # an SQL feature, and the number of gold queries that have it
     complaints: tuple[str, ...]
 
 

@@ -9,7 +9,7 @@ import orjson
 from workbench.errors import BadInputError, naming
 from workbench.types import Gold, Question
 
-# The names of a field in the order in which they are tried.
+# The names of a field, in the order in which they are tried.
 SQL = ("SQL", "query", "sql")
 TEXT = ("SpiderSynQuestion", "question")
 
@@ -64,11 +64,11 @@ def read_questions(items: list[Any], path: Path) -> tuple[tuple[Question, ...], 
         key = item.get("question_id", number)
         if type(key) not in {int, str}:
             raise BadInputError(
-                f"{path.name}, item {number}: question_id is {key!r}, and should be a number or text"
+                f"{path.name}, item {number}: question_id is {key!r}; it must be a number or text"
             )
         key = str(key)
         if key in golds:
-            raise BadInputError(f"{path.name}, item {number}: question_id {key} is there twice")
+            raise BadInputError(f"{path.name}, item {number}: question_id {key} occurs twice")
         text = text_field(item, number, path, first_name(TEXT, item))
         questions.append(Question(key, db_id, text, text_field(item, number, path, "evidence", "")))
         query = next((name for name in SQL if name in item), "SQL")

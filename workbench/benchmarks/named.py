@@ -1,4 +1,4 @@
-"""Benchmarks by name, each a record in one table: a new one is a new record, and a loader where its files differ."""
+"""The table of benchmarks. A new benchmark is a new record, and a loader if its files have a form of their own."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ class BenchmarkRecord:
 
     `load` takes the folder where it was unpacked, and its name. `questions` is its published number of questions,
     `train` the benchmark whose questions may be learned from, and `sense` the sense of EX of its own
-    leaderboard. `url` is where to get it; what has none comes with the workbench.
+    leaderboard. `url` is the address of its files; a benchmark without one comes with the workbench.
     """
 
     name: str
@@ -107,18 +107,17 @@ BENCHMARKS: Mapping[str, BenchmarkRecord] = {record.name: record for record in _
 
 
 def benchmark_name(name: str) -> str:
-    """The benchmark's own name for a name or an alias, or the JSON file that is given; "" if there is no such benchmark."""
+    """The name in the table for a name or an alias, or the path if a JSON file is given; "" for an unknown name."""
     if name.endswith(".json"):
         return name
     return next((r.name for r in _RECORDS if name and name in {r.name, r.alias}), "")
 
 
 def open_benchmark(name: str, root: Path | None = None) -> Benchmark:
-    """The benchmark of that name, its files in `root`; a bundled one needs no `root`.
+    """The benchmark of that name, whose files are in `root`; a bundled benchmark needs no `root`.
 
-    A name that ends in .json is a file of one's own, and `root` a folder of its databases.
-
-    Questions about databases that are not there are left out, with a warning that says which.
+    A name that ends in .json is the path of a user's own benchmark, and `root` the folder of its databases.
+    Questions about missing databases are left out, with a warning that names the databases.
     """
     if name.endswith(".json"):
         return _with_databases(load_file(Path(name), root))

@@ -1,9 +1,9 @@
-"""A benchmark in a user's own JSON file. Its databases lie in a folder that the user names as well.
+"""A benchmark in a user's own JSON file. The user also names the folder of its databases.
 
 The items have the fields of BIRD (`question_id`, `db_id`, `question`, `evidence`, `SQL`, `difficulty`) or of
-Spider (`db_id`, `question`, `query`), whose sense of EX the benchmark then has. So the published variants of
-Spider are read as they are: Spider-Syn, Spider-DK, Spider-Realistic, and the files of examples of KaggleDBQA.
-Without a `question_id` the position of an item is its id.
+Spider (`db_id`, `question`, `query`); the fields decide the benchmark's sense of EX. The published variants of Spider
+are read without changes: Spider-Syn, Spider-DK, Spider-Realistic, and the files of examples of KaggleDBQA.
+An item without a `question_id` has its position as id.
 """
 
 from pathlib import Path
@@ -20,8 +20,8 @@ def load_file(path: Path, databases: Path | None) -> Benchmark:
     items = read_items(path)
     questions, golds = read_questions(items, path)
     folders = [databases, *sorted(folder for folder in databases.glob("*") if folder.is_dir())]
-    there = [folder for folder in folders if next(folder.glob("*/*.sqlite"), None)]
-    if not there:
+    filled = [folder for folder in folders if next(folder.glob("*/*.sqlite"), None)]
+    if not filled:
         raise BadInputError(f"{databases}: no DB/DB.sqlite in this folder or in a folder in it")
     sense: Sense = "spider" if all("query" in item for item in items) else "bird"
-    return Benchmark(path.stem, sense, there[0], questions, golds)
+    return Benchmark(path.stem, sense, filled[0], questions, golds)

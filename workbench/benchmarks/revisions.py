@@ -1,12 +1,11 @@
-"""Revisions of a benchmark: files that correct its gold queries, questions and hints, or say its questions anew.
+"""Revisions of a benchmark: files that correct its gold queries, questions and hints, or rephrase its questions.
 
-BIRD's dev_20251106 and the releases of mini-dev have the ids of the questions that they revise. So has
-Arcwise-Plat, whose `original_SQL`, `original_question` and `original_evidence` tell what it changed;
-Spider-Syn has no ids, and the original question beside its own. A file of one's own may have ids, or each
-item the `db_id` and the text of its question. What an item leaves out stays as it was; `also_right` lists
-further queries whose results are right, too. NL2SQL-BUGs corrects nothing: the `label` of an item tells
-whether its query is right, so that `workbench audit FILE --gold labels=FILE` says how many of its wrong
-queries the audit finds.
+BIRD's dev_20251106 and the releases of mini-dev have the ids of the questions that they revise. Arcwise-Plat has
+them, too, and its `original_SQL`, `original_question` and `original_evidence` show what it changed. Spider-Syn has no
+ids; its items have the original question beside the new one. The items of a user's own file may have ids, or the
+`db_id` and the text of the question. A field that an item leaves out is not revised. `also_right` lists further
+queries whose results are right, too. NL2SQL-BUGs corrects nothing: the `label` of an item says whether its query is
+right, so `workbench audit FILE --gold labels=FILE` reports how many of its wrong queries the audit finds.
 """
 
 from collections import deque
@@ -43,7 +42,7 @@ class Revision:
     """Further queries whose results are right, too: a question may have several readings."""
 
     def among(self, benchmark: Benchmark) -> "Revision":
-        """The same for these questions alone, which may be some of those that the file was read for."""
+        """The revision without the questions that `benchmark`, a part of the revised benchmark, lacks."""
         ids = {question.id for question in benchmark.questions}
         return Revision(
             self.name,
@@ -55,7 +54,7 @@ class Revision:
         )
 
     def of(self, benchmark: Benchmark) -> Benchmark:
-        """The benchmark with the questions and gold queries of this revision, to be asked anew."""
+        """The benchmark with the questions and gold queries of this revision."""
         asked = tuple(self.questions[q.id] for q in benchmark.questions if q.id in self.questions)
         golds = {**benchmark.golds, **self.golds}
         return replace(
@@ -70,7 +69,7 @@ class Revision:
 
 
 def read_revisions(files: Mapping[str, Path], benchmark: Benchmark) -> tuple[Revision, ...]:
-    """The revisions in files, by their names."""
+    """The revisions in files, given by name."""
     return tuple(read_revision(name, path, benchmark) for name, path in files.items())
 
 
@@ -86,14 +85,14 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
         if key not in own:
             continue
         if key in questions:
-            raise BadInputError(f"{path.name}, item {number}: question {key} is there twice")
+            raise BadInputError(f"{path.name}, item {number}: question {key} occurs twice")
         before, gold = own[key], benchmark.golds[key]
         if item.get("db_id", before.db_id) != before.db_id:
             raise MisalignedError(
                 f"{path.name}, item {number}: database {item['db_id']!r}, but question {key} of"
                 f" {benchmark.name} has {before.db_id!r}; give a revision of {benchmark.name}"
             )
-        hint = "" if "evidence" in item else before.evidence  # null is no hint
+        hint = "" if "evidence" in item else before.evidence  # null means no hint
         after = replace(
             before,
             text=text_field(item, number, path, first_name(TEXT, item), before.text),

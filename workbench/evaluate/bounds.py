@@ -22,13 +22,13 @@ class Bounds:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """The chance that k of n candidates, c of them right, hold a right one: an unbiased pass@k."""
+    """The chance that at least one of k candidates is right, drawn from n of which c are right: unbiased pass@k."""
     _check(n, c, k)
     return (comb(n, k) - comb(n - c, k)) / comb(n, k)
 
 
 def all_at_k(n: int, c: int, k: int) -> float:
-    """The chance that k of n candidates, c of them right, are all right."""
+    """The chance that all of k candidates are right, drawn from n of which c are right."""
     _check(n, c, k)
     return comb(c, k) / comb(n, k)
 

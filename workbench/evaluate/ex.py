@@ -1,4 +1,4 @@
-"""Execution accuracy (EX): does a query give the result that the question's gold query gives?
+"""Execution accuracy (EX): whether a query returns the same result as the question's gold query.
 
 BIRD compares results as sets of rows, Spider as bags that keep the order if gold has ORDER BY; see
 `db.compare`. Spider's official script first drops every DISTINCT from both queries, unless it is called with
@@ -18,7 +18,7 @@ from workbench.pool import Pool
 from workbench.types import Execution, Gold, Limits, Question
 
 DEFAULT_LIMITS = Limits()
-Pair = tuple[str, str]  # a question's id and a query that is to answer it
+Pair = tuple[str, str]  # a question's id and a query that answers it
 
 
 def ex_verdicts(
@@ -32,7 +32,7 @@ def ex_verdicts(
 ) -> list[bool]:
     """Whether each pair's query is right, by default in the benchmark's own sense.
 
-    `known` are fingerprints of queries that were executed before: BIRD's sense then needs only gold's.
+    `known` has the fingerprints of the results of executed queries; in BIRD's sense these do not run again.
     """
     if (sense or benchmark.sense) == "bird":
         return _bird_verdicts(benchmark, pairs, executor, limits, known or {})
@@ -75,10 +75,10 @@ def _bird_verdicts(
     limits: Limits,
     known: Mapping[Pair, str],
 ) -> list[bool]:
-    """Verdicts by fingerprints alone, in microseconds a pair: the rows of cached results are not read."""
+    """Verdicts from fingerprints alone, which takes microseconds a pair, as no rows of cached results are read."""
     databases = {question.id: question.db_id for question in benchmark.questions}
     paths = {db_id: benchmark.database(db_id) for db_id in set(databases.values())}
-    numbers: dict[tuple[str, str], int] = {}  # of each distinct query on a database
+    numbers: dict[tuple[str, str], int] = {}  # a number for each distinct query on a database
 
     def number(question_id: str, sql: str) -> int:
         query = (databases[question_id], normalise_text(sql))
@@ -98,7 +98,7 @@ def _bird_verdicts(
 
 
 def equal(predicted: Execution, gold: Execution, gold_sql: str, sense: Sense) -> bool:
-    """Whether two results are equal in this sense; Spider's looks for ORDER BY in the gold query."""
+    """Whether two results are equal in this sense. In Spider's, order counts if the gold query has ORDER BY."""
     if sense == "bird":
         return bird_equal(predicted, gold)
     return spider_equal(predicted, gold, gold_sql)
@@ -106,7 +106,7 @@ def equal(predicted: Execution, gold: Execution, gold_sql: str, sense: Sense) ->
 
 @dataclass(frozen=True, slots=True)
 class QuestionResults:
-    """The results of the queries for one question, and of its gold query."""
+    """The results of one question's queries and of its gold query."""
 
     gold: Gold
     executions: Mapping[str, Execution]  # by `normalise_text` of the query
@@ -116,7 +116,7 @@ class QuestionResults:
         return self.executions[normalise_text(sql)]
 
     def are_lasting(self, sql: str | None) -> bool:
-        """Whether the results of the query and of gold would be the same at the next try."""
+        """Whether the query and gold have results that do not depend on a transient failure, such as a lock."""
         queries = [self.gold.sql] if sql is None else [self.gold.sql, sql]
         texts = [text for q in queries for text in (q, spider_text(q, self.keep_distinct))]
         return not any(self.of(text).transient for text in texts)
@@ -169,7 +169,7 @@ def question_results(
 
 
 def _texts(queries: Iterable[str], keep_distinct: bool) -> list[str]:
-    """The different texts to execute for one question: each query as it is, and as Spider executes it."""
+    """The distinct texts to execute for one question: each query as written, and as Spider executes it."""
     texts = (text for sql in queries for text in (sql, spider_text(sql, keep_distinct)))
     return list(dict.fromkeys(map(normalise_text, texts)))
 
@@ -184,7 +184,7 @@ def spider_text(sql: str, keep_distinct: bool = False) -> str:
     """The query as Spider's official script executes it.
 
     Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is dropped everywhere,
-    in COUNT(DISTINCT ...) too, so that a query is not wrong for its duplicates alone.
+    also in COUNT(DISTINCT ...), so that a query is not wrong only because of duplicates.
     """
     sql = sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
     if keep_distinct or "distinct" not in sql.lower():

@@ -23,7 +23,7 @@ from workbench.types import Limits
 
 Progress = Callable[[int, int], None]
 Selector = Callable[[Pool], Pool]  # picks one candidate a question
-_SHOWN = 5  # failed gold queries are listed, further ones only counted
+_SHOWN = 5  # failed gold queries that are listed; further ones are only counted
 _HEADINGS = {
     "generator": "file",
     "ex_bird": "EX (BIRD)",
@@ -42,7 +42,7 @@ _HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class FilesReport:
-    """Every table of one evaluation. A generator is a file, or the name in a file's own entries."""
+    """The tables of one evaluation. A generator is a file, or a generator that the file's entries name."""
 
     benchmark: Benchmark
     paths: Mapping[str, Path]
@@ -95,7 +95,7 @@ class FilesReport:
         return "\n\n".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """The same as one JSON object."""
+        """The tables as one JSON object."""
         return {
             "benchmark": self.benchmark.name,
             "questions": len(self.benchmark.questions),
@@ -138,7 +138,7 @@ def evaluate_files(
     """Judge every file, and each selector's picks from all files together.
 
     `by` names slicings: difficulty, database, feature. `compare` compares each file with the first, `pool`
-    adds the bounds of selection, `efficiency` is the number of timed runs for VES. `revisions` have other golds.
+    adds the bounds of selection, `efficiency` is the number of timed runs for VES. `revisions` have revised golds.
     `suite` adds test-suite accuracy. `elsewhere` judges on a cluster.
     """
     pools = load_pools(file_names(paths), benchmark)

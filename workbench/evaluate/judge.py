@@ -1,6 +1,6 @@
-"""Judge the trials of a pool against gold: one row a trial, with every metric's verdict.
+"""Judge the trials of a pool against gold: one row for each trial, with the verdict of every metric.
 
-A gold query that fails is counted apart (`gold_status`) and stays in: nothing can equal it.
+A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it is wrong.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _Answer = tuple[str, int, str | None]  # generator, sample, SQL or None without 
 
 
 class JudgeElsewhere(Protocol):
-    """Judges the queries for each question, by its id; the verdicts are then in the executor's cache."""
+    """Judges the queries for each question, on a cluster, and writes the verdicts to the executor's cache."""
 
     def __call__(
         self,

@@ -39,7 +39,7 @@ class Interval:
     clusters: int
     """The number of databases."""
     clustered: bool
-    """False with one database: the interval then speaks of more questions on it, not of other databases."""
+    """False if there is one database: the interval then holds for more questions on it, not for other databases."""
 
 
 @dataclass(frozen=True, slots=True)

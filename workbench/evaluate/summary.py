@@ -49,7 +49,7 @@ def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
 
 
 def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
-    """The verdicts, repeated for each SQL feature of their gold query, which is in the column `feature`."""
+    """The verdicts, one row for each SQL feature of the gold query; the column `feature` names the feature."""
     names = {}
     for question_id, gold in benchmark.golds.items():
         counts = features(gold.sql)

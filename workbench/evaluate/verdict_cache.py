@@ -1,7 +1,7 @@
-"""The cache of verdicts: judging the same files again reads neither their queries' results nor their grammar.
+"""The cache of verdicts, so that judging the same files again runs and parses no query.
 
-A key holds all that a verdict depends on: the database, the query and its gold query, Spider's schema, the options
-and this package's code that judges. So a file that is added is judged alone.
+A key hashes everything that a verdict depends on: the database, the query and its gold query, Spider's schema, the
+options and the code that judges. If a file is added to an evaluation, only its new queries are judged.
 
 Verdicts on transient failures, such as a locked database, are not cached.
 """
@@ -60,7 +60,7 @@ class VerdictCache:
         if not self._store or not self._executor.caches or not verdicts:
             return
         if self._executor.fingerprints([path])[path] != self._contents[path]:
-            return  # changed meanwhile: some of the results may be of its new content
+            return  # the database has changed, so some verdicts may be about its new content
         records = [canonical(record).decode() for record in verdicts.values()]
         rows = zip(self._keys(question, verdicts), records, strict=True)
         with self._store.write(paid=False) as connection:

@@ -3,8 +3,8 @@
 The prompt shows the query, the database's message, and all earlier attempts. The fixer stops at the first
 query whose result is not suspect, or after `attempts` calls (beta in the paper, 3).
 
-Departs from algorithm 4 in two ways. A result of nothing but NULL counts as an empty one. Where no attempt
-helps, the paper drops the candidate; here it stays, with its whole history, and selectors prefer others.
+Departs from algorithm 4 in two ways. A result of nothing but NULL counts as empty. If no attempt helps, the paper
+drops the candidate; here the candidate stays, with its whole history, and selectors prefer others.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from workbench.types import SUSPECT, Context, Suspect, Trial
 
 @dataclass(frozen=True, slots=True)
 class Fixer:
-    """Repairs one trial until its result is not suspect, the attempts are spent, or a reply holds no SQL."""
+    """Repairs one trial until its result is not suspect, no attempts are left, or a reply has no SQL."""
 
     model: str
     attempts: int = 3

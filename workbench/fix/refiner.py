@@ -1,11 +1,11 @@
 """MAC-SQL's Refiner (section 3.4, algorithm 1): repair a query that fails or returns no rows.
 
 The prompt shows SQLite's message and the class of the exception. The published code refines less on Spider,
-where an empty result may be right: only queries that fail (`suspect="failed"`). On BIRD it refines more, every
-result with a NULL in it; here only those of nothing but NULL.
+where an empty result may be right: only queries that fail (`suspect="failed"`). On BIRD it refines every query whose
+result contains a NULL; here only queries whose results are nothing but NULL.
 
-Departs from algorithm 1, which returns its last repair without running it: here every repair is run, and if no
-result is free of suspicion the best query is kept.
+Departs from algorithm 1, which returns its last repair without running it: here every repair is run, and if all
+results are suspect, the best query is kept.
 """
 
 from dataclasses import dataclass

@@ -31,9 +31,9 @@ def repair_loop(
 ) -> Trial:
     """The best query after up to `tries` repairs, with all of them in its history.
 
-    The loop ends when a query's result is not suspect, or when the model returns the query unchanged. With
-    `sound`, the model is also asked about queries whose result is not. Of several `samples` of a repair, the first
-    with the most frequent result is taken. `describe` writes the result for the prompt.
+    The loop ends when a query's result is not suspect, or when the model returns the query unchanged. With `sound`,
+    the model also reviews queries whose result is not suspect. If there are several `samples` of a repair, the first
+    one with the most frequent result is taken. `describe` writes the result for the prompt.
     """
     for _ in range(tries):
         execution = trial.execution or _NOT_RUN
@@ -71,7 +71,7 @@ def ask_repairs(
 
 
 def _agreed(repairs: Sequence[Trial]) -> Trial | None:
-    """Self-consistency: the first repair of the most frequent result; of the failed, the first if all fail."""
+    """Self-consistency: the first repair with the most frequent result, or the first repair if all fail."""
     results = [trial.execution.fingerprint if trial.execution else "" for trial in repairs]
     votes = Counter(filter(None, results))
     if not votes:

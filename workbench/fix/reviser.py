@@ -1,4 +1,4 @@
-"""CHESS's revise (section 3.1, appendix A.4, figure 12): show the model its query's result, ask for a better one.
+"""CHESS's revise (section 3.1, appendix A.4, figure 12): show the model its query's result and ask for a better query.
 
 Section 3.1 revises only queries that fail or return no rows; nothing but NULL counts as no rows here. Appendix
 A.4 reviews every query, which finds missing columns (figure 6) and sometimes spoils a correct query (F.1.4):
@@ -18,9 +18,9 @@ from workbench.types import SUSPECT, Context, Suspect, Trial
 class Reviser:
     """Asks up to `revisions` times, until a query's result is not suspect.
 
-    sound: also review queries whose result is not, until the model returns the query unchanged.
-    samples: how many revisions are asked for each time; the most frequent result wins. More than one need a
-        temperature.
+    sound: also review queries whose result is not suspect, until the model returns the query unchanged.
+    samples: how many revisions are requested each time; the most frequent result wins. More than one requires a
+        temperature above 0.
     """
 
     model: str

@@ -24,11 +24,11 @@ from workbench.types import SUSPECT, Candidate, Context, Suspect
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """Asks each generator for one sample a round, and stops early where another round would hardly matter.
+    """Asks each generator for one sample a round, and stops when more rounds can hardly change the most frequent result.
 
     generators: each is asked for at most its own number of samples.
-    budget: the greatest chance, from 0 to 1, that the most frequent result of all candidates is another one. With
-        0, sampling stops only when it cannot be another one.
+    budget: the highest accepted chance, from 0 to below 1, that more candidates change the most frequent result. With
+        0, sampling stops only when no further candidates can change it.
     suspect: which results a fixer may still change.
     """
 

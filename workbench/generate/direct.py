@@ -1,6 +1,6 @@
 """The generator with our own prompt: question, hint, schema with descriptions and values, and the benchmark's rules.
 
-No paper has it. The papers' baseline is BIRD's prompt without rules, `generate.zero_shot`.
+No paper has this generator. The papers' baseline is BIRD's prompt without rules, `generate.zero_shot`.
 """
 
 from dataclasses import dataclass

@@ -50,7 +50,7 @@ class PromptGenerator:
         return {name: getattr(self, name) for name in self.shown}
 
     def data_of(self, data: Mapping[str, Any], context: Context, sample: int) -> Mapping[str, Any]:
-        """These variables as one sample's prompt shows them."""
+        """The variables `data`, changed for the prompt of one sample."""
         del context, sample
         return data
 

@@ -1,4 +1,4 @@
-"""The schema cut to selected columns, and the names of a schema as the readers of replies take them."""
+"""Cut a schema to selected columns, and list the names of its columns for the readers of replies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,8 @@ The calls are sent at the same time, and a cheap model suffices. Primary and for
 tables with them, because a single column does not show which keys a query needs. A reply that says neither yes
 nor no keeps its column.
 
-Departs from the paper where `group` is more than 1: a call then asks about that many columns, with a verdict on
-each, so that a question takes fewer and shorter calls. A column that a reply leaves out is asked about once more.
+Departs from the paper if `group` is more than 1: a call then asks for a verdict on each of `group` columns, so that a
+question needs fewer calls. Another call asks once more about columns that a reply leaves out.
 """
 
 from collections.abc import Sequence

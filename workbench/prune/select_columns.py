@@ -35,7 +35,7 @@ class SelectColumns:
 
 
 def _kept(table: Table, named: list[str] | None) -> Sequence[str]:
-    """The columns that stay: of a table without any named its key, of one with unknown ones alone all."""
+    """The columns that stay: only the key if the reply names no column, all columns if it names only unknown ones."""
     if named is None:
         return [column.name for column in table.columns]
     return named or table.primary_key or [table.columns[0].name]

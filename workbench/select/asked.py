@@ -1,7 +1,7 @@
-"""The result columns that a question asks for: which words ask for them, in which order, and who answers these.
+"""The words of a question that ask for result columns, and the candidates whose columns answer them.
 
-A question names what it wants before it says of what: "names and ages of singers who ..." asks for two columns.
-Which words ask for columns at all is for the candidates to say: those that a result column of any of them answers.
+A question names the columns that it asks for before its conditions: "names and ages of singers who ..." asks for two.
+A word counts as asking for a column if the result column of any candidate answers it.
 """
 
 import re
@@ -11,7 +11,7 @@ from workbench.db.sql.facts import Output
 from workbench.english.lexicon import Cue
 from workbench.english.words import Token, alike, name_words
 
-# The likeness with which a word is answered, by the word's place in the question.
+# The similarity with which a word is answered, by the word's position in the question.
 Answered = Mapping[int, float]
 
 _MENTIONED = 0.6  # the least likeness at which a word of the question mentions a word of a name
@@ -33,7 +33,7 @@ _CUES_BY_FUNCTION = {
 
 
 def mention(name: str, question: Sequence[Token]) -> int | None:
-    """The place of the word that mentions a column's name best; None if none does."""
+    """The position of the word that is most similar to a column's name; None if no word mentions the column."""
     words = name_words(name)
     likeness = [max((alike(token.stem, word) for word in words), default=0.0) for token in question]
     best = max(likeness, default=0.0)
@@ -48,7 +48,7 @@ def in_other_order(outputs: Iterable[Output], question: Sequence[Token]) -> bool
 
 
 def beginning(question: Sequence[Token]) -> range:
-    """The places of the words between the question's opening ("Which", "List all") and its first condition."""
+    """The positions of the words between the question's opening ("Which", "List all") and its first condition."""
     places = range(len(question))
     first = next((n for n in places if question[n].low not in _OPENING), len(question))
     end = next((n for n in places[first + 1 :] if question[n].low in _CLOSING), len(question))
@@ -75,6 +75,6 @@ def answered(
 
 
 def left_to_others(own: Answered, others: Sequence[Answered]) -> float:
-    """How many words the others answer better, up to 2; a word that is answered in part counts in part."""
+    """The number of words that other candidates answer better, up to 2; a word answered in part counts in part."""
     best = {n: max((other[n] for other in others), default=0.0) for n in own}
     return min(2.0, sum(max(0.0, best[n] - likeness) for n, likeness in own.items()))

@@ -93,7 +93,7 @@ class DoubtExtractor:
         return self._facts[spelling]
 
     def literals(self, sql: str) -> Iterator[ColumnValue]:
-        """The literals that the query expects in a column: look them up before asking for `doubts`."""
+        """The literals that the query compares with columns: look them up before calling `doubts`."""
         facts = self.facts(sql)
         for compared in facts.compared if facts else ():
             if compared.column and compared.operator in {"=", "<>"}:
@@ -115,8 +115,8 @@ class DoubtExtractor:
     ) -> dict[str, float]:
         """A number for each of DOUBTS.
 
-        `absent` are the literals that were not found in their columns, `others` what all candidates answer, and
-        `reacts` says whether the result changes when the data do.
+        `absent` are the literals that their columns do not hold, `others` the words that each candidate answers, and
+        `reacts` says whether the result changes when the data changes.
         """
         facts = self.facts(sql)
         empty = result is None or _is_empty(result)
@@ -227,7 +227,7 @@ def _lower(column: ColumnName) -> ColumnName:
 
 
 def _parts(outputs: Iterable[Output]) -> Iterator[Output]:
-    """The result columns, an expression as the columns and aggregates inside it."""
+    """The result columns; an expression is replaced by the columns and aggregates in it."""
     for output in outputs:
         yield from output.inside or [output]
 
@@ -237,7 +237,7 @@ def _names_value(token: Token) -> bool:
 
 
 def _is_empty(result: Execution) -> bool:
-    """Whether no row, a single row of 0 and NULL, or a column of NULL alone came back; duplicates count once."""
+    """Whether a result has no row, a single row of 0 and NULL, or a single column of NULL; duplicates count once."""
     rows = list(set(result.rows))
     if len(rows) < 2:
         return all(cell in {0, None, "0"} for row in rows for cell in row)

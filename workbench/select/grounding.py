@@ -1,4 +1,4 @@
-"""Looks up whether the literals of queries are values of the columns that they are compared with.
+"""Look up whether the columns that queries compare with literals hold these values.
 
 One SELECT looks up many values at once, through the executor, so that it is bounded, read-only and cached like
 any other query. A value that cannot be looked up counts as present: without evidence there is no doubt.
@@ -21,7 +21,7 @@ _LIMITS = Limits(seconds=10.0)
 def absent_values(
     executor: Executor, database: Path, values: Collection[ColumnValue]
 ) -> frozenset[ColumnValue]:
-    """The values that their columns do not hold, by SQLite's own equality."""
+    """The values that their columns do not hold, compared as SQLite compares them."""
     asked = sorted(
         (v for v in set(values) if "\0" not in str(v[2]) and len(str(v[2])) <= _LONGEST), key=repr
     )

@@ -1,7 +1,7 @@
 """Self-consistency (Wang et al., 2023): the result that most candidates share (CHASE-SQL, table 6).
 
-Candidates that failed or found nothing (`suspect`) count only if there are no others. A seeded draw breaks
-ties, so that the order of the candidates does not matter.
+Candidates with a suspect result (`suspect`) count only if there are no others. A seeded draw breaks ties, so that the
+order of the candidates does not matter.
 """
 
 from collections.abc import Sequence

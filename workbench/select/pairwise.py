@@ -14,7 +14,7 @@ Departs from algorithm 3 in four ways:
   points for its wins. This gives the same points as comparing all candidates, if the judge treats equal
   results alike, for a fraction of the calls. `by="candidate"` is the algorithm to the letter.
 - `adaptive` stops as soon as the winner cannot change.
-- Candidates that failed or found nothing (`suspect`) take part only if there are no others.
+- Candidates with a suspect result (`suspect`) take part only if there are no others.
 - A seeded draw breaks ties, where the paper picks one arbitrarily. A failed call, or a reply that names
   neither candidate, gives no point; the paper's judge always names one. Without any verdict the largest group wins.
 """
@@ -40,7 +40,7 @@ class Pairwise:
     reasons: ask for a few sentences before the letter; without it for the letter alone, as in the paper.
     adaptive: stop when the winner can no longer change. The winner is the same; other scores are lower.
     seed: breaks ties.
-    suspect: which results count as failed or as nothing found.
+    suspect: which results are suspect.
     """
 
     model: str

@@ -1,8 +1,8 @@
 """The ranker agent (CHASE-SQL, section 3.2, table 7): one call shows all candidates, and the model ranks them.
 
 Departs from the paper, which gives no details: one query represents each group of equal results, and the
-groups stand in a seeded order, so that a model's preference for a position does not favour the candidates that
-came first. If the reply ranks nothing, the largest group is first.
+prompt shows the groups in a seeded order, so that a model's preference for a position does not favour the candidates
+that were generated first. If the reply ranks nothing, the largest group is first.
 """
 
 from collections.abc import Sequence

@@ -2,12 +2,11 @@
 
 The score of a group of equal results is the weighted logarithm of its share of the votes, less the weighted
 doubts about its queries (`features.DOUBTS`). Candidates that disagree on the result often agree on parts of the
-query, and vote for these, too: for its result columns, its comparisons and its tables. So a result is preferred
-whose every part has the votes of many. A generator's vote counts as much as it proved reliable, and that of an
-unknown generator as the mean, so that the same weights serve for other systems and for many samples of one model.
-Since the scores order the groups already, no pairwise comparisons are needed.
+query, so they also vote for parts: its result columns, its comparisons and its tables. A generator's vote counts by
+how often the generator was right in training; an unknown generator's vote counts as the mean, so that the same
+weights serve for other systems and for many samples of one model.
 
-No paper describes it; it stands where CHASE-SQL has a fine-tuned judge (section 2.5).
+No paper describes this selector. It replaces CHASE-SQL's fine-tuned judge (section 2.5), without pairwise comparisons.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +42,7 @@ _OLD_NAMES = {  # of doubts, in selectors saved by earlier versions
 }
 
 
-# Of a query its result columns, its comparisons with literals and its tables, each as a text.
+# The result columns of a query, its comparisons with literals, and its tables, each as a text.
 Parts = tuple[str, str, str]
 
 
@@ -62,7 +61,7 @@ class Weights:
     """The parameters of the selector.
 
     votes: weight of the logarithm of a group's share of the votes.
-    parts: how much the votes for each part of a query count, of those for its result.
+    parts: how much the votes for each part of a query count, as a share of the votes for its result.
     doubts: weight of each doubt, 0 or below.
     most_doubt: the most that all doubts count against a group, in logarithms of votes; None for no bound. With 2,
         a group with e^2 = 7 times the votes of any other is selected whatever the doubts.
@@ -123,7 +122,7 @@ class Weights:
             fsum(-self.doubts.get(name, 0.0) * doubt for name, doubt in e.doubts.items())
             for e in found
         ]
-        if self.most_doubt is not None:  # what is said against every group counts for none
+        if self.most_doubt is not None:  # only doubts beyond the least doubted group's count
             bound, common = self.votes * self.most_doubt, min(doubts, default=0.0)
             doubts = [min(doubt - common, bound) for doubt in doubts]
         return [
@@ -132,7 +131,7 @@ class Weights:
         ]
 
     def _agreement_on_parts(self, found: Sequence[Evidence]) -> list[float]:
-        """Of each group the mean over its members of the logarithms of their parts' shares, added up."""
+        """For each group, the mean over its members of the sum of the logarithms of their parts' shares."""
         votes: dict[tuple[int, str], list[float]] = {}
         for e in found:
             for name, parts in zip(e.generators, e.parts, strict=True):

@@ -6,13 +6,13 @@ candidates, the better setting of section 4.2.1; or one call for each candidate 
 Departs from the paper in five ways, and in a sixth where `told_apart` is set:
 
 - One query represents each group of equal results; if there is only one group, no model is asked.
-- Candidates that failed or found nothing (`suspect`) take part only if there are no others, as in the other selectors.
+- Candidates with a suspect result (`suspect`) take part only if there are no others, as in the other selectors.
 - Each test sees the candidates in an order of its own, drawn from the seed; the published code always uses one.
-- A verdict that a reply does not give counts half.
+- A missing verdict in a reply counts as half a passed test.
 - A tie goes to the larger group. So without any readable reply the selection is the majority's.
-- With `told_apart`, off by default, candidates of equal results are candidates of their own where they differ on a
-  small generated database (`differ/several.py`), and every call is shown up to three such databases, of at most
-  five rows a table, with the candidates' results there. So tests can be about differences that the real rows hide.
+- With `told_apart`, off by default, candidates with equal results form separate groups if they differ on a small
+  generated database (`differ/several.py`). Every prompt shows up to three of these databases, of at most five rows a
+  table, with the candidates' results, so that tests can be about differences that the real rows do not show.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ from workbench.replies.unit_tests import read_tests
 from workbench.select.groups import Group, groups, query_and_result, select_group
 from workbench.types import SUSPECT, Context, Selection, Suspect, Trial
 
-_NO_VERDICT = 0.5  # a test that the reply says nothing of counts half
+_NO_VERDICT = 0.5  # the score for a test without a verdict in the reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class UnitTester:
     temperature: of the call that writes the tests.
     judge_temperature: of the calls that judge by them.
     seed: draws the order of the candidates before each test, and breaks ties.
-    suspect: which results count as failed or as nothing found.
-    told_apart: whether candidates are also told apart on small generated databases, which the prompts then show. It
-        is a departure from the paper.
+    suspect: which results are suspect.
+    told_apart: whether to tell candidates apart on small generated databases, too, and to show these in the prompts.
+        This departs from the paper.
     """
 
     model: str

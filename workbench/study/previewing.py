@@ -44,7 +44,7 @@ class Seen:
     read: int = 0
     """Tokens that the provider's prompt cache would hold after an earlier question of the same database."""
     written: int = 0
-    """Tokens that the provider would charge for writing to its prompt cache."""
+    """Tokens charged for writing to that cache, if an earlier question of the same database was asked before."""
     first: int = 0
     """The tokens of `read` that this preview is the first to send."""
     limit: int = 0

@@ -2,7 +2,7 @@
 
 `zero_shot` is the baseline of the papers' tables: BIRD's prompt with chain of thought (CHASE-SQL, table 4; CHESS,
 table 6) or without it (MAC-SQL, table 1). `direct` is our own prompt in its place, with rules, descriptions and
-example values: the difference between both is what the prompt alone is worth.
+example values: the difference in accuracy between both is the effect of the prompt alone.
 """
 
 from workbench.generate.direct import Direct

@@ -42,12 +42,12 @@ def chase_sql(
 ) -> System:
     """The whole system on one model, with `samples` candidates of each generator.
 
-    `filtering` is a cheaper model that selects the columns for synthetic examples, asked about `group` of them
-    at once. The paper's selector is a fine-tuned model: pass it as `select=Pairwise("its/name")`. By default the one
-    model selects, too.
+    `filtering` is a cheaper model that selects the columns for synthetic examples; each of its calls asks about
+    `group` columns. The paper's selector is a fine-tuned model: pass it as `select=Pairwise("its/name")`. By default,
+    `model` selects, too.
 
-    With `adaptive`, candidates are asked for until the chance that the most frequent result changes is at most so
-    much: 0.05 saves half of them or more (`generate/adaptive.py`).
+    With `adaptive`, sampling stops when the chance that the most frequent result changes is at most `adaptive`:
+    0.05 saves half of the candidates or more (`generate/adaptive.py`).
     """
     generate: tuple[PromptGenerator, ...] = (
         DivideAndConquer(model, temperature, samples, shuffle=True),

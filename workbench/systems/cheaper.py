@@ -1,6 +1,6 @@
-"""A system with the departures from its paper that save calls and tokens; none is on in the papers' experiments.
+"""Departures from the papers that save calls and tokens; the papers' experiments use none of them.
 
-Each part can be had alone (`parts`), and tests/benchmarks/README.md says what it saves and what it does to accuracy:
+`parts` chooses single departures; tests/benchmarks/README.md has the savings and the accuracy of each:
 
 - columns: a call of filter_column asks about a group of columns, of a cheap model where one is given;
 - examples: the samples of synthetic examples show schema and examples in one order, where CHASE-SQL's paper

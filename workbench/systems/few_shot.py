@@ -1,6 +1,6 @@
 """Few-shot examples of other origins: the alternatives to synthetic examples in CHASE-SQL's table 9.
 
-The prompt is `generate/synthetic_examples`, which suits examples of any origin: it differs in nothing but these.
+The prompt is that of `generate/synthetic_examples`, so that only the examples differ.
 """
 
 from collections.abc import Mapping

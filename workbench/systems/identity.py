@@ -81,14 +81,14 @@ def _step_classes(value: Any) -> Iterator[type]:
         parts = [value.func, value.args, value.keywords]
     elif not isinstance(value, (*_PLAIN, *_CALLABLE, Enum)) and not hasattr(value, "__wrapped__"):
         raise BadInputError(
-            f"a step holds {value!r:.80}: to be cached, steps are dataclasses of plain values and functions"
+            f"a step holds {value!r:.80}; make it a dataclass of plain values and functions, which can be cached"
         )
     for part in parts:
         yield from _step_classes(part)
 
 
 class _Walk:
-    """One pass through a value and all that it refers to. A definition that recurs is recorded by its number."""
+    """Describes a value and everything that it refers to. A definition that recurs is recorded by its number."""
 
     def __init__(self, packages: AbstractSet[str]) -> None:
         self.unsourced: dict[str, None] = {}
@@ -153,7 +153,7 @@ class _Walk:
         return record
 
     def _definition(self, thing: type | FunctionType) -> Any:
-        """A class or function: by name where it is a library's, by source where it is the user's."""
+        """A class or function: by name if it is from a library, by source if a user wrote it."""
         name = _name(thing)
         if self._is_library(thing):
             return name

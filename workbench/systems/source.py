@@ -66,7 +66,7 @@ def read_globals(function: FunctionType) -> dict[str, Any]:
 def source_lines(code: CodeType, space: dict[str, Any]) -> list[Any] | None:
     """The lines of a function, and its number among those that begin in the same line.
 
-    None where there are no lines, or where these are not what runs: a file may have changed since its import.
+    None if there are no lines, or if the lines are not the code that runs: a file may have changed since its import.
     """
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, space)

@@ -1,4 +1,4 @@
-"""A system is a list of steps, and `solve` takes them one after another.
+"""A system is a list of steps, and `solve` runs them one after another.
 
 CHASE-SQL, CHESS and MAC-SQL differ in their steps, not in machinery. A step is a frozen dataclass of its
 parameters with a `__call__`. So a system's `repr` describes it completely, and an ablation is
@@ -78,7 +78,7 @@ def ran(lab: Lab, question: Question, candidates: Sequence[Candidate]) -> tuple[
 
 
 def with_suspect(system: System, suspect: Suspect) -> System:
-    """The system with these results suspect to its generators, fixers and selector, as far as they have the field."""
+    """The system with `suspect` set in each of its steps that has this field."""
 
     def changed(step: Any) -> Any:
         has = is_dataclass(step) and any(field.name == "suspect" for field in fields(step))
@@ -113,5 +113,5 @@ def _model_of(name: str, value: Any, before: str, after: str) -> Any:
 
 
 def named(systems: Mapping[str, System]) -> Mapping[str, System]:
-    """The systems of a table, each named as its row."""
+    """The systems of a table; each gets the name of its row."""
     return {name: replace(system, name=name) for name, system in systems.items()}

@@ -1,8 +1,8 @@
-"""The accuracy of a selector on databases that it was not trained on, and what each part of it adds.
+"""The accuracy of a selector on databases that it was not trained on, and the contribution of each of its parts.
 
-Every database is judged by weights learned on all other databases, or on the half without it. Beside
-accuracy stands CHASE-SQL's gap (section 4.5): how much of the difference between the majority and the oracle,
-which picks a right candidate wherever there is one, the selector closes.
+Weights learned on all other databases, or on the half without it, judge each database. CHASE-SQL's gap (section 4.5)
+is reported, too: the share of the difference between the majority and the oracle that the selector closes. The oracle
+picks a right candidate if there is one.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Examples to show: a training split's questions with their gold queries, or those of another system's file."""
+"""Few-shot examples: the questions of a training split with their gold queries, or examples in a file."""
 
 from pathlib import Path
 

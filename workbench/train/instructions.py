@@ -17,7 +17,7 @@ from workbench.systems.system import System, solve
 from workbench.train.export import Conversation
 from workbench.types import Question, Request, Selection
 
-_AT_ONCE = 8  # questions
+_AT_ONCE = 8  # questions that are solved at the same time
 
 
 def instructions(

@@ -4,8 +4,8 @@ Earlier steps do not always find the right columns. So that the generator learns
 tables and columns of the gold query, and wrong ones with similar names and meanings. Keywords are extracted
 from the question, and the values that they match are shown, as when the tuned model is asked.
 
-The paper does not give its heuristic. Here, each right column brings the `wrong` columns that are most like it, of
-any table, in name and description. The reply has no reasoning, as gold has none.
+The paper does not give its heuristic. Here, each right column adds `wrong` columns of any table, those with the most
+similar names and descriptions. The reply has no reasoning, as gold has none.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class NoisySchema:
     retrieve: Retrieve = field(default_factory=lambda: chess_ir_ss_cg().retrieve)
     """The retrieval of the system in which the generator will be asked."""
     wrong: int = 2
-    """How many wrong columns each right column brings."""
+    """How many wrong columns are added for each right column."""
     similarity: Similarity = field(default_factory=Lexical)
 
     def __post_init__(self) -> None:

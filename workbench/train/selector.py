@@ -29,7 +29,9 @@ from workbench.systems.system import ran
 from workbench.types import Context
 
 Floats = NDArray[np.float64]
-_PRIOR = 10  # answers of mean accuracy that are added to those of each generator: a few answers prove little
+_PRIOR = (
+    10  # answers of mean accuracy added to each generator's own, since a few answers prove little
+)
 _FREE = 30.0  # scales a column so that the penalty on its (small) weight is negligible
 
 

@@ -1,8 +1,8 @@
 """Pools from other systems' prediction files.
 
-A prediction is paired with its question by id where the file has ids. Where it has positions only, each must
-be confirmed by the database or question that the file states or, for bare lines of SQL, by the tables that
-they name. A file that does not fit is refused, with its first line that does not.
+A prediction is paired with its question by id, if the file has ids. If it has only positions, each pair is confirmed
+by the database or question that the file states or, for bare lines of SQL, by the tables that the SQL names. A file
+with a prediction that does not fit its question is refused; the error names the first such line.
 """
 
 import re
@@ -24,7 +24,7 @@ _SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
 
 
 def prediction_files(names: Sequence[str]) -> list[Path]:
-    """The files named, and for a folder the prediction files in it."""
+    """The prediction files at these paths; a folder stands for the prediction files in it."""
     found: list[Path] = []
     for path in map(Path, names):
         if path.is_dir():
@@ -40,7 +40,7 @@ def prediction_files(names: Sequence[str]) -> list[Path]:
 
 
 def file_names(paths: Sequence[Path]) -> dict[Path, str]:
-    """A short name for each file, longer where two files would share it."""
+    """A short name for each file, made longer if two files would share it."""
     seen: set[Path] = set()
     for path in paths:
         if path.resolve() in seen:
@@ -57,7 +57,7 @@ def load_pool(names: Mapping[Path, str], benchmark: Benchmark) -> Pool:
 
 
 def load_pools(names: Mapping[Path, str], benchmark: Benchmark) -> dict[Path, Pool]:
-    """The predictions of each file, by the generators that it states or else by one of the given name.
+    """The predictions of each file. Their generator is the one that the file states, or else the file's given name.
 
     A generator that several files state gets the file's name in front of its own.
     """
@@ -103,7 +103,7 @@ def _renamed(pool: Pool, generators: Collection[str], prefix: str) -> Pool:
 
 
 def _pair(path: Path, predictions: list[Prediction], benchmark: Benchmark) -> list[Question]:
-    """The question of each prediction, once all that the file states of it agrees."""
+    """The question of each prediction; an error if the file states something else about a question."""
     every = benchmark.every or benchmark.questions
     counted = predictions[0].counted
     if counted and len(predictions) == len(benchmark.questions):

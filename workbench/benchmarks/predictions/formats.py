@@ -100,7 +100,7 @@ def _from_json_lines(path: Path, text: str, error: ValueError) -> Iterator[Predi
         try:
             record = _parsed(line)
         except ValueError as in_line:
-            # If not even the first line is JSON, the file was meant as one piece.
+            # If the first line is not JSON, the file is one JSON value with an error, not JSON lines.
             fault = f": not JSON ({error})" if first else f", line {number}: not JSON ({in_line})"
             raise BadInputError(f"{path}{fault}") from in_line
         first = False
@@ -114,7 +114,7 @@ def _parsed(text: str) -> Any:
         found: dict[str, Any] = {}
         for key, value in pairs:
             if key in found:
-                raise ValueError(f"the key {key!r} stands twice in one object")
+                raise ValueError(f"one object has the key {key!r} twice")
             found[key] = value
         return found
 
@@ -183,7 +183,7 @@ def _from_record(path: Path, line: str, record: Any) -> Prediction:
 
 
 def _answer(path: Path, line: str, value: Any) -> tuple[str, str | None]:
-    """The SQL and, after BIRD's separator, the db_id. Baselines write a number or null for no SQL."""
+    """The SQL and, after BIRD's separator, the db_id. Baselines write a number or null if they have no SQL."""
     if isinstance(value, dict | list):
         raise BadInputError(f"{path}, {line}: expected SQL, not {value!r:.60}")
     text = value if isinstance(value, str) else ""
@@ -193,7 +193,7 @@ def _answer(path: Path, line: str, value: Any) -> tuple[str, str | None]:
 
 
 def _text(value: Any) -> str | None:
-    """The text of a field, None where it is empty."""
+    """The text of a field, or None if it is empty."""
     return None if value is None else str(value).strip() or None
 
 

@@ -1,8 +1,8 @@
 """Predictions from a log of inspect_ai in JSON: an answer for each sample and epoch.
 
-The answer is the SQL of the first score that states one, else the SQL in the model's reply. A sample's id is the
-question's. Inspect numbers samples that have no id, so the input must hold the question's text, as a prompt does.
-The solver's name, else the model's, is the generator, and an epoch a sample of it.
+The answer is the SQL of the first score that has an answer, else the SQL in the model's reply. A sample's id is its
+question's id. Inspect numbers samples without an id, so the input must contain the question's text, as a prompt does.
+The generator is the solver's name, else the model's; each epoch is one of its samples.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ ATTACHMENT = "attachment://"
 
 
 def is_inspect_log(whole: object) -> bool:
-    """Whether a JSON value is a log: an object with a version, what was evaluated, and a status."""
+    """Whether a JSON value is a log: an object with the keys `version`, `eval` and `status`."""
     return isinstance(whole, dict) and {"version", "status", "eval"} <= whole.keys()
 
 

@@ -1,11 +1,11 @@
-"""VES and R-VES, as BIRD defines them, and the same two on SQLite's opcode counts.
+"""VES and R-VES as BIRD defines them, and variants of both that count SQLite's opcodes.
 
 Both score how much faster a right answer runs than the gold query; a wrong answer scores 0. BIRD takes the
 ratios from wall-clock time, so its numbers change with the computer and the run. Opcode counts repeat. Scores
 over them are a variant, to be reported as "VES, opcodes": an opcode is no unit of time, since a sort, or a
 LIKE over a long text, is a single one.
 
-Times are measured otherwise than in BIRD's scripts: both queries run in turn on one warm connection, and all
+Departs from BIRD's scripts in how time is measured: both queries run in turn on one warm connection, and all
 rows are fetched. BIRD opens a connection for each run; its VES stops the clock at the first row, and its
 R-VES includes the opening.
 """
@@ -27,7 +27,7 @@ _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5), (0.0, 0.25))
 
 @dataclass(frozen=True, slots=True)
 class Efficiency:
-    """Gold's cost over that of the predicted query; above 1, the prediction is the cheaper one."""
+    """Gold's cost divided by the predicted query's cost; a ratio above 1 means that the prediction is cheaper."""
 
     time_ratio: float | None = None
     opcode_ratio: float | None = None
@@ -76,7 +76,7 @@ def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]
 
 
 def opcode_ratio(gold: int, predicted: int) -> float:
-    """Gold's opcodes over the prediction's. SQLite counts in tens, so fewer than ten count as ten."""
+    """Gold's opcodes divided by the prediction's. SQLite counts in tens, so fewer than ten count as ten."""
     return max(gold, 10) / max(predicted, 10)
 
 

@@ -1,4 +1,4 @@
-"""Soft-F1, as BIRD mini-dev's script computes it: partial credit for a result that is nearly gold's.
+"""Soft-F1, as BIRD mini-dev's script computes it: partial credit for a result that is similar to gold's.
 
 Duplicate rows are removed from both results, and then the first row is compared with the first, the second
 with the second, and so on. A predicted value counts as found if it is anywhere in the gold row; a row

@@ -1,4 +1,4 @@
-"""Did value retrieval find the values that gold queries compare columns with? CHASE-SQL, section 2.2.
+"""Measure whether value retrieval finds the values that gold queries compare columns with (CHASE-SQL, section 2.2).
 
 A literal here is a text that gold compares with a column by = or IN. Numbers, patterns, and literals compared
 with a function's result do not count: no index of values could supply them.
@@ -22,9 +22,9 @@ def literals(
 ) -> pd.DataFrame:
     """A row for each literal of each gold query, and whether the question's context has it.
 
-    `spelled`: in the question or hint, in any letter case; `found`: among the values retrieved for its
-    column; `anywhere`: among those retrieved for any column. `schema` returns a database's whole schema. A
-    query that cannot be read has no literals.
+    `spelled` is true if the question or hint contains the literal, in any letter case; `found` if it was retrieved for
+    its column; `anywhere` if it was retrieved for any column. `schema` returns a database's whole schema. A
+    query that cannot be parsed has no literals.
     """
     rows = [
         {"question_id": question.id, "db_id": question.db_id} | row

@@ -1,7 +1,7 @@
-"""How much the order of systems changes from one gold to another: Kendall's and Spearman's correlation of ranks.
+"""Rank correlation of systems under two golds, by Kendall and by Spearman.
 
-The interval of a correlation is a bootstrap over databases with a fixed seed: it draws as many databases as there
-are, with repetition, and orders the systems on those. SciPy has both correlations, and takes a third of a second to import.
+The interval of a correlation is a bootstrap over databases with a fixed seed: each round draws databases with
+replacement and ranks the systems on them. SciPy has both correlations, but takes a third of a second to import.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _DRAWS = 2_000
 class Correlation:
     """A correlation of ranks between -1 and 1 with its 95% interval.
 
-    All are None where they cannot be told: all systems are equal, or for the interval there is one database.
+    All numbers are None if all systems are equal; the interval is None if there is only one database.
     """
 
     value: float | None
@@ -30,7 +30,7 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """The places of the systems under two golds, 1 for the best; systems that are equal share their mean place."""
+    """The ranks of the systems under two golds, 1 for the best; equal systems share their mean rank."""
 
     before: tuple[float, ...]
     after: tuple[float, ...]
@@ -66,14 +66,14 @@ def kendall(x: Floats, y: Floats) -> float | None:
 
 
 def spearman(x: Floats, y: Floats) -> float | None:
-    """Spearman's rho: Pearson's correlation of the places; None if all values on one side are equal."""
+    """Spearman's rho: Pearson's correlation of the ranks; None if all values on one side are equal."""
     a, b = (places - places.mean() for places in (_places(x), _places(y)))
     scale = float(np.sqrt((a * a).sum() * (b * b).sum()))
     return float((a * b).sum()) / scale if scale else None
 
 
 def _places(values: Floats) -> Floats:
-    """The place of each value, 1 for the smallest; equal values share the mean of their places."""
+    """The rank of each value, 1 for the smallest; equal values share the mean of their ranks."""
     less = (values[:, None] > values[None, :]).sum(axis=1)
     equal = (values[:, None] == values[None, :]).sum(axis=1)
     places: Floats = less + (equal + 1) / 2

@@ -1,4 +1,4 @@
-"""What execution accuracy under other golds is shown as: tables for a terminal, and JSON."""
+"""Execution accuracy under other golds, as tables for a terminal and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,8 +10,8 @@ from workbench.benchmarks.revisions import ALSO, PARTS, Revision
 from workbench.evaluate.gold.ranks import Correlation, Ranks
 
 OWN = "the benchmark's"
-_NAMED = 5  # systems are named, more of them only counted
-_SHOWN = 20  # questions whose verdicts changed are listed, further ones only counted
+_NAMED = 5  # systems that are named; if there are more, only their number is given
+_SHOWN = 20  # questions with a changed verdict that are listed; further ones are only counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class UnderGolds:
         return "\n\n".join(parts)
 
     def _about(self, revision: Revision) -> list[str]:
-        """What a revision changed, and the order of the systems under it."""
+        """The changes of a revision, and the ranks of the systems under it."""
         counts = {part: sum(part in c for c in revision.changes.values()) for part in PARTS}
         if not counts[ALSO]:
             del counts[ALSO]
@@ -84,7 +84,7 @@ class UnderGolds:
         return list(map(str, rows["system"]))
 
     def as_json(self) -> dict[str, Any]:
-        """The same as one JSON object."""
+        """The tables as one JSON object."""
         accuracies = self.accuracies.round(4).astype(object)
         return {
             "sense": self.sense,
@@ -119,7 +119,7 @@ def _shown(accuracies: pd.DataFrame) -> str:
 
 
 def _named(systems: Sequence[str]) -> str:
-    """The systems by name, many of them by their number."""
+    """The names of the systems, or their number if there are many."""
     return f"{len(systems)} systems" if len(systems) > _NAMED else " ".join(systems)
 
 

@@ -23,7 +23,7 @@ from workbench.evaluate.stats import compare, mean_interval
 from workbench.pool import Pool, pool_of
 from workbench.types import Gold, Limits, Question
 
-_Judged: TypeAlias = str | tuple[str, ...]  # the id of a question, or those of several
+_Judged: TypeAlias = str | tuple[str, ...]  # the id of a question, or the ids of several
 _SENSES = {"bird": "EX (BIRD)", "spider": "EX (Spider)"}
 
 
@@ -60,7 +60,7 @@ def under_golds(
     changes, failed, ranks = [], [], {}
     for revision in revisions:
         if not (under := stands_for[revision.name]):
-            continue  # the questions that are judged are none of the file's
+            continue  # the file has none of the judged questions
         for keys in under.values():
             right |= {(name, keys): max(right[name, key] for key in keys) for name in names}
         accuracies += [_accuracy(revision.name, name, right, under, databases) for name in names]
@@ -102,7 +102,7 @@ def right_under(
     executor: Executor,
     limits: Limits,
 ) -> dict[str, dict[str, bool]]:
-    """For each revision and question that it has, whether the answer is right; "" is none, and wrong."""
+    """For each revision and each of its questions, whether the answer is right; "" stands for a missing answer."""
     apart, stands_for = _distinct(benchmark, revisions)
     every = replace(
         benchmark,
@@ -129,10 +129,10 @@ def right_under(
 def _distinct(
     benchmark: Benchmark, revisions: Sequence[Revision]
 ) -> tuple[Benchmark, dict[str, dict[str, tuple[str, ...]]]]:
-    """A benchmark with a question for each gold query that differs from those before it, to be judged apart.
+    """A benchmark with one question for each distinct gold query, so that each answer is judged by each query once.
 
-    The mappings give, for each revision and question, the ids of the questions that have its gold query and each
-    query that is also right: who is right on one of them is right.
+    The mappings give, for each revision and question, the ids of the questions with its gold query and with each
+    query that is also right: an answer is right if it is right on one of them.
     """
     asked = {question.id: question for question in benchmark.questions}
     ids = {(key, normalise_text(benchmark.golds[key].sql)): key for key in asked}
@@ -154,7 +154,7 @@ def _distinct(
 
 
 def _first_answers(pool: Pool, stands_for: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Pool:
-    """Each system's first answer to a question as its answer to the questions that are judged apart."""
+    """A pool in which each system's first answer to a question answers the questions of `_distinct`."""
     several: dict[str, set[str]] = {}
     for under in stands_for.values():
         for key, new in under.items():
@@ -174,7 +174,7 @@ def _accuracy(
     under: Mapping[str, _Judged],
     databases: Mapping[str, str],
 ) -> dict[str, Any]:
-    """A row of `accuracies`; `under` gives for each question the one, or the several, that it is judged as."""
+    """A row of `accuracies`; `under` gives for each question the ids of the questions that judge it."""
     after = {question: right[name, key] for question, key in under.items()}
     clusters = [databases[question] for question in after]
     interval = mean_interval(list(after.values()), clusters)

@@ -6,8 +6,8 @@
 fails, where in a merged database it would give a wrong result. EX is the same unless a fixer learns from the
 error.
 
-`mean_linking` measures schema linking, CHESS's table 5: do the tables and columns in a prompt fit those that
-the gold query uses? Precision is the share of the selected items that gold uses, recall the share of gold's
+`mean_linking` measures schema linking (CHESS, table 5): it compares the tables and columns in a prompt with those that
+the gold query uses. Precision is the share of the selected items that gold uses, recall the share of gold's
 items that were selected. An empty selection has precision 1. If gold uses no column, as in SELECT COUNT(*)
 FROM t, the recall of columns is 1.
 """
@@ -48,10 +48,10 @@ class AroundGold:
     columns: int = 0
     """The size of the schema; 0 for gold's tables and columns alone."""
     others: tuple[Schema, ...] = field(default=(), repr=False)
-    """The schemas that further columns are drawn from, besides the question's own."""
+    """The schemas that further columns are drawn from, besides the question's own schema."""
     seed: int = 0
     repeated: bool = False
-    """Whether the other schemas are repeated under new names where they are too few, as a preview needs."""
+    """Whether the other schemas are repeated under new names if they have too few columns, as in a preview."""
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         gold = self.golds[question.id]
@@ -70,11 +70,11 @@ def around_gold(
     *,
     repeated: bool = False,
 ) -> Schema:
-    """Gold's tables and columns with their keys, and other columns until there are `columns` in all.
+    """Gold's tables and columns with their keys, and other columns up to a total of `columns`.
 
-    The others are drawn from the rest of the schema and from the other schemas, each once. Only if
-    `repeated`, they are repeated under new names where they are too few. A larger schema contains the smaller
-    ones of the same seed. If the gold query cannot be read, its whole schema is kept.
+    The other columns are drawn from the rest of the schema and from the other schemas, each column once. If they are
+    too few and `repeated` is true, the schemas are repeated under new names. With the same seed, a larger schema
+    contains the smaller ones. If the gold query cannot be parsed, the whole schema is kept.
     """
     core = union_schema(schema, [gold.sql])
     if len(core.columns()) >= columns:
@@ -89,7 +89,7 @@ def around_gold(
         ]
         if not rest or (copy and not repeated):
             raise BadInputError(
-                f"{columns:,} columns were asked for and {len(chosen):,} distinct ones are there: give more schemas,"
+                f"columns is {columns:,}, but the schemas have {len(chosen):,} distinct columns: give more schemas,"
                 " or ask for fewer columns"
             )
         tables += fresh
@@ -103,7 +103,7 @@ def around_gold(
 
 
 def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tuple[Linking, ...]:
-    """How well the schema fits gold after each stage of pruning, averaged over questions: CHESS's table 5.
+    """The precision and recall of the schema after each stage of pruning, averaged over questions (CHESS, table 5).
 
     Each question is given as its contexts, the unpruned one first, and its gold query. A question whose
     gold query cannot be read is left out.
@@ -120,7 +120,7 @@ def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tup
 def _copied(
     schema: Schema, others: Sequence[Schema], copy: int, taken: set[str]
 ) -> Iterator[Table]:
-    """The tables of all schemas under unused names; the question's own only in the first copy."""
+    """The tables of all schemas under unused names; the question's own tables are only in the first copy."""
     if copy == 0:
         yield from schema.tables
         taken |= {lower_name(table.name) for table in schema.tables}
@@ -143,7 +143,7 @@ def _copied(
 
 
 def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
-    """The table with these of its columns alone, and the keys whose columns are all there."""
+    """The table with the chosen columns, and with the keys whose columns are all chosen."""
     columns = tuple(column for column in table.columns if (table.name, column.name) in chosen)
     whole = all((table.name, name) in chosen for name in table.primary_key)
     keys = tuple(

@@ -17,7 +17,7 @@ from workbench.types import Schema
 
 
 class _Same:
-    """A schema as the key of a cache: compared by identity, since hashing its contents takes long."""
+    """A schema as a cache key, compared by identity, since hashing the contents of a schema is slow."""
 
     __slots__ = ("schema",)
 

@@ -1,10 +1,10 @@
-"""Test-suite accuracy: a query is right if it equals gold on the benchmark's database and on made ones.
+"""Test-suite accuracy: a query is right if it equals gold on the benchmark's database and on generated databases.
 
 Zhong, Yu and Klein (2020) draw a thousand databases at random and keep those that tell gold from its mutants. Here
 a search makes a database for each mutant that the databases so far do not tell from gold (`differ.search`), for
-any benchmark. As in their suites, NULL stays out of columns that hold none. A database on which gold has several
-results, as where rows tie at its LIMIT, is left out: a right query could have the other one. That is stricter with
-what goes in than theirs.
+any benchmark. As in their suites, only columns that hold NULL in real rows get NULL. Unlike in their suites, a
+database on which gold has several results, for example because rows tie at its LIMIT, is left out: a right query
+could return another of these results.
 """
 
 import os
@@ -28,7 +28,7 @@ from workbench.evaluate.ex import equal, spider_text
 from workbench.store import home
 from workbench.types import Limits, Question
 
-_VERSION = 3  # of the cached suites
+_VERSION = 3  # a part of the cache key; raise it if suites change
 _LIMITS = Limits(seconds=30.0, rows=20_000, bytes=2_000_000)
 
 
@@ -36,8 +36,8 @@ _LIMITS = Limits(seconds=30.0, rows=20_000, bytes=2_000_000)
 class Suite:
     """Makes the databases of a question's suite from its gold query, or reads them from the cache.
 
-    `mutants` is how many mutants of gold they are to tell from it, taken from all kinds in turn; `tries` is how
-    many databases are tried for one of them, `seed` that of the search.
+    `mutants` is the number of mutants of gold, taken from all kinds in turn, for which a database is searched;
+    `tries` is the most databases tried for one mutant, and `seed` the seed of the search.
     """
 
     mutants: int = 12
@@ -110,9 +110,9 @@ def on_suites(
     executor: Executor,
     progress: Callable[[int, int], None] | None = None,
 ) -> "pd.Series[float]":
-    """For each verdict 1 if the query is right on the benchmark's database and on all of its suite, else 0.
+    """For each verdict, 1 if the query is right on the benchmark's database and on all databases of the suite, else 0.
 
-    Only queries that are right on the benchmark's database run on the others.
+    Only queries that are right on the benchmark's database run on the suite.
     """
     right = verdicts[verdicts[f"ex_{benchmark.sense}"] > 0]
     by_question = {

@@ -34,7 +34,7 @@ class Conditions(NamedTuple):
 
 
 class Query(NamedTuple):
-    """One SELECT. A table is its name or a subquery; LIMIT counts, its number does not."""
+    """One SELECT. A table is a name or a subquery. Only the presence of LIMIT is recorded, not its number."""
 
     select: tuple[tuple[str, Expression], ...] = ()
     distinct: bool = False

@@ -80,7 +80,7 @@ def keep(out: Path, weights: Mapping[str, Any], optimizer: Any, tuning: Tuning) 
 
 
 def restore(out: Path, weights: Mapping[str, Any], optimizer: Any) -> None:
-    """Everything as `keep` found it."""
+    """Load the weights and AdamW's state that `keep` saved."""
     tensors = importlib.import_module("safetensors.torch").load_file(out / _STATE)
     for key, tensor in tensors.items():
         kind, name = key.split(" ")

@@ -84,7 +84,7 @@ def _fingerprint(model: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _fingerprint_of(model: Path, state: tuple[tuple[str, int, int], ...]) -> str:
-    del state  # its change means another fingerprint
+    del state  # only part of the cache key
     return fingerprint(model)
 
 

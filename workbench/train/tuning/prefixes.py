@@ -1,4 +1,4 @@
-"""The beginning of a prompt that a local model has just read is not read again, as servers of models do it.
+"""A prefix cache: a local model does not read again the beginning of a prompt that it has just read.
 
 Prompts about one database share their task and its schema, which are most of their tokens, and reading a prompt
 takes most of a call's time on a processor. The attention keys and values of the latest prompts stay in memory; a
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-SHORTEST = 64  # tokens: a shorter beginning takes no time to read, and all prompts share some
-KEPT = 4  # prompts: a system's steps follow one another, each with a prompt of its own; a long one takes 300 MB
+SHORTEST = 64  # tokens; a shorter prefix is quick to read, and all prompts share a few tokens
+KEPT = 4  # prompts; the steps of a system take turns, each with its own prompt, and a long one takes 300 MB
 
 
 @dataclass(slots=True)
 class Prefixes:
-    """The latest prompts of one model, each with what attention keeps of it, the latest first."""
+    """The latest prompts of one model with their attention caches, the latest first."""
 
     kept: list[tuple[list[int], Any]] = field(default_factory=list)
 

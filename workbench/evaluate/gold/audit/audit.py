@@ -2,8 +2,8 @@
 
 Every check either looks at the result or doubts the text and shows rows that prove the doubt, so that no
 finding rests on the text alone. Of the four patterns of errors in Jin et al. (2026, arXiv 2601.08778) these are signs of
-two: a query that mistakes the data, and one that contradicts the knowledge given with the question. Whether a
-question asks what its gold query answers is not seen: that takes a reader.
+two: a query that misreads the data, and a query that contradicts the hint. No check decides whether the gold query
+answers its question: that takes a reader.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ CHECKS: Mapping[str, Check] = {
     "hint contradicted": contradicted_hints,
     "integer division": lambda _, sql, schema: integer_division(sql, schema),
 }
-"""The checks that probe, by the kind of their findings. A new kind is one more line."""
+"""The checks that run a probe, by the kind of their findings. A new check is one more line."""
 
 KINDS = ("fails", "empty", *CHECKS, "equal questions differ")
 
@@ -52,7 +52,7 @@ class Finding:
     columns: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
     probe: str = ""
-    """The query that returned the rows; "" where they are of the gold query itself."""
+    """The query that returned the rows; "" if the gold query itself returned them."""
 
 
 def audit(

@@ -1,4 +1,4 @@
-"""Questions that say the same about one database, with the same hint, and whose gold queries differ in their results."""
+"""Questions with the same text, hint and database whose gold queries return different results."""
 
 import re
 from collections.abc import Iterator, Mapping

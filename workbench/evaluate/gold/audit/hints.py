@@ -1,6 +1,6 @@
-"""A gold query that contradicts its hint: other constants than the hint's, or not the hint's formula.
+"""Find gold queries that contradict their hint: a constant or an operation of the hint is missing.
 
-A constant of the hint is missed only if the database has it: otherwise the gold query may well correct the hint.
+A missing constant is reported only if the database contains it: otherwise the gold query may correct the hint.
 """
 
 import re
@@ -58,7 +58,7 @@ def contradicted_hints(question: Question, sql: str, schema: Schema) -> Iterator
 def _constants(
     hint: str, facts: QueryFacts, schema: Schema
 ) -> dict[tuple[str, str], list[Compared]]:
-    """The comparisons that the hint states, by their column of the tables that the query uses."""
+    """The comparisons that the hint states, with columns of the tables that the query uses."""
     columns = {
         lower_name(column.name): (table.name, column.name)
         for table in schema.tables
@@ -91,7 +91,7 @@ def _plain(value: str | float) -> str:
 
 
 def _missing_operations(hint: str, sql: str, facts: QueryFacts) -> Iterator[str]:
-    """What the hint's formula does and the query does not; a mean divides, too."""
+    """The operations of the hint's formula that the query lacks; AVG counts as a division."""
     divides = "/" in functions(sql) or "avg" in facts.marks
     if _DIVISION.search(hint) and not divides:
         yield "divides"

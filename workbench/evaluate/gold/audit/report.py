@@ -1,4 +1,4 @@
-"""The findings of an audit as tables, as CSV, and beside corrections of the gold queries where they are known."""
+"""The findings of an audit as tables and as CSV, compared with known corrections of the gold queries."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ class AuditReport:
     revisions: Sequence[Revision] = ()
 
     def counts(self) -> pd.DataFrame:
-        """A row for each kind with its findings and questions, and for each revision the precision and recall.
+        """A row for each kind of finding: its findings, its questions, and its precision and recall for each revision.
 
         Precision is the share of the kind's questions, among those of the revision, whose gold query it corrects;
         recall the share of the corrected questions that are found.
@@ -71,7 +71,7 @@ class AuditReport:
         return "\n".join([*lines, "", table])
 
     def as_json(self) -> dict[str, Any]:
-        """The same as one JSON object."""
+        """The findings and counts as one JSON object."""
         counts = self.counts().astype(object)
         return {
             "benchmark": self.benchmark.name,
@@ -81,7 +81,7 @@ class AuditReport:
         }
 
     def write_csv(self, path: Path) -> None:
-        """A row for each finding; no spreadsheet finds a formula in it."""
+        """Write a row for each finding. Cells are escaped, so that no spreadsheet runs one as a formula."""
         with naming(path), path.open("w", encoding="utf-8", newline="") as file:
             writer = PlainWriter(csv.writer(file))
             writer.writerow(_FIELDS)
