@@ -132,19 +132,19 @@ def open_benchmark(name: str, root: Path | None = None) -> Benchmark:
 
 
 def _with_databases(opened: Benchmark) -> Benchmark:
-    """The benchmark with the questions whose databases are there."""
+    """The benchmark without the questions whose databases are missing."""
     every = opened.questions
     missing = [db_id for db_id in sorted({q.db_id for q in every}) if not opened.has(db_id)]
     if not missing:
         return opened
-    there = tuple(question for question in every if question.db_id not in missing)
-    if not there:
+    answerable = tuple(question for question in every if question.db_id not in missing)
+    if not answerable:
         raise BadInputError(
-            f"{opened.name}: none of its databases is in {opened.databases}; unpack them there"
+            f"{opened.name}: none of its databases is in {opened.databases}; unpack them answerable"
         )
     warnings.warn(
-        f"{opened.name}: {len(every) - len(there):,} of {len(every):,} questions are left out: in"
+        f"{opened.name}: {len(every) - len(answerable):,} of {len(every):,} questions are left out: in"
         f" {opened.databases} is no database {', '.join(missing)}",
         stacklevel=2,
     )
-    return replace(opened, questions=there, every=every)
+    return replace(opened, questions=answerable, every=every)

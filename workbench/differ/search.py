@@ -97,13 +97,13 @@ class TellApart:
                 continue
             if isinstance(rows, str):
                 return Outcome("failed", error=rows)
-            found = rows
+            smallest = rows
             if self.shrink:
                 small = shrunk(rows, rules, pair.seems_different)
-                found = small if pair.is_different(small) else rows
-            ((a, b),) = filter(None, pair.results([found]))
+                smallest = small if pair.is_different(small) else rows
+            ((a, b),) = filter(None, pair.results([smallest]))
             columns = {name: table.columns for name, table in rules.tables.items()}
-            return Outcome("differ", pair.database(found), a, b, tried, columns=columns)
+            return Outcome("differ", pair.database(smallest), a, b, tried, columns=columns)
         return Outcome("not told apart", tries=tried)
 
     def _different(self, pair: Pair, database: Path, until: float) -> Iterator[Rows | str | None]:
@@ -154,8 +154,8 @@ def needed_rules(database: Path, schema: Schema, queries: tuple[str, ...]) -> Ru
     """The rules of the tables that the queries read, or of all tables if a query cannot be parsed."""
     names: set[str] = set()
     for sql in queries:
-        found = used(sql, schema)
-        names |= {table.name for table in schema.tables} if found.error else found.tables
+        in_query = used(sql, schema)
+        names |= {table.name for table in schema.tables} if in_query.error else in_query.tables
     tables = [table for name in names if (table := schema.table(name))]
     views = frozenset(table.name for table in tables if table.kind == "view")
     if views:  # the tables that a view reads are not looked up, so all tables are taken
@@ -168,8 +168,8 @@ def cells(queries: tuple[str, ...], rules: Rules) -> tuple[tuple[str, int], ...]
     """The columns that the queries use, or all columns if a query cannot be parsed or uses none."""
     names: set[tuple[str, str]] = set()
     for sql in queries:
-        found = used(sql, rules.schema)
-        names |= set(rules.schema.columns()) if found.error else found.columns
+        in_query = used(sql, rules.schema)
+        names |= set(rules.schema.columns()) if in_query.error else in_query.columns
     all_cells = [
         (name, number)
         for name, table in rules.tables.items()
