@@ -6,7 +6,7 @@
 # Only `sys` is imported: the worker that runs untrusted SQL imports this package without site-packages.
 import sys
 
-# Records that IPython shows as HTML, with their modules. The first one that is shown imports the code that draws.
+# Records that IPython shows as HTML, with their modules. The drawing code is imported with the first record shown.
 RECORDS = {
     **dict.fromkeys(("Context", "Execution", "Selection", "Trial"), "workbench.types"),
     "Schema": "workbench.types.schema",
@@ -14,7 +14,7 @@ RECORDS = {
 
 
 def _names() -> dict[str, tuple[str, str]]:
-    """Each public name with its module and its name there, as `__init__.pyi` imports it."""
+    """Each public name in `__init__.pyi`, with its module and its name in that module."""
     import ast  # noqa: PLC0415
     from pathlib import Path  # noqa: PLC0415
 
@@ -35,8 +35,10 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415
 
-    module, inside = names[name]
-    value = getattr(import_module(module), inside, None) or import_module(f"{module}.{inside}")
+    module, attribute = names[name]
+    value = getattr(import_module(module), attribute, None) or import_module(
+        f"{module}.{attribute}"
+    )
     globals()[name] = value
     return value
 
@@ -57,6 +59,6 @@ if hasattr(_shell, "kernel"):
     from workbench.experiment.signals import stop_kernel_on_signals
 
     stop_kernel_on_signals(_shell)
-if "text/html" in _formats:  # not every shell that calls itself IPython draws
+if "text/html" in _formats:  # some IPython shells show text only
     for _name, _module in RECORDS.items():
         _formats["text/html"].for_type_by_name(_module, _name, _html)

@@ -1,4 +1,4 @@
-"""Canonical JSON, equal for equal values, and hashes: of values with a tag for their kind, and of files."""
+"""Canonical JSON, in which equal values have equal text, and hashes of values and of files."""
 
 import hashlib
 from collections.abc import Iterable

@@ -6,11 +6,11 @@ import traitlets
 class CurrentQuestion(traitlets.HasTraits):
     """The question that is picked: the name of its benchmark and its id, both "" before the first pick.
 
-    Views that share one lead to one another: a question picked in one of them is shown by the others.
+    All views that share this object show the question that is picked in one of them.
     """
 
     picked = traitlets.Tuple(traitlets.Unicode(), traitlets.Unicode(), default_value=("", ""))
 
 
 CURRENT = CurrentQuestion()
-"""What the views of a kernel share unless they are given another. Running a notebook again keeps the question."""
+"""The object that a kernel's views share by default. Running a notebook again keeps the question."""

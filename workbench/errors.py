@@ -1,4 +1,4 @@
-"""The errors that callers can make or meet. A model's failures are values of `Completion`, not errors."""
+"""The package's exceptions. A model's failure is no exception but a `fault` of its `Completion`."""
 
 import base64
 import os
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 
 class WorkbenchError(Exception):
-    """The base of our errors. The text says what was given, what is allowed, and what to do."""
+    """The base of all exceptions here. Its text says what was given, what is allowed, and what to do."""
 
 
 class BadInputError(WorkbenchError):
@@ -23,7 +23,7 @@ class UnreadableDatabaseError(BadInputError):
 
 
 class MisalignedError(BadInputError):
-    """Predictions that do not fit the questions they are given for."""
+    """Predictions that do not match their questions."""
 
 
 class CacheMissError(WorkbenchError):
@@ -73,28 +73,28 @@ def one_of(allowed: Iterable[object], **choices: object) -> None:
 
 _SECRETS = re.compile(
     r"\bsk-[\w*-]{6,}|\b(?:pk|rk|gsk|xai|hf|key|AIza)[\w-]{20,}"  # the forms of providers' keys
-    r"|\b[0-9a-fA-F]{32}\b"  # Azure's
+    r"|\b[0-9a-fA-F]{32}\b"  # Azure's keys
     r"|(?<=Bearer )\S+|(?<=Basic )[\w+/]{8,}=*"
     r"|(?<=://)[^/\s@]+(?=@)"  # the user in a URL
     r"|(?i:(?<=api[-_]key[=:])\s*\S+)"
 )
 _SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
-_SHORT = 8  # characters: a shorter value of the environment is no secret, but a word like "none"
+_SHORT = 8  # characters: a shorter value of the environment is a word like "none" and no secret
 
 
 def redact(text: str) -> str:
-    """The text of a provider's message with `***` for every secret and everything that looks like one."""
+    """The text with `***` for every secret, and for everything that looks like one."""
     for secret in secrets():
         text = text.replace(secret, "***")
     return _SECRETS.sub("***", text)
 
 
 def secrets(url: str = "") -> list[str]:
-    """The secrets of the environment, and the user and password of the address; the longest first."""
+    """The secrets in the environment, and the user and password in the URL; the longest first."""
     return list(_secrets(url, *os.environ.items()))
 
 
-@lru_cache(maxsize=100)  # each reply asks for them
+@lru_cache(maxsize=100)  # each reply is searched for secrets
 def _secrets(url: str, *variables: tuple[str, str]) -> list[str]:
     found = set(_user(url))
     for name, value in variables:
@@ -103,8 +103,8 @@ def _secrets(url: str, *variables: tuple[str, str]) -> list[str]:
 
 
 def _user(url: str) -> Iterator[str]:
-    """The user and password in a URL, as they stand there and as HTTP sends them; and the password alone."""
-    user, found, _ = url.partition("://")[2].partition("/")[0].rpartition("@")
-    if found:
+    """The user and password in a URL, as written and as HTTP sends them, and the password alone."""
+    user, at, _ = url.partition("://")[2].partition("/")[0].rpartition("@")
+    if at:
         yield from (user, unquote(user.partition(":")[2]))
         yield base64.b64encode(unquote(user).encode()).decode()

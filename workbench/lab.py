@@ -64,13 +64,13 @@ class Lab:
     client: sends model calls; shares its cache file with the executor.
     executor: runs SQL in sandboxed workers.
     database: the path of a database file, by db_id.
-    prompts: a folder of prompts that replace the packaged ones of the same names, and may say another order of
-        their sections.
+    prompts: a folder of prompts that replace the package's prompts of the same names; its file `order.txt`, if
+        there is one, reorders their sections.
     system: the name under which the cache counts the calls.
     parameters: for a model or a role, parameters of all its calls, such as {"reasoning_effort": "low"}; None
         removes one, and a role's win over a model's. The roles are generation, filtering, judge and rest.
-    limits: what one query may use; every step's queries run within them.
-    at_once: whether `each` works on its items at the same time; threads gain nothing where all models are ours.
+    limits: the limits of each query that a step runs.
+    at_once: whether `each` works on its items in threads, which gain nothing if all models run in this process.
     watch: called with each request before it is sent, and with the data that its prompt shows.
     """
 
@@ -102,24 +102,24 @@ class Lab:
     def ask_many(self, requests: Iterable[Request]) -> list[Completion]:
         """The replies to requests that are sent at the same time, in the order of the requests.
 
-        A reply that its output limit cuts off is asked for once more with more room, unless the limit is a
-        user's own. The shorter reply stays where the longer one fails.
+        A request whose reply is cut off is sent once more with a higher output limit, unless a user set the
+        limit. If the second request fails, the first reply stays.
         """
-        asked = with_common_part(list(requests))
-        replies = self.client.complete_many(asked)
-        again = {
+        sent = with_common_part(list(requests))
+        replies = self.client.complete_many(sent)
+        cut_off = {
             index: longer
-            for index, (request, reply) in enumerate(zip(asked, replies, strict=True))
+            for index, (request, reply) in enumerate(zip(sent, replies, strict=True))
             if (longer := self.longer(request, reply))
         }
-        second = self.client.complete_many(list(again.values())) if again else []
-        for index, reply in zip(again, second, strict=True):
+        second = self.client.complete_many(list(cut_off.values())) if cut_off else []
+        for index, reply in zip(cut_off, second, strict=True):
             if not reply.fault or replies[index].fault:
                 replies[index] = reply
         return replies
 
     def longer(self, request: Request, reply: Completion) -> Request | None:
-        """The request with more room for its reply, if this lab's own output limit cut the reply off."""
+        """The request with a higher output limit, if this lab's own limit cut the reply off; else None."""
         given = given_for(request.model, request.prompt, self.parameters)
         ours = "max_tokens" in request.parameters and not limits_output(given)
         if reply.finish_reason != "length" or not ours:
@@ -127,14 +127,14 @@ class Lab:
         return with_more_room(request, thought=not answer_text(reply.text))
 
     def each(self, do: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """The results of `do`, which asks models or runs queries, for all items at the same time, in their order.
+        """The results of `do`, which asks models or runs queries, for all items, in their order.
 
-        With `watch`, it is one item after the other, so that the calls are seen in their order, and so it is
+        The items run in threads. They run one after another with `watch`, which sees the calls in order, and
         without `at_once`.
         """
         if len(items) < 2 or self.watch or not self.at_once:  # one item needs no thread
             return [do(item) for item in items]
-        # Ctrl-C reaches the main thread, which then stops the others' calls; other threads are stopped with theirs.
+        # Ctrl-C reaches the main thread alone, so only the main thread stops the calls of all threads.
         is_main = threading.current_thread() is threading.main_thread()
         ending = self.client.stopped if is_main else nullcontext
         return each(do, items, at_once=len(items), ending=ending)
@@ -150,13 +150,13 @@ class Lab:
         schema_text: Callable[[Schema], str] = create_table_text,
         **data: Any,
     ) -> Request:
-        """A call to the step's model: the prompt, rendered, with the step's temperature and the prompt's output limit.
+        """A request to the step's model: the rendered prompt, the step's temperature, and the prompt's output limit.
 
-        The lab's `parameters` of the model and of the prompt's role win over both.
+        The lab's `parameters` for the model and for the prompt's role override temperature and limit.
 
-        About a context, the prompt is given the context's five variables (question, hint, schema, values,
-        descriptions) and `data`; about a question, `data` alone. `sample` numbers repeated calls of the
-        same prompt, so that each gets its own reply. `schema_text` writes the schema.
+        If `about` is a context, the prompt gets the context's five variables (question, hint, schema, values,
+        descriptions) and `data`; if it is a question, only `data`. `sample` numbers repeated calls of the same
+        prompt, so that each gets its own reply. `schema_text` turns the schema into text.
         """
         question = about.question if isinstance(about, Context) else about
         if isinstance(about, Context):
@@ -186,14 +186,15 @@ class Lab:
         return request
 
     def seed(self, question: Question) -> str:
-        """The seed of the samples' orders of a schema: the question, since each has orders of its own.
+        """The seed with which a step shuffles the schema for its samples: the question's id.
 
-        It is the database where prompts begin with the schema, so that its questions share the orders.
+        If an `order.txt` puts the schema first, it is the database's id: then all questions about a database
+        send the same shuffled schemas, which the provider caches.
         """
         return question.db_id if read_order(self.prompts) else question.id
 
     def _is_whole(self, context: Context) -> bool:
-        """Whether the context's schema is its database's, in whatever order: no column is pruned or changed."""
+        """Whether the context's schema has all columns of its database, unchanged, in any order."""
         whole = self.schema(context.question.db_id)
         return _content(context.schema) == _content(whole)
 
@@ -214,7 +215,7 @@ class Lab:
 
 
 def _changed(file: str) -> int:
-    """When a file last changed; zero where there is none."""
+    """The time of a file's last change, in nanoseconds; 0 if the file is missing."""
     try:
         return os.stat(file).st_ctime_ns  # noqa: PTH116  each call asks, and a text is faster than a path
     except FileNotFoundError:
@@ -223,7 +224,7 @@ def _changed(file: str) -> int:
 
 @cached_once(maxsize=64)
 def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
-    """The schema is cached until the database file or its write-ahead log changes."""
+    """The schema of a file, cached until the database file or its write-ahead log changes."""
     del changed
     schema = with_examples(read_schema(path), path)
     folder = path.parent / "database_description"

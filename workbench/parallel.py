@@ -1,6 +1,6 @@
-"""Apply a function to many items in threads, as questions wait for models and databases.
+"""Apply a function to many items in threads, since questions mostly wait for models and databases.
 
-Finished work is in the cache, so a stopped run goes on where it was.
+Finished work is in the cache, so a stopped run continues where it stopped.
 """
 
 import queue
@@ -15,8 +15,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
-_LOOK = 0.05  # seconds between two looks at the room for further items
-_item = threading.local()  # `waits` is called when the item that this thread works on first waits
+_CHECK = 0.05  # seconds between two checks of `room`
+_item = threading.local()  # `waits` is called when the item of this thread first waits
 
 
 def each(
@@ -30,22 +30,21 @@ def each(
 ) -> list[R]:
     """The results of `do` in the order of the items: `each(lambda q: solve(system, q, lab), questions)`.
 
-    `at_once` is the most threads. With `room`, as many items more are begun as it says: `lab.client.room` begins
-    questions as long as their providers take more calls. The next one begins when those before it wait for a model
-    or a database, or compute for long: if all began at once, each would compute at a fraction of the speed, and all
-    would send their first calls late. After an error or Ctrl-C no item begins, and `each` waits for those that have
-    inside the context `ending`: with `lab.client.stopped`, they make no further calls. `progress` is called with the
-    number of done items and of all.
+    `at_once` is the maximal number of threads. `room` returns how many further items may begin now; with
+    `lab.client.room`, questions begin as long as their providers take more calls. With `room`, the next item begins
+    when all items before it wait for a model or a database, or compute for long: items that begin together slow each
+    other down, and all send their first calls late. After an error or Ctrl-C no item begins, and `each` waits inside
+    the context `ending` for the items that have begun; in `lab.client.stopped`, they make no further calls.
+    `progress` gets the numbers of finished items and of all.
     """
     now_waits()
     threads = ThreadPoolExecutor(at_once)
     futures: list[Future[R]] = []
-    # A queue costs nothing while it is empty; `wait` would lock every future each time it looks.
-    events: queue.SimpleQueue[Future[R] | None] = (
-        queue.SimpleQueue()
-    )  # None: an item waits or has ended
+    # None says that an item waits for the first time, or has ended. An empty queue costs nothing;
+    # `concurrent.futures.wait` would lock every future at each check.
+    events: queue.SimpleQueue[Future[R] | None] = queue.SimpleQueue()
     done = waited = 0
-    quiet = False  # nothing has happened for a while
+    quiet = False  # no event since the last check
 
     def work(item: T) -> R:
         _item.waits = partial(events.put, None)
@@ -64,7 +63,7 @@ def each(
                 futures.append(threads.submit(work, item))
                 futures[-1].add_done_callback(events.put)
             try:
-                event = events.get(timeout=_LOOK if room and len(futures) < len(items) else 0.2)
+                event = events.get(timeout=_CHECK if room and len(futures) < len(items) else 0.2)
             except queue.Empty:
                 quiet = True
             else:
@@ -87,14 +86,14 @@ def each(
 
 
 def now_waits() -> None:
-    """Note that the item of this thread waits, for a model, a database or other threads: the next item may begin."""
+    """Say that the item of this thread waits, for a model, a database or other threads: the next item may begin."""
     if waits := getattr(_item, "waits", None):
         _item.waits = None
         waits()
 
 
 def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """`lru_cache` for functions that many threads call with the same arguments: one computes, and the others wait."""
+    """`lru_cache` for functions that many threads call with equal arguments: one computes, the others wait."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         # Two threads that miss `lru_cache` at once would both get a result of their own.
@@ -107,8 +106,8 @@ def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
         @wraps(function)
         def cached(*given: Any, **named: Any) -> R:
             with lock:
-                found = result(*given, **named)
-            return found.get()
+                shared = result(*given, **named)
+            return shared.get()
 
         return cached
 
@@ -116,19 +115,21 @@ def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def cached_for_object(maxsize: int) -> Callable[[Callable[[T], R]], Callable[[T], R]]:
-    """A cache of results for the same object, where equal ones may differ (1 and 1.0) or are slow to compare."""
+    """A cache by object, for arguments that differ though they are equal (1 and 1.0) or are slow to compare."""
 
     def decorate(function: Callable[[T], R]) -> Callable[[T], R]:
         results: OrderedDict[int, tuple[T, R]] = OrderedDict()
 
         @wraps(function)
         def cached(given: T) -> R:
-            if found := results.get(id(given)):  # the object is held, so no other has its id
-                return found[1]
+            if entry := results.get(
+                id(given)
+            ):  # the entry keeps the object alive, so its id is unique
+                return entry[1]
             result = function(given)
             results[id(given)] = (given, result)
             if len(results) > maxsize:
-                with suppress(KeyError):  # another thread was first
+                with suppress(KeyError):  # other threads have removed all entries
                     results.popitem(last=False)
             return result
 
@@ -138,7 +139,7 @@ def cached_for_object(maxsize: int) -> Callable[[Callable[[T], R]], Callable[[T]
 
 
 class _Result(Generic[R]):
-    """The result of a function, computed when it is first asked for."""
+    """The result of a function, computed at the first `get`."""
 
     def __init__(self, compute: Callable[[], R]) -> None:
         self._compute = compute

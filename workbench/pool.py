@@ -38,7 +38,7 @@ class Pool:
 
     @classmethod
     def load(cls, path: Path) -> "Pool":
-        """Read a file of `save`."""
+        """Read a file that `save` wrote."""
         with naming(path):
             lines = path.read_bytes().splitlines()
         pairs = []
@@ -89,7 +89,7 @@ def record_of(trial: Trial) -> dict[str, Any]:
 
 
 def trial_of(record: dict[str, Any]) -> Trial:
-    """The trial of a `record_of`."""
+    """The trial of a record that `record_of` made."""
     before = record["repaired_from"]
     return Trial(
         Candidate(
@@ -106,5 +106,5 @@ def trial_of(record: dict[str, Any]) -> Trial:
 
 def _typed(value: Any, kind: type[T]) -> T:
     if type(value) is not kind:
-        raise TypeError(f"{value!r:.60} where {kind.__name__} belongs")
+        raise TypeError(f"{value!r:.60} is not of type {kind.__name__}")
     return value

@@ -1,24 +1,24 @@
-"""Cells of CSV files that a spreadsheet shows as they are: none of them is taken for a formula."""
+"""Cells of CSV files that a spreadsheet shows as text and never runs as a formula."""
 
 import unicodedata
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-_SIGNS = frozenset("=+-@")  # what a formula begins with, also in its full-width and small forms
-_BLANK = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})  # spaces, and characters that are not seen
+_SIGNS = frozenset("=+-@")  # the first characters of a formula, after NFKC normalisation
+_BLANK = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})  # the categories of invisible characters
 
 
 def plain(cell: Any) -> Any:
-    """A text with an apostrophe before it if a spreadsheet could run it; other values stay as they are.
+    """The cell; a text that a spreadsheet could run as a formula gets an apostrophe in front.
 
     A spreadsheet skips blanks before a formula, and may take a tab or a line break for the next cell. A text that
-    begins with an apostrophe gets another one, so that whoever reads it back takes one off.
+    begins with an apostrophe gets another one, so that a reader can always remove the first.
     """
     if not isinstance(cell, str):
         return cell
-    seen = next((c for c in cell if unicodedata.category(c) not in _BLANK), "")
-    begins = cell[:1] in {"'", "\t", "\r", "\n"}
-    return f"'{cell}" if begins or unicodedata.normalize("NFKC", seen) in _SIGNS else cell
+    first = next((c for c in cell if unicodedata.category(c) not in _BLANK), "")
+    unsafe_start = cell[:1] in {"'", "\t", "\r", "\n"}
+    return f"'{cell}" if unsafe_start or unicodedata.normalize("NFKC", first) in _SIGNS else cell
 
 
 class _Writer(Protocol):
@@ -26,7 +26,7 @@ class _Writer(Protocol):
 
 
 class PlainWriter:
-    """A CSV writer whose texts are `plain`; numbers stay numbers."""
+    """A CSV writer that passes each cell through `plain`."""
 
     def __init__(self, writer: _Writer) -> None:
         self._writer = writer

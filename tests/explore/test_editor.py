@@ -49,5 +49,5 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 
 
 def test_only_templates_of_existing_prompts_can_be_saved(tmp_path):
-    with pytest.raises(BadInputError, match="no prompt is called"):
+    with pytest.raises(BadInputError, match="there is no prompt"):
         save(tmp_path, "../outside", EDITED)

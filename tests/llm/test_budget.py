@@ -140,7 +140,7 @@ def test_a_dollar_buys_one_reply_of_60_000_tokens_where_no_limit_is_set(store: S
 def test_a_server_that_counts_no_tokens_is_refused_under_a_budget_in_dollars(store: Store) -> None:
     silent = [{"choices": [{"message": {"content": "x"}}]} for _ in range(9)]
     client = Client(store, send=Scripted(silent), budget=Budget(1.0), at_once=1)
-    with pytest.raises(BudgetError, match=r"no numbers of tokens come from .*--calls"):
+    with pytest.raises(BudgetError, match=r"no token counts come from .*--calls"):
         client.complete_many([ask(f"{n}", max_tokens=100) for n in range(9)])
     assert client.ledger.total().unpriced == 1
     assert "1 calls paid: $0.0000 and 1 call of unknown price" in str(client.ledger)

@@ -54,12 +54,14 @@ class TestWhichFileIsRead:
         assert names(tmp_path) == names()
 
     def test_an_unknown_name_lists_those_there_are(self):
-        with pytest.raises(BadInputError, match=r"'generate/dircet'.*there are .*generate/direct,"):
+        with pytest.raises(
+            BadInputError, match=r"'generate/dircet'.*the prompts are .*generate/direct,"
+        ):
             load("generate/dircet")
 
     @pytest.mark.parametrize("name", ["../prompts/generate/direct", "README", "/etc/passwd", ""])
     def test_a_name_leads_nowhere_else(self, name):
-        with pytest.raises(BadInputError, match="no prompt is called"):
+        with pytest.raises(BadInputError, match="there is no prompt"):
             load(name)
 
     def test_a_folder_that_is_not_there_is_an_error(self, tmp_path):

@@ -237,7 +237,7 @@ def test_each_damaged_file_gets_a_name_of_its_own(tmp_path: Path) -> None:
 def test_an_empty_file_becomes_a_cache_file_with_a_word_about_it(tmp_path: Path) -> None:
     path = tmp_path / "lab.sqlite"
     path.touch()
-    with pytest.warns(UserWarning, match=r"was empty \(0 bytes\) and begins anew"):
+    with pytest.warns(UserWarning, match=r"was empty \(0 bytes\), so a new one is begun"):
         store = Store(path)
     with store:
         assert count(store) == 0

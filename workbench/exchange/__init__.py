@@ -1,1 +1,1 @@
-"""Runs and calls in the forms of other tools: logs of inspect_ai, CSV and Parquet."""
+"""Export runs and calls to the formats of other tools: logs of inspect_ai, CSV and Parquet."""

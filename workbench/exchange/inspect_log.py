@@ -1,9 +1,9 @@
 """A run as a log of inspect_ai: its JSON form, EvalLog of version 2, which `inspect view` and `read_eval_log` read.
 
-A question is a sample, its gold query the target, the chosen query the output, and the verdict the score `ex`: C, I, or
-N where no answer was given. A sample's metadata has its other candidates. Its events are the model calls behind the
-chosen candidate, or behind all: those that proposed, fixed and chose, since calls of retrieval and pruning are cached
-without their question. A prompt that several calls of a sample share is written once, as an attachment.
+A question is a sample, its gold query the target, the chosen query the output, and the verdict the score `ex`: C for
+correct, I for incorrect, N without an answer. A sample's metadata has all candidates. Its events are the model calls
+that generated, repaired and selected the chosen candidate, or all candidates. Calls of retrieval and pruning are left
+out: they are cached without their question. A prompt that calls of a sample share is written once, as an attachment.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,11 +52,11 @@ def write_inspect_log(
     head = orjson.dumps(without_secrets(known, _head(run, benchmark, answered, usage)))
     with path.open("wb") as file:
         file.write(head[:-1] + b',"samples":[\n')
-        for place, one in enumerate(answered):
+        for index, one in enumerate(answered):
             made = list(calls(store, Select(keys=_keys(one, which))))
             number += len(made)
             sample = orjson.dumps(without_secrets(known, _sample(one, made, run)))
-            file.write((b",\n" if place else b"") + sample)
+            file.write((b",\n" if index else b"") + sample)
         file.write(b"\n]}\n")
     return number
 
@@ -64,10 +64,10 @@ def write_inspect_log(
 def _head(
     run: StoredRun, benchmark: Benchmark, answered: Sequence[Answered], usage: Mapping[str, Json]
 ) -> Json:
-    """Everything but the samples."""
+    """The log without its samples."""
     verdicts = [float(one.chosen is not None and one.correct[one.chosen]) for one in answered]
-    found = mean_interval(verdicts, [one.question.db_id for one in answered])
-    values = {"accuracy": found.mean, "low": found.low, "high": found.high}
+    accuracy = mean_interval(verdicts, [one.question.db_id for one in answered])
+    values = {"accuracy": accuracy.mean, "low": accuracy.low, "high": accuracy.high}
     created = _time(run.created)
     ids = [one.question.id for one in answered]
     sense = "BIRD" if benchmark.sense == "bird" else "Spider"

@@ -1,4 +1,4 @@
-"""A run that is in the cache, with its questions, its candidates, and the verdict on each."""
+"""A run in the cache, with its questions, its candidates, and the verdict on each candidate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LISTED = 8  # runs that an error names
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A row of the table `runs`: `system` is the composition as Python prints it."""
+    """A row of the table `runs`; `system` is the `repr` of the system."""
 
     id: str
     name: str
@@ -38,11 +38,11 @@ class Answered:
 
     @property
     def chosen(self) -> int | None:
-        """The place of the chosen candidate; None where no answer was given."""
+        """The index of the chosen candidate; None if the question has no answer."""
         return next((n for n, one in enumerate(self.candidates) if one.chosen), None)
 
     def records(self) -> list[dict[str, Any]]:
-        """Each candidate with its verdict, as exported files have it."""
+        """Each candidate with its verdict, as a record of the exported files."""
         names = ("generator", "sample", "sql", "status", "chosen", "calls")
         return [
             {name: getattr(one, name) for name in names} | {"correct": correct}
@@ -51,7 +51,7 @@ class Answered:
 
 
 def stored_run(name: str, store: Store) -> StoredRun:
-    """The run of that id, or the only one of that name."""
+    """The run of that id, or the only run of that name."""
     columns = "id, name, benchmark, system, created"
     rows = store.read(f"SELECT {columns} FROM runs WHERE id = ? OR name = ?", (name, name))
     if len(rows) == 1:
@@ -71,16 +71,16 @@ def answers(
     run: StoredRun, benchmark: Benchmark, executor: Executor, store: Store
 ) -> Iterator[Answered]:
     """Every question of a run, in the order in which it was asked."""
-    found = [(missing, tuple(trials)) for missing, trials in answered(run.id, store)]
+    rows = [(row, tuple(candidates)) for row, candidates in answered(run.id, store)]
     questions = {question.id: question for question in benchmark.every or benchmark.questions}
-    if unknown := [one.question_id for one, _ in found if one.question_id not in questions]:
+    if unknown := [row.question_id for row, _ in rows if row.question_id not in questions]:
         raise BadInputError(
             f"run {run.id} is of {run.benchmark}, and {benchmark.name} has no question {unknown[0]!r}"
         )
-    pairs = [(one.question_id, one.sql) for _, trials in found for one in trials]
+    pairs = [(one.question_id, one.sql) for _, candidates in rows for one in candidates]
     distinct = list(dict.fromkeys(pairs))
-    right = dict(zip(distinct, ex_verdicts(benchmark, distinct, executor), strict=True))
-    for missing, trials in found:
-        key = missing.question_id
-        verdicts = tuple(right[key, one.sql] for one in trials)
-        yield Answered(questions[key], benchmark.golds[key], missing.difficulty, trials, verdicts)
+    correct = dict(zip(distinct, ex_verdicts(benchmark, distinct, executor), strict=True))
+    for row, candidates in rows:
+        key = row.question_id
+        verdicts = tuple(correct[key, one.sql] for one in candidates)
+        yield Answered(questions[key], benchmark.golds[key], row.difficulty, candidates, verdicts)

@@ -1,7 +1,7 @@
 """Runs and cached calls as tables in CSV or Parquet files.
 
-CSV is written row by row, its texts as `spreadsheet.plain` puts them, so that no cell is taken for a formula. Parquet
-needs pyarrow. Values of the environment that are secrets are never written.
+CSV is written row by row through `spreadsheet.plain`, so that no cell is taken for a formula. Parquet needs pyarrow.
+Secrets in the environment are never written.
 """
 
 import csv
@@ -29,12 +29,12 @@ _CALL = (
 
 
 def write_run(path: Path, run: StoredRun, answered: Iterable[Answered]) -> int:
-    """A row for each final candidate of a run, and for a question without one a row without SQL."""
+    """Write a row for each final candidate of a run; a question without a candidate has a row without SQL."""
     return _write(path, _RUN, (row for one in answered for row in _run_rows(run, one)))
 
 
 def write_calls(path: Path, calls: Iterable[Call]) -> int:
-    """A row for each call, `messages` and `parameters` as JSON."""
+    """Write a row for each call, with `messages` and `parameters` as JSON."""
     return _write(path, _CALL, map(_call_row, calls))
 
 
@@ -51,8 +51,8 @@ def _run_rows(run: StoredRun, one: Answered) -> Iterator[Row]:
         "gold_sql": one.gold.sql,
     }
     if not one.candidates:
-        nothing = {"generator": "", "sample": 0, "sql": "", "status": "missing", "calls": ""}
-        yield about | nothing | {"chosen": False, "correct": False}
+        missing = {"generator": "", "sample": 0, "sql": "", "status": "missing", "calls": ""}
+        yield about | missing | {"chosen": False, "correct": False}
     for record in one.records():
         yield about | record | {"calls": " ".join(record["calls"])}
 

@@ -1,6 +1,6 @@
 """A ledger of what was paid, and a limit on spending.
 
-The cost of a call is None where it is unknown, and never zero; sums say how many such calls they leave out.
+An unknown cost of a call is None, never zero; sums say how many calls of unknown cost they leave out.
 The ledger counts calls that were paid now apart from cached answers, which were paid earlier.
 """
 
@@ -16,11 +16,10 @@ from workbench.types import Completion, Request
 
 @dataclass(slots=True)
 class Tally:
-    """Calls paid now, and answers from the cache, each with tokens and dollars.
+    """Numbers of calls paid now (`calls`) and of cached answers (`hits`), with their tokens and dollars.
 
-    `calls` were paid now and `hits` are answers from the cache; `cost` and `cached_cost` are their dollars,
-    the latter paid earlier. `unpriced` and `cached_unpriced` count those of unknown price, which the
-    dollars leave out.
+    `cost` was paid now and `cached_cost` earlier. `unpriced` and `cached_unpriced` count calls of unknown price,
+    which the dollars leave out.
     """
 
     calls: int = 0
@@ -47,8 +46,8 @@ class Ledger:
     `retried` counts faults after which a request was sent again, and `failed` faults that ended a request
     or the run. `perhaps_paid` counts requests that were sent and got no whole reply, so that the provider may
     have charged for them. `flagged` counts answers that were cut off or filtered, by finish reason. `left_out`
-    has a line for each model and parameter that it refuses. `limits` has the most tokens that a paid reply to
-    each prompt by each model could have.
+    has a line for each model and parameter that the model refuses. `limits` has, for each prompt and model, the
+    highest output limit of a paid call.
     """
 
     def __init__(self) -> None:
@@ -97,12 +96,12 @@ class Ledger:
             (self.retried if again else self.failed)[name] += 1
 
     def doubt(self, change: int) -> None:
-        """Count a request that is perhaps paid, or, by -1, one whose reply came late."""
+        """Add 1 to `perhaps_paid` for a request without a whole reply, or -1 when its reply arrives late."""
         with self._lock:
             self.perhaps_paid += change
 
     def leave_out(self, model: str, parameter: str, value: object) -> str:
-        """Note that requests to a model lack a parameter; returns the line, "" if it was noted before."""
+        """Record that requests to a model leave out a parameter; returns the line, "" if it is recorded already."""
         if (model, parameter) in self.left_out:
             return ""
         line = f"{model} takes no {parameter} {value}: left out"
@@ -120,7 +119,7 @@ class Ledger:
         return sums
 
     def of(self, question: str) -> Tally:
-        """The tally of one question, found without a walk through the others."""
+        """The tally of one question, without a search through the others."""
         return sum(self._questions.get(question, []), Tally())
 
     def pairs(self) -> dict[tuple[str, str], Tally]:
@@ -191,8 +190,8 @@ class Budget:
     """A limit on what is paid from now on, in dollars, in calls, or both; None is no limit.
 
     Each call reserves the most it may cost before it is sent, so the limit holds with many calls under way.
-    `spent` is what calls have cost so far in dollars, and `made` their number. A call whose cost is unknown
-    counts as the most that it may have cost, and no further call of a budget in dollars is made.
+    `spent` is what calls have cost so far in dollars, and `made` their number. A call of unknown cost counts as
+    the most it may have cost, and a budget in dollars then allows no further call.
     """
 
     def __init__(self, dollars: float | None = None, *, calls: int | None = None) -> None:
@@ -200,18 +199,16 @@ class Budget:
         self.calls = calls
         self.spent = 0.0
         self.made = 0
-        self._uncounted = False  # a reply came without its numbers of tokens
+        self._uncounted = False  # a reply came without token counts
         self._reserved = 0.0  # dollars of calls under way
         self._under_way = 0
         self._lock = threading.Lock()
 
     def reserve(self, amount: float | None, model: str) -> bool:
-        """Reserve `amount` for a call; False if there is room only once calls under way have cost less."""
+        """Reserve `amount` for a call; False if the call has to wait for the end of calls under way."""
         with self._lock:
             if self.dollars is not None and (amount is None or self._uncounted):
-                why = (
-                    "no price is known for" if amount is None else "no numbers of tokens come from"
-                )
+                why = "no price is known for" if amount is None else "no token counts come from"
                 raise BudgetError(
                     f"{why} {model}, so a budget of ${self.dollars:,.2f} cannot be kept: "
                     "give the budget as a number of calls (--calls)"
@@ -228,7 +225,7 @@ class Budget:
             return fits
 
     def settle(self, amount: float | None, cost: float | None, *, paid: bool) -> None:
-        """End the reservation of a call; `paid` says that the provider was paid, `cost` how much."""
+        """End the reservation of a call: `paid` says whether the provider was paid, and `cost` how much."""
         with self._lock:
             amount = amount or 0.0
             self._under_way -= 1

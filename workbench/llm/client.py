@@ -1,7 +1,7 @@
-"""Answer requests: from the cache if it can, else from the models' providers.
+"""Answer requests from the cache, and else from the models' providers.
 
-A cached answer costs a hash and a lookup, and imports nothing of any provider. Other requests go to a
-`CallRunner`, which stores each answer before it returns it.
+A cached answer costs a hash and a lookup, and imports no provider's code. Other requests go to a `CallRunner`,
+which stores each answer before it returns it.
 """
 
 import math
@@ -30,7 +30,7 @@ from workbench.types import Completion, Request
 
 
 class Client:
-    """Answers requests from the cache, and asks providers for answers that it lacks.
+    """Answers requests from the cache, and sends the others to their providers.
 
     `store` is the cache. `send` makes one call; tests replace it by `Scripted`. `api_base` is an address,
     or one for each model; by default the environment's PROVIDER_API_BASE or PROVIDER_BASE_URL, read when
@@ -41,8 +41,8 @@ class Client:
     failures are followed by another attempt. At most `at_once` calls per model are under way,
     and fewer where the provider takes fewer.
 
-    With `batch`, calls are gathered and sent in batches, at half the price, where LiteLLM has them for their
-    provider; tests replace the service.
+    With `batch`, calls are sent in batches, at half the price, if LiteLLM supports batches of their provider;
+    tests pass a `BatchService`.
 
     `ledger` counts what this client asked and paid.
     """
@@ -175,13 +175,13 @@ class Client:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """While the block runs, nothing is sent: runs of other threads store what still arrives, and end."""
+        """While the block runs, no call is sent; runs in other threads store replies that still arrive, and end."""
         self._state.stopped.set()
         yield
         self._state.stopped.clear()  # skipped after a second Ctrl-C, when those threads may still run
 
     def _model(self, model: str) -> tuple[str, str, Limiter]:
-        """The model's endpoint as it stands in keys, its address, and its limiter."""
+        """The model's endpoint as in keys, its address, and its limiter."""
         given = self._api_base if isinstance(self._api_base, str) else self._api_base.get(model, "")
         url = provider.address(model, given)
         batches = self._state.batches
@@ -207,5 +207,5 @@ class Client:
             missing = sum(len(call.indices) for call in runner.open.values())
             raise type(error)(
                 f"{error}. {total - missing:,} of {total:,} answers are cached: "
-                "put this right and run the same again to ask for the others"
+                "fix this and run the same again to ask for the others"
             ) from error

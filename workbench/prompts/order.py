@@ -1,8 +1,8 @@
-"""The order of a prompt's sections, where a folder of prompts says one: the file `order.txt`.
+"""Reorder the sections of prompts, as the file `order.txt` in a folder of prompts says.
 
-Providers cache the beginning of a prompt, and read it again at a tenth to a quarter of its price. The papers'
-prompts begin with a task of their own, and the schema, which is most of their text, stands behind it, so that no
-two generators share it. `cacheable/order.txt` puts first what calls share. The prompts themselves stay as they are.
+Providers cache the prefix of a prompt and read it again at a tenth to a quarter of its price. Each of the papers'
+prompts begins with its own task, and the schema, which is most of the text, follows. No two generators therefore
+share a prefix. `cacheable/order.txt` puts the shared sections first; the prompt files stay unchanged.
 """
 
 import re
@@ -34,7 +34,7 @@ class Order:
 
 
 def read_order(folder: Path | None) -> Order | None:
-    """The order that a folder of prompts says; None for the order of the prompts' own files."""
+    """The order in a folder's `order.txt`; None without one, which leaves sections as the prompt files have them."""
     path = folder and folder / "order.txt"
     if not path or not path.is_file():
         return None
@@ -56,10 +56,10 @@ def _parsed(path: Path, source: str) -> Order:
 
 
 def arranged(messages: Sequence[Message], order: Order | None, *, whole: bool) -> Sequence[Message]:
-    """A prompt's messages in this order; its own system message then opens its task.
+    """A prompt's messages with their sections in this order; the task then begins with the prompt's system message.
 
-    A schema that is not the `whole` one of a database is particular to a question, and keeps its place. A
-    prompt without a task, such as another author's, stays as it is.
+    A pruned schema (`whole` is false) belongs to one question and keeps its place. A prompt without a task
+    section, such as another author's, stays unchanged.
     """
     if order is None:
         return messages
@@ -78,16 +78,17 @@ def arranged(messages: Sequence[Message], order: Order | None, *, whole: bool) -
 
 
 def shared_ends(messages: Sequence[Message]) -> tuple[int, ...]:
-    """Where the parts of the user message end that calls share, in characters.
+    """The positions, in characters of the user message, at which the prefixes end that calls share.
 
-    They are the schema, if the message begins with one, and the instructions.
+    One prefix is the schema, if the message begins with it; the other also has the instructions.
     """
-    found = list(_TITLE.finditer(str(messages[-1]["content"])))
+    headings = list(_TITLE.finditer(str(messages[-1]["content"])))
+    titles = [heading[1] for heading in headings]
     leading = next(
-        (n for n, part in enumerate(found) if part[1] not in {_SCHEMA, *_INSTRUCTIONS}), len(found)
+        (n for n, title in enumerate(titles) if title not in {_SCHEMA, *_INSTRUCTIONS}), len(titles)
     )
-    schema = bool(found) and found[0][1] == _SCHEMA
-    if not schema and _SCHEMA in {part[1] for part in found[:leading]}:
-        leading = [part[1] for part in found].index(_SCHEMA)
+    schema = titles[:1] == [_SCHEMA]
+    if not schema and _SCHEMA in titles[:leading]:
+        leading = titles.index(_SCHEMA)
     counts = sorted({*([1] if schema else []), leading} - {0})
-    return tuple(found[count].start() for count in counts if count < len(found))
+    return tuple(headings[count].start() for count in counts if count < len(headings))

@@ -32,8 +32,8 @@ class Prompt:
     name: VERB/METHOD.
     fingerprint: a hash of the source, which changes with every edit.
     variables: the names of the data that the prompt takes.
-    output_limit: the tokens into which its answer fits, from the comment's line `Output limit: N tokens.`; None
-        without one.
+    output_limit: the most tokens that an answer needs, from the comment's line `Output limit: N tokens.`; None
+        without that line.
     """
 
     name: str
@@ -75,13 +75,13 @@ def load(name: str, folder: Path | None = None) -> Prompt:
         raise BadInputError(
             f"{folder} is not a folder; a folder of prompts holds VERB/METHOD.md files"
         )
-    found = [base / f"{name}.md" for base in (folder, _OURS) if base is not None]
-    found = [path for path in found if path.is_file()] if _NAME.fullmatch(name) else []
-    if not found:
+    files = [base / f"{name}.md" for base in (folder, _OURS) if base is not None]
+    files = [path for path in files if path.is_file()] if _NAME.fullmatch(name) else []
+    if not files:
         known = ", ".join(names(folder))
-        raise BadInputError(f"no prompt is called {name!r}; there are {known}")
-    ours = None if found[-1] is found[0] else _read(name, found[-1])
-    return _read(name, found[0], ours)
+        raise BadInputError(f"there is no prompt {name!r}; the prompts are {known}")
+    ours = None if files[-1] is files[0] else _read(name, files[-1])
+    return _read(name, files[0], ours)
 
 
 def names(folder: Path | None = None) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ def split_sections(text: str) -> tuple[tuple[str, str], ...]:
 def _read(name: str, path: Path, ours: Prompt | None = None) -> Prompt:
     """The prompt in a file; `ours` is the prompt of the package that it replaces."""
     try:
-        about = path.stat()
-        source = _source(path, about.st_mtime_ns, about.st_size)
+        status = path.stat()
+        source = _source(path, status.st_mtime_ns, status.st_size)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadInputError(f"{path} cannot be read: {reason}") from None
@@ -139,7 +139,7 @@ def _read(name: str, path: Path, ours: Prompt | None = None) -> Prompt:
 
 @lru_cache(maxsize=256)
 def _source(path: Path, changed: int, size: int) -> str:
-    """The text is cached until the file changes: every call of a prompt loads it."""
+    """The text of a file, cached until the file changes, since every call of a prompt loads it."""
     del changed, size
     return path.read_text(encoding="utf-8-sig")
 
@@ -159,7 +159,7 @@ def _parsed(name: str, path: Path, source: str, ours: Prompt | None) -> Prompt:
 
 
 def _output_limit(source: str, path: Path) -> int | None:
-    """The number of the line `Output limit: N tokens.` in the comment before the system message."""
+    """The number in the comment's line `Output limit: N tokens.`; None without that line."""
     comment = source.partition("# System")[0]
     if not (stated := _LIMIT.search(comment)):
         return None

@@ -1,4 +1,4 @@
-"""The checksum of a row, which tells whether its values are still those that were stored."""
+"""The checksum of a row, which shows whether a value was changed after the row was stored."""
 
 import hashlib
 

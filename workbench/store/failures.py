@@ -1,4 +1,4 @@
-"""Failures of the disk under a cache file, each as one line that says what to do."""
+"""Disk failures of a cache file, each as one line that says what to do."""
 
 import sqlite3
 from pathlib import Path
@@ -11,20 +11,20 @@ UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_P
 
 
 def damage(reason: str) -> sqlite3.DatabaseError:
-    """The error that SQLite raises for a damaged file, for damage that SQLite does not see."""
+    """SQLite's error for a damaged file, made here for damage that SQLite does not notice."""
     error = sqlite3.DatabaseError(reason)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
 
 
 def failure(error: sqlite3.Error, path: Path) -> Exception:
-    """A failure of the disk as a `StoreError`; any other error, which is of the caller's SQL, as it is."""
+    """A disk failure as a `StoreError`; an error in the caller's SQL is returned unchanged."""
     code, file = primary_code(error), f"cache file {path}"
     if code in DAMAGED:
-        remedy = "open it again, and its readable rows are copied into a new file"
+        remedy = "open it again to copy its readable rows into a new file"
         return StoreError(f"{file} is damaged ({error}): {remedy}")
     if code == sqlite3.SQLITE_FULL:
-        remedy = "what was stored before is safe; make space and run this again"
+        remedy = "rows stored before are safe; make space and run this again"
         return StoreError(f"disk full: {path}: {remedy}")
     if code in UNWRITABLE or code == sqlite3.SQLITE_IOERR:
         return StoreError(f"{file} cannot be written: {error}")

@@ -40,12 +40,14 @@ def salvage(damaged: Path, new: sqlite3.Connection) -> Salvaged:
 
     Tables and columns that the damaged file lacks (an older version has fewer) are skipped.
     """
-    found = Salvaged()
+    salvaged = Salvaged()
     with (
         tempfile.TemporaryDirectory() as folder,
         closing(_readable(damaged, new, Path(folder))) as old,
     ):
-        old.text_factory = lambda raw: raw.decode()  # text that is not UTF-8 is damaged: it raises
+        old.text_factory = lambda raw: (
+            raw.decode()
+        )  # raises for text that is not UTF-8: it is damaged
         for table in sorted(_tables(new) & _tables(old)):
             columns = [name for name in _columns(new, table) if name in _columns(old, table)]
             names = ", ".join(columns)
@@ -59,13 +61,13 @@ def salvage(damaged: Path, new: sqlite3.Connection) -> Salvaged:
                     failures += 1
                 else:
                     read += 1
-                    found.copied += new.execute(insert, row).rowcount
+                    salvaged.copied += new.execute(insert, row).rowcount
             new.execute("COMMIT")
             if failures:
                 number = _count(old, table)
-                found.lost += max(0, (number or read) - read)
-                found.uncounted += [] if number else [table]
-    return found
+                salvaged.lost += max(0, (number or read) - read)
+                salvaged.uncounted += [] if number else [table]
+    return salvaged
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
@@ -73,7 +75,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _count(connection: sqlite3.Connection, table: str) -> int | None:
-    """The number of the table's rows, which SQLite counts in its smallest index; None if that is damaged."""
+    """The number of rows, which SQLite counts in the table's smallest index; None if that index is damaged."""
     try:
         number: int = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
     except sqlite3.Error:
@@ -92,7 +94,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def _readable(damaged: Path, new: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
-    """A connection to the damaged file, or to a copy with the new file's header if its own is garbage."""
+    """A connection to the damaged file; if its header is unreadable, to a copy with the new file's header."""
     connection = sqlite3.connect(f"{damaged.absolute().as_uri()}?mode=ro", uri=True)
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()

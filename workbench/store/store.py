@@ -1,8 +1,8 @@
 """The cache: one SQLite file of everything that was expensive to make, readable by any SQLite tool.
 
 A row's key is a hash of everything the row depends on, so rows are only added, and two processes that
-write the same row agree. Each write is one `BEGIN IMMEDIATE` transaction in WAL mode, committed before
-anybody sees its rows; reads never wait for writes.
+write the same row agree. Each write is one `BEGIN IMMEDIATE` transaction in WAL mode, whose rows can be read
+once it is committed; reads never wait for writes.
 
 Disk failures end in one line for the user. A full disk stops the write and keeps the file. A file that
 cannot be written still answers reads. A damaged file is renamed, never deleted, and its readable rows are
@@ -30,8 +30,8 @@ from workbench.store.salvage import Salvaged, salvage, set_aside
 
 CHECKED = 32_000_000  # bytes: files up to this size are checked at each opening, in 20 ms at most
 
-_MOMENT = 0.1  # seconds after a row was written in which the file counts as one that can be written
-_MAKING = 0.1  # seconds in which a process that makes a new file has written its first page
+_MOMENT = 0.1  # seconds after a write during which the file counts as writable
+_MAKING = 0.1  # seconds after which a process that creates a file has written its first page
 
 
 def _size(path: Path) -> int:
@@ -46,8 +46,8 @@ def home() -> Path:
 class Store:
     """An open cache file. Threads may share a Store; each process opens the file for itself.
 
-    `path` is the file, `lab.sqlite` in `home()` unless another is given. `read_only` is true where the
-    file cannot be written: reads work, and every write raises `StoreError`.
+    `path` is the file, by default `lab.sqlite` in `home()`. `read_only` is true if the file cannot be written:
+    then reads work, and every write raises `StoreError`.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -88,13 +88,13 @@ class Store:
         else:
             if emptied:
                 warnings.warn(
-                    f"cache file {self.path} was empty (0 bytes) and begins anew: if it held calls, put back a "
-                    "copy of it, or import an export of it",
+                    f"cache file {self.path} was empty (0 bytes), so a new one is begun: if it held calls, "
+                    "restore a copy of it or import an export of it",
                     stacklevel=4,
                 )
 
     def _is_empty(self) -> bool:
-        """Whether the file has no content, and does not get any from a process that is just making it."""
+        """Whether the file is empty, and stays so while another process may be creating it."""
         if not _size(self.path):
             time.sleep(_MAKING)
         return not _size(self.path)
@@ -108,7 +108,7 @@ class Store:
 
     @property
     def _marker(self) -> Path:
-        """A file that a read leaves when it meets damage: the next opening then checks the cache file."""
+        """An empty file that a read creates when it finds damage: the next opening then checks the cache file."""
         return self.path.with_name(self.path.name + ".damaged")
 
     @property
@@ -218,7 +218,7 @@ class Store:
                 raise
 
     def check_writable(self) -> None:
-        """Before a call is paid, raise `StoreError` if nothing can be written now and nothing was a moment ago."""
+        """Raise `StoreError` if the file cannot be written, so that no call is paid that cannot be stored."""
         if time.monotonic() - self._wrote_at > _MOMENT:
             with self.write(paid=False) as connection:
                 connection.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
@@ -229,15 +229,15 @@ class Store:
         return failure(error, self.path)
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy while others write; a copy of the file alone may lack recent rows."""
+        """Write a consistent copy, even while others write; a plain copy of the file may lack recent rows."""
         if target.exists():
-            raise StoreError(f"{target} exists: name a file that does not")
-        target.touch()  # says why a file cannot be made there, which SQLite does not
+            raise StoreError(f"{target} exists: name a file that does not exist yet")
+        target.touch()  # if no file can be made here, its error says why, and SQLite's does not
         with closing(sqlite3.connect(target)) as copy, self._reading:
             self._reader.backup(copy)
 
     def close(self) -> None:
-        """Close the file once no thread reads or writes it: SQLite crashes where a connection in use is closed."""
+        """Close the file once no thread reads or writes it: closing a connection in use crashes SQLite."""
         with self._reading, self._writing:
             for name in {"_reader", "_writer"} & vars(self).keys():
                 vars(self)[name].close()

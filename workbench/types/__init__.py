@@ -1,7 +1,7 @@
-"""The records that all packages share. They are frozen, and import no other package of ours.
+"""The records that all packages share. They are frozen, and this package imports no other.
 
-Those of databases are in `schema`, those of model calls in `calls`. The others are here, in the order in which
-a question meets them: question, context, execution, candidate, selection.
+Records of databases are in `schema`, records of model calls in `calls`. The others are here, in the order in
+which a system makes them for a question: question, context, execution, candidate, selection.
 """
 
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """A question's gold query, for `evaluate` and `train` alone: its own type makes a leak a type error.
+    """A question's gold query. It has a type of its own, so that giving it to a step is a type error.
 
     `difficulty` is the benchmark's label, such as "simple"; "" if it has none.
     """
@@ -95,14 +95,14 @@ _DAY = 86_400
 Status = Literal["ok", "empty", "error", "denied", "timeout", "too_large"]
 
 Suspect = Literal["failed", "empty", "nulls"]
-"""Which results are suspect: those of failed queries, with "empty" also those without rows, and with "nulls"
-also those whose rows hold nothing but NULL, as an aggregate over no rows gives."""
+"""Which results are suspect. "failed": those of failed queries. "empty": also those without rows. "nulls": also
+those whose rows hold only NULL, as an aggregate over no rows gives."""
 SUSPECT: tuple[str, ...] = get_args(Suspect)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one query may use: seconds, and rows and bytes of its result.
+    """The limits of one query: its seconds, and the rows and bytes of its result.
 
     An execution's cache key includes them, so a time-out is cached with its limit.
     """
@@ -125,8 +125,8 @@ class Execution:
     `status` is "ok" with rows and "empty" without; every other status is a failure that `error` describes.
     `row_count` is the number of `rows`; with `truncated`, the query has more. Two complete results have the
     same `fingerprint` exactly if their sets of rows are equal, which is BIRD's execution accuracy; it is ""
-    for an incomplete result. `transient` marks a failure that may be over at the next try, such as a locked
-    database. Comparisons of executions ignore `seconds`.
+    for an incomplete result. `transient` marks a failure that may pass, such as a locked database.
+    Comparisons of executions ignore `seconds`.
     """
 
     status: Status
@@ -145,7 +145,7 @@ class Execution:
         return self.status in {"ok", "empty"}
 
     def is_suspect(self, suspect: Suspect) -> bool:
-        """Whether the result is one of those that `suspect` names."""
+        """Whether `suspect` covers this result."""
         if self.status == "empty":
             return suspect != "failed"
         only_nulls = bool(self.rows) and all(cell is None for row in self.rows for cell in row)
@@ -171,7 +171,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A candidate, its execution if it was run, and the trial that it was repaired from if any."""
+    """A candidate, its execution if it was run, and the trial from which it was repaired, if any."""
 
     candidate: Candidate
     execution: Execution | None = None
@@ -179,7 +179,7 @@ class Trial:
 
     @property
     def history(self) -> tuple["Trial", ...]:
-        """The trial and those it was repaired from, the oldest first."""
+        """The trial and all trials from which it was repaired, the oldest first."""
         trials = [self]
         while before := trials[-1].repaired_from:
             trials.append(before)

@@ -15,8 +15,8 @@ class Request:
     parameters. Samples 0, 1, 2... of the same messages are separate calls. `prompt`, `question` and
     `system` name what the call is for: the ledger counts by them, and the cache key leaves them out.
 
-    `shared` says where the parts of the last message end, in characters, that other calls begin with, too:
-    providers can cache them. The key leaves it out.
+    Other calls begin with the same text: `shared` has the positions, in characters of the last message, at
+    which such a common prefix ends, so that providers can cache it. The cache key leaves `shared` out.
     """
 
     prompt: str

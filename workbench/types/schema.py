@@ -1,4 +1,4 @@
-"""A database as its schema: tables, columns, keys; and the values in its rows."""
+"""A database's schema (tables, columns and keys), and the types of its values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ _Record = TypeVar("_Record", "Table", "Schema")
 
 @lru_cache(maxsize=65536)  # every step compares the names of a few schemas
 def lower_name(name: str) -> str:
-    """The name as SQLite compares names: without case in ASCII, and with case in all other letters."""
+    """The name in the form in which SQLite compares names: only ASCII letters lose their case."""
     return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
@@ -25,7 +25,7 @@ class Column:
 
     `type` is the declared type. `description` and `value_description` come from the catalog and say what
     the column and its values mean. `examples` are values from the database. `expanded` is the catalog's longer name
-    of the column; the description tells it, too.
+    of the column, which is part of the description, too.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Schema:
     skipped: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
-        """A hash of some names: one of every text would take a millisecond at each look into a cache."""
+        """A hash of a few names: hashing every text would take a millisecond at each cache lookup."""
         parts = ((table.name, len(table.columns), *table.columns[:1]) for table in self.tables)
         return hash((self.db_id, *parts))
 
@@ -85,8 +85,8 @@ class Schema:
         """The schema with only these (table, column) pairs, in its own order.
 
         A table stays if one of its columns is given. It keeps its primary key and its foreign keys to tables
-        that stay, with both of their ends, as in CHESS (appendix A.3): a pruned schema can still be joined.
-        A pair that is not in the schema raises KeyError.
+        that stay, with the columns on both sides, as in CHESS (appendix A.3): a pruned schema can still be joined.
+        Raises KeyError for a pair that is not in the schema.
         """
         known = {
             lower_name(t.name): {lower_name(column.name) for column in t.columns}
@@ -94,10 +94,10 @@ class Schema:
         }
         wanted: dict[str, set[str]] = {}
         for table, column in columns:
-            name, of = lower_name(column), lower_name(table)
-            if name not in known.get(of, ()):
+            table_name, name = lower_name(table), lower_name(column)
+            if name not in known.get(table_name, ()):
                 raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
-            wanted.setdefault(of, set()).add(name)
+            wanted.setdefault(table_name, set()).add(name)
         tables = [
             _with(
                 t,

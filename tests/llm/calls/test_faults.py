@@ -124,7 +124,7 @@ def test_a_reply_slower_than_the_time_out_is_sent_once_and_stored_when_it_comes(
     client = Client(store, api_base=server.url, timeout=0.2, budget=budget)
     answer = client.complete(ask())
     assert answer.fault == "timeout"
-    assert "perhaps paid, and not sent again" in answer.error
+    assert "perhaps paid, so it is not sent again" in answer.error
     assert "sent without a whole reply, perhaps paid: 1" in str(client.ledger)
     patient = Client(store, api_base=server.url)
     assert (

@@ -24,9 +24,9 @@ TAIL = 1000  # characters: up to this many after the last blank line stay with t
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as it is stored.
+    """A stored call.
 
-    `text` is the answer and `reply` all else that the provider sent. `cost` is in dollars when the call was
+    `text` is the answer and `reply` the rest of what the provider sent. `cost` is in dollars when the call was
     made, None if no price was known. `prompt` names the prompt. `seconds` is how long the call took, and
     `created` when it ended, in seconds since 1970.
     """
@@ -55,7 +55,7 @@ def call_of(
     reply: Mapping[str, Any],
     seconds: float,
 ) -> Call:
-    """A request and its answer as they are stored now."""
+    """A call made of a request and its answer, created now."""
     return Call(
         key=key,
         text=answer.text,
@@ -85,7 +85,7 @@ Packed = tuple[_Texts, tuple[Any, ...]]
 
 
 def insert(connection: sqlite3.Connection, call: Call) -> bool:
-    """Write a call into an open transaction; False if its key is there already."""
+    """Write a call into an open transaction; False if the table has its key already."""
     return write(connection, pack(call), replace=False)
 
 
@@ -176,5 +176,5 @@ def _parts(text: str) -> tuple[list[str], str]:
 
 
 def text_id(text: str) -> int:
-    """The id of a part: a hash of its text, so that cache files agree on it."""
+    """The id of a part: a hash of its text, so that all cache files use the same id."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1

@@ -1,4 +1,4 @@
-"""The cached model calls: each is stored before anybody sees its answer, and recent answers stay in memory."""
+"""The cached model calls. A call is stored before its answer is returned, and recent answers stay in memory."""
 
 import threading
 from dataclasses import replace
@@ -20,7 +20,7 @@ _GET = (
 
 
 def with_fault(answer: Completion) -> Completion:
-    """The answer; a failure where the provider's content filter withheld it."""
+    """The answer, as a failure if the provider's content filter withheld it."""
     if answer.finish_reason != "content_filter":
         return answer
     withheld = "the provider's content filter withheld the answer"
@@ -28,11 +28,11 @@ def with_fault(answer: Completion) -> Completion:
 
 
 class _Unsaved:
-    """The calls that are not on disk yet, as put, packed, and with whether they replace others."""
+    """The calls that are not on disk yet: each call, its packed rows, and whether it replaces a cached call."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Call, Packed, bool]] = []
-        self.refused = False  # the last attempt to write them failed
+        self.refused = False  # whether the last attempt to write them failed
         self.saving = threading.Lock()
 
 
@@ -48,7 +48,7 @@ class Cache:
         self._recent: dict[str, Completion] = {}
 
     def get(self, key: str) -> Completion | None:
-        """The stored answer, or None. Recent answers are in memory too: the row of a key never changes."""
+        """The stored answer, or None."""
         if answer := self._recent.get(key):
             return answer
         if not (rows := self.store.read(_GET, (key,))):
@@ -73,11 +73,11 @@ class Cache:
         self._recent[answer.key] = answer
 
     def put(self, call: Call, *, replace: bool = False, save: bool = True) -> None:
-        """Store a call, on disk when this returns. Threads that store at the same time share a transaction.
+        """Store a call; it is on disk when this returns. Threads that store at the same time share a transaction.
 
-        Without `save` it stays in memory until the next one, so that many share a transaction, and so does a
-        call of a model of our own, which costs nothing. A call that a full disk refuses stays in memory: the next
-        `save`, of any client of this process, tries again.
+        Without `save`, the call stays in memory until the next `save`, so that many calls share a transaction.
+        So does each call of a model in this process, which costs nothing. A call that a full disk refuses stays
+        in memory, too: the next `save` by any client of this process tries again.
         """
         self._unsaved.calls.append((call, pack(call), replace))
         if is_ours(call.model):
@@ -89,7 +89,7 @@ class Cache:
             self._recent.pop(call.key, None)
 
     def save_refused(self) -> None:
-        """Write the calls that a full disk refused, if there are any; raises `StoreError` if it still does."""
+        """Write the calls that a full disk refused, if any; raises `StoreError` if the disk is still full."""
         if self._unsaved.refused:
             self.save()
 

@@ -1,8 +1,8 @@
 """Work on all cached calls: count, export, import, merge, prune and check them.
 
 An export is JSON lines, one call each with its full request, in the order of keys, and then the parameters
-that their models refuse: equal caches give equal files. With it, others can replay a run offline. A key is a hash
-of the request, so merges cannot conflict: if both caches have a reply to the same request, ours stays.
+that their models refuse: equal caches give equal files. An export lets others replay a run offline. A key is a hash
+of the request, so a merge adds rows and replaces none: if both caches have a reply to a request, ours stays.
 """
 
 import os
@@ -28,7 +28,7 @@ from workbench.types import Request, Usage
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Chooses calls; an empty field chooses all. `before` is in seconds since 1970."""
+    """A choice of calls; an empty field excludes none. `before` is in seconds since 1970."""
 
     prompt: str = ""
     model: str = ""
@@ -205,7 +205,7 @@ def prune(store: Store, select: Select, *, dry: bool = False) -> int:
     if number and not dry:
         with store.write() as connection:
             connection.execute(f"DELETE FROM calls WHERE {where}", values)
-            # Results made of deleted calls go too; those of remaining calls are made again for nothing.
+            # Results may use deleted calls, so all go; those of remaining calls are recomputed for free.
             connection.execute("DELETE FROM selections")
             connection.execute("DELETE FROM attempts")
             connection.execute(

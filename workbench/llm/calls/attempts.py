@@ -1,4 +1,4 @@
-"""The attempts at the calls of one run: send a request, check and price its reply, and store it before anybody sees it.
+"""The attempts at the calls of one run: send a request, check and price its reply, and store it before returning it.
 
 Each attempt has a thread or joins a batch, and stores its own reply. A run that stops waiting, at a deadline or
 by Ctrl-C, therefore loses no reply that still arrives, and a later run with the same request waits for the same
@@ -27,8 +27,8 @@ Result = Completion | BaseException
 class Attempts:
     """The attempts of one run, at most one of each call at a time.
 
-    `ended` is given the result of each attempt, and `again` a call whose batch another process has read. Any
-    thread calls them.
+    `ended` is called with the result of each attempt, and `again` with a call whose batch another process has
+    read. Any thread may call them.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Attempts:
         self._ended = ended
         self._again = again
         self.under_way: set[PendingCall] = set()
-        self.slow_at = math.inf  # no attempt is slow before
+        self.slow_at = math.inf  # no attempt is slow before this time
 
     def start(self, call: PendingCall) -> bool:
         """Make or start an attempt; False if the budget has no room while other calls are under way."""
@@ -63,7 +63,7 @@ class Attempts:
         self.under_way.add(call)
         self.slow_at = min(self.slow_at, call.began + call.limit)
         if ours:
-            self._make(call)  # it computes and never waits, so a thread would only cost time
+            self._make(call)  # the model computes and never waits, so a thread would gain nothing
         elif batches and batched:
             finish, again = partial(self._finish, call), partial(self._again, call)
             batches.join(Joined(call.key, call.request, call.endpoint, call.url, finish, again))
@@ -78,8 +78,8 @@ class Attempts:
         return True
 
     def slow(self, now: float) -> list[PendingCall]:
-        """The calls whose attempts have had no reply for as long as the run waits for one."""
-        if now <= self.slow_at:  # most often: a walk over all attempts for each reply would add up
+        """The calls whose attempts have had no reply within the time that the run waits for one."""
+        if now <= self.slow_at:  # usually; checking all attempts after each reply would be slow
             return []
         slow = [call for call in self.under_way if now > call.began + call.limit]
         ends = (call.began + call.limit for call in self.under_way.difference(slow))
@@ -87,7 +87,7 @@ class Attempts:
         return slow
 
     def stop_waiting(self, call: PendingCall) -> None:
-        """Give back the limiter's room of the attempt under way, if there is one."""
+        """Free the place that the call's attempt, if one is under way, has in the limiter."""
         if call in self.under_way:
             self.under_way.discard(call)
             call.limiter.end()
@@ -98,11 +98,11 @@ class Attempts:
         self._state.budget.settle(call.reserved, None, paid=False)
 
     def _make(self, call: PendingCall) -> None:
-        """One attempt, in a thread unless the model is ours."""
+        """Make one attempt, in a thread unless the model runs in this process."""
         self._report(call, self._result(call, self._state.send))
 
     def _finish(self, call: PendingCall, send: Send) -> Callable[[BaseException | None], None]:
-        """Take the reply from a batch; returns what reports it, or why it could not be stored."""
+        """Take the reply from a batch; returns a function that reports it, or the error if it is not stored."""
         result = self._result(call, send, save=False)
         return lambda error: self._report(call, error or result)
 
@@ -124,7 +124,10 @@ class Attempts:
 
 
 def _answer(state: CallState, call: PendingCall, send: Send, *, save: bool) -> Completion:
-    """Send the request, check the reply, and store it: on disk when this returns, or without `save` when the cache is saved."""
+    """Send the request, check the reply, and store it.
+
+    The reply is on disk when this returns; without `save`, it is on disk when the cache is saved.
+    """
     request = call.request
     price, paid = None, False
     try:

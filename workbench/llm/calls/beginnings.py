@@ -1,6 +1,7 @@
-"""The first call of a beginning goes ahead of the others: providers read from their cache what has begun to answer.
+"""Hold calls back while another call with the same new beginning is under way.
 
-Calls that are sent at the same time with one new beginning would each pay for it in full.
+A provider can read a prompt's beginning from its cache once it has answered one call that begins so. Calls sent
+together with the same new beginning would each pay for it in full.
 """
 
 import threading
@@ -13,27 +14,27 @@ LASTS = 300.0  # seconds for which a provider is sure to keep a beginning in its
 
 
 class Beginnings:
-    """The beginnings of prompts that providers may have cached: which are asked for, and which were answered."""
+    """The beginnings of prompts that providers may have cached, each named by a hash."""
 
     def __init__(self) -> None:
-        self._ahead: dict[str, Request] = {}
-        self._answered: dict[str, float] = {}  # when each was last answered
+        self._ahead: dict[str, Request] = {}  # the first call under way, by its beginning
+        self._answered: dict[str, float] = {}  # the time of the last answer, by beginning
         self._lock = threading.Lock()
 
     def waits(self, request: Request) -> bool:
-        """Whether another call that is under way asks for the request's beginning, which is in no cache yet."""
+        """Whether the request has to wait: a call with its beginning is under way, and no provider has cached it."""
         name = beginning(request)
         with self._lock:
             return name in self._ahead and not self._is_cached(name)
 
     def start(self, request: Request) -> None:
-        """Note that a call is sent."""
+        """Record that a call is sent."""
         if name := beginning(request):
             with self._lock:
                 self._ahead.setdefault(name, request)
 
     def end(self, request: Request, *, answered: bool) -> None:
-        """Note that a call has ended; where it had no answer, the next one goes ahead."""
+        """Record that a call has ended; if it got no answer, the next call with its beginning is sent."""
         if name := beginning(request):
             with self._lock:
                 if answered:

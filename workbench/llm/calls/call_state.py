@@ -1,4 +1,4 @@
-"""The calls without an answer yet, and what all runs of a client share: which calls are under way, and who waits."""
+"""A call without an answer yet, and the state that all runs of a client share."""
 
 import threading
 from collections import Counter
@@ -21,34 +21,34 @@ LATE = 600.0  # seconds that an attempt goes on after its run has given it up, t
 
 @dataclass(eq=False, slots=True)
 class PendingCall:
-    """A request without an answer yet, and what its run knows of its attempts, one at a time."""
+    """A request without an answer yet, and the state of its attempts, at most one at a time."""
 
     key: str
     request: Request
-    endpoint: str  # as it stands in the key
+    endpoint: str  # as in the key
     url: str
     limiter: Limiter
-    indices: list[int]  # of the equal requests among those of the run
+    indices: list[int]  # of equal requests among the requests of the run
     registered: bool = False  # in `CallState.in_flight`: other runs of this process wait for it
-    locked: bool = False  # its lock is ours: other processes wait for it
+    locked: bool = False  # this process has its lock: other processes wait for it
     attempts: int = 0
     throttled: int = 0  # attempts that met a 429, which do not count as failures
     allowed: float = 0.0  # when the limiter allowed the last attempt
     began: float = 0.0  # when the last attempt was sent
     limit: float = 0.0  # seconds that the run waits for the last attempt
     deadline: float = 0.0  # for all attempts together; the first one sets it
-    waits_until: float = 0.0  # when the run stops waiting for somebody else who makes the call
+    waits_until: float = 0.0  # when the run stops waiting for another run that makes the call
     running: bool = False  # an attempt is under way, whether or not its run still waits
     replied: bool = False  # a reply to the attempt has arrived
     doubtful: bool = False  # the attempt is counted as perhaps paid
-    abandoned: bool = False  # its run waits no more: the end of the attempt resolves it
+    abandoned: bool = False  # its run no longer waits: the end of the attempt resolves the call
     batched: bool = False  # the attempt is in a batch
     reserved: float | None = None  # dollars that the budget holds for the attempt
 
 
 @dataclass(slots=True)
 class CallState:
-    """The state that all runs of one client share; the first eleven fields are those of `Client`."""
+    """The state that all runs of one client share; `Client` explains the first eleven fields."""
 
     cache: Cache
     locks: CallLocks
@@ -62,7 +62,7 @@ class CallState:
     deadline: float
     retries: int
     rejections: Counter[tuple[str, ...]] = field(default_factory=Counter)  # by model and reason
-    refreshed: set[str] = field(default_factory=set)  # keys answered anew since the start
+    refreshed: set[str] = field(default_factory=set)  # keys whose answers were replaced
     stopped: threading.Event = field(default_factory=threading.Event)
     in_flight: dict[str, list[Callable[[Completion | None], None]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -76,9 +76,9 @@ class CallState:
         return self.cache.get(key)
 
     def follow(self, key: str, callback: Callable[[Completion | None], None]) -> bool:
-        """If a run of this process makes the call already, have its result given to the callback.
+        """Whether another run of this process makes the call; if so, the callback gets its result.
 
-        Otherwise the caller is registered as the one that makes the call.
+        If not, the caller is registered as the run that makes the call.
         """
         with self.lock:
             if key in self.in_flight:
@@ -88,7 +88,7 @@ class CallState:
             return False
 
     def resolve(self, call: PendingCall, result: Completion | None) -> None:
-        """End a registered call with an answer, a failure, or None where no answer will come."""
+        """End a registered call with an answer, a failure, or None if no answer will come."""
         with self.lock:
             if not call.registered:
                 return
@@ -101,11 +101,10 @@ class CallState:
             callback(result)
 
     def leave(self, call: PendingCall, result: Completion | None) -> None:
-        """End a call that its run waits for no longer: at once, or when its attempt has ended.
+        """End a call for which its run no longer waits: at once, or when its attempt has ended.
 
-        An attempt that has not ended after `LATE` seconds more is not waited for: its call can be made again.
-        A call that waits in a batch ends at once: it is not sent if it was not yet, and else any run can wait
-        for its batch.
+        If the attempt has not ended after `LATE` seconds, the call ends, so that it can be made again. A call in
+        a batch ends at once: an unsent call is never sent, and any run can wait for the batch of a sent call.
         """
         if call.batched and self.batches and self.batches.leave(call.key):
             call.running = False
@@ -120,7 +119,7 @@ class CallState:
             self.resolve(call, result)
 
     def doubt(self, call: PendingCall) -> None:
-        """Count an attempt without a reply, which may be paid. A reply that comes late ends the doubt."""
+        """Count an attempt without a reply as perhaps paid; a reply that arrives late is subtracted again."""
         with self.lock:
             if call.running and not (call.doubtful or call.replied):
                 call.doubtful = True

@@ -1,22 +1,23 @@
-"""The limit on the calls of one model: as many at once as its provider takes, at the pace that it allows.
+"""The limit on the calls of one model: how many are under way at once, and at which pace they are sent.
 
-Until a limit is met the number of calls under way grows by a quarter every few hundredths of a second while more
-calls wait, up to the most that the user allows: a provider refuses at once, and an answer takes seconds.
+Before the first 429, the number of calls under way grows by a quarter every few hundredths of a second while more
+calls wait, up to the user's limit: a 429 arrives at once, and an answer takes seconds.
 
-After a 429 a single call is sent, as a trial, and no other until the trial has been silent for longer than 429s
-take. If the trial is not refused, the 429 came by chance and changes nothing. If it is refused, too many calls are
-under way or too many were sent. While calls that were accepted are under way, the first is assumed: their number is
-taken for the limit, and the next answer lets a call try. If that one is not refused, the limit is one on calls at
-once: from then on answers slowly add one call, and a 429 brings the number down to the calls that were accepted.
+After a 429, one call is sent as a trial, and no other until the trial has had no 429 for longer than 429s take. If
+the trial is accepted, the 429 came by chance and changes nothing. If it is refused, too many calls are under way, or
+too many were sent.
 
-If it is refused, or nothing was accepted, or the provider says how long to wait, the limit is one on time. No call
-is sent for a pause, which doubles with each trial that is refused. The first trial that is not refused tells the
-pace: the calls that were accepted since the last pause, divided by the time that they and the pause took. That
-finds a limit for each second, minute or number of tokens alike, without being told which it is. From then on the
-pace quickens slowly at first, then faster. A provider that refuses more by chance than by a limit gets pauses and no
-pace.
+A limit on calls at once is assumed first, if accepted calls are under way: their number is taken for the limit, and
+after the next answer another trial is sent. If that trial is accepted, the assumption holds: answers slowly add one
+call, and a 429 lowers the limit to the number of accepted calls.
 
-Runs that find no room wait in line, and only those are called for whom there is room.
+A limit on time is assumed if that trial is refused, if no call was accepted, or if the provider says how long to
+wait. No call is sent for a pause, which doubles with each refused trial. The first accepted trial gives the pace: the
+calls that were accepted since the last pause, divided by the time that they and the pause took. This finds limits per
+second, per minute and on tokens alike. The pace then quickens, slowly at first, faster later. A provider that refuses
+more often by chance than by a limit gets pauses and no pace.
+
+Runs that find no room wait in line; only runs for which there is room are woken.
 """
 
 import math
@@ -26,12 +27,12 @@ import time
 from collections.abc import Callable
 from itertools import islice
 
-LONGEST_WAIT = 60.0  # seconds: the most that a Retry-After, a pause or an interval of ours may take
+LONGEST_WAIT = 60.0  # seconds: the most that a Retry-After, a pause or an interval may take
 _QUIET = 0.15  # seconds after which the first calls would have met a 429
-_STEP = 0.025  # seconds from there until the number of calls under way grows, and grows again
+_STEP = 0.025  # seconds from one growth of the number of calls under way to the next
 _GROWTH = 1.25
 _SILENCE = 0.05  # seconds without a 429 after which a trial counts as accepted, or twice as long as a 429 took
-_ROW = 4  # limits met in a row, without an accepted call, that a limit on calls at once does not explain
+_ROW = 4  # 429s in a row, without an accepted call, that a limit on calls at once does not explain
 _FIRST_PAUSE = 1.0  # seconds without a call after a 429 that names no time
 # The interval shrinks by this share with each answer, for each call since the last pause.
 _QUICKENING = 0.0005
@@ -56,31 +57,33 @@ class Limiter:
         self.window: float = min(first, most)
         self._most = most
         self._running = 0
-        self._open_at = 0.0  # no call is sent before
-        self._grows_at = 0.0  # when more calls may be under way, as long as no limit was met
-        self._limited = False  # a limit was met
-        self._by_number = False  # it was found to be one on calls at once
+        self._open_at = 0.0  # no call is sent before this time
+        self._grows_at = 0.0  # when the window grows, before the first limit
+        self._limited = False  # whether a limit was met
+        self._by_number = False  # whether the limit is one on calls at once
         self._by_chance = 0  # 429s whose trial was accepted, less those whose trial was refused
-        self._row = 0  # limits met since a call was accepted
+        self._row = 0  # 429s since a call was accepted
         self._refused_at = 0.0  # when a 429 began the last trial; calls sent before belong to it
         self._silence = _SILENCE
-        self._trial = ""  # "answer": waits for one; "due": the next call is the trial; "sent"
-        self._after_answer = False  # the trial is the one that an answer allowed
-        self._pause = 0.0  # the present one; zero while calls are accepted
+        self._trial = ""  # "answer": an answer is awaited; "due": the next call is it; "sent"
+        self._after_answer = False  # whether the trial is the one after an answer
+        self._pause = 0.0  # seconds of the present pause; 0 while calls are accepted
         self._in_minute = 0.0  # the most calls that were accepted in a minute
-        self._since = 0.0  # when the calls below began to be counted
+        self._since = 0.0  # when `_sent` and `_refused` began to count
         self._sent = 0
         self._refused = 0
-        self._waiting: dict[Callable[[], None], None] = {}  # in line
+        self._waiting: dict[
+            Callable[[], None], None
+        ] = {}  # the line, as an ordered set of wake-ups
         self._lock = threading.Lock()
 
     @property
     def room(self) -> int:
-        """The number of further runs whose calls would be sent soon: as many as there is room for, and as many again."""
+        """The number of further runs whose calls would be sent soon: twice the window, less the present calls."""
         return int(2 * self.window) - self._running - len(self._waiting)
 
     def start(self, callback: Callable[[], None]) -> float:
-        """Count one more call and return the time, if it may be sent now; otherwise the callback runs when it may."""
+        """Count one more call and return the time; if no call may be sent now, return 0 and call back later."""
         with self._lock:
             now = time.monotonic()
             self._look(now)
@@ -105,14 +108,14 @@ class Limiter:
     def withdraw(self, callback: Callable[[], None]) -> None:
         """Leave the line: the run has no more calls of this model."""
         with self._lock:
-            was = callback in self._waiting
+            was_waiting = callback in self._waiting
             self._waiting.pop(callback, None)
-            callbacks = self._next() if was else []
+            callbacks = self._next() if was_waiting else []
         for wake in callbacks:
             wake()
 
     def cancel(self) -> None:
-        """Take back a `start`: the call was not sent."""
+        """Undo a `start` whose call was not sent."""
         with self._lock:
             self._sent -= 1
             if self._trial == "sent":
@@ -122,7 +125,7 @@ class Limiter:
         self.end()
 
     def opens_in(self) -> float:
-        """Seconds until a call may be sent, if there is room, or until there is more room; zero for now."""
+        """Seconds until a call may be sent or the window grows; 0 if a call may be sent now."""
         now = time.monotonic()
         if self._grows():
             return max(_STEP / 10, self._grows_at - now)
@@ -132,14 +135,14 @@ class Limiter:
         """Count one call less under way."""
         with self._lock:
             self._running -= 1
-            if self._trial == "answer" and not self._running:  # no answer comes any more
+            if self._trial == "answer" and not self._running:  # no answer will come
                 self._trial = "due"
             callbacks = self._next()
         for wake in callbacks:
             wake()
 
     def accepted(self, sent: float) -> None:
-        """A call that was sent at `sent` met no 429."""
+        """Record that a call sent at `sent` met no 429."""
         with self._lock:
             if sent > self._refused_at:
                 self._row = 0
@@ -154,16 +157,14 @@ class Limiter:
             wake()
 
     def throttled(self, sent: float, wait: float = 0.0) -> None:
-        """A call that was sent at `sent` met a 429; its provider asked to wait so many seconds, or zero."""
+        """Record that a call sent at `sent` met a 429; `wait` is the seconds that the provider named, or 0."""
         with self._lock:
             now = time.monotonic()
             self._refused += 1
             self._silence = max(_SILENCE, 0.9 * self._silence, min(2 * (now - sent), LONGEST_WAIT))
             if wait:
                 self._begin_pause(now, wait)
-            elif (
-                sent <= self._refused_at
-            ):  # it was under way with the call whose 429 began the trial
+            elif sent <= self._refused_at:  # the call was under way when a 429 began the trial
                 if self._limited and not self.interval:
                     self.window = max(1.0, min(self.window, self._running))
             elif self._by_number and self._running and self._row < _ROW:
@@ -178,7 +179,7 @@ class Limiter:
                 self._trial, self._refused_at = "due", now
 
     def _meet_limit(self, now: float) -> None:
-        """Act on a trial that was refused."""
+        """Assume a limit after a trial that was refused."""
         self._limited = True
         self._refused_at = now
         if not self._pause and not self._after_answer:
@@ -191,7 +192,7 @@ class Limiter:
             self._begin_pause(now)
 
     def _begin_pause(self, now: float, wait: float = 0.0) -> None:
-        """Send nothing for a while: for the time that the provider names, or longer than before."""
+        """Send nothing for the time that the provider names, or else for longer than the last pause."""
         self._limited, self._by_number, self._after_answer = True, False, False
         self._trial, self._refused_at = "due", now
         self._pause = min(
@@ -200,7 +201,7 @@ class Limiter:
         self._open_at = max(self._open_at, now + pause(0, self._pause))
 
     def _end_trial(self, now: float) -> None:
-        """Go on after a trial that was not refused."""
+        """Continue after a trial that was accepted."""
         if self._trial and not self._pause and not self._after_answer:
             self._by_chance = min(_ROW, self._by_chance + 1)
         if self._after_answer:

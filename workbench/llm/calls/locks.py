@@ -1,7 +1,7 @@
 """Locks on calls: of all threads and processes that want the same call, one makes it.
 
 A lock is a byte of the file `lab.sqlite.locks`, locked by the operating system. The file stays empty. A lock
-needs no space on a disk and no clock, and ends with its process, however that ends.
+needs no space on a disk and no clock, and ends with its process, even with a killed one.
 """
 
 import fcntl
@@ -39,7 +39,7 @@ class _LockFile:
 
     def acquire(self, key: str) -> bool:
         with self._lock:
-            if key in self._held:  # the system would grant this process its own lock once more
+            if key in self._held:  # the system would grant the lock to this process a second time
                 return False
             try:
                 if not self._held:

@@ -1,4 +1,4 @@
-"""What follows a refused attempt: another one, another request, the call's failure, or the end of the run."""
+"""Decide what follows a refused attempt: another attempt, another request, a failure, or the end of the run."""
 
 import re
 import time
@@ -26,7 +26,7 @@ class Again:
 def consequence(
     state: CallState, call: PendingCall, refusal: Refusal
 ) -> Again | Request | Completion:
-    """What follows: another attempt, the request without a parameter that is refused, or the failure.
+    """The next step: another attempt, the request without the refused parameter, or the call's failure.
 
     A refusal that every further call would meet is raised as `ProviderError`.
     """
@@ -40,7 +40,8 @@ def consequence(
     else:
         call.limiter.accepted(call.allowed)
         wait = pause(failures, wait)
-    slow_and_paid = refusal.fault == "timeout" and call.doubtful  # another attempt would be, too
+    # Another attempt would be as slow, and would be paid, too.
+    slow_and_paid = refusal.fault == "timeout" and call.doubtful
     again = (
         refusal.again
         and not slow_and_paid
@@ -73,9 +74,9 @@ def failure(call: PendingCall, refusal: Refusal) -> Completion:
 
 
 def _count_rejection(state: CallState, call: PendingCall, refusal: Refusal) -> None:
-    """End the run when a model rejects several calls of one prompt alike and has answered none.
+    """End the run if a model rejects several calls of one prompt for one reason and has answered none.
 
-    Words with digits are ignored, since they may be the number of the request.
+    Words with digits in a reason are ignored, since they may be the request's number.
     """
     request = call.request
     reason = re.sub(r"\S*\d\S*", "", str(refusal))

@@ -1,15 +1,15 @@
 """Make the calls of one run: start, repeat, give up and stop them.
 
-Each attempt has a thread, or joins a batch. The thread that called `complete_many` keeps the time and waits for
-whichever attempt ends first; it needs no event loop, so it works in a notebook cell as it is.
+Each attempt has a thread, or joins a batch. The thread that called `complete_many` checks deadlines and waits for
+the next attempt to end. It needs no event loop, so it works in a notebook cell.
 
-A call goes through these steps. It waits in the schedule until its model's limiter has room. Then it is
+A call goes through these steps. It waits in the schedule until its model's limiter has room. It is then
 registered with this process's other runs and locked against other processes, so that each request is
-paid once. Then its budget is reserved and a thread or a batch sends it. Its result comes back as an event: an answer
-ends it; a refusal ends it, ends the run, or puts it back into the schedule.
+paid once. Its budget is reserved, and a thread or a batch sends it. Its result is an event: an answer ends the
+call; a refusal ends the call, ends the run, or puts the call back into the schedule.
 
-A reply that is slower than the client's time-out ends the call as a failure, and it is not sent again: its
-provider may have charged for it. The attempt goes on, and stores its reply if it still comes.
+A call without a reply within the client's time-out fails and is not sent again: its provider may have charged for
+it. The attempt continues, and stores a reply that arrives late.
 """
 
 import queue
@@ -32,7 +32,7 @@ from workbench.types import Completion, Request
 STOP_WAIT = 1.5  # seconds that a stopped run waits for attempts under way
 STOP_CHECK = 0.5  # seconds between checks whether the client is stopped
 POLL = 0.05  # seconds between checks of a call that another process makes
-FULL = 60.0  # seconds between checks of a limiter without room, which also wakes the run when it has some
+FULL = 60.0  # seconds between checks of a limiter without room, which wakes the run in time
 
 
 class CallRunner:
@@ -47,13 +47,13 @@ class CallRunner:
         self.answers: dict[int, Completion] = {}
         self._schedule = Schedule(calls.values())
         self._attempts = Attempts(
-            state, partial(self._post, self._end_attempt), partial(self._post, self._look_again)
+            state, partial(self._post, self._end_attempt), partial(self._post, self._start_again)
         )
         self._followed: set[PendingCall] = set()  # other runs of this process make them
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._no_reply = f"makes this call and has no reply in {state.deadline:g} s"
-        self._woken = False  # a wake is among the events
-        self._writable = False
+        self._woken = False  # whether a wake-up is among the events
+        self._writable = False  # whether the cache file was found writable
         self._stopping = False
 
     def finish(self) -> dict[int, Completion]:
@@ -106,20 +106,20 @@ class CallRunner:
         return max(0.0, min(waits)) if self.open else None
 
     def _wake(self) -> None:
-        """Have the run look for calls that may be sent; several wakes at once are one."""
+        """Wake the run, which then starts calls; several wake-ups at once count as one."""
         if not self._woken:
             self._woken = True
             self._post(setattr, self, "_woken", False)
 
     def _post(self, act: Callable[..., None], *given: Any) -> None:
-        """Have the run's thread do something."""
+        """Call a function in the run's thread."""
         self._events.put(partial(act, *given))
 
     def _secure(self, call: PendingCall) -> bool:
         """Whether this run may make the call.
 
-        If not, the answer was cached meanwhile, or another run of this process will report its result, or
-        another process makes the call and it is scheduled for another look.
+        If not, its answer was cached meanwhile, or another run of this process will report its result, or the
+        call is scheduled for another check, as another process makes it.
         """
         if call.registered:
             return True
@@ -128,16 +128,16 @@ class CallRunner:
             self._schedule.add(call, POLL)
             return False
         fitted = state.parameters.fit(call.request, call.endpoint)
-        if fitted is not call.request:  # refused since the call was made ready
+        if fitted is not call.request:  # a parameter was refused since the call was prepared
             self._refit(call, fitted)
             return False
         call.waits_until = call.waits_until or time.monotonic() + state.deadline
-        if state.follow(call.key, partial(self._post, self._hear, call)):
+        if state.follow(call.key, partial(self._post, self._take_result, call)):
             self._followed.add(call)
             return False
         call.registered = True
         if not is_ours(call.request.model):  # a call that costs nothing needs no lock
-            if not self._writable:  # nothing is paid whose reply cannot be stored
+            if not self._writable:  # no call is paid whose reply cannot be stored
                 state.cache.store.check_writable()
                 self._writable = True
             state.cache.save_refused()
@@ -154,7 +154,7 @@ class CallRunner:
             return False
         return True
 
-    def _hear(self, call: PendingCall, result: Completion | None) -> None:
+    def _take_result(self, call: PendingCall, result: Completion | None) -> None:
         """Take the result of a call that another run made."""
         self._followed.discard(call)
         if self.open.get(call.key) is not call:
@@ -163,11 +163,11 @@ class CallRunner:
             self._answer(call, result)
         elif cached := self.state.cached(call.key):
             self._answer(call, cached)
-        else:  # the other run was stopped: this one makes the call
+        else:  # the other run was stopped: this run makes the call
             self._schedule.add(call)
 
-    def _look_again(self, call: PendingCall) -> None:
-        """Look at a call anew whose batch another process has read."""
+    def _start_again(self, call: PendingCall) -> None:
+        """Schedule a call again after another process has read its batch."""
         self._attempts.stop_waiting(call)
         if self.open.get(call.key) is call:
             self._attempts.cancel(call)
@@ -175,7 +175,7 @@ class CallRunner:
             self._schedule.add(call)
 
     def _end_attempt(self, call: PendingCall, result: Result) -> None:
-        """Act on the result of an attempt of ours."""
+        """Act on the result of an attempt of this run."""
         self._attempts.stop_waiting(call)
         if self.open.get(call.key) is not call:
             return
@@ -196,7 +196,7 @@ class CallRunner:
             raise result
 
     def _refit(self, call: PendingCall, request: Request) -> None:
-        """Make another call of a refused one, with the parameters that its model takes, and so another key."""
+        """Replace a refused call by one with parameters that its model takes, and so with another key."""
         del self.open[call.key]
         self.state.resolve(call, None)
         key = request_key(request, call.endpoint)
@@ -221,14 +221,14 @@ class CallRunner:
         self.state.leave(call, answer)
 
     def _give_up_slow(self) -> None:
-        """End calls whose reply, or whose maker in another run, is too slow."""
+        """End calls whose reply is late, or which another run makes too slowly."""
         now = time.monotonic()
         for call in self._attempts.slow(now):
             self.state.doubt(call)
             self._attempts.stop_waiting(call)
             text = (
-                f"no reply in {call.limit:g} s: the request is sent and perhaps paid, and not sent again; "
-                "a reply that still comes is stored for the next run"
+                f"no reply in {call.limit:g} s: the request is perhaps paid, so it is not sent again; "
+                "a late reply is stored for the next run"
             )
             self._give_up(call, text)
         for call in [c for c in self._followed if now > c.waits_until]:

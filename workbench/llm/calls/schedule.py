@@ -1,4 +1,4 @@
-"""The order in which the calls of a run are sent: those that are due, for each model, and those that pause."""
+"""The order in which the calls of a run are sent: calls that are due, by model, and calls that pause."""
 
 import heapq
 import math
@@ -12,12 +12,12 @@ from workbench.llm.calls.limits import Limiter
 
 
 class Schedule:
-    """Calls that are not under way. `due` has those that may be sent, by the limiter of their model."""
+    """Calls that are not under way. `due` has the calls that may be sent, by the limiter of their model."""
 
     def __init__(self, calls: Iterable[PendingCall]) -> None:
         self.due: dict[Limiter, deque[PendingCall]] = {}
         self._later: list[tuple[float, int, PendingCall]] = []  # a heap by time
-        self._number = count()  # decides between calls that are due at the same time
+        self._number = count()  # orders calls that are due at the same time
         for call in calls:
             self.add(call)
 
@@ -34,7 +34,7 @@ class Schedule:
             calls.append(call)
 
     def end_pauses(self) -> float:
-        """Make calls due whose pause is over; returns the seconds until the next is, infinite without one."""
+        """Move calls whose pause is over to `due`; returns the seconds until the next pause ends, inf without one."""
         now = time.monotonic()
         while self._later and self._later[0][0] <= now:
             self.add(heapq.heappop(self._later)[2])

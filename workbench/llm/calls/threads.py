@@ -1,4 +1,4 @@
-"""Threads that make attempts, used again for the next one: starting a thread takes as long as storing a reply.
+"""Threads that make attempts. They are reused, since starting a thread takes as long as storing a reply.
 
 They are daemons, so that no process waits for a slow reply. A thread ends after `IDLE` seconds without work.
 """
@@ -15,7 +15,7 @@ class Threads:
 
     def __init__(self) -> None:
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._free = 0  # threads that wait for work, less the work that waits for them
+        self._free = 0  # threads that wait for work, less the work in the queue
         self._lock = threading.Lock()
 
     def start(self, work: Callable[[], None]) -> None:
@@ -41,4 +41,4 @@ class Threads:
                     if self._free:
                         self._free -= 1
                         return
-                work = self._work.get()  # it was promised to this thread just now
+                work = self._work.get()  # `start` has just reserved this thread

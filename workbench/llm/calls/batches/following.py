@@ -1,8 +1,9 @@
-"""Follow the batches that were sent: create them at their provider, and look at them until they end.
+"""Follow batches: create them at their provider, and check them until they end.
 
-A batch is on disk before it is sent (`BatchTable`): a call that a killed run has sent joins its old batch and is
-not sent again. A kill between the request for a batch and its id leaves a batch whose id is unknown. Its name is
-in its metadata, so it is looked for among the provider's batches before it is asked for again.
+A batch is on disk before it is sent (`BatchTable`), so a call that a killed run has sent joins its old batch and is
+not sent again. A run that is killed after it asked for a batch, but before it stored the batch's id, leaves a batch
+of unknown id. The name of a batch is in its metadata, so the provider's batches are searched for the name before the
+batch is created again.
 """
 
 import sys
@@ -24,14 +25,14 @@ from workbench.llm.remote.batch_lines import failure
 from workbench.llm.remote.batches import BatchService, Status
 from workbench.llm.remote.refusals import Gone
 
-POLL = (5.0, 60.0)  # seconds between two looks at a batch: at first, and at most
-SETTLING = 20.0  # seconds in which a batch that was asked for appears among its provider's batches
-TRIES = 8  # failures in a row after which the calls of a batch fail; its answers stay to be read
+POLL = (5.0, 60.0)  # seconds between two checks of a batch: at first, and at most
+SETTLING = 20.0  # seconds after which a new batch is in its provider's list of batches
+TRIES = 8  # failures in a row after which the calls of a batch fail; a later run can read it
 
 
 @dataclass(slots=True)
 class _Watched:
-    """A batch of ours to look after: when to look next, and the failures since the last success."""
+    """A batch that this client follows: when its next check is due, and the failures since the last success."""
 
     batch: Batch
     url: str
@@ -73,9 +74,9 @@ class SentBatches:
             call.batch = batch.name
 
     def take_over(self, name: str, url: str) -> None:
-        """Look after a batch of another run that ended; have its calls looked at anew if it was read meanwhile."""
+        """Follow a batch that an earlier run left; its calls start again if another process has read it."""
         if name in self._watched or not self._locks.acquire(name):
-            return  # or another process still reads it
+            return  # this client or another process follows it already
         if batch := self._table.load(name):
             self._watched[name] = _Watched(batch, url)
             return
@@ -85,7 +86,7 @@ class SentBatches:
                 call.again()
 
     def due(self) -> Iterator[float]:
-        """When the batches are to be looked at next."""
+        """The times of the batches' next checks."""
         return (watched.due for watched in self._watched.values())
 
     def advance(self) -> None:
@@ -104,7 +105,7 @@ class SentBatches:
         batch = watched.batch
         try:
             if batch.batch or self._create(watched):
-                self._look(watched)
+                self._check(watched)
             watched.failures = 0
         except Gone as gone:
             self._close(watched, Refusal("connection", f"{gone}; it is perhaps paid", again=True))
@@ -112,8 +113,8 @@ class SentBatches:
             watched.failures += 1
             if refusal.again and watched.failures < TRIES:
                 watched.due = time.monotonic() + pause(watched.failures, refusal.wait)
-            elif batch.asked:  # what it holds is paid: a later run reads it
-                text = f"{refusal}. The batch {batch.batch} is kept, and the next run takes up its answers"
+            elif batch.asked:  # the batch may be paid: a later run reads its answers
+                text = f"{refusal}. The batch {batch.batch} is kept, and the next run collects its answers"
                 calls = self._joined.of(batch.name)
                 self._forget(batch.name)
                 self._joined.end(calls, Refusal("server", text, fatal=refusal.fatal))
@@ -122,14 +123,14 @@ class SentBatches:
                 self._close(watched, Refusal(fault, str(refusal), fatal=refusal.fatal))
 
     def _close(self, watched: _Watched, refusal: Refusal) -> None:
-        """Remove a batch from which no more answers come, and refuse its calls without one."""
+        """Remove a batch that has ended, and refuse its calls that have no answer."""
         self._table.remove(watched.batch)
         calls = self._joined.of(watched.batch.name)
         self._forget(watched.batch.name)
         self._joined.end(calls, refusal)
 
     def _create(self, watched: _Watched) -> bool:
-        """Upload the requests and create the batch; False where its provider is first to be asked again."""
+        """Upload the requests and create the batch; False if the provider may have created it and not listed it yet."""
         batch, service, url = watched.batch, self._service, watched.url
         requests = self._table.requests(batch)
         if not batch.file:
@@ -147,19 +148,19 @@ class SentBatches:
             try:
                 batch.batch = service.create(batch.model, url, batch.name, batch.file)
             except Refusal as refusal:
-                if refusal.fault in {"rejected", "rate_limit"}:  # so it was surely not created
+                if refusal.fault in {"rejected", "rate_limit"}:  # the batch was not created
                     batch.asked = None
                     self._table.update(batch)
                 raise
         self._table.update(batch)
         print(
-            f"batch of {len(requests):,} calls sent to {batch.model}: {batch.batch}. It goes on if you stop, "
-            "and the same command takes up its answers",
+            f"batch of {len(requests):,} calls sent to {batch.model}: {batch.batch}. It continues if you stop, "
+            "and the same command then collects its answers",
             file=sys.stderr,
         )
         return True
 
-    def _look(self, watched: _Watched) -> None:
+    def _check(self, watched: _Watched) -> None:
         batch = watched.batch
         status = self._service.look(batch.model, watched.url, batch.batch)
         if status.state == "ended":
@@ -181,7 +182,7 @@ class SentBatches:
         self._close(watched, Refusal("server", "its batch ended without an answer", again=True))
 
     def _fail(self, watched: _Watched, status: Status) -> None:
-        """End a batch that its provider did not begin: refuse the requests that it names, send the others again."""
+        """End a batch that its provider rejected: refuse the requests that the provider names, resend the others."""
         batch = watched.batch
         requests = list(self._table.requests(batch))
         self._table.remove(batch)

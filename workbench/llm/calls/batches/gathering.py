@@ -1,7 +1,7 @@
-"""Gather calls into batches: those of all runs are sent together, and their answers taken as they come.
+"""Gather the calls of all runs into batches.
 
-A call joins the batches in place of a thread that waits for its reply. Once no call has joined for `QUIET`
-seconds, as every question waits at its step, all that have joined are sent as one batch.
+A call in a batch has no thread that waits for its reply. When no call has joined for `QUIET` seconds, every question
+waits for a reply, and the joined calls are sent as one batch.
 """
 
 import sys
@@ -18,13 +18,13 @@ from workbench.llm.provider import EMBEDDING
 from workbench.llm.remote.batches import BatchService
 from workbench.types import Request
 
-QUIET = 5.0  # seconds without another call after which those that have joined are sent
+QUIET = 5.0  # seconds without a new call after which the joined calls are sent
 
 
 class Batches:
     """The batches of one client. Its thread lives while calls wait.
 
-    Without `gathers`, calls only wait for batches that an earlier run sent, and no other is sent.
+    Without `gathers`, calls wait for batches that an earlier run sent, and no new batch is sent.
     """
 
     def __init__(
@@ -35,28 +35,28 @@ class Batches:
         self._table = BatchTable(cache.store)
         self._joined = JoinedCalls()
         self._sent = SentBatches(cache, locks, service, self._table, self._joined)
-        self._told: set[str] = set()
+        self._reported: set[str] = set()  # models whose calls are sent live, which was printed
         self._changed = 0.0
         self._running = False
         self._lock = threading.Lock()
 
     def takes(self, request: Request, key: str) -> bool:
-        """Whether the call goes into a batch, or is in one that is not read yet."""
+        """Whether the call goes into a batch, or is in a batch that is not read yet."""
         if self._table.batch_of(key):
             return True
         return self.gathers(request.model) and not request.parameters.get(EMBEDDING)
 
     def gathers(self, model: str) -> bool:
-        """Whether calls of the model are gathered; says once why they are not."""
+        """Whether calls of the model are gathered; prints once why they are not."""
         if not self._gathers:
             return False
-        if (why := self._service.unable(model)) and model not in self._told:
-            self._told.add(model)
+        if (why := self._service.unable(model)) and model not in self._reported:
+            self._reported.add(model)
             print(f"{model}: {why}; its calls are sent live", file=sys.stderr)
         return not why
 
     def join(self, call: Joined) -> None:
-        """Have the call sent with the next batch."""
+        """Send the call with the next batch."""
         call.batch = self._table.batch_of(call.key)
         with self._lock:
             self._joined.add(call)
@@ -66,13 +66,13 @@ class Batches:
                 threading.Thread(target=self._run, name="batches", daemon=True).start()
 
     def leave(self, key: str) -> bool:
-        """Wait for the call no longer: it is not sent if it was not yet. False if it has just ended."""
+        """Stop waiting for the call, which is not sent if it was not sent yet. False if it has just ended."""
         return self._joined.remove(key) is not None
 
     def _run(self) -> None:
         try:
             while self._step():
-                time.sleep(self._rest())
+                time.sleep(self._pause())
         except BaseException as error:  # noqa: BLE001  the runs that wait raise it
             with self._lock:
                 joined = self._joined.all()
@@ -80,18 +80,18 @@ class Batches:
             self._joined.end(joined, error)
 
     def _stop(self) -> None:
-        """Look after no batch any more: whoever waits for one next does. Called with the lock held."""
+        """Stop following batches; the next client that waits for one follows it. The caller holds the lock."""
         self._running = False
         self._sent.leave()
 
-    def _rest(self) -> float:
-        """Seconds until there is something to do."""
+    def _pause(self) -> float:
+        """The seconds until the next step is due."""
         now = time.monotonic()
         ends = [self._changed + QUIET, *self._sent.due()]
         return max(0.01, min([QUIET, *(end - now for end in ends if end > now)]))
 
     def _step(self) -> bool:
-        """Do what is due; False if nobody waits, so the thread ends."""
+        """Send and check the batches that are due; False if no call waits, which ends the thread."""
         with self._lock:
             joined = self._joined.all()
             if not joined:
@@ -108,9 +108,9 @@ class Batches:
         return True
 
     def _gather(self, waiting: Iterable[Joined]) -> None:
-        """Make batches of the calls: one of each model and address, or more where they are too large."""
+        """Make one batch of the calls of each model and address, without the calls for which it has no room."""
         groups: dict[tuple[str, str, str], list[Joined]] = {}
         for call in waiting:
             groups.setdefault((call.request.model, call.endpoint, call.url), []).append(call)
         for calls in groups.values():
-            self._sent.begin(first(calls, self._sent.most))  # the others go into the next one
+            self._sent.begin(first(calls, self._sent.most))  # the next step sends the others

@@ -9,15 +9,16 @@ from workbench.llm.provider import Send
 from workbench.llm.remote.replies import Reply
 from workbench.types import Request
 
-MOST, BYTES = 50_000, 100_000_000  # requests of a batch, and their size
+MOST, BYTES = 50_000, 100_000_000  # the most requests of a batch, and the most bytes
 
-# Takes a function that gives the reply; returns what tells the run, once the reply is on disk or with the error.
+# Takes a function that returns the reply or raises. Returns a function that reports the result to the run: it is
+# called once the reply is on disk, or with the error that kept the reply from the disk.
 Finish = Callable[[Send], Callable[[BaseException | None], None]]
 
 
 @dataclass(eq=False, slots=True)
 class Joined:
-    """A call that waits for its batch. `again` has its run look at it anew."""
+    """A call that waits for its batch. `finish` gives its run the reply; `again` has its run start it again."""
 
     key: str
     request: Request
@@ -40,7 +41,7 @@ class JoinedCalls:
             self._calls[call.key] = call
 
     def remove(self, key: str) -> Joined | None:
-        """The call, which waits no longer; None if it does not wait. Only one thread gets it."""
+        """Remove a call and return it; None if no such call waits. Of several threads, one gets the call."""
         with self._lock:
             return self._calls.pop(key, None)
 
@@ -49,11 +50,11 @@ class JoinedCalls:
             return list(self._calls.values())
 
     def of(self, batch: str) -> list[Joined]:
-        """The calls that wait for a batch, or with "" for being sent."""
+        """The calls that wait for this batch; with "", the calls that are not sent yet."""
         return [call for call in self.all() if call.batch == batch]
 
     def finish(self, key: str, reply: Reply) -> Callable[[BaseException | None], None] | None:
-        """Give a call its reply; returns what reports it, None if no call waits for it."""
+        """Give a call its reply; returns the function that reports it, None if no call waits for the reply."""
         call = self.remove(key)
         return call.finish(partial(_given, reply)) if call else None
 
@@ -65,7 +66,7 @@ class JoinedCalls:
 
 
 def first(calls: Sequence[Joined], most: int) -> Sequence[Joined]:
-    """The first of the calls, at most so many and about `BYTES` of them, as a batch takes them."""
+    """The first calls that fit into a batch of at most `most` calls and about `BYTES` bytes."""
     size = BYTES
     for number, call in enumerate(calls):
         size -= sum(len(str(message)) for message in call.request.messages)
@@ -75,10 +76,10 @@ def first(calls: Sequence[Joined], most: int) -> Sequence[Joined]:
 
 
 def _given(reply: Reply, *_: object) -> Reply:
-    """The reply, in the form of `send`."""
+    """A `send` that returns the reply."""
     return reply
 
 
 def _raised(error: BaseException, *_: object) -> Reply:
-    """The error, in the form of `send`."""
+    """A `send` that raises the error."""
     raise error

@@ -24,21 +24,21 @@ def store_results(
     batch: Batch,
     items: Iterable[Item | None],
 ) -> tuple[int, bool]:
-    """Store the answers that are not stored yet; returns the number of all answers, and whether no line is torn."""
+    """Store the answers that are not stored yet; returns the number of all answers, and whether all lines are whole."""
     requests = table.requests(batch)
     answers, whole = 0, True
-    found: dict[str, Reply | Refusal] = {}
+    replies: dict[str, Reply | Refusal] = {}
     for item in items:
         if item is None:
             whole = False
             continue
         answers += not isinstance(item.reply, Refusal)
         if item.key in requests:
-            found[item.key] = item.reply
-        if len(found) >= SAVED:
-            _store(cache, table, joined, batch, requests, found)
-            found = {}
-    _store(cache, table, joined, batch, requests, found)
+            replies[item.key] = item.reply
+        if len(replies) >= SAVED:
+            _store(cache, table, joined, batch, requests, replies)
+            replies = {}
+    _store(cache, table, joined, batch, requests, replies)
     return answers, whole
 
 
@@ -48,30 +48,30 @@ def _store(
     joined: JoinedCalls,
     batch: Batch,
     requests: Mapping[str, Request],
-    found: Mapping[str, Reply | Refusal],
+    replies: Mapping[str, Reply | Refusal],
 ) -> None:
     """Store answers, and then end the calls that wait for them."""
     waiting = {call.key: call for call in joined.of(batch.name)}
     reports = []
     failed: StoreError | None = None
-    for key, reply in found.items():
+    for key, reply in replies.items():
         if isinstance(reply, Refusal):
             continue
         reply["batch"] = batch.batch
         if report := joined.finish(key, reply):
             reports.append(report)
-        else:  # a run that was stopped has paid for it
+        else:  # the run that sent the call was stopped
             _put(cache, requests[key], key, batch.endpoint, reply)
     try:
         cache.save()
-        table.remove(batch, found)
+        table.remove(batch, replies)
     except StoreError as error:
         failed = error
         raise
     finally:
         for report in reports:
             report(failed)
-    for key, reply in found.items():
+    for key, reply in replies.items():
         if isinstance(reply, Refusal) and key in waiting:
             joined.end([waiting[key]], reply)
 
@@ -79,7 +79,7 @@ def _store(
 def _put(cache: Cache, request: Request, key: str, endpoint: str, reply: Reply) -> None:
     """Store a reply for which no run waits."""
     usage, price = read_usage(reply) or Usage(), bill(request.model, reply)
-    with suppress(Refusal):  # it holds no answer
+    with suppress(Refusal):  # the reply has no answer
         text, reason = answer_of(reply)
         answer = Completion(text, request.model, reason, usage, price, key)
         cache.put(call_of(request, key, endpoint, answer, reply, 0.0), save=False)

@@ -1,6 +1,6 @@
 """The batches of a cache file whose answers are not all read yet, and their requests.
 
-They are written, on disk, before anything is sent, so a run that is killed leaves a note of what it paid for.
+They are on disk before anything is sent, so a run that is killed leaves a record of what it paid for.
 """
 
 import time
@@ -15,7 +15,7 @@ from workbench.types import Request
 
 @dataclass(slots=True)
 class Batch:
-    """A row of `batches`; `batch` is the provider's id, and `asked` when its creation was first asked for."""
+    """A row of `batches`; `batch` is the provider's id, and `asked` when the provider was asked to create it."""
 
     name: str
     endpoint: str
@@ -32,7 +32,7 @@ class BatchTable:
         self._store = store
 
     def batch_of(self, key: str) -> str:
-        """The name of the unread batch in which a call is; "" if it is in none."""
+        """The name of the unread batch that has the call; "" if none has it."""
         rows = self._store.read("SELECT batch FROM batch_items WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else ""
 
@@ -41,7 +41,7 @@ class BatchTable:
         return bool(self._store.read("SELECT 1 FROM batches LIMIT 1"))
 
     def load(self, name: str) -> Batch | None:
-        """The batch as it stands on disk; None once it is read."""
+        """The batch as stored on disk; None once it is read."""
         columns = "SELECT name, endpoint, model, file, asked, batch FROM batches WHERE name = ?"
         rows = self._store.read(columns, (name,))
         return Batch(*rows[0]) if rows else None
@@ -59,7 +59,7 @@ class BatchTable:
             )
 
     def update(self, batch: Batch) -> None:
-        """Write how far a batch is."""
+        """Write the progress of a batch: its file, its id, and when it was asked for."""
         with self._store.write() as connection:
             connection.execute(
                 "UPDATE batches SET file = ?, asked = ?, batch = ? WHERE name = ?",
@@ -73,7 +73,7 @@ class BatchTable:
         return {key: Request(**orjson.loads(request)) for key, request in rows}
 
     def remove(self, batch: Batch, keys: Iterable[str] | None = None) -> None:
-        """Remove requests that have their answers, or without `keys` all; and a batch that has none left."""
+        """Remove these requests of a batch, without `keys` all, and then the batch if it has no request left."""
         with self._store.write() as connection:
             if keys is None:
                 connection.execute("DELETE FROM batch_items WHERE batch = ?", (batch.name,))
