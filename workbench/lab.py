@@ -188,7 +188,7 @@ class Lab:
     def seed(self, question: Question) -> str:
         """The seed with which a step shuffles the schema for its samples: the question's id.
 
-        If an `order.txt` puts the schema first, it is the database's id: then all questions about a database
+        With an `order.txt`, it is the database's id: then all questions about a database
         send the same shuffled schemas, which the provider caches.
         """
         return question.db_id if read_order(self.prompts) else question.id

@@ -122,9 +122,7 @@ def cached_for_object(maxsize: int) -> Callable[[Callable[[T], R]], Callable[[T]
 
         @wraps(function)
         def cached(given: T) -> R:
-            if entry := results.get(
-                id(given)
-            ):  # the entry keeps the object alive, so its id is unique
+            if entry := results.get(id(given)):  # the entry keeps the object, so its id is unique
                 return entry[1]
             result = function(given)
             results[id(given)] = (given, result)

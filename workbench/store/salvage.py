@@ -45,9 +45,8 @@ def salvage(damaged: Path, new: sqlite3.Connection) -> Salvaged:
         tempfile.TemporaryDirectory() as folder,
         closing(_readable(damaged, new, Path(folder))) as old,
     ):
-        old.text_factory = lambda raw: (
-            raw.decode()
-        )  # raises for text that is not UTF-8: it is damaged
+        # Text that is not UTF-8 is damaged, so decoding it must raise.
+        old.text_factory = lambda raw: raw.decode()
         for table in sorted(_tables(new) & _tables(old)):
             columns = [name for name in _columns(new, table) if name in _columns(old, table)]
             names = ", ".join(columns)

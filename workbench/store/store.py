@@ -218,7 +218,7 @@ class Store:
                 raise
 
     def check_writable(self) -> None:
-        """Raise `StoreError` if the file cannot be written, so that no call is paid that cannot be stored."""
+        """Before a call is paid, raise `StoreError` if the file cannot be written; a recent write shows that it can."""
         if time.monotonic() - self._wrote_at > _MOMENT:
             with self.write(paid=False) as connection:
                 connection.execute(f"PRAGMA user_version={len(MIGRATIONS)}")

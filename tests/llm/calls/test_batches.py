@@ -17,9 +17,11 @@ from tests.llm.wire import ask, python
 from workbench.errors import BudgetError
 from workbench.llm.budget import Budget
 from workbench.llm.calls.batches import following, gathering
+from workbench.llm.calls.call_state import CallState
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
+from workbench.types import Completion
 
 REQUESTS = [ask(f"question {number}") for number in range(9)]
 TEXTS = [f"answer to: question {number}" for number in range(9)]
@@ -146,11 +148,9 @@ def test_a_provider_that_takes_no_more_tokens_gets_smaller_batches(
     assert sizes == [9, 4, 4, 1]
 
 
-def test_a_stopped_run_sends_nothing_more_and_the_next_takes_up_its_answers(
-    store: Store, server: Server, files: Files
-) -> None:
+def _stop_after_sending(asked: Client, files: Files) -> None:
+    """Send the requests as a batch, and stop the client before its answers are read."""
     files.looks = 10**6
-    asked = client(store, server)
 
     def stop() -> None:
         while not files.batches:
@@ -164,8 +164,37 @@ def test_a_stopped_run_sends_nothing_more_and_the_next_takes_up_its_answers(
         asked.complete_many(REQUESTS)
     stopping.join()
     files.looks = 1
+
+
+def test_a_stopped_run_sends_nothing_more_and_the_next_takes_up_its_answers(
+    store: Store, server: Server, files: Files
+) -> None:
+    _stop_after_sending(client(store, server), files)
     answers = client(store, server).complete_many(REQUESTS)
     assert [answer.text for answer in answers] == TEXTS
+    assert set(files.asked.values()) == {1}
+
+
+def test_a_call_whose_batch_is_read_while_it_starts_is_not_sent_again(
+    store: Store, server: Server, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _stop_after_sending(client(store, server), files)
+    slow, other = client(store, server), client(store, server)
+    key = slow.key(REQUESTS[0])
+    looks = []
+    cached = CallState.cached
+
+    def look(state: CallState, wanted: str) -> Completion | None:
+        found = cached(state, wanted)
+        if wanted == key:
+            looks.append(found)
+            if len(looks) == 2:  # the run has locked the call, and is about to send it
+                other.complete(REQUESTS[1])  # reads the whole batch
+        return found
+
+    monkeypatch.setattr(CallState, "cached", look)
+    assert slow.complete(REQUESTS[0]).text == TEXTS[0]
+    assert looks[:2] == [None, None]
     assert set(files.asked.values()) == {1}
 
 

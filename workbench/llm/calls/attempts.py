@@ -48,7 +48,7 @@ class Attempts:
         state = self._state
         ours = is_ours(call.request.model)
         batches = None if ours else state.batches
-        batched = batches is not None and batches.takes(call.request, call.key)
+        batched = batches is not None and (bool(call.batch) or batches.takes(call.request))
         call.reserved = most(call.request, batch=batched)
         if not state.budget.reserve(call.reserved, call.request.model):
             return False
@@ -66,7 +66,8 @@ class Attempts:
             self._make(call)  # the model computes and never waits, so a thread would gain nothing
         elif batches and batched:
             finish, again = partial(self._finish, call), partial(self._again, call)
-            batches.join(Joined(call.key, call.request, call.endpoint, call.url, finish, again))
+            about = (call.key, call.request, call.endpoint, call.url)
+            batches.join(Joined(*about, finish, again, call.batch))
         else:
             state.beginnings.start(call.request)
             try:

@@ -42,6 +42,7 @@ class PendingCall:
     replied: bool = False  # a reply to the attempt has arrived
     doubtful: bool = False  # the attempt is counted as perhaps paid
     abandoned: bool = False  # its run no longer waits: the end of the attempt resolves the call
+    batch: str = ""  # the unread batch that had the call when the cache was last searched
     batched: bool = False  # the attempt is in a batch
     reserved: float | None = None  # dollars that the budget holds for the attempt
 
@@ -74,6 +75,10 @@ class CallState:
         if self.refresh and key not in self.refreshed:
             return None
         return self.cache.get(key)
+
+    def batch_of(self, key: str) -> str:
+        """The name of the unread batch that has the call; "" if none has it."""
+        return self.batches.batch_of(key) if self.batches else ""
 
     def follow(self, key: str, callback: Callable[[Completion | None], None]) -> bool:
         """Whether another run of this process makes the call; if so, the callback gets its result.

@@ -100,9 +100,8 @@ class CallRunner:
                 waits.append(limiter.opens_in() or FULL)
             else:
                 limiter.withdraw(self._wake)
-        now = time.monotonic()
-        waits.append(self._attempts.slow_at - now)
-        waits += [call.waits_until - now for call in self._followed]
+        ends = [self._attempts.slow_at, *(call.waits_until for call in self._followed)]
+        waits.append(min(ends) - time.monotonic())
         return max(0.0, min(waits)) if self.open else None
 
     def _wake(self) -> None:
@@ -118,12 +117,12 @@ class CallRunner:
     def _secure(self, call: PendingCall) -> bool:
         """Whether this run may make the call.
 
-        If not, its answer was cached meanwhile, or another run of this process will report its result, or the
-        call is scheduled for another check, as another process makes it.
+        If not, the cache has its reply, another run of this process reports its result, or it is checked again later.
         """
-        if call.registered:
-            return True
         state = self.state
+        call.batch = state.batch_of(call.key)  # first: a batch stores its replies, then ends
+        if call.registered:
+            return self._is_open(call)
         if state.beginnings.waits(call.request):
             self._schedule.add(call, POLL)
             return False
@@ -149,10 +148,13 @@ class CallRunner:
                 else:
                     self._give_up(call, f"another process {self._no_reply}")
                 return False
-        if cached := state.cached(call.key):
+        return self._is_open(call)
+
+    def _is_open(self, call: PendingCall) -> bool:
+        """Whether the cache has no reply. A cached reply answers the call."""
+        if cached := self.state.cached(call.key):
             self._answer(call, cached)
-            return False
-        return True
+        return not cached
 
     def _take_result(self, call: PendingCall, result: Completion | None) -> None:
         """Take the result of a call that another run made."""
@@ -161,9 +163,7 @@ class CallRunner:
             return
         if result and result.fault:
             self._answer(call, result)
-        elif cached := self.state.cached(call.key):
-            self._answer(call, cached)
-        else:  # the other run was stopped: this run makes the call
+        elif self._is_open(call):  # the other run was stopped: this run makes the call
             self._schedule.add(call)
 
     def _start_again(self, call: PendingCall) -> None:

@@ -40,10 +40,12 @@ class Batches:
         self._running = False
         self._lock = threading.Lock()
 
-    def takes(self, request: Request, key: str) -> bool:
-        """Whether the call goes into a batch, or is in a batch that is not read yet."""
-        if self._table.batch_of(key):
-            return True
+    def batch_of(self, key: str) -> str:
+        """The name of the unread batch that has the call; "" if none has it."""
+        return self._table.batch_of(key)
+
+    def takes(self, request: Request) -> bool:
+        """Whether a call that is in no batch goes into one."""
         return self.gathers(request.model) and not request.parameters.get(EMBEDDING)
 
     def gathers(self, model: str) -> bool:
@@ -56,8 +58,7 @@ class Batches:
         return not why
 
     def join(self, call: Joined) -> None:
-        """Send the call with the next batch."""
-        call.batch = self._table.batch_of(call.key)
+        """Wait for the call's batch; a call without one is sent with the next batch."""
         with self._lock:
             self._joined.add(call)
             self._changed = time.monotonic()
