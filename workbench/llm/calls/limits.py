@@ -72,9 +72,8 @@ class Limiter:
         self._since = 0.0  # when `_sent` and `_refused` began to count
         self._sent = 0
         self._refused = 0
-        self._waiting: dict[
-            Callable[[], None], None
-        ] = {}  # the line, as an ordered set of wake-ups
+        # The line, as an ordered set of wake-ups.
+        self._waiting: dict[Callable[[], None], None] = {}
         self._lock = threading.Lock()
 
     @property
