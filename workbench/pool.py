@@ -29,16 +29,17 @@ class Pool:
             for trial in trials:
                 yield question_id, trial
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write a JSON line for each trial, without its execution, which the cache has."""
         lines = [
             orjson.dumps({"question_id": key} | record_of(trial)) for key, trial in self.items()
         ]
-        path.write_bytes(b"".join(line + b"\n" for line in lines))
+        Path(path).write_bytes(b"".join(line + b"\n" for line in lines))
 
     @classmethod
-    def load(cls, path: Path) -> "Pool":
+    def load(cls, path: str | Path) -> "Pool":
         """Read a file that `save` wrote."""
+        path = Path(path)
         with naming(path):
             lines = path.read_bytes().splitlines()
         pairs = []

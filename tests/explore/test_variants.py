@@ -110,6 +110,47 @@ def test_saved_variants_have_all_settings_that_answers_depend_on(tmp_path, monke
     }
 
 
+def test_saved_variants_ask_the_same_questions_for_a_share_of_each_databases(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    with wb.compare(wb.zero_shot, limit=0.02) as made:
+        (file,) = made.save(tmp_path / "experiments", "mac_sql/end_to_end")
+        asked = made.study.benchmark.questions
+    with wb.open_study(str(file)) as study:
+        assert study.benchmark.questions == asked
+
+
+def test_questions_that_no_limit_asks_are_not_saved_as_an_experiment(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    with (
+        wb.compare(wb.zero_shot, benchmark=Experiment("mine", limit=7), limit=2) as made,
+        pytest.raises(BadInputError, match="compare with one limit"),
+    ):
+        made.save(tmp_path / "experiments")
+
+
+def test_a_table_says_where_variants_differ_in_the_order_of_sections(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    mine = tmp_path / "mine" / "generate"
+    mine.mkdir(parents=True)
+    (mine / "zero_shot.md").write_text(
+        DIRECT.with_name("zero_shot.md").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    with wb.compare(wb.zero_shot, prompts=[None, mine.parent], limit=1, cheaper=True) as made:
+        assert "an order.txt reorders those of packaged prompts, and" in made.table().to_markdown()
+    (mine.parent / "order.txt").write_text((CACHEABLE / "order.txt").read_text())
+    with wb.compare(wb.zero_shot, prompts=[None, mine.parent], limit=1, cheaper=True) as made:
+        assert made.order_note() == ""
+
+
+def test_a_system_that_asks_one_model_may_be_given_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    with wb.compare(wb.zero_shot(), limit=1) as made:
+        assert made.study.model == "embedded/parser"
+    several = replace(wb.direct("a/b"), generate=(wb.Direct("a/b"), wb.Direct("a/c")))
+    with pytest.raises(BadInputError, match="asks a/b and a/c: give a function"):
+        wb.compare(several, limit=1)
+
+
 @pytest.mark.parametrize("prompts", ["mine", []])
 def test_prompts_that_are_no_list_of_folders_are_refused(tmp_path, monkeypatch, prompts):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -173,13 +174,18 @@ def test_the_bundled_selector_is_trained_on_the_train_split_alone_and_has_no_gen
         json.dumps(GOOD | {"generators": {"g": 0}}),
         json.dumps(GOOD | {"generators": {"g": True}}),
         json.dumps(GOOD | {"weights": {}}),
+        json.dumps(GOOD | {"doubts": []}),
+        json.dumps(GOOD | {"generators": [1]}),
     ],
 )
 def test_a_file_that_is_no_selector_is_refused(tmp_path, content):
     path = tmp_path / "selector.json"
     path.write_text(content)
-    with pytest.raises(BadInputError, match=r"selector\.json: .*; expected the JSON that"):
+    with pytest.raises(
+        BadInputError, match=r"selector\.json: .*; expected the JSON that"
+    ) as raised:
         Weights.load(path)
+    assert not re.search("attribute|argument|unpack|subscript", str(raised.value))
 
 
 def test_a_file_with_votes_and_doubts_alone_loads(tmp_path):

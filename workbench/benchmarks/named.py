@@ -113,12 +113,13 @@ def benchmark_name(name: str) -> str:
     return next((r.name for r in _RECORDS if name and name in {r.name, r.alias}), "")
 
 
-def open_benchmark(name: str, root: Path | None = None) -> Benchmark:
+def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     """The benchmark of that name, whose files are in `root`; a bundled benchmark needs no `root`.
 
     A name that ends in .json is the path of a user's own benchmark, and `root` the folder of its databases.
     Questions about missing databases are left out, with a warning that names the databases.
     """
+    root = None if root is None else Path(root)
     if name.endswith(".json"):
         return _with_databases(load_file(Path(name), root))
     record = BENCHMARKS.get(benchmark_name(name))

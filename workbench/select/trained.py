@@ -10,7 +10,7 @@ No paper describes this selector. It replaces CHASE-SQL's fine-tuned judge (sect
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from math import exp, fsum, log
 from pathlib import Path
 from typing import Any, Self
@@ -88,8 +88,15 @@ class Weights:
         try:
             with naming(path):
                 saved = orjson.loads(path.read_bytes())
+            if not isinstance(saved, dict):
+                raise ValueError(f"it has no settings by name, but {saved!r:.60}")  # noqa: TRY004  a file's
             if lacking := {"votes", "doubts"} - saved.keys():
                 raise ValueError(f"it lacks {', '.join(sorted(lacking))}")
+            for name in {"doubts", "generators"} & saved.keys():
+                if not isinstance(saved[name], dict):
+                    raise ValueError(f"{name} has no numbers by name, but {saved[name]!r:.60}")  # noqa: TRY004
+            if unknown := saved.keys() - {one.name for one in fields(cls)}:
+                raise ValueError(f"no setting is called {', '.join(sorted(unknown))}")
             doubts = {_OLD_NAMES.get(name, name): w for name, w in saved["doubts"].items()}
             weights = cls(**saved | {"doubts": doubts})
             bound = 0 if weights.most_doubt is None else weights.most_doubt
@@ -103,7 +110,7 @@ class Weights:
                 raise ValueError("votes, parts, slope or most_doubt is below 0")
             if min(weights.generators.values(), default=1) <= 0:
                 raise ValueError("a generator's vote is not above 0")
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError) as error:
             raise BadInputError(
                 f"{path}: {error}; expected the JSON that `workbench train selector` writes"
             ) from error
@@ -212,9 +219,9 @@ class Trained:
     seed: int = 0
 
     @classmethod
-    def load(cls, path: Path, seed: int = 0) -> Self:
+    def load(cls, path: str | Path, seed: int = 0) -> Self:
         """A selector with the weights that `workbench train selector` saved."""
-        return cls(Weights.load(path), seed)
+        return cls(Weights.load(Path(path)), seed)
 
     @classmethod
     def bundled(cls, seed: int = 0) -> Self:

@@ -12,6 +12,7 @@ from workbench.benchmarks.benchmark import size, some
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.revisions import read_revisions
 from workbench.db.execute import Executor
+from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.prompts.order import CACHEABLE
@@ -33,14 +34,14 @@ def open_study(
     *,
     model: str = "",
     limit: float | None = None,
-    root: Path | None = None,
-    prompts: Path | None = None,
+    root: str | Path | None = None,
+    prompts: str | Path | None = None,
     dollars: float | None = None,
-    figures: Path | None = None,
+    figures: str | Path | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     batch: bool = False,
     cheaper: bool = False,
-    golds: Mapping[str, Path] | None = None,
+    golds: Mapping[str, str | Path] | None = None,
     cluster: "str | distributed.Client" = "",
 ) -> Study:
     """Open an experiment, by its name or path, or a benchmark by its name, to run systems on it.
@@ -49,23 +50,27 @@ def open_study(
     the folder of the unpacked benchmark, `prompts` a folder of prompts that replace the packaged ones, `dollars` the
     most that may be spent, and `parameters` the parameters of all calls of a model or a role. With `batch`, calls
     are sent in batches, which cost half the price and are answered within a day. With `cheaper`, systems run with
-    the departures of `systems/cheaper.py`, and with prompts in an order that providers cache. `golds` names files of
-    revised gold queries, by which answers are judged, too. `cluster` is a Dask client, a scheduler's address or
+    the departures of `systems/cheaper.py`, and, without `prompts`, with the packaged prompts in an order that providers
+    cache. `golds` names files of revised gold queries, by which answers are judged, too. `cluster` is a Dask client, a scheduler's address or
     file, or "local:" and a number of workers; without it, WORKBENCH_CLUSTER names the cluster, if one is used.
 
     Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
     after the experiment. The name of this last folder includes a given `limit`, so that figures of a few questions
     never replace those of all questions.
     """
+    if golds and not isinstance(golds, Mapping):
+        raise BadInputError(
+            f"golds is {golds!r:.60}: give a file for each name, {{'new': 'new.json'}}"
+        )
     settings = experiment_of(experiment) if isinstance(experiment, str) else experiment
     settings = replace(
         settings,
         model=model or settings.model,
-        root=root or settings.root,
-        prompts=prompts or settings.prompts,
+        root=Path(root) if root else settings.root,
+        prompts=Path(prompts) if prompts else settings.prompts,
         dollars=settings.dollars if dollars is None else dollars,
         parameters=parameters or settings.parameters,
-        golds=golds or settings.golds,
+        golds={name: Path(file) for name, file in (golds or settings.golds).items()},
         batch=batch or settings.batch or bool(os.environ.get("WORKBENCH_BATCH")),
         cheaper=cheaper or settings.cheaper or bool(os.environ.get("WORKBENCH_CHEAPER")),
     )
@@ -77,8 +82,8 @@ def open_study(
     revisions = read_revisions(settings.golds, whole)
     asked = some(some(whole.questions, settings.limit), limit)
     own = settings.name if limit is None else f"{settings.name}-{limit}"
-    where = figures or Path(
-        os.environ.get("WORKBENCH_FIGURES") or settings.folder / settings.output / own
+    where = Path(
+        figures or os.environ.get("WORKBENCH_FIGURES") or settings.folder / settings.output / own
     )
     with ExitStack() as stack:
         store = stack.enter_context(Store())
@@ -105,7 +110,7 @@ def open_study(
         saved = Saved(where, store)
         databases = len({q.db_id for q in asked}) / len({q.db_id for q in few})
         study = Study(
-            settings,
+            settings if limit is None else replace(settings, limit=limit),
             part,
             lab,
             saved,

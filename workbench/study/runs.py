@@ -12,7 +12,7 @@ from workbench.benchmarks.revisions import Revision
 from workbench.canonical import content_hash
 from workbench.db.execute import Executor
 from workbench.evaluate.ex import ex_verdicts
-from workbench.evaluate.gold.revised import right_under
+from workbench.evaluate.gold.revised import failed_golds, right_under
 from workbench.evaluate.spider.hardness import difficulty
 from workbench.evaluate.stats import compare, mean_interval
 from workbench.llm.budget import Tally
@@ -23,7 +23,7 @@ from workbench.study.solving import QuestionRecords, Record
 from workbench.systems.system import System
 from workbench.types import Limits, Selection
 
-BY_GOLD = "correct by "  # the start of a column's name, before the name of a revision
+BY_GOLD, FAILED_BY_GOLD = "correct by ", "gold failed by "  # columns; a revision's name follows
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 
 
@@ -141,10 +141,7 @@ def frames(
     executor: Executor,
     revisions: Sequence[Revision] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables of a run on the benchmark's questions.
-
-    For each revision, the questions have a column of verdicts by its gold, without a value where it lacks the question.
-    """
+    """The two tables of a run. Each revision adds its verdict, and whether its gold query fails, to the questions."""
     right = _verdicts(benchmark, kept, executor)
     trials, questions = [], []
     for question in benchmark.questions:
@@ -195,11 +192,12 @@ def frames(
             | {name: sum(cost[name] for cost in costs) for name in _COST}
         )
     asked = pd.DataFrame(questions)
-    if revisions:
-        answers = dict(zip(asked["question_id"], asked["sql"], strict=True))
-        under = right_under(benchmark, answers, revisions, executor, Limits())
-        for name, by_gold in under.items():
-            asked[BY_GOLD + name] = [float(by_gold.get(key, math.nan)) for key in answers]
+    answers = dict(zip(asked["question_id"], asked["sql"], strict=True))
+    for one in revisions:
+        by_gold = right_under(benchmark, answers, [one], executor, Limits())[one.name]
+        asked[BY_GOLD + one.name] = [float(by_gold.get(key, math.nan)) for key in answers]
+        failed = asked["question_id"].isin(failed_golds(benchmark, one, executor))
+        asked[FAILED_BY_GOLD + one.name] = failed
     return pd.DataFrame(trials), asked
 
 

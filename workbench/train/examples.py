@@ -16,13 +16,13 @@ def training_examples(benchmark: Benchmark) -> tuple[Example, ...]:
     )
 
 
-def examples_of(path: Path, benchmark: Benchmark) -> dict[str, tuple[Example, ...]]:
+def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Example, ...]]:
     """The examples that another system wrote for each question, such as those of CodeS in CHASE-SQL's table 9.
 
     The file has the form of predictions, one record for each example: `question_id` is the question for which it
     was written, `question` and `sql` are the example's own.
     """
-    known = {question.id for question in benchmark.questions}
+    path, known = Path(path), {question.id for question in benchmark.questions}
     found: dict[str, list[Example]] = {}
     for record in read_predictions(path, benchmark):
         if record.id not in known or not record.text:

@@ -126,6 +126,13 @@ def right_under(
     }
 
 
+def failed_golds(benchmark: Benchmark, revision: Revision, executor: Executor) -> list[str]:
+    """The ids of the benchmark's questions whose gold query in the revision fails."""
+    golds = {key: gold.sql for key, gold in revision.golds.items()}
+    right = right_under(benchmark, golds, [revision], executor, Limits())[revision.name]
+    return [question for question, runs in right.items() if not runs]
+
+
 def _distinct(
     benchmark: Benchmark, revisions: Sequence[Revision]
 ) -> tuple[Benchmark, dict[str, dict[str, tuple[str, ...]]]]:

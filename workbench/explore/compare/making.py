@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +15,32 @@ from workbench.llm.preview import Preview, preview
 from workbench.llm.provider import is_ours
 from workbench.prompts.prompt import check_folder
 from workbench.study.opening import open_study
+from workbench.study.result_cache import models as models_of
 from workbench.study.study import Study
-from workbench.systems.system import System
+from workbench.systems.system import System, with_model
 
 Folder = str | Path | None
 Maker = Callable[[str], System]  # the system for a model
 
 
 def compare(
-    system: Maker,
+    system: Maker | System,
     *,
     prompts: Sequence[Folder] = (None,),
     models: Sequence[str] = (),
     benchmark: str = "bundled-dev",
-    limit: int | None = None,
+    limit: float | None = None,
     **settings: Any,
 ) -> Variants:
     """Run a system with each folder of prompts and each model, and compare them question by question.
 
-    `system` makes the system for a model: `wb.direct`, or `lambda model: wb.chase_sql(model, samples=3)`. In `prompts`,
-    None stands for the packaged prompts. `settings` are those of `open_study`, such as `dollars`. The number and cost
-    of new calls are printed before the calls are made.
+    `system` makes the system for a model: `wb.direct`, or `lambda model: wb.chase_sql(model, samples=3)`. A system that
+    asks one model may be given itself. In `prompts`, None stands for the packaged prompts. `settings` are those of
+    `open_study`, such as `dollars`. The number and cost of new calls are printed before the calls are made.
     """
+    if isinstance(system, System):
+        own = _one_model(system)
+        system, models = partial(with_model, system, own), models or [own]
     with ExitStack() as stack:
         study = stack.enter_context(open_study(benchmark, limit=limit, **settings))
         by_name = studies(study, system, prompts, models)
@@ -45,6 +50,17 @@ def compare(
         variants = run_all(by_name, system)
         stack.pop_all()  # the caller closes the study
     return variants
+
+
+def _one_model(system: System) -> str:
+    """The only model that a system asks."""
+    own = sorted(models_of(system))
+    if len(own) != 1:
+        raise BadInputError(
+            f"system is {system.name}, which asks {' and '.join(own) or 'no model'}: give a function that makes the"
+            " system for a model, such as lambda model: wb.chase_sql(model, samples=3)"
+        )
+    return own[0]
 
 
 def studies(

@@ -4,18 +4,18 @@ The first variant is the base: every other one is compared with it, question by 
 disagree come first, and each question opens its queries, replies and results.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 import pandas as pd
-import yaml
 
+from workbench.explore.compare.experiments import write_experiments
 from workbench.explore.prompt.running import answer_parts, side_by_side
 from workbench.html.parts import Html, details, line, pre, table, view, views
 from workbench.html.tree import Node
+from workbench.prompts.order import read_order
 from workbench.report.figures.compare import differences
 from workbench.report.tables import ResultTable, alone
 from workbench.study.analysis.gold_notes import gold_notes
@@ -50,8 +50,23 @@ class Variants:
             rows = rows.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
         base = next(iter(self.runs))
         note = f"Differences are those from {base} on the same questions, in points of EX."
-        note = f"{note} {gold_notes(self.runs.values())}".rstrip()
-        return alone(rows, self.study.stamp, "Variants side by side", note)
+        notes = [note, self.order_note(), gold_notes(self.runs.values())]
+        return alone(rows, self.study.stamp, "Variants side by side", " ".join(filter(None, notes)))
+
+    def order_note(self) -> str:
+        """A sentence for variants whose prompts differ in the order of their sections, "" for others."""
+        orders = {name: read_order(study.lab.prompts) for name, study in self.studies.items()}
+        if len(set(orders.values())) < 2:
+            return ""
+        ordered, plain = (
+            ", ".join(n for n, order in orders.items() if bool(order) == has) or "none"
+            for has in (True, False)
+        )
+        return (
+            f"Variants differ in the order of sections, too: an order.txt reorders those of {ordered}, and those of"
+            f" {plain} stand as in the prompt files; copy workbench/prompts/cacheable/order.txt into a folder of"
+            " prompts for the order of --cheaper."
+        )
 
     def matrix(self) -> pd.DataFrame:
         """A row for each question and a verdict for each variant; questions on which they disagree come first."""
@@ -88,34 +103,11 @@ class Variants:
         return alone(found, self.study.stamp, "Questions by variants")
 
     def save(self, folder: str | Path, *notebooks: str) -> list[Path]:
-        """Write an experiment for each variant into a folder, to run these notebooks with `workbench reproduce`."""
-        written = []
-        for name, study in self.studies.items():
-            own = study.experiment
-            settings = {
-                "about": f"{name}, one of {len(self.runs)} variants.",
-                "benchmark": str(Path(own.benchmark).resolve())
-                if own.benchmark.endswith(".json")
-                else own.benchmark,
-                "root": str(own.root.resolve()) if own.root else None,
-                "model": own.model,
-                "models": dict(own.models) or None,
-                "parameters": own.parameters or None,
-                "prompts": str(own.prompts.resolve()) if own.prompts else None,
-                "golds": {gold: str(file.resolve()) for gold, file in own.golds.items()} or None,
-                "retrieval": own.retrieval,
-                "suspect": own.suspect,
-                "sql_seconds": own.sql_seconds,
-                "cheaper": own.cheaper or None,
-                "limit": len(study.benchmark.questions),
-                "notebooks": dict.fromkeys(notebooks),
-            }
-            given = {key: value for key, value in settings.items() if value is not None}
-            path = Path(folder) / f"{re.sub(r'[^A-Za-z0-9]+', '_', name).strip('_')}.yaml"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(yaml.safe_dump(given, sort_keys=False), encoding="utf-8")
-            written.append(path)
-        return written
+        """Write an experiment for each variant into a folder, to run these notebooks with `workbench reproduce`.
+
+        The experiments ask the questions that were compared.
+        """
+        return write_experiments(self.studies, Path(folder), notebooks)
 
     def close(self) -> None:
         """Close the study, which all variants share."""

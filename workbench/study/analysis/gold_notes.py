@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
-from workbench.study.runs import BY_GOLD, Run
+import pandas as pd
+
+from workbench.study.runs import BY_GOLD, FAILED_BY_GOLD, Run
 
 _NAMED = 5  # questions that a note names
 
@@ -13,17 +15,26 @@ def gold_notes(runs: Iterable[Run]) -> str:
     if run is None:
         return ""
     asked = run.questions
-    failed, total = asked["question_id"][asked["gold_failed"]], len(asked)
-    notes = []
-    if len(failed):
-        named = ", ".join(failed[:_NAMED]) + ", ..." * (len(failed) > _NAMED)
-        notes.append(
-            f"The gold query of {len(failed)} of {total} questions fails ({named}): no answer to them is right."
-        )
+    total = len(asked)
+    notes = _failing(asked, "gold_failed", f"{total} questions", "right")
     for column in asked.columns[asked.columns.str.startswith(BY_GOLD)]:
-        if (there := asked[column].notna().sum()) < total:
-            name = column.removeprefix(BY_GOLD)
+        name = column.removeprefix(BY_GOLD)
+        there = asked[column].notna().sum()
+        if there < total:
             notes.append(
                 f"{name} has {there} of the {total} questions: its EX and change are of these."
             )
+        notes += _failing(
+            asked, FAILED_BY_GOLD + name, f"{there} questions of {name}", "right by it"
+        )
     return " ".join(notes)
+
+
+def _failing(asked: pd.DataFrame, column: str, among: str, right: str) -> list[str]:
+    """A list of one sentence about the questions whose gold query fails; empty if all gold queries run."""
+    failed = asked["question_id"][asked[column]]
+    if failed.empty:
+        return []
+    named = ", ".join(failed[:_NAMED]) + ", ..." * (len(failed) > _NAMED)
+    fails = f"The gold query of {len(failed)} of {among} fails ({named})"
+    return [f"{fails}: no answer to them is {right}."]
