@@ -30,6 +30,12 @@ def test_stats(path: Path) -> None:
     assert "2 calls" in output
 
 
+def test_an_export_of_an_unknown_form_is_refused(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=r"x\.xyz: name a file that ends in \.jsonl, \.csv"):
+        run("export", tmp_path / "x.xyz", "--cache", path)
+    assert not (tmp_path / "x.xyz").exists()
+
+
 def test_export_and_import(path: Path, tmp_path: Path) -> None:
     assert "2 calls" in run("export", tmp_path / "x.jsonl", "--prompt", "p", "--cache", path)
     other = tmp_path / "other.sqlite"

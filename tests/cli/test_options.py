@@ -17,6 +17,13 @@ def test_a_judge_is_refused_where_no_model_selects():
         make_system("mac", "some/model", "local/judge")
 
 
+@pytest.mark.parametrize("option", ["--model", "--judge", "--filtering"])
+def test_a_model_without_its_provider_is_refused_before_the_run(run, option):
+    done = run("run", "chase", "--limit", 1, option, "gpt-4o")
+    assert done.code == 2
+    assert "model 'gpt-4o' names no provider: write PROVIDER/MODEL" in done.err
+
+
 def test_no_output_replaces_a_file_that_is_read(run, tmp_path, tiny):
     root = tiny.write_bird(tmp_path / "bird")
     read = {name: tmp_path / name for name in ("answers.jsonl", "new.json", "link.jsonl")}

@@ -70,7 +70,7 @@ def test_ask_sets_parameters_of_a_role(workbench, server):
     ("given", "complaint"),
     [
         ("temprature=0", "there is no parameter 'temprature'; perhaps temperature"),
-        ("judging:seed=1", "name a model, like openai/gpt-4o, or a role"),
+        ("judging:seed=1", "give them by a model, like openai/gpt-4o, or by a role"),
         ("seed", "'seed' is not NAME=VALUE or ROLE:NAME=VALUE"),
     ],
 )

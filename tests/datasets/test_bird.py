@@ -97,6 +97,12 @@ def setting(name, value):
         (without("question"), "dev.json, item 4: no text field question"),
         (without("SQL"), "dev.json, item 4: no text field SQL"),
         (without("db_id"), "dev.json, item 4: no text field db_id"),
+        (
+            setting("question", " "),
+            "dev.json, item 4 (question 4): question is empty; write its text",
+        ),
+        (setting("SQL", ""), "dev.json, item 4 (question 4): SQL is empty"),
+        (setting("db_id", ""), "dev.json, item 4 (question 4): db_id is empty"),
         (setting("SQL", 5), "dev.json, item 4: no text field SQL"),
         (setting("evidence", ["a"]), "dev.json, item 4: no text field evidence"),
         (setting("difficulty", 3), "dev.json, item 4: no text field difficulty"),

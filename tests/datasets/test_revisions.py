@@ -9,7 +9,7 @@ import pytest
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.own import load_file
-from workbench.benchmarks.revisions import read_revision
+from workbench.benchmarks.revisions import judging_revisions, read_revision
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError, MisalignedError
 from workbench.types import Gold, Question
@@ -79,6 +79,21 @@ def test_a_query_that_is_labelled_wrong_counts_as_changed(tmp_path, items, bundl
     labelled = load_file(path, bundled.databases)
     revision = read_revision("labels", path, labelled)
     assert revision.changes == {"0": (), "1": ("SQL",)}
+
+
+def test_labels_that_correct_nothing_judge_no_answers(tmp_path, items, bundled):
+    path = tmp_path / "labels.json"
+    path.write_text(json.dumps([items[0] | {"label": False}]))
+    with pytest.raises(BadInputError, match=r"corrects none.* `workbench audit bundled-dev --gold"):
+        judging_revisions({"labels": path}, bundled)
+    path.write_text(json.dumps([items[0] | {"label": False, "SQL": "SELECT 1"}]))
+    assert judging_revisions({"labels": path}, bundled)
+
+
+@pytest.mark.parametrize("field", ["question", "SQL"])
+def test_an_empty_text_is_refused(read, items, field):
+    with pytest.raises(BadInputError, match=f"item 0 .*: {field} is empty"):
+        read([items[0] | {field: " "}])
 
 
 @pytest.mark.parametrize("label", ["False", 0, None])

@@ -63,6 +63,7 @@ def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
         ("suspect: all", "suspect is 'all', and should be failed or empty or nulls"),
         ("retrieval: best", "retrieval is 'best', and should be default or paper"),
         ("retrieval: {edit: high}", "edit is 'high', and should be a number"),
+        ("model: gpt-4o", "mine.yaml: model .gpt-4o. names no provider: write PROVIDER/MODEL"),
         ("modle: x", "no setting modle; there are about, batch, benchmark"),
         ("limit: many", "limit is 'many', and should be int"),
         ("limit: true", "limit is True, and should be int"),

@@ -317,6 +317,22 @@ def test_a_file_that_is_no_data_is_refused(study, tmp_path):
         trace(tmp_path / "x.md", 0, study.lab.client.store)
 
 
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "the file is empty"),
+        (b'a,run\n1,"2\n', "a row has more cells than the first line, or a quote is not closed"),
+        (b"a,run\n1,2\n1,2,3\n", "a row has more cells than the first line"),
+        (b"a,run\n1,2,3\n", "rows have more cells than the first line"),
+        (b"a,run\n\xff,2\n", "not UTF-8 text"),
+    ],
+)
+def test_a_broken_csv_is_refused_in_plain_words(study, tmp_path, content, complaint):
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(BadInputError, match=f"x.csv: {complaint}.*; give the .csv beside a figure"):
+        trace(tmp_path / "x.csv", 0, study.lab.client.store)
+
+
 def test_rows_that_only_the_paper_has_say_so(study, run):
     paper = published("CHESS", "table 2")
     study.save(

@@ -51,6 +51,17 @@ def text_field(item: Any, number: int, path: Path, name: str, default: str | Non
     return value
 
 
+def filled_field(item: Any, number: int, path: Path, name: str, default: str | None = None) -> str:
+    """A text field that must not be empty."""
+    value = text_field(item, number, path, name, default)
+    if not value.strip():
+        of = f" (question {item['question_id']})" if "question_id" in item else ""
+        raise BadInputError(
+            f"{path.name}, item {number}{of}: {name} is empty; write its text, or take the item out"
+        )
+    return value
+
+
 def first_name(names: tuple[str, ...], item: Mapping[str, Any]) -> str:
     """The first of these names that the item has, else the last of them."""
     return next((name for name in names if name in item), names[-1])
@@ -60,7 +71,7 @@ def read_questions(items: list[Any], path: Path) -> tuple[tuple[Question, ...], 
     """The questions of the items and their gold queries by id; without a question_id the position is the id."""
     questions, golds = [], {}
     for number, item in enumerate(items):
-        db_id = text_field(item, number, path, "db_id")
+        db_id = filled_field(item, number, path, "db_id")
         key = item.get("question_id", number)
         if type(key) not in {int, str}:
             raise BadInputError(
@@ -69,9 +80,9 @@ def read_questions(items: list[Any], path: Path) -> tuple[tuple[Question, ...], 
         key = str(key)
         if key in golds:
             raise BadInputError(f"{path.name}, item {number}: question_id {key} occurs twice")
-        text = text_field(item, number, path, first_name(TEXT, item))
+        text = filled_field(item, number, path, first_name(TEXT, item))
         questions.append(Question(key, db_id, text, text_field(item, number, path, "evidence", "")))
         query = next((name for name in SQL if name in item), "SQL")
         difficulty = text_field(item, number, path, "difficulty", "")
-        golds[key] = Gold(key, text_field(item, number, path, query), difficulty)
+        golds[key] = Gold(key, filled_field(item, number, path, query), difficulty)
     return tuple(questions), golds

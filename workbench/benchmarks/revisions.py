@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.items import SQL, TEXT, first_name, read_items, text_field
+from workbench.benchmarks.items import SQL, TEXT, filled_field, first_name, read_items, text_field
 from workbench.db.normalise import normalise_text
 from workbench.errors import BadInputError, MisalignedError
 from workbench.types import Gold, Question
@@ -40,6 +40,8 @@ class Revision:
     """The file's items about no question of the benchmark."""
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Further queries whose results are right, too: a question may have several readings."""
+    only_labels: bool = False
+    """Whether the file labels gold queries as right or wrong and corrects nothing."""
 
     def among(self, benchmark: Benchmark) -> "Revision":
         """The revision without the questions that `benchmark`, a part of the revised benchmark, lacks."""
@@ -51,6 +53,7 @@ class Revision:
             {key: parts for key, parts in self.changes.items() if key in ids},
             self.others,
             {key: queries for key, queries in self.also.items() if key in ids},
+            self.only_labels,
         )
 
     def of(self, benchmark: Benchmark) -> Benchmark:
@@ -73,6 +76,19 @@ def read_revisions(files: Mapping[str, Path], benchmark: Benchmark) -> tuple[Rev
     return tuple(read_revision(name, path, benchmark) for name, path in files.items())
 
 
+def judging_revisions(files: Mapping[str, Path], benchmark: Benchmark) -> tuple[Revision, ...]:
+    """The revisions by which answers are judged. BadInputError for a file of labels, which changes no verdict."""
+    revisions = read_revisions(files, benchmark)
+    for revision in revisions:
+        if revision.only_labels:
+            given = f"--gold {revision.name}={files[revision.name]}"
+            raise BadInputError(
+                f"{given}: the file labels gold queries and corrects none, so no verdict would change;"
+                f" `workbench audit {benchmark.name} {given}` compares the labels with what the audit finds"
+            )
+    return revisions
+
+
 def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
     """The revision in a JSON list. BadInputError if none of its items is about a question of the benchmark."""
     items = read_items(path)
@@ -81,6 +97,7 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
     golds: dict[str, Gold] = {}
     changes: dict[str, tuple[str, ...]] = {}
     also: dict[str, tuple[str, ...]] = {}
+    corrected = False
     for number, (item, key) in enumerate(zip(items, _keys(items, path, benchmark), strict=True)):
         if key not in own:
             continue
@@ -95,11 +112,12 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
         hint = "" if "evidence" in item else before.evidence  # null means no hint
         after = replace(
             before,
-            text=text_field(item, number, path, first_name(TEXT, item), before.text),
+            text=filled_field(item, number, path, first_name(TEXT, item), before.text),
             evidence=text_field(item, number, path, "evidence", hint),
         )
-        sql = text_field(item, number, path, first_name(SQL, item), gold.sql)
+        sql = filled_field(item, number, path, first_name(SQL, item), gold.sql)
         also[key] = _also_right(item, number, path)
+        corrected = corrected or (after, sql, also[key]) != (before, gold.sql, ())
         changed = (
             after.text.split() != before.text.split(),
             after.evidence.split() != before.evidence.split(),
@@ -113,7 +131,8 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
             f"{path}: none of its {len(items)} items is about a question of {benchmark.name}; an item needs that"
             " question's question_id, or its db_id and its text as question or, if that changed, as original_question"
         )
-    return Revision(name, questions, golds, changes, len(items) - len(questions), also)
+    labels = not corrected and any("label" in item for item in items)
+    return Revision(name, questions, golds, changes, len(items) - len(questions), also, labels)
 
 
 def _also_right(item: Mapping[str, Any], number: int, path: Path) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark, locate
-from workbench.benchmarks.items import read_items, text_field
+from workbench.benchmarks.items import filled_field, read_items
 from workbench.errors import BadInputError
 from workbench.types import Column, ForeignKey, Gold, Question, Schema, Table
 
@@ -34,9 +34,9 @@ def load_spider(
     for source in (path, *map(path.with_name, others)):
         for number, item in enumerate(read_items(source)):
             key = str(len(questions))
-            db_id = text_field(item, number, source, "db_id")
-            questions.append(Question(key, db_id, text_field(item, number, source, "question")))
-            golds[key] = Gold(key, text_field(item, number, source, "query"))
+            db_id = filled_field(item, number, source, "db_id")
+            questions.append(Question(key, db_id, filled_field(item, number, source, "question")))
+            golds[key] = Gold(key, filled_field(item, number, source, "query"))
     described = [found for table in tables if (found := path.with_name(table)).is_file()]
     source = next(iter(described), path.with_name(tables[-1]))
     schemas = _schemas(source)

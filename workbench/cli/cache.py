@@ -9,6 +9,7 @@ from workbench.errors import BadInputError, naming
 from workbench.llm.cache import transfer
 from workbench.store import Store, home
 
+_FORMS = (".jsonl", ".csv", ".parquet", ".sqlite")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _cache_file = click.option(
     "--cache",
@@ -68,6 +69,8 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: P
     A .jsonl file replays them offline, .csv and .parquet are tables for other tools, and a .sqlite file is a copy of
     the whole cache.
     """
+    if file.suffix not in _FORMS:
+        raise BadInputError(f"{file}: name a file that ends in {', '.join(_FORMS)}")
     with _open(cache_file) as store, naming(file):
         if file.suffix == ".sqlite":
             if prompt or model or keys:

@@ -12,7 +12,7 @@ import click
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import prediction_files
-from workbench.benchmarks.revisions import read_revisions
+from workbench.benchmarks.revisions import judging_revisions
 from workbench.cli import options
 from workbench.db.execute import Executor
 from workbench.db.sandbox.supervisor import Supervisor
@@ -134,7 +134,7 @@ def evaluate(
             limits=limits,
             keep_distinct=keep_distinct,
             progress=progress,
-            revisions=read_revisions(golds, whole),
+            revisions=judging_revisions(golds, whole),
             elsewhere=elsewhere,
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())

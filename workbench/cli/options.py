@@ -14,6 +14,7 @@ import click
 import workbench as wb
 from workbench.errors import BadInputError, naming
 from workbench.llm.parameters import check_given
+from workbench.llm.provider import check_model
 
 SYSTEMS = {
     "chase": "chase_sql",
@@ -25,24 +26,35 @@ SYSTEMS = {
 }
 """The systems by their short names, and their names in `workbench`."""
 
+
+def _model(context: click.Context, option: click.Parameter, given: str) -> str:
+    """The name of a model with its provider; an option may be left out."""
+    del context, option
+    if given:
+        check_model(given)
+    return given
+
+
+named_model = partial(click.option, metavar="PROVIDER/MODEL", callback=_model)
+"""An option that names a model."""
+
 root = click.option(
     "--root", type=click.Path(path_type=Path), help="Folder where the benchmark was unpacked."
 )
-model = click.option(
+model = named_model(
     "--model",
     default="embedded/parser",
     show_default=True,
-    help="PROVIDER/MODEL, any that LiteLLM reaches; the default needs no key and no network.",
+    help="Any model that LiteLLM reaches; the default needs no key and no network.",
 )
 prompts = click.option(
     "--prompts",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="A folder of prompts that replace the packaged prompts of the same names.",
 )
-judge = click.option(
+judge = named_model(
     "--judge",
     default="",
-    metavar="PROVIDER/MODEL",
     help="Another model that selects among the candidates, such as one tuned for it.",
 )
 
@@ -71,10 +83,9 @@ golds = click.option(
     callback=_golds,
     help="Judge also by revised gold queries: a JSON file, such as BIRD's dev_20251106.",
 )
-filtering = click.option(
+filtering = named_model(
     "--filtering",
     default="",
-    metavar="PROVIDER/MODEL",
     help="Another model that is asked about single columns; a cheap one suffices.",
 )
 cheaper = click.option(

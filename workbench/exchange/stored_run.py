@@ -60,7 +60,12 @@ def stored_run(name: str, store: Store) -> StoredRun:
         "SELECT id, name, json_array_length(selections) FROM runs WHERE ? IN ('', name) ORDER BY created DESC LIMIT ?",
         (name if rows else "", _LISTED),
     )
+    ((total,),) = store.read(
+        "SELECT count(*) FROM runs WHERE ? IN ('', name)", (name if rows else "",)
+    )
     listed = ", ".join(f"{run} ({named}, {size} questions)" for run, named, size in about)
+    if total > len(about):
+        listed += f"; these are the newest {len(about)} of {total}, and the .json beside a figure has the ids of its runs"
     why = f"{len(rows)} runs have the name {name!r}" if rows else f"there is no run {name!r}"
     raise BadInputError(
         f"{why} in {store.path}: give the id of one, such as {listed}" if listed else why

@@ -176,10 +176,15 @@ def given_for(model: str, prompt: str, given: Mapping[str, Mapping[str, Any]]) -
 
 def check_given(given: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise `BadInputError` for parameters of neither a model nor a role, or with a name that is no parameter."""
+    allowed = f"give them by a model, like openai/gpt-4o, or by a role: {', '.join(ROLES)}"
     for owner, parameters in given.items():
         if "/" not in owner and owner not in ROLES:
             raise BadInputError(
-                f"parameters of {owner!r}: name a model, like openai/gpt-4o, or a role: {', '.join(ROLES)}"
+                f"parameters of {owner!r}, which is neither PROVIDER/MODEL nor a role: {allowed}"
+            )
+        if not isinstance(parameters, Mapping):
+            raise BadInputError(
+                f"parameters of {owner!r} are {parameters!r:.60}: give values by name, as {{'temperature': 0}}"
             )
         provider.check_parameters(parameters)
 

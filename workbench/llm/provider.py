@@ -51,11 +51,17 @@ Send = Callable[[Request, str, str, float], Reply]
 
 def check(request: Request) -> None:
     """Raise `BadInputError` for a parameter that the client sets, or that would store a secret."""
-    if "/" not in request.model:
-        raise BadInputError(
-            f"model {request.model!r} names no provider: write PROVIDER/MODEL, like openai/gpt-4o"
-        )
+    check_model(request.model)
     check_parameters(request.parameters)
+
+
+def check_model(name: str) -> None:
+    """Raise `BadInputError` for the name of a model without its provider."""
+    provider, _, model = name.partition("/")
+    if not provider or not model:
+        raise BadInputError(
+            f"model {name!r} names no provider: write PROVIDER/MODEL, like openai/gpt-4o"
+        )
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
@@ -69,8 +75,13 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     for name, value in parameters.items():
         if name not in _KNOWN:
             near = get_close_matches(name, _KNOWN, 1)
+            known = (
+                f"perhaps {near[0]}"
+                if near
+                else f"there are {', '.join(sorted(_KNOWN - {EMBEDDING}))}"
+            )
             raise BadInputError(
-                f"there is no parameter {name!r}{f'; perhaps {near[0]}' if near else ''}: what only one "
+                f"there is no parameter {name!r}; {known}: what only one "
                 f'server knows goes into extra_body, as extra_body={{"{name}": ...}}'
             )
         if name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, _NUMBER)):

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.benchmarks.benchmark import size, some
 from workbench.benchmarks.named import open_benchmark
-from workbench.benchmarks.revisions import read_revisions
+from workbench.benchmarks.revisions import judging_revisions
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
+from workbench.llm.provider import check_model
 from workbench.prompts.order import CACHEABLE
 from workbench.prompts.prompt import check_folder
 from workbench.report.display import install
@@ -74,12 +75,14 @@ def open_study(
         batch=batch or settings.batch or bool(os.environ.get("WORKBENCH_BATCH")),
         cheaper=cheaper or settings.cheaper or bool(os.environ.get("WORKBENCH_CHEAPER")),
     )
+    for name in (settings.model, *settings.models.values()):
+        check_model(name)
     if settings.prompts:
         check_folder(settings.prompts)
     if settings.cheaper:
         settings = replace(settings, prompts=settings.prompts or CACHEABLE)
     whole = open_benchmark(settings.benchmark, settings.root)
-    revisions = read_revisions(settings.golds, whole)
+    revisions = judging_revisions(settings.golds, whole)
     asked = some(some(whole.questions, settings.limit), limit)
     own = settings.name if limit is None else f"{settings.name}-{limit}"
     where = Path(

@@ -15,6 +15,7 @@ from workbench.benchmarks.benchmark import check_limit
 from workbench.benchmarks.named import BENCHMARKS, benchmark_name
 from workbench.errors import BadInputError
 from workbench.llm.parameters import ROLES, check_given
+from workbench.llm.provider import check_model
 from workbench.types import SUSPECT, Limits, Suspect
 from workbench.yamlfile import read_yaml
 
@@ -115,6 +116,11 @@ def load_experiment(name: str) -> Experiment:
             raise BadInputError(
                 f"{path}: notebooks: {notebook}: give parameters by name, not {parameters!r:.60}"
             )
+    for model in (given.get("model", "embedded/parser"), *given.get("models", {}).values()):
+        try:
+            check_model(str(model))
+        except BadInputError as error:
+            raise BadInputError(f"{path}: {error}") from error
     used = str({key: value for key, value in given.items() if key != "parameters"})
     for model, parameters in given.get("parameters", {}).items():
         if not isinstance(parameters, dict):

@@ -96,9 +96,22 @@ def rows(data: Path) -> list[dict[str, str]]:
         with naming(data):
             frame = pd.read_csv(data, dtype=str, keep_default_na=False)
     except ValueError as error:
-        raise BadInputError(f"{data}: {error}; give the .csv beside a figure") from error
+        raise BadInputError(f"{data}: {_fault(error)}; give the .csv beside a figure") from error
+    if not isinstance(frame.index, pd.RangeIndex):
+        raise BadInputError(
+            f"{data}: rows have more cells than the first line; give the .csv beside a figure"
+        )
     frame = frame.map(lambda cell: cell.removeprefix("'"))  # as `spreadsheet.plain` puts it
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _fault(error: ValueError) -> str:
+    """What is wrong with a file that pandas cannot read as CSV."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 text ({error.reason} at byte {error.start})"
+    if isinstance(error, pd.errors.EmptyDataError):
+        return "the file is empty"
+    return "a row has more cells than the first line, or a quote is not closed"
 
 
 def _row(data: Path, number: int) -> dict[str, str]:

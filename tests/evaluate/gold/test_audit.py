@@ -244,6 +244,13 @@ def test_precision_and_recall_are_those_against_the_corrections(report):
     assert counts.loc[ANY, shown].tolist() == [2, "1 of 2", 50, 50]
 
 
+def test_a_share_of_nothing_is_a_dash_and_the_report_says_why(report):
+    *_, why = report.as_text().splitlines()
+    assert why.startswith("-: no precision where none of the revision's questions was flagged")
+    assert "None" not in report.as_text()
+    assert report.counts()["mended: precision"].isna().any()
+
+
 def test_the_report_is_text_json_and_csv_without_formulas(report, tmp_path):
     assert "fails: question 0 on harbour: no such column" in report.as_text()
     assert json.dumps(report.as_json(), allow_nan=False)

@@ -98,10 +98,9 @@ def selector(
 @options.form(default="openai")
 @click.option("--seed", default=0, show_default=True, help="Seed of the order within each pair.")
 @click.option("--no-gold", is_flag=True, help="Leave out questions without a right candidate.")
-@click.option(
+@options.named_model(
     "--generator",
     default="",
-    metavar="PROVIDER/MODEL",
     help="For questions without a right candidate: a model that writes one from the gold query as a hint.",
 )
 @click.option(
@@ -157,11 +156,11 @@ def pairs(
 @options.root
 @options.out
 @click.option("--system", type=click.Choice(list(SYSTEMS)), default="mac", show_default=True)
-@click.option(
+@options.named_model(
     "--model",
     default="embedded/parser",
     show_default=True,
-    help="PROVIDER/MODEL that answers; its calls behind right answers are exported.",
+    help="The model that answers; its calls behind right answers are exported.",
 )
 @options.limit
 @options.form(default="huggingface")

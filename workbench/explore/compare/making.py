@@ -12,7 +12,7 @@ from workbench.errors import BadInputError
 from workbench.explore.compare.variants import Variants
 from workbench.explore.prompt.steps import record
 from workbench.llm.preview import Preview, preview
-from workbench.llm.provider import is_ours
+from workbench.llm.provider import check_model, is_ours
 from workbench.prompts.prompt import check_folder
 from workbench.study.opening import open_study
 from workbench.study.result_cache import models as models_of
@@ -76,6 +76,8 @@ def studies(
         if folder:
             check_folder(folder)
     several = list(dict.fromkeys(models or [study.model]))
+    for model in several:
+        check_model(model)
     short = len({folder.name for folder in folders if folder}) == sum(map(bool, folders))
     named = {}
     for folder in folders:

@@ -16,6 +16,7 @@ from workbench.evaluate.gold.audit.audit import KINDS, Finding
 from workbench.spreadsheet import PlainWriter
 
 ANY = "any kind"
+_ABSENT = "-: no precision where none of the revision's questions was flagged, no recall where it corrects no query"
 _WIDEST = 200  # characters of rows in the terminal
 _FIELDS = ("kind", "question_id", "db_id", "question", "hint", "gold", "what", "columns", "rows", "probe")  # fmt: skip
 
@@ -67,8 +68,12 @@ class AuditReport:
                 shown = "; ".join(", ".join(map(str, row)) for row in one.rows)
                 shown = shown if len(shown) <= _WIDEST else f"{shown[:_WIDEST]} ..."
                 lines.append(f"  {', '.join(one.columns)}: {shown}")
-        table = self.counts().to_string(index=False, float_format="%.1f", na_rep="")
-        return "\n".join([*lines, "", table])
+        counts = self.counts().astype(object)
+        table = counts.where(counts.notna(), "-").to_string(
+            index=False, float_format="{:.1f}".format
+        )
+        why = f"\n{_ABSENT}" if counts.isna().any(axis=None) else ""
+        return "\n".join([*lines, "", table + why])
 
     def as_json(self) -> dict[str, Any]:
         """The findings and counts as one JSON object."""
