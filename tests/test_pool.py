@@ -94,8 +94,12 @@ GOOD = {
 def test_a_malformed_line_is_named_by_file_and_number(tmp_path, bad):
     path = tmp_path / "pool.jsonl"
     path.write_bytes(orjson.dumps(GOOD) + b"\n" + bad + b"\n" + orjson.dumps(GOOD) + b"\n")
-    with pytest.raises(BadInputError, match=r"pool\.jsonl, line 2: .* that Pool\.save writes"):
+    with pytest.raises(
+        BadInputError, match=r"pool\.jsonl, line 2: .* that Pool\.save writes"
+    ) as raised:
         Pool.load(path)
+    assert "Error" not in str(raised.value)
+    assert "object" not in str(raised.value)
 
 
 def test_a_missing_file_is_an_error_of_one_line(tmp_path):

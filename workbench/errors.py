@@ -55,6 +55,13 @@ def naming(path: Path) -> Iterator[None]:
         raise BadInputError(f"{path}: {error.strerror}") from error
 
 
+def fault(error: Exception) -> str:
+    """What is wrong with a record of a file, by the error that reading it raised, without Python's words."""
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0]}"
+    return str(error) if isinstance(error, ValueError) else "it is of another form"
+
+
 def at_least(least: int, **counts: object) -> None:
     """Raise BadInputError for a count that is not an integer or is below `least`."""
     for name, count in counts.items():

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError, fault, naming
 from workbench.types import Candidate, Selection, Trial
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Pool:
                 pairs.append((_typed(record.pop("question_id"), str), trial_of(record)))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise BadInputError(
-                    f"{path}, line {number}: {error!r}; expected the JSON lines that Pool.save writes"
+                    f"{path}, line {number}: {fault(error)}; expected the JSON lines that Pool.save writes"
                 ) from error
         return pool_of(pairs)
 
@@ -107,5 +107,5 @@ def trial_of(record: dict[str, Any]) -> Trial:
 
 def _typed(value: Any, kind: type[T]) -> T:
     if type(value) is not kind:
-        raise TypeError(f"{value!r:.60} is not of type {kind.__name__}")
+        raise ValueError(f"{value!r:.60} is not of type {kind.__name__}")
     return value

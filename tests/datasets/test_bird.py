@@ -111,7 +111,7 @@ def setting(name, value):
         (setting("question_id", None), "dev.json, item 4: question_id is None; it must be"),
         (setting("question_id", True), "dev.json, item 4: question_id is True; it must be"),
         (lambda items: items.insert(4, "text"), "dev.json, item 4: not an object but 'text'"),
-        (list.clear, "expected a list with an object for each item"),
+        (list.clear, "expected a list with an object for each item, and found nothing"),
     ],
 )
 def test_a_file_that_is_not_birds_is_one_line(tmp_path, tiny, change, line):

@@ -3,10 +3,10 @@
 import pytest
 
 from workbench.benchmarks.bundled import Flaw
-from workbench.label.frames import UNLABELLED, errors
+from workbench.label.frames import errors
 from workbench.label.store import label_of
 from workbench.label.taxonomy import Category, Taxonomy
-from workbench.report.figures import errors as figures
+from workbench.report.drawing.palette import UNLABELLED
 
 KINDS = Taxonomy(
     "mine",
@@ -60,7 +60,3 @@ def test_known_flaws_of_gold_are_set_apart(make_case):
 @pytest.mark.parametrize("column", ["question_id", "error", "detail", "automatic", "note"])
 def test_a_frame_without_cases_has_its_columns(column):
     assert column in errors([], KINDS)
-
-
-def test_figures_know_what_nobody_labelled():
-    assert figures.UNLABELLED == UNLABELLED

@@ -65,7 +65,8 @@ def test_importing_twice_adds_nothing(filled: Store, tmp_path: Path) -> None:
     [
         (lambda line: line.replace(b"Question", b"Frage"), "so its key is wrong"),
         (lambda line: line[:100], "not an exported call"),
-        (lambda _: b"{}\n", "not an exported call"),
+        (lambda _: b"{}\n", r"not an exported call \(it has no usage\)"),
+        (lambda _: b"[1]\n", r"not an exported call \(it is of another form\)"),
     ],
 )
 def test_a_changed_line_is_named_and_nothing_is_imported(

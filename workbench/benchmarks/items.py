@@ -35,7 +35,10 @@ def read_items(path: Path) -> list[Any]:
     except ValueError as error:
         raise BadInputError(f"{path}: not JSON ({error})") from error
     if not isinstance(items, list) or not items:
-        raise BadInputError(f"{path}: expected a list with an object for each item")
+        found = f"{items!r:.60}" if items else "nothing"
+        raise BadInputError(
+            f"{path}: expected a list with an object for each item, and found {found}"
+        )
     return items
 
 

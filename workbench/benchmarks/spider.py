@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark, locate
 from workbench.benchmarks.items import filled_field, read_items
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, fault
 from workbench.types import Column, ForeignKey, Gold, Question, Schema, Table
 
 
@@ -52,7 +52,7 @@ def _schemas(path: Path) -> dict[str, Schema]:
             schema = schema_from_tables_json(entry)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise BadInputError(
-                f"{path.name}, item {number}: not a schema in Spider's form ({error!r})"
+                f"{path.name}, item {number}: not a schema in Spider's form ({fault(error)})"
             ) from error
         schemas[schema.db_id] = schema
     return schemas

@@ -9,8 +9,7 @@ import click
 from workbench.benchmarks.named import BENCHMARKS, benchmark_name
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, given_to, make_system
-
-PACKAGED = "packaged"  # the word for the prompts of the package
+from workbench.prompts.prompt import PACKAGED
 
 
 def _benchmark(context: click.Context, option: click.Parameter, given: str) -> str:

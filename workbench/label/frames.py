@@ -11,10 +11,7 @@ from workbench.label.case import Case
 from workbench.label.store import FIELDS, Label, LabelStore, record_of
 from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import Taxonomy
-
-UNLABELLED = (
-    "not labelled"  # neither by a person nor by a rule; `report.figures.errors` uses the same word
-)
+from workbench.report.drawing.palette import UNLABELLED
 
 
 def labels_frame(labels: Iterable[Label]) -> pd.DataFrame:

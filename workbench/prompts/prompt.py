@@ -19,6 +19,7 @@ from workbench.types import Message
 if TYPE_CHECKING:
     from workbench.prompts.template import Template
 
+PACKAGED = "packaged"  # the word for the prompts of the package, in place of a folder
 _OURS = Path(__file__).parent
 _NAME = re.compile(r"\w+/\w+", re.ASCII)
 _LIMIT = re.compile(r"^Output limit:(.*)$", re.MULTILINE)

@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from workbench.label.widget.view import case_html
+from workbench.html.tree import html
+from workbench.label.widget.view import case_node
 from workbench.types import Column, Execution, Question, Schema, Table, ValueMatch
 
 HOSTILE = [
@@ -25,6 +26,11 @@ HOSTILE = [
     "<svg/onload=alert(1)>",
     "<iframe srcdoc='<script>1</script>'>",
 ]
+
+
+def case_page(case, **options):
+    """The text of the page that the widget draws for a case."""
+    return html(case_node(case, **options))
 
 
 class Structure(HTMLParser):
@@ -69,8 +75,8 @@ def filled(make_case, text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_leaves_the_page_as_a_plain_word_does(make_case, text):
-    plain = Structure(case_html(filled(make_case, "plain"), suggestions=True))
-    shown = Structure(case_html(filled(make_case, text), suggestions=True))
+    plain = Structure(case_page(filled(make_case, "plain"), suggestions=True))
+    shown = Structure(case_page(filled(make_case, text), suggestions=True))
     assert shown.found == plain.found
 
 
@@ -79,7 +85,7 @@ def test_hostile_text_in_queries_that_can_be_read_stays_text(make_case):
         quoted = text.replace("'", "''")
         name = text.replace('"', '""')
         return Structure(
-            case_html(
+            case_page(
                 make_case(
                     f"SELECT vname AS \"{name}\" FROM vessel WHERE vname = '{quoted}'",
                     f"SELECT imo FROM vessel WHERE vname <> '{quoted}' ORDER BY 1",
@@ -95,15 +101,11 @@ def test_hostile_text_in_queries_that_can_be_read_stays_text(make_case):
 
 def test_text_comes_out_as_it_went_in(make_case):
     text = HOSTILE[0]
-    assert text in Structure(case_html(filled(make_case, text))).texts
-
-
-def test_mathjax_ignores_the_view(make_case):
-    assert '<section class="wb mathjax_ignore tex2jax_ignore ' in case_html(make_case())
+    assert text in Structure(case_page(filled(make_case, text))).texts
 
 
 def test_a_case_shows_question_hint_queries_results_values_and_schema(make_case):
-    shown = case_html(make_case(hint="see 7", agreeing=2, candidates=3))
+    shown = case_page(make_case(hint="see 7", agreeing=2, candidates=3))
     for text in (
         "Which vessels?",
         "see 7",
@@ -119,12 +121,12 @@ def test_a_case_shows_question_hint_queries_results_values_and_schema(make_case)
 
 
 def test_suggestions_are_shown_on_request_with_their_reasons(make_case):
-    assert "gold returns vessel.imo where the prediction" in case_html(
+    assert "gold returns vessel.imo where the prediction" in case_page(
         make_case(), suggestions=True
     )
 
 
 def test_columns_that_gold_uses_and_the_generator_did_not_see_are_named(make_case, harbour):
     pruned = harbour.only([("vessel", "vname")])
-    shown = case_html(make_case(gold="SELECT vtype FROM vessel", schema=pruned))
+    shown = case_page(make_case(gold="SELECT vtype FROM vessel", schema=pruned))
     assert "Gold uses columns that are not in the schema in use: vessel.vtype." in shown

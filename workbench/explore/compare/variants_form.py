@@ -15,12 +15,12 @@ from workbench.explore.widgets import button, labelled, output, row, tall
 from workbench.html.parts import Html, line, table, view, views
 from workbench.llm.budget import dollars
 from workbench.llm.provider import is_ours
+from workbench.prompts.prompt import PACKAGED
 from workbench.systems.system import System, with_model
 
 if TYPE_CHECKING:
     from workbench.study.study import Study
 
-PACKAGED = "packaged"  # the word for the prompts of the package
 _QUESTIONS = 50  # the default number of questions
 
 

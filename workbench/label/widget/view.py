@@ -6,18 +6,12 @@ from workbench.db.sql.differences import Clause, Item, differences
 from workbench.db.sql.parse import why_unreadable
 from workbench.db.sql.used import Used, used
 from workbench.db.text.quoting import one_line
-from workbench.html.parts import Html, beside, details, heading, stack, table, written
+from workbench.html.parts import beside, details, heading, stack, table
 from workbench.html.tree import Element, element
 from workbench.label.case import Case
 from workbench.label.suggest import suggest
 from workbench.report.display.results import marked_results
 from workbench.types import Column, Table, lower_name
-
-
-def case_html(case: Case, *, suggestions: bool = False) -> Html:
-    """The case as HTML with its style sheet: to show in a notebook, or to save."""
-    node = case_node(case, suggestions=suggestions)
-    return written(node, label=f"Question {case.question.id}", kind="wb-case-view")
 
 
 def case_node(

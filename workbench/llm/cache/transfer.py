@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from workbench.canonical import canonical
-from workbench.errors import BadInputError, StoreError
+from workbench.errors import BadInputError, StoreError, fault
 from workbench.llm.cache.keys import request_key
 from workbench.llm.cache.rows import COLUMNS, Call, insert, part_ids, text_id, unpack
 from workbench.llm.parameters import insert_refusal, refusals
@@ -124,7 +124,7 @@ def _insert_refusal(connection: sqlite3.Connection, line: bytes, position: str) 
         insert_refusal(connection, orjson.loads(line)["refused"])
     except (ValueError, TypeError, KeyError) as error:
         raise BadInputError(
-            f"{position}: not an exported refusal ({error}); nothing was imported"
+            f"{position}: not an exported refusal ({fault(error)}); nothing was imported"
         ) from error
 
 
@@ -134,7 +134,8 @@ def _parse(line: bytes, position: str) -> Call:
         call = Call(**{**fields, "usage": Usage(**fields["usage"])})
     except (ValueError, TypeError, KeyError) as error:
         raise BadInputError(
-            f"{position}: not an exported call ({error}), so nothing was imported; give a file that `workbench cache export` wrote"
+            f"{position}: not an exported call ({fault(error)}), so nothing was imported; give JSON lines that"
+            " `workbench cache export FILE.jsonl` wrote"
         ) from error
     if _key(call) != call.key:
         raise BadInputError(

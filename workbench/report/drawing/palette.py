@@ -13,6 +13,7 @@ from typing import Any
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY, PALE, INK = "#7F7F7F", "#D9D9D9", "#222222"
+UNLABELLED = "not labelled"  # the error that neither a person nor a rule labelled
 
 
 @dataclass(frozen=True, slots=True)

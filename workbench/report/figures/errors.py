@@ -20,6 +20,7 @@ from workbench.report.drawing.palette import (
     ORANGE,
     PURPLE,
     SKY,
+    UNLABELLED,
     VERMILION,
     YELLOW,
 )
@@ -27,7 +28,6 @@ from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
 from workbench.report.figures.marks import by_series, name_rows, percent
 
 _COLOURS = (BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, GREY, YELLOW)
-UNLABELLED = "not labelled"  # neither by a person nor by a rule
 Signs = Mapping[tuple[str, str], tuple[Any, str]]  # (kind, detail) -> colour, hatch
 
 
