@@ -42,7 +42,7 @@ def test_prompts_of_the_user_s_own_stay(opened, tmp_path):
 
 
 def test_it_is_true_or_false(opened):
-    with pytest.raises(BadInputError, match="cheaper is 3, and should be bool"):
+    with pytest.raises(BadInputError, match="cheaper is 3, and should be true or false"):
         opened("cheaper: 3")
 
 

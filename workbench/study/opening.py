@@ -75,8 +75,8 @@ def open_study(
         batch=batch or settings.batch or bool(os.environ.get("WORKBENCH_BATCH")),
         cheaper=cheaper or settings.cheaper or bool(os.environ.get("WORKBENCH_CHEAPER")),
     )
-    for name in (settings.model, *settings.models.values()):
-        check_model(name)
+    if model:
+        check_model(model)
     if settings.prompts:
         check_folder(settings.prompts)
     if settings.cheaper:

@@ -19,10 +19,14 @@ from workbench.llm.provider import check_model
 from workbench.types import SUSPECT, Limits, Suspect
 from workbench.yamlfile import read_yaml
 
+NO_MODEL = "none"
+
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """The settings of an experiment. `models` names the models of single roles, such as `judge` or `filtering`.
+
+    `model` is "none" where the notebooks ask no model.
 
     `parameters` has the parameters of all calls of a model or a role. They replace the steps' own parameters; the
     value None removes a parameter.
@@ -107,18 +111,25 @@ def load_experiment(name: str) -> Experiment:
             not isinstance(settings[key], kinds)
             or (isinstance(settings[key], bool) and bool not in kinds)
         ):
-            expected = " or ".join(kind.__name__ for kind in kinds)
+            expected = " or ".join(_NAMES[kind] for kind in kinds)
             raise BadInputError(f"{path}: {key} is {settings[key]!r:.60}, and should be {expected}")
     given = {key: value for key, value in settings.items() if value is not None}
+    for key in ("models", "golds"):
+        for owner, value in given.get(key, {}).items():
+            if not isinstance(owner, str) or not isinstance(value, str):
+                raise BadInputError(
+                    f"{path}: {key}: {owner!r} is {value!r:.60}, and both should be texts"
+                )
     notebooks = given.get("notebooks", {})
     for notebook, parameters in notebooks.items():
         if parameters is not None and not isinstance(parameters, dict):
             raise BadInputError(
                 f"{path}: notebooks: {notebook}: give parameters by name, not {parameters!r:.60}"
             )
-    for model in (given.get("model", "embedded/parser"), *given.get("models", {}).values()):
+    for model in (given.get("model", NO_MODEL), *given.get("models", {}).values()):
         try:
-            check_model(str(model))
+            if model != NO_MODEL:
+                check_model(model)
         except BadInputError as error:
             raise BadInputError(f"{path}: {error}") from error
     used = str({key: value for key, value in given.items() if key != "parameters"})
@@ -190,6 +201,13 @@ def _lacks_data(given: Mapping[str, Any]) -> bool:
     return _is_unpacked(given.get("benchmark")) and not all(map(os.environ.get, names))
 
 
+_NAMES: Mapping[type, str] = {
+    str: "a text",
+    dict: "values by name",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "about": (str,),
     "benchmark": (str,),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError, fault, naming
 from workbench.llm.client import Client
 from workbench.llm.preview.estimates import Estimate, Rates, measured, row_of
 from workbench.llm.preview.rows import Preview, Range, Row, added
@@ -60,13 +60,15 @@ def preview_file(client: Client, path: Path) -> Preview:
     for number, line in enumerate(lines, 1):
         try:
             fields = orjson.loads(line)
+            if not isinstance(fields, dict):
+                raise ValueError(f"it is {fields!r:.60}")  # noqa: TRY004  a file's, not a caller's
             if "calls" in fields:
                 estimates.append(Estimate(**fields))
             else:
                 requests.append(Request(**fields))
         except (ValueError, TypeError) as error:
             raise BadInputError(
-                f"{path}, line {number}: {error}; expected a call (prompt, model, messages, parameters,"
+                f"{path}, line {number}: {fault(error)}; expected a call (prompt, model, messages, parameters,"
                 " sample) or an estimate (prompt, model, calls, input_tokens)"
             ) from error
     return preview(client, requests, estimates)
