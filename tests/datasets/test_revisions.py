@@ -84,7 +84,7 @@ def test_a_query_that_is_labelled_wrong_counts_as_changed(tmp_path, items, bundl
 def test_labels_that_correct_nothing_judge_no_answers(tmp_path, items, bundled):
     path = tmp_path / "labels.json"
     path.write_text(json.dumps([items[0] | {"label": False}]))
-    with pytest.raises(BadInputError, match=r"corrects none.* `workbench audit bundled-dev --gold"):
+    with pytest.raises(BadInputError, match=r"corrects none.* give it to `workbench audit`"):
         judging_revisions({"labels": path}, bundled)
     path.write_text(json.dumps([items[0] | {"label": False, "SQL": "SELECT 1"}]))
     assert judging_revisions({"labels": path}, bundled)

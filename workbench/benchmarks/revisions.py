@@ -81,10 +81,10 @@ def judging_revisions(files: Mapping[str, Path], benchmark: Benchmark) -> tuple[
     revisions = read_revisions(files, benchmark)
     for revision in revisions:
         if revision.only_labels:
-            given = f"--gold {revision.name}={files[revision.name]}"
             raise BadInputError(
-                f"{given}: the file labels gold queries and corrects none, so no verdict would change;"
-                f" `workbench audit {benchmark.name} {given}` compares the labels with what the audit finds"
+                f"gold {revision.name}, {files[revision.name]}: the file labels gold queries and corrects none, so no"
+                " verdict would change; give it to `workbench audit` as --gold, which compares the labels with its"
+                " findings"
             )
     return revisions
 
