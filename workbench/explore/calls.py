@@ -113,7 +113,8 @@ def call_html(call: Call) -> Html:
 def cost_again(call: Call) -> str:
     """The cost of making the same call once more, as text."""
     full_price = Usage(call.usage.input, call.usage.output)  # the next call may get no discount
-    expected, highest = cost(call.model, full_price), most(request_of(call))
+    tier = call.parameters.get("service_tier")
+    expected, highest = cost(call.model, full_price, tier=tier), most(request_of(call))
     return f"about {priced(expected)}, at most {priced(highest)}"
 
 

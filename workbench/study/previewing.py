@@ -49,6 +49,8 @@ class Seen:
     """The tokens of `read` that this preview is the first to send."""
     limit: int = 0
     """The most tokens that a reply may have."""
+    tier: str = ""
+    """The calls' `service_tier`."""
     cached: int = 0
     """Calls that the user's cache holds; `calls` does not count them."""
 
@@ -85,6 +87,7 @@ class StandIn:
         seen.written += max(0, written - first)
         seen.first += first
         seen.limit = max(seen.limit, longest(request))
+        seen.tier = str(request.parameters.get("service_tier") or "")
 
     def tell(self, weight: float, databases: float) -> None:
         """Report the calls, scaled to all questions.
@@ -101,6 +104,7 @@ class StandIn:
                 calls=round(seen.calls * weight),
                 input_tokens=seen.input / max(1, seen.calls),
                 limit=seen.limit,
+                tier=seen.tier,
                 cacheable=max(0.0, seen.read * weight - first) / calls,
                 written=(seen.written * weight + written) / calls,
                 output_tokens=seen.output / max(1, seen.calls),

@@ -8,8 +8,12 @@ import pytest
 
 from tests.llm.wire import ROOT, ask
 from workbench.llm import provider
+from workbench.llm.client import Client
+from workbench.llm.preview import preview
+from workbench.llm.preview.estimates import Estimate
 from workbench.llm.remote.listed import listed
 from workbench.llm.remote.prices import bill, longest, most, price
+from workbench.store import Store
 from workbench.types import Request
 
 MODELS = [
@@ -75,12 +79,40 @@ def test_input_that_the_provider_writes_to_its_cache_costs_what_litellm_calculat
     assert bill(model, {"usage": stored}) == pytest.approx(calculated(model, stored))
 
 
-def calculated(model: str, counts: dict[str, Any]) -> float:
+@pytest.mark.usefixtures("litellm")
+@pytest.mark.parametrize("tier", ["priority", "flex", "default"])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_call_of_another_service_tier_costs_what_litellm_calculates(
+    model: str, tier: str
+) -> None:
+    served = [bill(model, {"usage": counts, "service_tier": tier}) for counts in COUNTS.values()]
+    assert served == pytest.approx([calculated(model, counts, tier) for counts in COUNTS.values()])
+
+
+def test_the_service_tier_that_a_reply_names_wins_over_the_requests() -> None:
+    reply = {"usage": COUNTS["plain"]}
+    as_asked = bill("openai/gpt-5", reply, "priority")
+    assert as_asked == pytest.approx(1000 * 2.5e-6 + 100 * 2e-5)
+    assert bill("openai/gpt-5", reply | {"service_tier": "default"}, "priority") == as_asked / 2
+
+
+def test_a_budget_and_a_preview_count_the_price_of_the_service_tier(store: Store) -> None:
+    def ends(**parameters: object) -> tuple[float | None, float]:
+        request = Request("p", "openai/gpt-5", ask().messages, {"max_tokens": 100, **parameters})
+        return most(request), preview(Client(store), [request]).together.live[1]
+
+    assert ends(service_tier="flex") == pytest.approx([dollars / 2 for dollars in ends()])
+    estimates = [Estimate("p", "openai/gpt-5", 1, 100, tier=tier) for tier in ("", "priority")]
+    plain, fast = (preview(Client(store), [], [one]).together.live[1] for one in estimates)
+    assert fast == pytest.approx(2 * plain)
+
+
+def calculated(model: str, counts: dict[str, Any], tier: str | None = None) -> float:
     litellm = provider.load()
     reply = litellm.ModelResponse(
         model=model.partition("/")[2], usage=litellm.Usage(**counts), choices=[]
     )
-    return float(litellm.completion_cost(reply, model=model))
+    return float(litellm.completion_cost(reply, model=model, service_tier=tier))
 
 
 def test_an_unknown_model_has_no_price_and_another_providers_is_not_taken() -> None:

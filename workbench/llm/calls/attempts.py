@@ -134,7 +134,7 @@ def _answer(state: CallState, call: PendingCall, send: Send, *, save: bool) -> C
     try:
         reply = send(request, call.key, call.url, call.limit + LATE)
         seconds = time.monotonic() - call.began
-        paid, price = True, bill(request.model, reply)
+        paid, price = True, bill(request.model, reply, request.parameters.get("service_tier"))
         with state.lock:
             call.replied = True
             state.ledger.doubt(-call.doubtful)

@@ -32,6 +32,7 @@ class Estimate:
         price.
     output_tokens: the length of the answer's shortest form, 0 if it is not known.
     cached: how many more such calls our own cache answers.
+    tier: the calls' `service_tier`, which may have a price of its own.
     """
 
     prompt: str
@@ -43,15 +44,17 @@ class Estimate:
     written: float = 0.0
     output_tokens: float = 0.0
     cached: int = 0
+    tier: str = ""
 
     def row(self, rates: "Rates") -> Row:
         """The row of these calls."""
         limit = self.limit or output_limit(self.model, OUTPUT[1], {})
-        request = Request(self.prompt, self.model, (), {"max_tokens": limit})
+        parameters = {"max_tokens": limit, "service_tier": self.tier}
+        request = Request(self.prompt, self.model, (), parameters)
         size = _times(_AROUND, self.input_tokens)
         output = rates.replies(request, self.output_tokens)
         share = (self.cacheable / max(1.0, self.input_tokens), self.written / max(1.0, self.input_tokens))  # fmt: skip
-        return _row(self.prompt, self.model, self.calls, self.cached, size, output, share, rates)
+        return _row(request, self.calls, self.cached, size, output, share, rates)
 
 
 def row_of(request: Request, rates: "Rates", read: float, written: float) -> Row:
@@ -59,7 +62,7 @@ def row_of(request: Request, rates: "Rates", read: float, written: float) -> Row
     characters = sum(len(str(message.get("content"))) for message in request.messages)
     size = _times(rates.tokens, characters)
     output = rates.replies(request)
-    return _row(request.prompt, request.model, 1, 0, size, output, (read, written), rates)
+    return _row(request, 1, 0, size, output, (read, written), rates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +105,7 @@ def measured(store: Store, prompt: str, model: str) -> Rates:
 
 
 def _row(
-    prompt: str,
-    model: str,
+    request: Request,
     count: int,
     cached: int,
     size: Range,
@@ -111,17 +113,19 @@ def _row(
     share: tuple[float, float],
     rates: Rates,
 ) -> Row:
+    model, tier = request.model, request.parameters.get("service_tier")
+
     def dollars(*, caches: bool, batch: bool = False) -> Range:
         def of_one(tokens: float, reply: float) -> float:
             read, written = (round(tokens * part) if caches else 0 for part in share)
             usage = Usage(round(tokens), round(reply), read)
-            return cost(model, usage, written, batch=batch) or 0.0
+            return cost(model, usage, written, batch=batch, tier=tier) or 0.0
 
         return _times((of_one(size[0], output[0]), of_one(size[1], output[1])), count)
 
     batch = not LiteLLMBatches().unable(model)
     return Row(
-        prompt,
+        request.prompt,
         model,
         count,
         cached,

@@ -2,8 +2,9 @@
 
 The cost of a model without a price is None, which means unknown and never zero. A price may have tiers: it
 rises with the length of the input, as Gemini's above 200,000 tokens. Input that the provider had in its own
-cache, or wrote there, and tokens of reasoning may have prices of their own. LiteLLM's cost calculator gives
-the same numbers (tests/llm/providers/test_prices.py), but takes seconds to import.
+cache, or wrote there, and tokens of reasoning may have prices of their own, and so may calls of another
+`service_tier`, such as OpenAI's "priority" and "flex". LiteLLM's cost calculator gives the same numbers
+(tests/llm/providers/test_prices.py), but takes seconds to import.
 """
 
 import functools
@@ -34,27 +35,28 @@ class Price:
     reasoning: float
 
 
-def price(model: str, tokens: int = 0, *, batch: bool = False) -> Price | None:
+def price(model: str, tokens: int = 0, *, batch: bool = False, tier: object = None) -> Price | None:
     """The model's price for a call with this many tokens of input; None if LiteLLM lists none.
 
-    `batch` is the price in a batch: half the other where LiteLLM lists none of its own. What the provider's cache
+    `tier` is the call's `service_tier`; one for which LiteLLM lists no price costs as much as any other. `batch` is the price in a batch: half the other where LiteLLM lists none of its own. What the provider's cache
     has costs as much as other input in a batch where LiteLLM lists no price of its own for it: OpenAI's gpt-4.1.
     """
     if is_ours(model):
         return Price(0.0, 0.0, 0.0, 0.0, 0.0)
-    return _price(model, -(-tokens // 1000) * 1000, batch)  # tiers begin above whole thousands
+    way = "_batches" if batch else f"_{tier}" if tier else ""
+    return _price(model, -(-tokens // 1000) * 1000, way)  # tiers begin above whole thousands
 
 
 @functools.lru_cache(maxsize=1000)
-def _price(model: str, tokens: int, batch: bool) -> Price | None:
+def _price(model: str, tokens: int, way: str) -> Price | None:
     entry = listed(model)
+    batch = way == "_batches"
 
     def rate(name: str) -> float | None:
-        live = _rate(entry, name, tokens)
-        if not batch or live is None:
-            return live
-        own = _rate(entry, name, tokens, "_batches")
-        return live / 2 if own is None else own
+        live, own = _rate(entry, name, tokens), _rate(entry, name, tokens, way)
+        if own is not None or live is None:
+            return own
+        return live / 2 if batch else live
 
     read, output = rate("input_cost_per_token"), rate("output_cost_per_token")
     if entry.get("mode") == "embedding":
@@ -66,6 +68,8 @@ def _price(model: str, tokens: int, batch: bool) -> Price | None:
         _rate(entry, name, tokens, "_batches") if batch else rate(name) for name in of_cache
     )
     reasoning = rate("output_cost_per_reasoning_token")
+    if not batch and _rate(entry, "output_cost_per_token", tokens, way) is not None:
+        reasoning = _rate(entry, "output_cost_per_reasoning_token", tokens, way)
     return Price(
         read,
         output,
@@ -76,23 +80,29 @@ def _price(model: str, tokens: int, batch: bool) -> Price | None:
 
 
 def _rate(entry: Mapping[str, Any], name: str, tokens: int, way: str = "") -> float | None:
-    """The rate of that name in the highest tier that the input reaches; `way` ends the names of a batch's rates."""
-    found, reached = entry.get(f"{name}{way}"), 0
-    for key, value in entry.items():
-        tier = key.startswith(name) and re.fullmatch(rf"{name}_above_(\d+)k_tokens{way}", key)
-        if tier and value is not None and reached < int(tier[1]) * 1000 < tokens:
-            found, reached = value, int(tier[1]) * 1000
+    """The rate of that name where the input is so long; `way` ends the names of rates for batches or a service tier."""
+    tiers = (re.fullmatch(rf"{name}_above_(\d+)k_tokens", key) for key in entry if entry[key])
+    reached = max(
+        (int(tier[1]) for tier in tiers if tier and int(tier[1]) * 1000 < tokens), default=0
+    )
+    found = entry.get(f"{name}_above_{reached}k_tokens{way}" if reached else f"{name}{way}")
     return None if found is None else float(found)
 
 
 def cost(
-    model: str, usage: Usage, written: int = 0, reasoning: int = 0, *, batch: bool = False
+    model: str,
+    usage: Usage,
+    written: int = 0,
+    reasoning: int = 0,
+    *,
+    batch: bool = False,
+    tier: object = None,
 ) -> float | None:
     """Dollars for these tokens, or None if the model has no price.
 
     `written` is the part of the input that the provider wrote to its cache, and `reasoning` a part of the output.
     """
-    if (rate := price(model, usage.input, batch=batch)) is None:
+    if (rate := price(model, usage.input, batch=batch, tier=tier)) is None:
         return None
     fresh = usage.input - usage.cached - written
     return (
@@ -104,10 +114,14 @@ def cost(
     )
 
 
-def bill(model: str, reply: Reply) -> float | None:
-    """Dollars for a reply; None if the model has no price, or the reply does not say how long it is."""
+def bill(model: str, reply: Reply, tier: object = None) -> float | None:
+    """Dollars for a reply; None if the model has no price, or the reply does not say how long it is.
+
+    `tier` is the `service_tier` of the request, which counts if the reply does not name the one that it had.
+    """
     if usage := read_usage(reply):
-        return cost(model, usage, *tokens_apart(reply), batch="batch" in reply)
+        tier = reply.get("service_tier") or tier
+        return cost(model, usage, *tokens_apart(reply), batch="batch" in reply, tier=tier)
     return 0.0 if is_ours(model) else None
 
 
@@ -123,4 +137,5 @@ def longest(request: Request) -> int:
 def most(request: Request, *, batch: bool = False) -> float | None:
     """The most that a call may cost: a token for every two bytes of input, and all the output that it may have."""
     size = sum(len(str(message.get("content")).encode()) for message in request.messages)
-    return cost(request.model, Usage(size // 2 + 100, longest(request)), batch=batch)
+    usage, tier = Usage(size // 2 + 100, longest(request)), request.parameters.get("service_tier")
+    return cost(request.model, usage, batch=batch, tier=tier)

@@ -78,7 +78,10 @@ def _store(
 
 def _put(cache: Cache, request: Request, key: str, endpoint: str, reply: Reply) -> None:
     """Store a reply for which no run waits."""
-    usage, price = read_usage(reply) or Usage(), bill(request.model, reply)
+    usage, price = (
+        read_usage(reply) or Usage(),
+        bill(request.model, reply, request.parameters.get("service_tier")),
+    )
     with suppress(Refusal):  # the reply has no answer
         text, reason = answer_of(reply)
         answer = Completion(text, request.model, reason, usage, price, key)
