@@ -1,5 +1,6 @@
 """The command line: tables and JSON for good input, one line and exit code 2 for any other."""
 
+import errno
 import json
 import os
 import re
@@ -379,6 +380,15 @@ def test_a_home_that_cannot_be_used_is_one_line(complaint, monkeypatch, right):
     monkeypatch.setenv("WORKBENCH_HOME", str(right))
     message = complaint("evaluate", "bundled", "--predictions", right)
     assert "set WORKBENCH_HOME to another folder" in message
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(complaint, monkeypatch, right):
+    def refuse(*_arguments):
+        raise OSError(errno.EROFS, "Read-only file system", "home/suites")
+
+    monkeypatch.setattr(Executor, "fingerprints", refuse)
+    message = complaint("evaluate", "bundled", "--predictions", right)
+    assert "home/suites: Read-only file system; make space, or set WORKBENCH_HOME" in message
 
 
 def test_a_file_of_verdicts_is_unchanged_after_an_error(complaint, tmp_path):

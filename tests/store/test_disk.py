@@ -88,6 +88,17 @@ def test_a_full_disk_is_named_and_loses_no_row_and_writes_work_again_with_space(
         assert count(store) == 2010
 
 
+def test_a_disk_that_is_full_before_the_tables_are_made_is_named(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * PAGE, hard))
+    try:
+        with pytest.raises(StoreError, match=r"disk") as raised:
+            Store(tmp_path / "lab.sqlite")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "rollback" not in str(raised.value)
+
+
 def fill_through(store: Store) -> None:
     with store.write() as connection:
         rows = [(f"more {i}", "s" * 50, "f" * 50) for i in range(2000)]

@@ -1,5 +1,6 @@
 """`workbench`, the command line. Each command is a module of this folder, imported when it is called."""
 
+import errno
 import os
 import sys
 import warnings
@@ -29,6 +30,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "trace": ("workbench.cli.reproduce", "Show the SQL and calls behind a number."),
     "train": ("workbench.cli.train", "Train selectors, and export data for fine-tuning."),
 }
+
+_CANNOT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class _Group(click.Group):
@@ -80,6 +83,13 @@ def main() -> None:
     except BrokenPipeError:  # `head` has closed the pipe, for instance; click exits with 1, too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in _CANNOT_WRITE:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        advice = "make space, or set WORKBENCH_HOME or WORKBENCH_FIGURES to a folder that can be written"
+        print(f"workbench: {where}{error.strerror}; {advice}", file=sys.stderr)
+        sys.exit(2)
     except (KeyboardInterrupt, click.Abort) as error:
         text = "stopped; finished work is saved, run the command again to go on"
         print(f"workbench: {text}", file=sys.stderr)

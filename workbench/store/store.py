@@ -178,7 +178,8 @@ class Store:
             writer.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
             writer.execute("COMMIT")
         except BaseException:
-            writer.execute("ROLLBACK")
+            if writer.in_transaction:  # a full disk ends it
+                writer.execute("ROLLBACK")
             raise
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
