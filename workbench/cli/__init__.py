@@ -87,7 +87,9 @@ def main() -> None:
         if error.errno not in _CANNOT_WRITE:
             raise
         where = f"{error.filename}: " if error.filename else ""
-        advice = "make space, or set WORKBENCH_HOME or WORKBENCH_FIGURES to a folder that can be written"
+        advice = (
+            "make space, or set WORKBENCH_HOME or WORKBENCH_FIGURES to a folder that can be written"
+        )
         print(f"workbench: {where}{error.strerror}; {advice}", file=sys.stderr)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort) as error:

@@ -96,7 +96,7 @@ def import_(name: str, file: Path) -> None:
     from workbench.label.store.transfer import import_labels  # noqa: PLC0415
 
     store = LabelStore.named(name)
-    print(f"{store.path}: {import_labels(file, store)} labels added")
+    print(f"{store.path}: {import_labels(file, store)}")
 
 
 @label.command()

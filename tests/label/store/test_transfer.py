@@ -1,6 +1,7 @@
 """Out and back: field for field, and with nothing in it that a spreadsheet would run."""
 
 import csv
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import BadInputError
 from workbench.label.store import LabelStore, label_of
-from workbench.label.store.transfer import export, import_labels, load
+from workbench.label.store.transfer import Imported, export, import_labels, load
 
 WIDE = [chr(0xFEE0 + ord(sign)) for sign in "=+-@"]  # the full-width ones
 NASTY = [
@@ -87,10 +88,60 @@ def test_labels_already_in_the_store_are_not_added_again(make_case, labels, tmp_
     export(labels.labels(), tmp_path / "both.jsonl")
 
     other = LabelStore(tmp_path / "other.sqlite")
-    assert import_labels(tmp_path / "out.csv", other) == 1
-    assert import_labels(tmp_path / "out.csv", other) == 0
-    assert import_labels(tmp_path / "both.jsonl", other) == 1
+    assert import_labels(tmp_path / "out.csv", other) == Imported(added=1, replaced=0)
+    assert import_labels(tmp_path / "out.csv", other) == Imported(added=0, replaced=0)
+    assert import_labels(tmp_path / "both.jsonl", other) == Imported(added=1, replaced=0)
     assert other.labels() == labels.labels()
+
+
+def test_an_imported_label_replaces_no_later_one_of_its_annotator(make_case, labels, tmp_path):
+    earlier, later = (
+        replace(labelled(make_case(), note), at=f"2026-01-0{day}T10:00:00+00:00")
+        for day, note in ((1, "earlier"), (2, "later"))
+    )
+    labels.add([later])
+    export([later, earlier, replace(earlier, id="b", annotator="bob")], tmp_path / "old.csv")
+    found = import_labels(tmp_path / "old.csv", labels)
+    assert str(found) == (
+        "1 labels added; 1 left out, since their annotator gave the case a later label"
+    )
+    assert [one.note for one in labels.labels()] == ["later", "earlier"]
+
+    other = LabelStore(tmp_path / "other.sqlite")
+    import_labels(tmp_path / "old.csv", other)
+    assert other.labels(annotator="me") == (later,)
+
+
+def test_an_edited_label_under_its_old_id_is_refused(make_case, labels, tmp_path):
+    label = labelled(make_case(), "one")
+    labels.add([label])
+    export([replace(label, category="edited")], tmp_path / "edited.csv")
+    with pytest.raises(BadInputError, match="two different labels have the id"):
+        import_labels(tmp_path / "edited.csv", labels)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "what"),
+    [
+        ("at", "yesterday", "the time of a label cannot be 'yesterday'"),
+        ("at", "2026-01-01T10:00:00", "give it with its zone"),
+        ("id", "", "the id of a label is empty"),
+        ("annotator", " ", "the annotator of a label is empty"),
+        ("category", "", "the category of a label is empty"),
+    ],
+)
+def test_a_label_without_a_time_or_a_name_is_refused(
+    make_case, labels, tmp_path, field, value, what
+):
+    export([replace(labelled(make_case(), "one"), **{field: value})], tmp_path / "out.csv")
+    with pytest.raises(BadInputError, match=what):
+        import_labels(tmp_path / "out.csv", labels)
+
+
+def test_times_of_other_zones_are_stored_in_utc(make_case, tmp_path):
+    label = replace(labelled(make_case(), "one"), at="2026-01-01T10:00:00+02:00")
+    export([label], tmp_path / "out.csv")
+    assert load(tmp_path / "out.csv")[0].at == "2026-01-01T08:00:00+00:00"
 
 
 @pytest.mark.parametrize(

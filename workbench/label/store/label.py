@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -33,6 +34,7 @@ class Label:
 
 
 FIELDS = tuple(one.name for one in fields(Label) if one.init)
+_NEEDED = {"id", "annotator", "taxonomy", "category", "db_id"}  # the fields that are never empty
 
 
 def label_of(
@@ -78,7 +80,20 @@ def read_label(record: Any, source: str) -> Label:
                 f"{source}: the {name} of a label cannot be {record.get(name)!r:.60}; a label has"
                 f" {', '.join(FIELDS)}"
             )
-    return Label(**{name: record[name] for name in FIELDS})
+        if name in _NEEDED and not record[name].strip():
+            raise BadInputError(f"{source}: the {name} of a label is empty")
+    return Label(**{name: record[name] for name in FIELDS} | {"at": _in_utc(record["at"], source)})
+
+
+def _in_utc(at: str, source: str) -> str:
+    """The time as `now` writes it, so that times can be compared as texts."""
+    with suppress(ValueError):
+        time = datetime.fromisoformat(at)
+        if time.tzinfo:
+            return time.astimezone(UTC).isoformat()
+    raise BadInputError(
+        f"{source}: the time of a label cannot be {at!r:.60}; give it with its zone, as {now()}"
+    )
 
 
 def now() -> str:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -51,9 +52,44 @@ def load(path: Path) -> tuple[Label, ...]:
     )
 
 
-def import_labels(path: Path, store: LabelStore) -> int:
-    """Add the labels of a file that the store does not have, and return their number."""
-    return store.add(load(path))
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The number of labels of a file that were added, and of those that a later label in the store replaces."""
+
+    added: int
+    replaced: int
+
+    def __str__(self) -> str:
+        text = f"{self.added} labels added"
+        if self.replaced:
+            text += f"; {self.replaced} left out, since their annotator gave the case a later label"
+        return text
+
+
+def import_labels(path: Path, store: LabelStore) -> Imported:
+    """Add the labels of a file that the store does not have.
+
+    The last label that is added counts, so an annotator's earlier label of a case is left out, and a file's labels are
+    added in the order of their times. A label that was edited needs an id of its own.
+    """
+    given = sorted(load(path), key=lambda label: label.at)
+    stored = store.labels(latest=False)
+    known = {label.id: label for label in stored}
+    for label in given:
+        if known.setdefault(label.id, label) != label:
+            raise BadInputError(
+                f"{path}: two different labels have the id {label.id!r}: give a label that was edited another id and"
+                " time"
+            )
+    ids = {label.id for label in stored}
+    latest = {_subject(label): label.at for label in sorted(stored, key=lambda label: label.at)}
+    new = [label for label in given if label.id not in ids]
+    kept = [label for label in new if label.at >= latest.get(_subject(label), "")]
+    return Imported(store.add(kept), len(new) - len(kept))
+
+
+def _subject(label: Label) -> tuple[object, ...]:
+    return label.taxonomy, label.annotator, label.key
 
 
 def _cell(value: str | bool) -> str:
