@@ -56,6 +56,14 @@ def test_a_query_written_in_the_labeller_is_run_and_is_gold_then(
     assert len(revision.questions) == len(bird.questions), "EX is that of the whole benchmark"
 
 
+def test_a_correction_is_that_of_its_own_question_where_two_have_the_same_text(cases, bird):
+    first, second = (replace(case.question, text="Which?", db_id="d") for case in cases[:2])
+    twins = replace(bird, questions=(first, second))
+    given = [verdict(replace(cases[0], question=first), CORRECTED, sql="SELECT 1")]
+    sql = {item["question_id"]: item["SQL"] for item in peoples_gold(given, twins).items}
+    assert sql == {first.id: "SELECT 1", second.id: bird.golds[second.id].sql}
+
+
 def test_a_query_that_fails_is_not_saved(cases, lab, labels):
     session = Session(cases, open_taxonomy("CHESS"), labels, "ann", lab)
     with pytest.raises(BadInputError, match="not saved, since the query gives no result: no such"):

@@ -4,7 +4,7 @@ A verdict on gold is a label of a taxonomy of its own, so it is stored, undone, 
 The revision is a file that `workbench evaluate --gold NAME=FILE` reads.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,12 +52,12 @@ def peoples_gold(labels: Iterable[Label], benchmark: Benchmark) -> PeoplesGold:
 
     The adjudicator's verdict replaces the other annotators' verdicts.
     """
-    ids = {(question.db_id, question.text): question.id for question in benchmark.questions}
+    id_of = question_ids(benchmark)
     verdicts: dict[str, list[Label]] = {}
     elsewhere = 0
     for label in labels:
         if label.taxonomy == GOLD:
-            key = ids.get((label.db_id, label.question))
+            key = id_of(label)
             elsewhere += key is None
             if key is not None:
                 verdicts.setdefault(key, []).append(label)
@@ -82,6 +82,22 @@ def peoples_gold(labels: Iterable[Label], benchmark: Benchmark) -> PeoplesGold:
         tuple(disputed),
         elsewhere,
     )
+
+
+def question_ids(benchmark: Benchmark) -> Callable[[Label], str | None]:
+    """A function that gives the id of a label's question; None if the benchmark does not have its text.
+
+    The id in the label decides only between questions of the same text: a release may count the questions anew.
+    """
+    ids: dict[tuple[str, str], list[str]] = {}
+    for question in benchmark.questions:
+        ids.setdefault((question.db_id, question.text), []).append(question.id)
+
+    def id_of(label: Label) -> str | None:
+        found = ids.get((label.db_id, label.question), [])
+        return label.question_id if label.question_id in found else next(iter(found), None)
+
+    return id_of
 
 
 def _agreed(given: list[Label]) -> tuple[str, list[str]] | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.revisions import Revision
+from workbench.label.store.golds import question_ids
 from workbench.label.store.label import Label
 
 
@@ -25,10 +26,10 @@ class Relook:
 
 def relooks(labels: Iterable[Label], benchmark: Benchmark, revision: Revision) -> Iterator[Relook]:
     """The labels about questions of the benchmark that the revision changed."""
-    ids = {(question.db_id, question.text): question.id for question in benchmark.questions}
+    id_of = question_ids(benchmark)
     for label in labels:
-        key = ids.get((label.db_id, label.question), "")
-        if changed := revision.changes.get(key):
+        key = id_of(label)
+        if key is not None and (changed := revision.changes.get(key)):
             yield Relook(label, changed, revision.questions[key].text)
 
 
