@@ -9,6 +9,7 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.label.agreement import disputes
 from workbench.label.frames import labels_frame, progress_frame
+from workbench.label.queue.arriving import Arriving
 from workbench.label.queue.plan import Plan
 from workbench.label.store import LabelStore
 from workbench.label.suggest import automatic_labels
@@ -283,6 +284,13 @@ def test_an_annotator_of_a_plan_gets_the_cases_that_it_gives_them(session):
     with pytest.raises(BadInputError, match="no annotator 'he' in the plan; it has me, she"):
         mine.step("annotator", "he")
     assert mine.annotator == "she"
+
+
+def test_cases_that_are_all_found_come_in_the_order_of_the_plan(session, monkeypatch):
+    monkeypatch.setattr(Plan, "queue", lambda _plan, _annotator, cases, _worth: cases[::-1])
+    found = Arriving(lambda _: iter(session.cases)).wait()
+    mine = Session(found, session.taxonomy, session.store, "me", plan=Plan(("me",), labels=1))
+    assert mine.cases == list(session.cases[::-1])
 
 
 def test_cases_that_are_found_later_come_last_and_the_case_shown_stays(session, make_case):
