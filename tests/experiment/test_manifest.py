@@ -1,6 +1,7 @@
 """The manifest of an experiment has its parameters and what its models refuse; so has the stamp of its figures."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -37,6 +38,14 @@ def test_the_manifest_has_what_is_set_and_what_is_refused(experiment):
     written = json.loads(write_manifest(experiment, [], [], None).read_bytes())
     assert written["parameters"] == {"judge": {"reasoning_effort": "low"}}
     assert written["left_out"] == {"openai/thinker": ["temperature"]}
+
+
+def test_the_manifest_has_the_limit_of_the_experiment_or_that_of_the_command(experiment):
+    small = replace(experiment, limit=20)
+    limits = [
+        json.loads(write_manifest(small, [], [], of).read_bytes())["limit"] for of in (None, 5)
+    ]
+    assert limits == [20, 5]
 
 
 def test_the_stamp_of_a_study_says_what_its_models_refuse(experiment):

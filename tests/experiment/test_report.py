@@ -71,7 +71,8 @@ def test_the_report_opens_without_a_network(report):
 def test_the_summary_says_who_answered_when_and_at_what_cost(report):
     text = report[0]
     for told in (
-        "2026-01-02 03:04:05 UTC",
+        "on bundled-dev, 5 questions; written 2026-01-02 03:04:05 UTC",
+        "calls of retrieval and pruning are cached without their question",
         "1.5 minutes",
         "7 calls, 2 answered",
         "$1.50",

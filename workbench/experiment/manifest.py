@@ -198,7 +198,7 @@ def write_manifest(
         "models": dict(experiment.models),
         "parameters": experiment.parameters,
         "left_out": refused,
-        "limit": limit,
+        "limit": experiment.limit if limit is None else limit,
         "dollars": sum(record.dollars for record in listed),
         "preview": previewed(preview_path(experiment)),
         "notebooks": [asdict(record) for record in listed],

@@ -37,8 +37,9 @@ def _facts(manifest: Mapping[str, Any]) -> Iterator[str]:
     records = manifest["notebooks"]
     models = dict.fromkeys([manifest["model"], *manifest["models"].values()])
     limit = manifest["limit"]
+    some = f"{limit:.0%} of each database's" if (limit or 1) < 1 else limit
     yield (
-        f"{', '.join(models)} on {manifest['benchmark']}{f', {limit} questions' if limit else ''}; "
+        f"{', '.join(models)} on {manifest['benchmark']}{f', {some} questions' if limit else ''}; "
         f"written {manifest['written'].replace('T', ' ').removesuffix('Z')} UTC."
     )
     minutes = sum(record["seconds"] for record in records) / 60
@@ -55,9 +56,10 @@ def _size(bundle: Bundle) -> str:
     if not bundle.linked:
         return "The runs behind these numbers are not in the cache, so no number leads to its questions."
     return (
-        f"Each number that answers were counted for leads to its questions, their SQL, and the calls with their prompts: "
-        f"{bundle.calls:,} calls of {len(bundle.runs):,} runs, {bundle.size / 1e6:,.1f} MB in the folder {FOLDER} "
-        "beside this page. Keep the folder with the page."
+        "Each number that answers were counted for leads to its questions, their SQL, and the calls that proposed, fixed"
+        " and chose the SQL, with their prompts; calls of retrieval and pruning are cached without their question:"
+        f" {bundle.calls:,} calls of {len(bundle.runs):,} runs, {bundle.size / 1e6:,.1f} MB in the folder {FOLDER}"
+        " beside this page. Keep the folder with the page."
     )
 
 
