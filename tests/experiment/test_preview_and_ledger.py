@@ -93,7 +93,10 @@ def test_what_a_run_came_to_stands_beside_its_preview(tmp_path):
     path = tmp_path / "preview.json"
     paid = Tally(3, 2000, 100, 0.05, hits=4)
     alone = beside(path, paid)
-    assert alone == "paid:    3 calls, 2,000 tokens in, 100 out, $0.0500; 4 answers were cached"
+    assert (
+        alone == "paid:    3 calls, 2,000 tokens in, 100 out, $0.0500; 4 further calls were cached"
+    )
+    assert beside(path, Tally()).endswith("which cost nothing; all answers were cached")
     with Store() as store:
         save(preview(Client(store), [], [Estimate("p", MODEL, 5, 1000)]), path)
     said = "preview: 5 calls, 3,500 to 6,500 tokens in, 100 to 5,000 out, $0.0078 to $0.0530"

@@ -136,7 +136,9 @@ def beside(path: Path, paid: Tally) -> str:
     cost = f"paid:    {calls}, {dollars(paid.cost, paid.unpriced)}"
     if not (paid.cost or paid.unpriced):
         cost = f"asked:   {calls}, which cost nothing"
-    lines = [f"{cost}; {paid.hits:,} answers were cached"]
+    none = not paid.calls and not paid.hits
+    hits = "all answers were cached" if none else f"{paid.hits:,} further calls were cached"
+    lines = [f"{cost}; {hits}"]
     if estimate := previewed(path):
         (least, most), (fewest, longest) = estimate["input_tokens"], estimate["output_tokens"]
         low, high = estimate["dollars"]
