@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.prompts.prompt import load
+
 CHECKOUT = Path(__file__).parents[1]
 GUIDE = (CHECKOUT / ".github/CONTRIBUTING.md").read_text()
 RECIPES = dict(
@@ -109,6 +111,15 @@ def test_its_questions_are_read(tiny, tmp_path):
     benchmark = open_benchmark("mine", root)
     assert (benchmark.name, benchmark.sense, len(benchmark.questions)) == ("mine", "bird", 12)
 """
+
+
+CONTEXT = {"question", "hint", "schema", "values", "descriptions"}
+
+
+def test_the_guide_names_what_a_copied_prompt_has_beyond_a_context():
+    beyond = set(load("generate/direct").variables) - CONTEXT
+    assert beyond
+    assert all(f"`{name}`" in RECIPES["generator"] for name in beyond)
 
 
 def copied(folder: Path) -> Path:
