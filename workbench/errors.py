@@ -56,7 +56,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def fault(error: Exception) -> str:
-    """What is wrong with a record of a file, by the error that reading it raised, without Python's words."""
+    """A plain sentence for the error that reading a record of a file raised, without Python's words."""
     if isinstance(error, KeyError):
         return f"it has no {error.args[0]}"
     return str(error) if isinstance(error, ValueError) else "it is of another form"

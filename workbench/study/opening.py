@@ -52,8 +52,9 @@ def open_study(
     most that may be spent, and `parameters` the parameters of all calls of a model or a role. With `batch`, calls
     are sent in batches, which cost half the price and are answered within a day. With `cheaper`, systems run with
     the departures of `systems/cheaper.py`, and, without `prompts`, with the packaged prompts in an order that providers
-    cache. `golds` names files of revised gold queries, by which answers are judged, too. `cluster` is a Dask client, a scheduler's address or
-    file, or "local:" and a number of workers; without it, WORKBENCH_CLUSTER names the cluster, if one is used.
+    cache. `golds` names files of revised gold queries, by which answers are judged, too. `cluster` is a Dask client, a
+    scheduler's address or file, or "local:" and a number of workers; without it, WORKBENCH_CLUSTER names the cluster,
+    if one is used.
 
     Figures are saved to `figures`, else to the folder that WORKBENCH_FIGURES names, else to a folder named
     after the experiment. The name of this last folder includes a given `limit`, so that figures of a few questions

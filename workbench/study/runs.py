@@ -193,8 +193,9 @@ def frames(
         )
     asked = pd.DataFrame(questions)
     answers = dict(zip(asked["question_id"], asked["sql"], strict=True))
+    under = right_under(benchmark, answers, revisions, executor, Limits()) if revisions else {}
     for one in revisions:
-        by_gold = right_under(benchmark, answers, [one], executor, Limits())[one.name]
+        by_gold = under[one.name]
         asked[BY_GOLD + one.name] = [float(by_gold.get(key, math.nan)) for key in answers]
         failed = asked["question_id"].isin(failed_golds(benchmark, one, executor))
         asked[FAILED_BY_GOLD + one.name] = failed

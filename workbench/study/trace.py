@@ -106,7 +106,7 @@ def rows(data: Path) -> list[dict[str, str]]:
 
 
 def _fault(error: ValueError) -> str:
-    """What is wrong with a file that pandas cannot read as CSV."""
+    """The reason why pandas cannot read a file as CSV, in plain words."""
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 text ({error.reason} at byte {error.start})"
     if isinstance(error, pd.errors.EmptyDataError):

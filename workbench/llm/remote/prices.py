@@ -38,8 +38,9 @@ class Price:
 def price(model: str, tokens: int = 0, *, batch: bool = False, tier: object = None) -> Price | None:
     """The model's price for a call with this many tokens of input; None if LiteLLM lists none.
 
-    `tier` is the call's `service_tier`; one for which LiteLLM lists no price costs as much as any other. `batch` is the price in a batch: half the other where LiteLLM lists none of its own. What the provider's cache
-    has costs as much as other input in a batch where LiteLLM lists no price of its own for it: OpenAI's gpt-4.1.
+    `tier` is the call's `service_tier`; without a price of its own in LiteLLM's list, it has the ordinary price.
+    `batch` is the price in a batch: half the other where LiteLLM lists none of its own. What the provider's cache has
+    costs as much as other input in a batch where LiteLLM lists no price of its own for it: OpenAI's gpt-4.1.
     """
     if is_ours(model):
         return Price(0.0, 0.0, 0.0, 0.0, 0.0)
