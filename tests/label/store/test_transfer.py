@@ -38,7 +38,8 @@ NASTY = [
 
 
 def labelled(case, note, **more):
-    return label_of(case, "T", note or "a", annotator="me", note=note, **more)
+    category = note if note.strip() else "a"
+    return label_of(case, "T", category, annotator="me", note=note, **more)
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
