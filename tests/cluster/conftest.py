@@ -1,4 +1,4 @@
-"""A Dask scheduler and workers as processes, each worker with a home and a disk of its own, as on machines that share nothing."""
+"""A Dask scheduler and workers as processes; each worker has its own home and disk, as if on a machine of its own."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ _WAIT = 300.0  # seconds, for a busy computer
 
 
 class Machines:
-    """A scheduler, whose address is in `file`, and its workers. `lose` kills a worker, `add` starts one.
+    """A scheduler, whose address is in `file`, and its workers. `lose` kills a worker, `add` starts a worker.
 
     `options` are those of Dask's command for the scheduler and for each worker.
     """
@@ -32,16 +32,8 @@ class Machines:
         self._count = 0
         self._options = options
         file = folder / "scheduler.json"
-        own = [
-            "--port",
-            "0",
-            "--no-dashboard",
-            "--host",
-            "127.0.0.1",
-            "--scheduler-file",
-            str(file),
-        ]
-        self.scheduler = self._start("scheduler", *own, *options)
+        address = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
+        self.scheduler = self._start("scheduler", *address, "--no-dashboard", *options)
         until = time.monotonic() + _WAIT
         while not file.is_file() or not file.read_text().strip():
             assert time.monotonic() < until, (folder / "scheduler.log").read_text()
@@ -57,7 +49,7 @@ class Machines:
             )
 
     def add(self, *, preload="", **environment):
-        """Start a worker, which runs the code `preload` first; returns the folder with its home and its disk."""
+        """Start a worker, which first runs the code `preload`; returns the folder with the worker's home and disk."""
         self._count += 1
         home = self.folder / f"machine{self._count}"
         home.mkdir()
@@ -66,13 +58,13 @@ class Machines:
             (home / "preload.py").write_text(preload)
             options += ["--preload", str(home / "preload.py")]
         options += ["--no-nanny", *self._options]
-        own = {"HOME": str(home), "WORKBENCH_HOME": str(home / "home"), "TMPDIR": str(home)}
+        folders = {"HOME": str(home), "WORKBENCH_HOME": str(home / "home"), "TMPDIR": str(home)}
         disk = ["--local-directory", str(home / "disk")]
-        self.workers.append(self._start("worker", *options, *disk, **own | environment))
+        self.workers.append(self._start("worker", *options, *disk, **folders | environment))
         return home
 
     def wait(self):
-        """Wait until the workers that were added are known to the scheduler."""
+        """Wait until the scheduler knows all workers."""
         import distributed
 
         with distributed.Client(scheduler_file=str(self.file)) as client:
@@ -91,15 +83,15 @@ class Machines:
 
 @pytest.fixture
 def apart(monkeypatch):
-    """The driver tells workers paths of databases that they do not have."""
+    """The driver gives workers paths of databases that do not exist on their machines."""
     pytest.importorskip("distributed", reason="needs the extra `cluster`: make test-extras")
     from workbench.cluster import driver
 
-    def elsewhere(path, executor):
+    def missing_path(path, executor):
         found = workbench.cluster.databases.database_files(path, executor)
         return DatabaseFiles(f"/nowhere{found.path}", found.content, found.files)
 
-    monkeypatch.setattr(driver, "database_files", elsewhere)
+    monkeypatch.setattr(driver, "database_files", missing_path)
 
 
 @pytest.fixture
@@ -112,7 +104,7 @@ def machines(tmp_path, apart):
 
 @pytest.fixture
 def encrypted_machines(tmp_path, apart):
-    """A cluster without a worker yet whose connections are encrypted, with a certificate made for this test."""
+    """A cluster without a worker yet, whose connections are encrypted with a certificate made for this test."""
     if not shutil.which("openssl"):
         pytest.skip("needs the program openssl, which makes a certificate")
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
@@ -128,10 +120,10 @@ def encrypted_machines(tmp_path, apart):
 
 
 def rows(home: Path):
-    """What a run leaves in the cache, without times."""
+    """The rows in a home's cache, without the columns of times."""
     import sqlite3
 
-    with sqlite3.connect(home / "lab.sqlite") as book:
+    with sqlite3.connect(home / "lab.sqlite") as cache:
         columns = {
             "calls": "key, text, messages, parameters, reply",
             "executions": "key, database, status, fingerprint, columns, rows",
@@ -140,7 +132,7 @@ def rows(home: Path):
             "verdicts": "key, record",
         }
         return {
-            table: sorted(book.execute(f"SELECT {names} FROM {table}"))
+            table: sorted(cache.execute(f"SELECT {names} FROM {table}"))
             for table, names in columns.items()
         }
 
@@ -152,7 +144,7 @@ def cached_rows():
 
 @pytest.fixture
 def keep_alive():
-    """Starts some workers, and another one for each that ends."""
+    """Starts some workers, and replaces each worker that ends."""
     ended = threading.Event()
     started = []
 
@@ -178,9 +170,9 @@ def keep_alive():
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Opens a study of 24 questions and a model that answers after a while; `asked` has the keys of its calls.
+    """Opens a study of 24 questions with a model that answers after a while; `asked` has the keys of its calls.
 
-    With `third`, this happens when the third call is made.
+    `third` is a function that is called when the model gets its third call.
     """
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     asked = []
@@ -214,7 +206,7 @@ def solved():
 
 @pytest.fixture
 def one_line():
-    """The text of an error that a test expected, which has one line."""
+    """The text of an expected error, which must have one line."""
 
     def text(error):
         assert "\n" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Workers that end, whose disks are full, or that lack the workbench: one line names the cause, and running again goes on."""
+"""Workers end, have full disks or lack the workbench: one line names the cause, and the next run goes on."""
 
 import pytest
 
@@ -20,35 +20,35 @@ FULL_FOR_COPIES = """
 import errno, os
 from pathlib import Path
 from workbench.cluster.databases import Databases
-def copy_or_fail(*given, copy=Databases._copy):
+def copy_or_fail(*arguments, copy=Databases._copy):
     if Path({flag!r}).exists():
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    copy(*given)
+    copy(*arguments)
 Databases._copy = copy_or_fail
 """
 FULL_FOR_THE_CACHE = """
 from pathlib import Path
 from workbench.cluster.worker import session
 def open_small(link, opened=session._new_session):
-    found = opened(link)
+    new = opened(link)
     if Path({flag!r}).exists():
-        pages = found.store.read("PRAGMA page_count")[0][0]
-        found.store._writer.execute(f"PRAGMA max_page_count={{pages}}")
-    return found
+        pages = new.store.read("PRAGMA page_count")[0][0]
+        new.store._writer.execute(f"PRAGMA max_page_count={{pages}}")
+    return new
 session._new_session = open_small
 """
 
 
 @pytest.fixture
 def flag(tmp_path):
-    """A file that exists as long as the workers fail."""
+    """A file; workers fail as long as it exists."""
     path = tmp_path / "failing"
     path.touch()
     return path
 
 
 def fail_at_once(machines):
-    """Have a task fail when its worker ends for the first time, and not for the fourth, which takes longer."""
+    """Make the scheduler give a task up when its first worker ends; by default it gives up after four workers."""
     import distributed
 
     def change(dask_scheduler):
@@ -79,17 +79,19 @@ def test_a_question_that_ends_its_workers_is_named_and_the_others_are_answered(
 
 
 @pytest.mark.parametrize(
-    ("preload", "told"),
+    ("preload", "message"),
     [
         (FULL_FOR_COPIES, r"sqlite cannot be copied to .* No space left on device; make space"),
         (FULL_FOR_THE_CACHE, r"worker tcp://.* failed \(StoreError: disk full: .*put this right"),
     ],
     ids=["copies", "cache"],
 )
-def test_a_full_disk_of_a_worker_is_named(machines, study, solved, one_line, flag, preload, told):
+def test_a_full_disk_of_a_worker_is_named(
+    machines, study, solved, one_line, flag, preload, message
+):
     machines.add(preload=preload.format(flag=str(flag)))
     with study(machines.file) as opened:
-        with pytest.raises(ClusterError, match=told) as error:
+        with pytest.raises(ClusterError, match=message) as error:
             opened.run(direct("some/model"))
         assert "run the same again" in one_line(error)
     flag.unlink()
@@ -108,7 +110,7 @@ def test_a_worker_without_the_workbench_is_refused_by_name(machines, study, one_
     assert "cannot import this version of workbench (ModuleNotFoundError" in one_line(error)
 
 
-def test_another_worker_takes_over_from_one_that_has_not_the_workbench(machines, study, solved):
+def test_another_worker_takes_over_from_a_worker_without_the_workbench(machines, study, solved):
     machines.add()
 
     def replace_the_worker():

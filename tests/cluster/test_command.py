@@ -1,4 +1,4 @@
-"""`--cluster`: nothing of Dask without it, and one line for an address that leads nowhere."""
+"""The option `--cluster`: Dask is imported only with it, and a wrong address is refused in one line."""
 
 import subprocess
 import sys
@@ -50,7 +50,7 @@ def dask():
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_an_address_that_is_none_is_refused(dask, command, tmp_path, monkeypatch):
+def test_a_file_that_does_not_exist_is_refused(dask, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.json").write_text('{"0": "SELECT 1"}')
     given = [*COMMANDS[command], "--cluster", "missing.json"]
@@ -59,7 +59,7 @@ def test_an_address_that_is_none_is_refused(dask, command, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("count", ["local:", "local:0", "local:two"])
-def test_a_number_of_workers_is_asked_for(dask, count):
+def test_local_without_a_number_of_workers_is_refused(dask, count):
     with pytest.raises(BadInputError, match="a number of workers, as local:4"):
         CliRunner().invoke(run, ["direct", "--cluster", count], catch_exceptions=False)
 

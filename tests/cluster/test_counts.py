@@ -1,4 +1,4 @@
-"""Calls of the embedded model on workers count as those of one process: for the budget, and as cached where they are.
+"""Workers' calls of the embedded model count for the budget, and as cached calls, as they do in one process.
 
 Workers exchange few messages with the driver, however many calls a question makes.
 """
@@ -49,9 +49,9 @@ def test_workers_do_not_compute_what_the_drivers_cache_has(machines, embedded):
     for home, cluster in (("here", ""), ("there", str(machines.file))):
         with embedded(home, cluster) as study:
             first = direct(study.model)
-            # The same call for each question and another one, so that the attempts are not cached.
-            more = Direct(study.model, 0.0, think=False)
-            second = replace(first, generate=(*first.generate, more))
+            # The second system makes the first one's call and another call, so its attempts are not cached.
+            added = Direct(study.model, 0.0, think=False)
+            second = replace(first, generate=(*first.generate, added))
             paid = [study.run(system).paid for system in (first, second)]
             counts.append([(tally.calls, tally.hits) for tally in paid])
     assert counts == [[(12, 0), (12, 12)]] * 2
@@ -65,8 +65,8 @@ def test_a_task_takes_two_messages_however_many_calls_it_makes(machines, embedde
 
     def counted(self, message):
         messages[message["op"]] += 1
-        if message["op"] == "keep":
-            tasks.add(message["given"][1]["task"])
+        if message["op"] == "store":
+            tasks.add(message["arguments"][1]["task"])
         return answer(self, message)
 
     monkeypatch.setattr(Driver, "_answer", counted)
@@ -75,10 +75,18 @@ def test_a_task_takes_two_messages_however_many_calls_it_makes(machines, embedde
         run = study.run(chase_sql(study.model, samples=1))
         databases = {question.db_id for question in study.benchmark.questions}
     assert run.paid.calls > 200
-    assert messages["keep"] == len(tasks) <= 12 + len(databases)  # some tasks only run queries
+    assert messages["store"] == len(tasks) <= 12 + len(databases)  # some tasks only run queries
     assert messages["keys"] <= 12
     assert messages["cached"] == 0
-    # What a worker asks for when it begins.
+    # A worker asks for these when it begins.
     assert messages["settings"] + messages["endpoint"] <= 4
     assert messages["database"] <= 2 * len(databases)  # for questions, and for queries
-    assert messages.keys() <= {"keep", "keys", "cached", "settings", "endpoint", "database", "read"}
+    assert messages.keys() <= {
+        "store",
+        "keys",
+        "cached",
+        "settings",
+        "endpoint",
+        "database",
+        "read",
+    }

@@ -1,4 +1,4 @@
-"""A worker uses a shared database only where it has the driver's content, and keeps its copies below a limit."""
+"""A worker uses a shared database only if it has the driver's content, and keeps its copies below a limit."""
 
 import os
 import shutil
@@ -31,14 +31,14 @@ def drivers(tmp_path, tiny, executor):
 
 @pytest.fixture
 def worker(tmp_path, executor):
-    said = []
-    opened = Databases(tmp_path / "worker", executor, said.append)
-    yield opened, said
+    warnings = []
+    opened = Databases(tmp_path / "worker", executor, warnings.append)
+    yield opened, warnings
     opened.close()
 
 
-def told(drivers, name, executor, path=""):
-    """What the driver says about a database, and how its files are read."""
+def on_driver(drivers, name, executor, path=""):
+    """The driver's description of a database, and the function that reads its files."""
     file = drivers / name / f"{name}.sqlite"
     found = database_files(file, executor)
 
@@ -51,26 +51,28 @@ def told(drivers, name, executor, path=""):
 
 
 def test_a_shared_database_is_used_where_it_lies(drivers, worker, executor):
-    databases, said = worker
+    databases, warnings = worker
     file = drivers / "zoo" / "zoo.sqlite"
-    assert databases.local(*told(drivers, "zoo", executor, str(file))) == file
-    assert said == []
+    assert databases.local(*on_driver(drivers, "zoo", executor, str(file))) == file
+    assert warnings == []
 
 
 def test_a_missing_database_comes_from_the_driver_once(drivers, worker, executor):
-    databases, said = worker
-    wanted, read = told(drivers, "zoo", executor)
+    databases, warnings = worker
+    wanted, read = on_driver(drivers, "zoo", executor)
     copy = databases.local(wanted, read)
     assert (copy.name, copy.parent.name) == ("zoo.sqlite", "zoo")
     assert database_files(copy, executor).content == wanted.content
     assert (copy.parent / "database_description" / "t.csv").is_file()
     assert databases.local(wanted, None) == copy
-    assert said == []
+    assert warnings == []
 
 
 @pytest.mark.parametrize("what", ["rows", "descriptions"])
-def test_another_content_under_the_same_path_is_said(drivers, worker, executor, tmp_path, what):
-    databases, said = worker
+def test_another_content_under_the_same_path_is_a_warning(
+    drivers, worker, executor, tmp_path, what
+):
+    databases, warnings = worker
     other = tmp_path / "other" / "zoo"
     shutil.copytree(drivers / "zoo", other)
     if what == "rows":
@@ -79,17 +81,17 @@ def test_another_content_under_the_same_path_is_said(drivers, worker, executor, 
             database.commit()
     else:
         (other / "database_description" / "t.csv").write_text("a,c\n")
-    wanted, read = told(drivers, "zoo", executor, str(other / "zoo.sqlite"))
+    wanted, read = on_driver(drivers, "zoo", executor, str(other / "zoo.sqlite"))
     copy = databases.local(wanted, read)
     assert database_files(copy, executor).content == wanted.content
-    assert [line.split(":")[0] for line in said] == [
-        f"{other / 'zoo.sqlite'} has another content than the driver's"
+    assert [line.split(":")[0] for line in warnings] == [
+        f"{other / 'zoo.sqlite'} has another content than the driver's file"
     ]
 
 
 def test_a_database_that_changes_while_it_is_copied_is_refused(drivers, worker, executor):
     databases, _ = worker
-    wanted, read = told(drivers, "zoo", executor)
+    wanted, read = on_driver(drivers, "zoo", executor)
     with pytest.raises(ClusterError, match="changed while it was copied"):
         databases.local(wanted, lambda file, start: read(file, start)[::-1])
     assert databases.local(wanted, read).is_file()
@@ -98,7 +100,7 @@ def test_a_database_that_changes_while_it_is_copied_is_refused(drivers, worker, 
 def test_the_copy_that_was_used_least_recently_makes_room(drivers, executor, tmp_path, monkeypatch):
     def use(name):
         databases = Databases(tmp_path / "worker", executor, str)
-        copy = databases.local(*told(drivers, name, executor))
+        copy = databases.local(*on_driver(drivers, name, executor))
         databases.close()
         return copy
 
@@ -111,19 +113,19 @@ def test_the_copy_that_was_used_least_recently_makes_room(drivers, executor, tmp
 
 def test_a_copy_in_use_is_not_deleted(drivers, executor, tmp_path, monkeypatch):
     used = Databases(tmp_path / "worker", executor, str)
-    zoo = used.local(*told(drivers, "zoo", executor))
+    zoo = used.local(*on_driver(drivers, "zoo", executor))
     monkeypatch.setenv(LIMIT, str(1.5 * zoo.stat().st_size / 1e9))
     other = Databases(tmp_path / "worker", executor, str)
     with pytest.raises(ClusterError, match=LIMIT):
-        other.local(*told(drivers, "shop", executor))
+        other.local(*on_driver(drivers, "shop", executor))
     assert zoo.is_file()
     used.close()
-    assert other.local(*told(drivers, "shop", executor)).is_file()
+    assert other.local(*on_driver(drivers, "shop", executor)).is_file()
     other.close()
 
 
 def test_a_copy_in_use_serves_others_too(drivers, executor, tmp_path):
     one, other = (Databases(tmp_path / "worker", executor, str) for _ in range(2))
-    given = told(drivers, "zoo", executor)
+    given = on_driver(drivers, "zoo", executor)
     assert one.local(*given) == other.local(*given)
     one.close(), other.close()

@@ -1,4 +1,4 @@
-"""Workers that share no folder leave in the driver's cache what a single process leaves there, byte for byte."""
+"""Workers that share no folder fill the driver's cache with the same rows as a single process, byte for byte."""
 
 import random
 import threading
@@ -16,7 +16,7 @@ from workbench.systems.mac_sql import mac_sql
 
 @pytest.fixture
 def solved(tmp_path, monkeypatch, cached_rows):
-    """Runs a system in a home of its own; returns what it left in the cache, and every verdict."""
+    """Runs a system in a home of its own; returns the rows of its cache, its tables and its verdicts."""
 
     def run(name, system, limit, cluster=""):
         home = tmp_path / name
@@ -41,7 +41,7 @@ def test_machines_give_what_one_process_gives(machines, solved, count):
     system = chase_sql("embedded/parser")
     assert solved("there", system, 40, str(machines.file)) == solved("here", system, 40)
     copies = [list((home / "disk").rglob("*.sqlite")) for home in homes]
-    assert all(copies)  # databases that came from the driver
+    assert all(copies)  # each worker copied databases from the driver
     assert not any((home / "home").exists() for home in homes)
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong on a cluster ends a run with one line; what came back is kept, and running again goes on."""
+"""A failure on a cluster ends a run with one line; the results so far are cached, and the next run goes on."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ def test_a_reached_budget_ends_the_run_and_the_next_goes_on(machines, study, sol
     assert len(study.asked) == len(set(study.asked)) == 24
 
 
-def test_after_ctrl_c_what_came_back_is_not_asked_again(machines, study, solved):
+def test_after_ctrl_c_cached_calls_are_not_made_again(machines, study, solved):
     machines.add()
     with study(machines.file, third=lambda: os.kill(os.getpid(), signal.SIGINT)) as opened:
         with pytest.raises(KeyboardInterrupt):

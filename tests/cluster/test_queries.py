@@ -1,4 +1,4 @@
-"""Judging and indexing on workers that share no folder: the verdicts and the files of a single process."""
+"""Workers that share no folder give the verdicts and the index files of a single process."""
 
 import json
 import shutil
@@ -15,11 +15,11 @@ from workbench.retrieve.index.values import open_index
 
 @pytest.fixture
 def command(monkeypatch, tmp_path):
-    """A command in a home of its own; its output."""
+    """Runs a command in a home of its own; returns its output."""
 
-    def run(home, program, *given):
+    def run(home, program, *arguments):
         monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / home))
-        done = CliRunner().invoke(program, list(map(str, given)), catch_exceptions=False)
+        done = CliRunner().invoke(program, list(map(str, arguments)), catch_exceptions=False)
         assert done.exit_code == 0, done.output
         return done.stdout
 
@@ -28,7 +28,7 @@ def command(monkeypatch, tmp_path):
 
 @pytest.fixture
 def files(tmp_path):
-    """Five files of predictions: gold queries, some of them those of another question of the database."""
+    """Five files of predictions: gold queries, some of them of another question about the same database."""
     benchmark = open_benchmark("bundled-dev")
     written = []
     for wrong in range(5):
@@ -54,7 +54,7 @@ def test_a_pool_has_the_verdicts_of_one_process(machines, command, files, tmp_pa
     assert verdicts[0] == verdicts[1]
     assert cached_rows(tmp_path / "here") == cached_rows(tmp_path / "there")
     for worker in machines.workers:
-        worker.kill()  # what is cached needs no worker
+        worker.kill()  # cached verdicts need no worker
     machines.add()
     assert command("there", evaluate, *given, tmp_path / "again.jsonl", *cluster) == there
 

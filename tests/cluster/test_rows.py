@@ -1,10 +1,10 @@
-"""What travels between a worker and the driver: new rows once, in parts, and the keys of cached calls."""
+"""A worker sends each row to the driver once, in parts, and reads the keys of the driver's cached calls."""
 
 import pytest
 
 from workbench.cluster import rows
 from workbench.cluster.call_keys import CallKeys, KnownKeys
-from workbench.cluster.rows import NewRows, insert
+from workbench.cluster.rows import UnsentRows, insert
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
@@ -33,26 +33,26 @@ def calls(store):
     return {key for (key,) in store.read("SELECT key FROM calls")}
 
 
-def test_rows_come_in_parts_of_which_the_last_says_so(stores, ask, monkeypatch):
+def test_rows_are_sent_in_parts_and_the_last_is_marked(stores, ask, monkeypatch):
     worker, driver = stores
     monkeypatch.setattr(rows, "_BYTES", 1)
     made = {ask(worker, str(number)) for number in range(5)}
-    new = NewRows(worker)
+    unsent = UnsentRows(worker)
     ends = []
-    for part, last in new.take():
+    for part, last in unsent.parts():
         insert(driver, part)
         ends.append(last)
     assert ends == [False] * 4 + [True]
     assert calls(driver) == made
-    assert list(new.take()) == [({}, True)]
+    assert list(unsent.parts()) == [({}, True)]
 
 
-def test_a_part_that_did_not_arrive_comes_again(stores, ask):
+def test_a_part_that_did_not_arrive_is_sent_again(stores, ask):
     worker, _ = stores
     ask(worker, "a")
-    new = NewRows(worker)
-    lost, _ = next(new.take())
-    again, _ = next(new.take())
+    unsent = UnsentRows(worker)
+    lost, _ = next(unsent.parts())
+    again, _ = next(unsent.parts())
     assert lost == again
 
 

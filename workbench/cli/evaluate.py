@@ -22,7 +22,7 @@ from workbench.types import Limits
 
 if TYPE_CHECKING:
     from workbench.evaluate.files import Selector
-    from workbench.evaluate.judge import JudgeElsewhere
+    from workbench.evaluate.judge import ClusterJudge
     from workbench.systems.system import Select
 
 
@@ -117,7 +117,7 @@ def evaluate(
     judged = whole.limited(limit)
     with (
         Store() as store,
-        _cluster(cluster, store) as (elsewhere, supervisor),
+        _cluster(cluster, store) as (cluster_judge, supervisor),
         Executor(store, supervisor=supervisor) as executor,
         options.progress_bar("queries") as progress,
     ):
@@ -135,7 +135,7 @@ def evaluate(
             keep_distinct=keep_distinct,
             progress=progress,
             revisions=judging_revisions(golds, whole),
-            elsewhere=elsewhere,
+            cluster_judge=cluster_judge,
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:
@@ -145,7 +145,7 @@ def evaluate(
 @contextmanager
 def _cluster(
     cluster: str, store: Store
-) -> "Iterator[tuple[JudgeElsewhere | None, Supervisor | None]]":
+) -> "Iterator[tuple[ClusterJudge | None, Supervisor | None]]":
     """The cluster's judge, and the supervisor that runs all other queries on it; None and None without a cluster."""
     if not cluster:
         yield None, None

@@ -62,16 +62,16 @@ def _built(
     cluster: str, databases: tuple[Path, ...], kind: "IndexKind", folder: Path | None
 ) -> Iterator[tuple[Path, Path]]:
     """Each database and its index, built by a worker of the cluster."""
-    from workbench.cluster.jobs.indexes import IndexPart, build_part, keep_part  # noqa: PLC0415
+    from workbench.cluster.jobs.indexes import IndexTask, build_on_worker, keep_built  # noqa: PLC0415
     from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
     from workbench.lab import Lab  # noqa: PLC0415  as above
     from workbench.llm.client import Client  # noqa: PLC0415
 
-    parts = {str(database.absolute()): database for database in databases}
+    paths = {str(database.absolute()): database for database in databases}
     with Store() as store, Executor(store) as executor, open_cluster(cluster) as opened:
-        lab = Lab(Client(store), executor, parts.__getitem__)
-        tasks = [IndexPart(name, kind) for name in parts]
-        for part, built in opened.each(
-            build_part, tasks, lab, name=lambda part: ("index", part.database)
+        lab = Lab(Client(store), executor, paths.__getitem__)
+        tasks = [IndexTask(name, kind) for name in paths]
+        for task, content in opened.each(
+            build_on_worker, tasks, lab, name=lambda task: ("index", task.database)
         ):
-            yield parts[part.database], keep_part(part, built, folder)
+            yield paths[task.database], keep_built(task, content, folder)

@@ -1,7 +1,7 @@
-"""The keys of the calls in the driver's cache, which each worker has, too, so that it asks only for answers that are there.
+"""The keys of the calls in the driver's cache. Each worker has a copy, so that it asks only for cached answers.
 
-A worker reads those that were added since its last task in one message. A key travels as its first 64 bits: where
-two keys share them, a worker asks for an answer that is not there, and computes it.
+Once a task, a worker reads the keys that are new to it, in one message. A key travels as its first 64 bits. Where
+two keys share these bits, a worker asks for an answer that is not cached, gets none, and computes it.
 """
 
 import threading
@@ -19,25 +19,25 @@ class CallKeys:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._last = 0
+        self._last = 0  # the last row that was read
         self._keys = bytearray()
         self._lock = threading.Lock()
 
     def after(self, known: int) -> bytes:
-        """The beginnings of all keys but the first `known` ones, one after another."""
+        """The first bytes of all keys but the first `known` keys, one after another."""
         with self._lock:
             end = self._store.read("SELECT max(rowid) FROM calls")[0][0] or 0
-            # The first time, an index has all keys without the rest of the rows; afterwards new rows are few.
+            # The first read takes all keys, which SQLite finds faster in an index; later reads take a few new rows.
             row = "rowid" if self._last else "+rowid"
             found = self._store.read(
                 f"SELECT key FROM calls WHERE {row} > ? AND {row} <= ?", (self._last, end)
             )
-            self._keys += b"".join(_beginning(key) for (key,) in found)
+            self._keys += b"".join(_first_bytes(key) for (key,) in found)
             self._last = end
             return bytes(self._keys[_BYTES * known :])
 
 
-def _beginning(key: str) -> bytes:
+def _first_bytes(key: str) -> bytes:
     return bytes.fromhex(key.partition(":")[2][: 2 * _BYTES])
 
 
@@ -55,4 +55,4 @@ class KnownKeys:
 
     def among(self, keys: Iterable[str]) -> list[str]:
         """The given keys that the driver's cache has."""
-        return [key for key in keys if int.from_bytes(_beginning(key), "big") in self._keys]
+        return [key for key in keys if int.from_bytes(_first_bytes(key), "big") in self._keys]

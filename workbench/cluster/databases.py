@@ -1,8 +1,8 @@
-"""Databases on a worker: the shared file where it has the driver's content, else a copy of the driver's file.
+"""Databases on a worker: the file at the driver's path if it has the driver's content, else a copy of that content.
 
-A copy lies in a folder named by its content, with the descriptions of its columns, and the workers of a machine
-share it. Content counts and not the path, since equal content gives equal results. The copies together stay below
-a limit: the one that was used least recently is deleted, unless a worker has it locked for use.
+The workers of a machine share their copies. A copy lies in a folder named by its content, with the descriptions of
+its columns. The copies together stay below a limit: to make space, the copy that was used least recently is
+deleted, unless a worker has locked it for use.
 """
 
 import fcntl
@@ -20,17 +20,16 @@ from workbench.canonical import content_hash
 from workbench.db.execute import Executor
 from workbench.errors import ClusterError
 
-LIMIT = "WORKBENCH_WORKER_GB"
+LIMIT = "WORKBENCH_WORKER_GB"  # the environment variable with the limit
 _DEFAULT = 50.0
 _DRAFT = "draft-"
-Read = Callable[
-    [str, int], bytes
-]  # a piece of one of the driver's files, by its name, from a position on
+# Reads a piece of one of the driver's files, by the file's name and the piece's first byte.
+Read = Callable[[str, int], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFiles:
-    """A database as the driver has it: its path there, a hash of its content, and the sizes of its files by name."""
+    """The driver's database: its path there, a hash of its content, and the sizes of its files by name."""
 
     path: str
     content: str
@@ -51,20 +50,22 @@ def database_files(path: Path, executor: Executor) -> DatabaseFiles:
 
 @dataclass(slots=True)
 class Databases:
-    """The databases of one worker. `say` takes a line about a shared file with another content."""
+    """The databases of one worker; `warn` is called with a line if a shared file has another content."""
 
     folder: Path
     executor: Executor
-    say: Callable[[str], object]
+    warn: Callable[[str], object]
     _locks: dict[str, IO[Any]] = field(default_factory=dict)  # of the copies in use
 
     def local(self, wanted: DatabaseFiles, read: Read) -> Path:
-        """The path here of a database with the driver's content; `read` reads the driver's files."""
+        """The path on this machine of a database with the driver's content; `read` reads the driver's files."""
         shared = Path(wanted.path)
         if shared.is_file() and os.access(shared, os.R_OK):
             if database_files(shared, self.executor).content == wanted.content:
                 return shared
-            self.say(f"{shared} has another content than the driver's: the driver's is copied")
+            self.warn(
+                f"{shared} has another content than the driver's file: the driver's file is copied"
+            )
         name = wanted.content.removeprefix("content:")[:32]
         copy = self.folder / name / shared.parent.name / shared.name
         try:
@@ -73,7 +74,7 @@ class Databases:
                 self._release(name)
                 with ExitStack() as opened:
                     lock = opened.enter_context(self._lock_file(name))
-                    fcntl.flock(lock, fcntl.LOCK_SH)  # waits while another worker copies
+                    fcntl.flock(lock, fcntl.LOCK_SH)  # waits while another worker makes the copy
                     if copy.is_file():
                         self._locks[name] = lock
                         opened.pop_all()
@@ -91,22 +92,22 @@ class Databases:
         return copy
 
     def _copy(self, wanted: DatabaseFiles, copy: Path, read: Read) -> None:
-        """Write a draft beside the copy, check its content, and rename it."""
+        """Write a draft beside the copy's folder, check its content, and rename it."""
         draft = self.folder / f"{_DRAFT}{copy.parents[1].name}"
-        shutil.rmtree(draft, ignore_errors=True)  # of a worker that was killed
-        for file, size in wanted.files.items():
-            target = draft / copy.parent.name / file
+        shutil.rmtree(draft, ignore_errors=True)  # the draft of a worker that was killed
+        for name, size in wanted.files.items():
+            target = draft / copy.parent.name / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("wb") as written:
-                while written.tell() < size and (piece := read(file, written.tell())):
-                    written.write(piece)
+            with target.open("wb") as file:
+                while file.tell() < size and (piece := read(name, file.tell())):
+                    file.write(piece)
         copied = database_files(draft / copy.parent.name / copy.name, self.executor)
         if copied.content != wanted.content:
             raise ClusterError(f"{copy.name} changed while it was copied: run the same again")
         draft.rename(copy.parents[1])
 
     def _make_room(self, size: int) -> None:
-        """Delete copies that no worker uses, until `size` bytes more fit below the limit."""
+        """Delete copies that no worker uses, until another `size` bytes fit below the limit."""
         limit = float(os.environ.get(LIMIT) or _DEFAULT) * 1e9
         sizes = {path: _size(path) for path in self.folder.iterdir() if path.is_dir()}
         for path in sorted(sizes, key=lambda path: path.stat().st_mtime):
@@ -118,15 +119,15 @@ class Databases:
                 del sizes[path]
         if sum(sizes.values()) + size > limit:
             raise ClusterError(
-                f"{size / 1e9:,.3f} GB more do not fit into {self.folder} on {socket.gethostname()}, which may"
-                f" take {limit:,.0f} bytes: set {LIMIT} to more gigabytes where the workers start"
+                f"a copy of {size / 1e9:,.3f} GB does not fit into {self.folder} on {socket.gethostname()}, whose"
+                f" limit is {limit / 1e9:,.3f} GB: set {LIMIT} to more gigabytes before you start the workers"
             )
 
     def _lock_file(self, name: str) -> IO[Any]:
         return (self.folder / f"{name}.lock").open("w")
 
     def close(self) -> None:
-        """End the use of all copies, which may then be deleted."""
+        """Unlock all copies, so that any worker may delete them."""
         for name in list(self._locks):
             self._release(name)
 

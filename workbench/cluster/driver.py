@@ -1,9 +1,9 @@
-"""The driver's side of a cluster: what workers ask of the process that started the run, over Dask's own connections.
+"""The driver's side of a cluster: it answers workers' messages in the process that started the run.
 
-Workers connect to it directly, so the scheduler sees none of this. Each message is answered by a thread, as is each
-question of a run on one machine. The driver alone asks remote models, through the client of the run: a reply is in
-its cache before a worker sees it, whoever asks again gets the same one, and limits and budgets are kept in one place.
-Messages hold texts, numbers and bytes, and are not unpickled.
+Workers connect to the driver directly, by Dask's connections, so the scheduler sees no message. A thread answers
+each message. The driver alone asks remote models, through the client of the run: it caches a reply before a worker
+sees it, answers the same request from the cache, and keeps rate limits and budgets in one place. Messages hold
+texts, numbers and bytes, and are not unpickled.
 """
 
 import asyncio
@@ -37,10 +37,10 @@ _LOCAL = {"127.0.0.1", "localhost", "::1", ""}
 
 @dataclass(slots=True)
 class Driver:
-    """Answers the workers' messages about the labs of this process, each with a number.
+    """Answers the workers' messages. Each message names one of the labs of this process by its number.
 
     `failure` is the first error that a message caused here, such as a budget that is reached; it ends the run.
-    `results` are what tasks returned, by the task's number, and `said` lines for the user.
+    `results` are those of tasks, by the task's key, and `warnings` are lines from workers for the user.
     """
 
     client: distributed.Client
@@ -48,16 +48,16 @@ class Driver:
     address: str = ""
     labs: dict[int, Lab] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
-    said: dict[str, None] = field(default_factory=dict)
+    warnings: dict[str, None] = field(default_factory=dict)
     failure: Exception | None = None
-    asking: int = 0  # messages that wait for a model
+    asking: int = 0  # messages that wait for a model's replies
     _keys: dict[Path, CallKeys] = field(default_factory=dict)  # by cache file
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_THREADS))
     _listener: Any = None
 
     def open(self) -> None:
-        """Listen where the workers can connect: on the address by which this process reaches the scheduler."""
+        """Listen on the address from which this process reaches the scheduler, so that workers can connect, too."""
         address = urlsplit(self.client.scheduler.address)
         host = address.hostname or ""
         own = "127.0.0.1" if host in _LOCAL else get_ip(host, address.port or 80)
@@ -72,7 +72,7 @@ class Driver:
         self.address = self._listener.contact_address
 
     def close(self) -> None:
-        """Listen no more. Answers that still come are stored."""
+        """Stop listening. Models' replies that still arrive are cached."""
         self.labs.clear()
         if self._listener:
             self._listener.stop()
@@ -82,9 +82,7 @@ class Driver:
         """Answer the messages of one connection, one after another."""
         loop = asyncio.get_running_loop()
         try:
-            with suppress(
-                CommClosedError, RuntimeError
-            ):  # the worker is gone, or this process ends
+            with suppress(CommClosedError, RuntimeError):  # the worker or this process ends
                 while True:
                     message = await connection.read()
                     reply = await loop.run_in_executor(self._threads, self._answer, message)
@@ -102,15 +100,15 @@ class Driver:
             "settings": self._settings,
             "database": self._database,
             "read": self._read,
-            "keep": self._keep,
+            "store": self._store,
         }
         try:
             if not secrets.compare_digest(message["token"], self.token):
-                raise ClusterError("a message has not the token of this run")
+                raise ClusterError("a message lacks the token of this run")
             if not (lab := self.labs.get(message["lab"])):
                 raise ClusterError("the run has ended")
-            return {"answer": handlers[message["op"]](lab, *message["given"])}
-        except KeyboardInterrupt:  # what a stopped client raises in its threads
+            return {"answer": handlers[message["op"]](lab, *message["arguments"])}
+        except KeyboardInterrupt:  # a stopped client raises it in its threads
             return {"error": "the run was stopped"}
         except Exception as error:  # noqa: BLE001  the run raises it
             if message.get("lab") in self.labs:
@@ -119,31 +117,32 @@ class Driver:
 
     def _ask(self, lab: Lab, requests: bytes) -> bytes:
         """The replies to requests, both as JSON."""
-        asked = [
-            Request(**one | {"shared": tuple(one["shared"])}) for one in orjson.loads(requests)
+        decoded = [
+            Request(**fields | {"shared": tuple(fields["shared"])})
+            for fields in orjson.loads(requests)
         ]
         with self._lock:
             self.asking += 1
         try:
-            return orjson.dumps(lab.client.complete_many(asked))
+            return orjson.dumps(lab.client.complete_many(decoded))
         finally:
             with self._lock:
                 self.asking -= 1
 
     def _new_keys(self, lab: Lab, known: int) -> bytes:
-        """The keys of the cache's calls, but for those that the worker knows."""
+        """The keys of the cached calls that the worker does not know; `known` is how many it knows."""
         store = lab.client.store
         with self._lock:
             keys = self._keys.setdefault(store.path, CallKeys(store))
         return keys.after(known)
 
     def _cached(self, lab: Lab, keys: Sequence[str]) -> bytes:
-        """The stored answers to those of the calls that have one, as JSON."""
+        """The cached answers to the calls with these keys, as JSON; calls without a cached answer are left out."""
         cache = Cache(lab.client.store)
         return orjson.dumps([answer for key in keys if (answer := cache.get(key))])
 
     def _reserve(self, lab: Lab, amount: float | None, model: str) -> bool:
-        """Count a call that a worker makes itself; False while the budget has no room for it."""
+        """Count a call that a worker makes itself; False if the budget has no room for it."""
         budget = lab.client.budget
         if fits := budget.reserve(amount, model):
             budget.settle(amount, amount, paid=True)
@@ -151,10 +150,11 @@ class Driver:
 
     def _settings(self, lab: Lab) -> bytes:
         """The settings from which a worker makes its lab, as JSON."""
-        texts = {
-            str(path.relative_to(lab.prompts)): path.read_text(encoding="utf-8")
-            for path in sorted(lab.prompts.rglob("*") if lab.prompts else ())
-            if path.is_file() and lab.prompts
+        folder = lab.prompts
+        texts = folder and {
+            str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
         }
         return orjson.dumps(
             {
@@ -163,7 +163,7 @@ class Driver:
                 "limits": lab.limits,
                 "at_once": lab.at_once,
                 "counted": lab.client.budget.calls is not None,
-                "prompts": texts if lab.prompts else None,
+                "prompts": texts,
             }
         )
 
@@ -171,7 +171,7 @@ class Driver:
         return asdict(database_files(lab.database(name), lab.executor))
 
     def _read(self, lab: Lab, name: str, file: str, start: int) -> bytes:
-        """A piece of a file that belongs to a database."""
+        """A piece of a file that belongs to a database, from the byte `start` on."""
         database = lab.database(name)
         if file not in database_files(database, lab.executor).files:
             raise ClusterError(f"{file} does not belong to the database {name}")
@@ -179,13 +179,13 @@ class Driver:
             opened.seek(start)
             return opened.read(PIECE)
 
-    def _keep(self, lab: Lab, rows: Rows, report: Mapping[str, Any]) -> None:
-        """Store what a worker computed; the last message of a task reports its result."""
+    def _store(self, lab: Lab, rows: Rows, report: Mapping[str, Any]) -> None:
+        """Add a worker's rows to the cache. A task's last message has a report: its calls, warnings and result."""
         insert(lab.client.store, rows)
         if not report:
             return
         for call in report["answered"]:
             count(lab.client.ledger, *request_and_answer(call))
-        self.said |= dict.fromkeys(report["said"])
+        self.warnings |= dict.fromkeys(report["warnings"])
         if report["task"]:
             self.results[report["task"]] = report["result"]

@@ -19,9 +19,8 @@ __all__ = ["Cluster", "open_cluster"]
 
 _CONNECT = 20.0  # seconds for the connection to a scheduler
 _SILENT = logging.CRITICAL + 1
-# Dask's own looks at a worker, which take a tenth of its time with Dask's intervals of 10 to 100 ms: tasks here
-# take seconds.
-_LOOKS = {
+# At Dask's own intervals of 10 to 100 ms, monitoring a worker takes a tenth of its time; tasks here take seconds.
+_MONITORING = {
     "distributed.admin.tick.interval": "1s",
     "distributed.scheduler.work-stealing-interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",
@@ -31,7 +30,7 @@ _LOOKS = {
 
 @contextmanager
 def open_cluster(cluster: "str | distributed.Client") -> Iterator[Cluster]:
-    """The cluster of a client, of a scheduler's address or file, or, for "local:4", of 4 workers on this machine."""
+    """The cluster of a client, or of a scheduler's address or file; "local:4" starts 4 workers on this machine."""
     if isinstance(cluster, distributed.Client):
         opened = Cluster(cluster)
         try:
@@ -39,16 +38,15 @@ def open_cluster(cluster: "str | distributed.Client") -> Iterator[Cluster]:
         finally:
             opened.close()
         return
-    # Dask tells of every lost connection, some as critical, with a traceback; the run says in one line what that
-    # means for it.
+    # Dask logs each lost connection, some with a traceback; the run itself reports in one line if it must end.
     logging.getLogger("distributed").setLevel(_SILENT)
-    with client_of(cluster) as client, open_cluster(client) as found:
-        yield found
+    with client_of(cluster) as client, open_cluster(client) as opened:
+        yield opened
 
 
 @contextmanager
 def client_of(cluster: str) -> Iterator[distributed.Client]:
-    """A client of a scheduler's address or file, or, for "local:4", of 4 new workers on this machine."""
+    """A client of the scheduler at an address or in a file; "local:4" starts 4 workers on this machine."""
     with _local(cluster) as address, _connected(address) as client:
         yield client
 
@@ -61,7 +59,7 @@ def _local(cluster: str) -> Iterator[str]:
         return
     if not count.isdecimal() or int(count) < 1:
         raise BadInputError(f"cluster {cluster!r}: give local: and a number of workers, as local:4")
-    with dask.config.set(_LOOKS):
+    with dask.config.set(_MONITORING):
         started = distributed.LocalCluster(
             n_workers=int(count),
             threads_per_worker=1,
@@ -84,6 +82,8 @@ def _connected(address: str) -> Iterator[distributed.Client]:
     try:
         client = distributed.Client(**given, timeout=_CONNECT)
     except (OSError, ValueError) as error:
-        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from error
+        raise ClusterError(
+            f"no Dask scheduler answers at {address}: {error}; start it with `dask scheduler`, or check the address"
+        ) from error
     with client:
         yield client

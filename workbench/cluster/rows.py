@@ -1,8 +1,8 @@
-"""The rows of the cache that travel from a worker to the driver: calls, executions, results and verdicts.
+"""The rows of the cache that a worker sends to the driver: calls, executions, results and verdicts.
 
-Rows are only added to a cache and their keys are hashes of what they depend on, so a row that comes twice, from two
-workers or from a task that ran twice, is stored once. The calls that a worker answered travel, too, so that the
-driver's ledger counts them.
+The key of a row is a hash of its inputs, and rows are never changed. So a row that arrives twice, from two workers
+or from a task that ran twice, is stored once. A worker also sends the list of the calls that it answered, which the
+driver's ledger counts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,55 +14,55 @@ from workbench.types import Completion, Fault, Request, Usage
 
 Rows = Mapping[str, Sequence[Sequence[Any]]]  # by table
 _TABLES = ("calls", "executions", "attempts", "selections", "verdicts")
-_MANY = 200  # rows that are read at once
-_BYTES = 16_000_000  # of rows in one message, unless one row is larger
+_ROWS = 200  # rows that are read at once
+_BYTES = 16_000_000  # bytes of rows in one message, unless one row is larger
 
 
-class NewRows:
-    """The rows of a cache file that have not been taken yet."""
+class UnsentRows:
+    """The rows of a worker's cache file that the driver has not received yet."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._last = dict.fromkeys(_TABLES, 0)
-        self._texts: set[int] = set()
+        self._sent = dict.fromkeys(_TABLES, 0)  # the last row of each table that was sent
+        self._sent_texts: set[int] = set()
 
-    def take(self) -> Iterator[tuple[Rows, bool]]:
-        """The new rows in parts, each with whether it is the last; there is always one, and it may be empty.
+    def parts(self) -> Iterator[tuple[Rows, bool]]:
+        """The rows in parts, each with whether it is the last part; there is always a part, which may be empty.
 
-        A part counts as taken when the next one is asked for.
+        A part counts as sent when the caller takes the next one.
         """
         part: dict[str, list[Sequence[Any]]] = {}
         last: dict[str, int] = {}
         size = 0
-        for table, number, row in self._new():
+        for table, number, row in self._rows():
             if size > _BYTES:
                 yield part, False
-                self._taken(part, last)
+                self._mark_sent(part, last)
                 part, last, size = {}, {}, 0
             part.setdefault(table, []).append(row)
             last[table] = number
             size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
         yield part, True
-        self._taken(part, last)
+        self._mark_sent(part, last)
 
-    def _taken(self, part: Rows, last: Mapping[str, int]) -> None:
-        self._texts.update(id_ for id_, _ in part.get("texts", ()))
-        self._last |= {table: number for table, number in last.items() if table in self._last}
+    def _mark_sent(self, part: Rows, last: Mapping[str, int]) -> None:
+        self._sent_texts.update(id_ for id_, _ in part.get("texts", ()))
+        self._sent |= {table: number for table, number in last.items() if table in self._sent}
 
-    def _new(self) -> Iterator[tuple[str, int, Sequence[Any]]]:
-        """Each new row after its table and its number in it."""
-        # Threads may add calls meanwhile, whose texts are not among those that are read now.
+    def _rows(self) -> Iterator[tuple[str, int, Sequence[Any]]]:
+        """Each unsent row with its table and its number there."""
+        # A thread may add a call meanwhile. It is sent the next time, as its texts are not read now.
         ends = {
             table: self._store.read(f"SELECT max(rowid) FROM {table}")[0][0] for table in _TABLES
         }
-        # The shared parts of prompts come first, as calls refer to them; their ids are hashes and tell no order.
-        ids = {id_ for (id_,) in self._store.read("SELECT id FROM texts")} - self._texts
+        # The shared parts of prompts come first, as calls refer to them. Their ids are hashes, so all are compared.
+        ids = {id_ for (id_,) in self._store.read("SELECT id FROM texts")} - self._sent_texts
         for row in self._store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(ids)):
             yield "texts", row[0], row
         for table, end in ends.items():
-            last = self._last[table]
+            last = self._sent[table]
             while rows := self._store.read(
-                f"SELECT rowid, * FROM {table} WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT {_MANY}",
+                f"SELECT rowid, * FROM {table} WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT {_ROWS}",
                 (last, end),
             ):
                 for last, *row in rows:
@@ -70,7 +70,7 @@ class NewRows:
 
 
 def insert(store: Store, rows: Rows) -> None:
-    """Add the rows to a cache, in one transaction; rows that it has stay as they are."""
+    """Add the rows to a cache, in one transaction; rows that the cache has already stay as they are."""
     if store.read_only or not any(rows.values()):
         return
     if unknown := rows.keys() - {"texts", *_TABLES}:
@@ -81,12 +81,12 @@ def insert(store: Store, rows: Rows) -> None:
             connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", added)
 
 
-Answered = tuple[str, str, str, str, int, int, float | None, bool, Fault]
-"""A call's prompt, question, system and model; tokens in and out, cost; whether it was cached, and its fault."""
+AnsweredCall = tuple[str, str, str, str, int, int, float | None, bool, Fault]
+"""A call's prompt, question, system and model; its tokens in and out and cost; whether it was cached; its fault."""
 
 
 def count(ledger: Ledger, request: Request, answer: Completion) -> None:
-    """Count an answer as a client that asks by itself does: a question's cost is read from its ledger."""
+    """Count an answer in a ledger, as a client counts its own: a question's cost is read from the ledger."""
     if answer.fault and answer.fault != "filtered":
         ledger.fault(answer.fault, again=False)
     elif answer.cached:
@@ -96,8 +96,8 @@ def count(ledger: Ledger, request: Request, answer: Completion) -> None:
 
 
 def request_and_answer(call: Sequence[Any]) -> tuple[Request, Completion]:
-    """As much of a call and its answer as a ledger counts."""
-    prompt, question, system, model, read, written, cost, cached, fault = call
+    """An answered call as a request and an answer, with the fields that a ledger counts."""
+    prompt, question, system, model, tokens_in, tokens_out, cost, cached, fault = call
     request = Request(prompt, model, (), question=question, system=system)
-    usage = Usage(read, written)
+    usage = Usage(tokens_in, tokens_out)
     return request, Completion("", model, "stop", usage, cost, cached=cached, fault=fault)

@@ -1,4 +1,4 @@
-"""The versions that results depend on: those of a worker must be the driver's."""
+"""The versions on which results depend: a worker must have the driver's."""
 
 import os
 import socket
@@ -18,7 +18,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 @cache
 def versions() -> Mapping[str, str]:
-    """The versions on which results depend besides a task's input, by name."""
+    """The versions by the name of the program or package; the workbench's is a hash of its code and texts."""
     files = [file for file in _PACKAGE.rglob("*") if file.suffix in {".py", ".md", ".json", ".txt"}]
     return {
         "Python": ".".join(map(str, sys.version_info[:2])),
@@ -29,19 +29,19 @@ def versions() -> Mapping[str, str]:
 
 
 def identity() -> dict[str, Any]:
-    """The versions of a worker, and its process."""
+    """The versions of this process, and its host and process id."""
     return {"versions": versions(), "process": (socket.gethostname(), os.getpid())}
 
 
 def check_versions(driver: Mapping[str, str], worker: Mapping[str, str], name: str) -> None:
-    """Raise `ClusterError` if the worker's results could differ from those of the driver's machine."""
+    """Raise `ClusterError` if a version of the worker `name` is not the driver's, so that its results may differ."""
     differing = [
-        f"{what} {worker.get(what)} and not {driver[what]}"
-        for what in driver
-        if worker.get(what) != driver[what]
+        f"{package} {worker.get(package)} and not {version}"
+        for package, version in driver.items()
+        if worker.get(package) != version
     ]
     if differing:
         raise ClusterError(
-            f"worker {name} has {', '.join(differing)}: install there what the driver has, and run the same"
-            " again; what came back is kept"
+            f"worker {name} has {', '.join(differing)}: install the driver's versions there, and run the same"
+            " again; the results so far are cached"
         )

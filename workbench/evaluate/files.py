@@ -14,7 +14,7 @@ from workbench.db.execute import Executor
 from workbench.evaluate.bird.efficiency import Efficiency, measure, r_ves, ves
 from workbench.evaluate.gold.report import UnderGolds
 from workbench.evaluate.gold.revised import under_golds
-from workbench.evaluate.judge import JudgeElsewhere, judge
+from workbench.evaluate.judge import ClusterJudge, judge
 from workbench.evaluate.spider.suite import Suite, on_suites
 from workbench.evaluate.stats import PairedComparison
 from workbench.evaluate.summary import by_feature, compare_generators, pool_bounds, summarise
@@ -133,13 +133,13 @@ def evaluate_files(
     suite: Suite | None = None,
     progress: Progress | None = None,
     revisions: Sequence[Revision] = (),
-    elsewhere: JudgeElsewhere | None = None,
+    cluster_judge: ClusterJudge | None = None,
 ) -> FilesReport:
     """Judge every file, and each selector's picks from all files together.
 
     `by` names slicings: difficulty, database, feature. `compare` compares each file with the first, `pool`
     adds the bounds of selection, `efficiency` is the number of timed runs for VES. `revisions` have revised golds.
-    `suite` adds test-suite accuracy. `elsewhere` judges on a cluster.
+    `suite` adds test-suite accuracy. `cluster_judge` judges on a cluster.
     """
     pools = load_pools(file_names(paths), benchmark)
     candidates = pool_of(pair for file in pools.values() for pair in file.items())
@@ -147,7 +147,7 @@ def evaluate_files(
     judged = pool_of(pair for part in (candidates, *picked.values()) for pair in part.items())
     limits = limits or Limits()
     verdicts = judge(
-        benchmark, judged, executor, limits, progress, keep_distinct=keep_distinct, elsewhere=elsewhere
+        benchmark, judged, executor, limits, progress, keep_distinct=keep_distinct, cluster_judge=cluster_judge
     )  # fmt: skip
     golds = None
     if revisions:

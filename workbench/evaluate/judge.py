@@ -26,7 +26,7 @@ _COLUMNS = (
 _Answer = tuple[str, int, str | None]  # generator, sample, SQL or None without an answer
 
 
-class JudgeElsewhere(Protocol):
+class ClusterJudge(Protocol):
     """Judges the queries for each question, on a cluster, and writes the verdicts to the executor's cache."""
 
     def __call__(
@@ -49,14 +49,14 @@ def judge(
     progress: Callable[[int, int], None] | None = None,
     *,
     keep_distinct: bool = False,
-    elsewhere: JudgeElsewhere | None = None,
+    cluster_judge: ClusterJudge | None = None,
 ) -> pd.DataFrame:
     """A verdict for every trial, and for every question that a generator left out.
 
     Columns: generator, sample, question_id, db_id, difficulty, sql, status (`missing` without an answer),
     gold_status, gold_error, the METRICS as fractions, error. `em` is None outside Spider, which alone defines
     it. `keep_distinct` is the option of Spider's script (see `evaluate.ex`). `progress` is called with how
-    many queries are done, of how many. `elsewhere` judges first; what it leaves, such as queries that failed
+    many queries are done, of how many. `cluster_judge` judges first; what it leaves, such as queries that failed
     for want of memory, is judged here.
     """
     answers = _answers(benchmark, pool)
@@ -68,7 +68,7 @@ def judge(
         limits,
         progress,
         keep_distinct=keep_distinct,
-        elsewhere=elsewhere,
+        cluster_judge=cluster_judge,
     )
     rows = [
         {
@@ -93,7 +93,7 @@ def verdicts_on(
     progress: Callable[[int, int], None] | None = None,
     *,
     keep_distinct: bool,
-    elsewhere: JudgeElsewhere | None = None,
+    cluster_judge: ClusterJudge | None = None,
 ) -> dict[Judged, Record]:
     """The verdicts on distinct queries for each question, by its id; None stands for a missing answer.
 
@@ -102,9 +102,9 @@ def verdicts_on(
     cache = VerdictCache(benchmark, executor, limits, keep_distinct=keep_distinct)
     verdicts = cache.read(asked)
     missing = _missing(asked, verdicts)
-    if elsewhere and any(map(_queries, missing.values())):
+    if cluster_judge and any(map(_queries, missing.values())):
         queries = {key: _queries(sqls) for key, sqls in missing.items()}
-        elsewhere(benchmark, queries, executor, limits, progress, keep_distinct=keep_distinct)
+        cluster_judge(benchmark, queries, executor, limits, progress, keep_distinct=keep_distinct)
         verdicts |= cache.read(missing)
         missing = _missing(asked, verdicts)
     queries = {key: _queries(sqls) for key, sqls in missing.items() if sqls}

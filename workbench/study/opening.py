@@ -91,11 +91,11 @@ def open_study(
     )
     with ExitStack() as stack:
         store = stack.enter_context(Store())
-        elsewhere = supervisor = None
+        cluster_solver = supervisor = None
         if (cluster := cluster or os.environ.get("WORKBENCH_CLUSTER", "")) and not previewed():
             from workbench.study.solving.on_cluster import cluster_of  # noqa: PLC0415  Dask, an extra
 
-            elsewhere, supervisor = stack.enter_context(cluster_of(cluster, store))
+            cluster_solver, supervisor = stack.enter_context(cluster_of(cluster, store))
         executor = stack.enter_context(Executor(store, supervisor=supervisor))
         budget = _left(settings, store)
         few = some(asked, previewed() or None)
@@ -120,7 +120,7 @@ def open_study(
             saved,
             budget,
             stack.pop_all(),
-            elsewhere,
+            cluster_solver,
             weight,
             databases,
             revisions,

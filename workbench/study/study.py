@@ -32,7 +32,7 @@ from workbench.study.result_cache import endpoints, keys, models, texts
 from workbench.study.runs import Run, cells, frames, run_id
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
-from workbench.study.solving import Elsewhere, prepare_once, selection_of, solve_all
+from workbench.study.solving import ClusterSolver, prepare_once, selection_of, solve_all
 from workbench.systems.cheaper import cheaper
 from workbench.systems.identity import identify
 from workbench.systems.system import System, with_suspect
@@ -52,7 +52,7 @@ class Study:
     saved: Saved
     _budget: Budget | None
     _open: ExitStack
-    _elsewhere: Elsewhere | None = None  # solves questions on a cluster
+    _solver: ClusterSolver | None = None  # solves questions on a cluster
     _weight: float = 0.0  # in a preview: the number of questions that each question stands for
     _databases: float = 1.0  # in a preview: the number of databases that each database stands for
     revisions: tuple[Revision, ...] = ()  # revised golds, by which runs are judged, too
@@ -119,7 +119,7 @@ class Study:
         asked_id = self._asked_id(system)
         with Progress(name, asked_id) as progress:
             try:
-                kept = solve_all(system, self.benchmark.questions, lab, progress, self._elsewhere)
+                kept = solve_all(system, self.benchmark.questions, lab, progress, self._solver)
             finally:
                 progress.end(lab.client.ledger.total())
         self._report(lab)

@@ -35,7 +35,7 @@ def workers(url: str, token: str, count: str, calls: str) -> None:
         async def worker() -> None:
             for number in numbers:
                 asked = orjson.dumps([request(number) | {"shared": []}])
-                reply = await pool(url).ask(token=token, lab=1, given=(asked,))
+                reply = await pool(url).ask(token=token, lab=1, arguments=(asked,))
                 assert orjson.loads(reply["answer"])[0]["text"]
 
         await asyncio.gather(*(worker() for _ in range(int(count))))

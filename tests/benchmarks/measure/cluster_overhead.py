@@ -115,7 +115,7 @@ def questions_there(folder: Path, count: int) -> list[Spent]:
             client.run(warm)
         lab = opened.enter_context(lab_in(folder, benchmark))
         with timed(found):
-            solve_all(chase_sql(MODEL), chosen, lab, elsewhere=partial(solve_on, cluster))
+            solve_all(chase_sql(MODEL), chosen, lab, cluster_solver=partial(solve_on, cluster))
     return found
 
 
@@ -134,15 +134,15 @@ def pool(benchmark: Benchmark) -> Pool:
     )
 
 
-def judging(lab: Lab, benchmark: Benchmark, found: list[Spent], elsewhere: Any = None) -> None:
+def judging(lab: Lab, benchmark: Benchmark, found: list[Spent], cluster_judge: Any = None) -> None:
     """Judge a pool; before it a small one of another benchmark, which starts the sandboxes."""
     other = load_bundled("train")
     with timed(found):
         few = pool(replace(other, questions=other.questions[::20]))
-        judge(other, few, lab.executor, elsewhere=elsewhere)
+        judge(other, few, lab.executor, cluster_judge=cluster_judge)
     given = pool(benchmark)
     with timed(found):
-        judge(benchmark, given, lab.executor, elsewhere=elsewhere)
+        judge(benchmark, given, lab.executor, cluster_judge=cluster_judge)
 
 
 def predictions_here(folder: Path) -> list[Spent]:

@@ -65,5 +65,5 @@ def run(workers: int, questions: int, seconds: float, *, remote: bool) -> float:
             Client(store, send=send if remote else provider.send), executor, benchmark.database
         )
         start = time.perf_counter()
-        solve_all(direct(model), chosen, lab, elsewhere=partial(solve_on, cluster))
+        solve_all(direct(model), chosen, lab, cluster_solver=partial(solve_on, cluster))
         return time.perf_counter() - start

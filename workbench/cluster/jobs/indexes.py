@@ -9,19 +9,19 @@ from workbench.retrieve.index.values import IndexKind, build_index, keep_index
 
 
 @dataclass(frozen=True, slots=True)
-class IndexPart:
-    """The index of one database: the task of a worker."""
+class IndexTask:
+    """A worker's task: build the index of a database."""
 
     database: str
     kind: IndexKind
 
 
-def build_part(part: IndexPart, lab: Lab) -> bytes:
-    """The file of the index, built on a worker."""
+def build_on_worker(task: IndexTask, lab: Lab) -> bytes:
+    """The content of the index file, built on a worker."""
     folder = lab.client.store.path.parent / "indexes"
-    return build_index(lab.database(part.database), part.kind, folder).read_bytes()
+    return build_index(lab.database(task.database), task.kind, folder).read_bytes()
 
 
-def keep_part(part: IndexPart, built: Any, folder: Path | None) -> Path:
-    """Write the file where this process looks for the index; returns its path."""
-    return keep_index(Path(part.database), part.kind, bytes(built), folder)
+def keep_built(task: IndexTask, content: Any, folder: Path | None) -> Path:
+    """Write the index file where this process looks for it; returns its path."""
+    return keep_index(Path(task.database), task.kind, bytes(content), folder)

@@ -1,7 +1,7 @@
 """Judge queries on a cluster: a task is a few questions about one database, with all queries that answer them.
 
-A worker runs the queries and compares their results with gold's. Executions and verdicts are then in the driver's
-cache.
+A worker runs the queries and compares their results with those of the gold queries. It sends the executions and
+verdicts to the driver's cache.
 """
 
 import itertools
@@ -18,8 +18,8 @@ from workbench.types import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPart:
-    """Questions about one database and the queries for each, by its id, with the options of `judge`."""
+class JudgeTask:
+    """Questions about one database, the queries for each question by its id, and the options of `judge`."""
 
     benchmark: Benchmark
     queries: Mapping[str, Sequence[str]]
@@ -27,11 +27,13 @@ class JudgedPart:
     keep_distinct: bool
 
 
-def judge_part(part: JudgedPart, lab: Lab) -> None:
-    """Judge on a worker, in whose cache the verdicts are then."""
-    path = lab.database(part.benchmark.questions[0].db_id)
-    here = replace(part.benchmark, databases=path.parents[1])
-    verdicts_on(here, part.queries, lab.executor, part.limits, keep_distinct=part.keep_distinct)
+def judge_task(task: JudgeTask, lab: Lab) -> None:
+    """Judge the task's queries on a worker; the verdicts are added to the worker's cache."""
+    path = lab.database(task.benchmark.questions[0].db_id)
+    benchmark = replace(task.benchmark, databases=path.parents[1])
+    verdicts_on(
+        benchmark, task.queries, lab.executor, task.limits, keep_distinct=task.keep_distinct
+    )
 
 
 def judge_on(
@@ -44,19 +46,17 @@ def judge_on(
     *,
     keep_distinct: bool,
 ) -> None:
-    """Judge the queries for each question, by its id, on the workers: the verdicts are in the executor's cache."""
+    """Judge the queries for each question, by its id, on workers; the verdicts are added to the executor's cache."""
     if not executor.store or not executor.caches:
-        return  # nothing can be kept: the process that asks compares the results itself
+        return  # without a cache the caller judges by itself
     total = sum(map(len, queries.values()))
     most = cluster.queries_of_a_task(total)
-    parts = (
-        _part(JudgedPart(benchmark, queries, limits, keep_distinct), ids)
-        for ids in _by_database(benchmark, queries, most)
-    )
+    whole = JudgeTask(benchmark, queries, limits, keep_distinct)
+    tasks = (_task_for(whole, ids) for ids in _by_database(benchmark, queries, most))
     lab = Lab(Client(executor.store), executor, benchmark.database)
     done = 0
-    for part, _ in cluster.each(judge_part, parts, lab, name=_name, split=_singles):
-        done += sum(map(len, part.queries.values()))
+    for task, _ in cluster.each(judge_task, tasks, lab, name=_name, split=_singles):
+        done += sum(map(len, task.queries.values()))
         if progress:
             progress(done, total)
 
@@ -64,38 +64,38 @@ def judge_on(
 def _by_database(
     benchmark: Benchmark, queries: Mapping[str, Sequence[str]], most: int
 ) -> Iterator[list[str]]:
-    """The ids of questions in parts of one database each, which have about `most` queries or one question."""
-    own: dict[str, list[str]] = {}
+    """The ids of questions in lists of one database each; a list has about `most` queries, or one question."""
+    databases: dict[str, list[str]] = {}
     for question in benchmark.questions:
         if queries.get(question.id):
-            own.setdefault(question.db_id, []).append(question.id)
-    for ids in own.values():
+            databases.setdefault(question.db_id, []).append(question.id)
+    for ids in databases.values():
         before = itertools.accumulate((len(queries[id_]) for id_ in ids), initial=0)
         numbered = zip((count // most for count in before), ids, strict=False)
         for _, several in itertools.groupby(numbered, key=lambda pair: pair[0]):
             yield [id_ for _, id_ in several]
 
 
-def _part(whole: JudgedPart, ids: Sequence[str]) -> JudgedPart:
-    """The part about these questions, with all that is needed to judge them."""
+def _task_for(whole: JudgeTask, ids: Sequence[str]) -> JudgeTask:
+    """The task for the questions with these ids, all about one database."""
     benchmark = whole.benchmark
     wanted = set(ids)
     questions = tuple(question for question in benchmark.questions if question.id in wanted)
     db_id = questions[0].db_id
-    few = replace(
+    part = replace(
         benchmark,
         questions=questions,
         golds={id_: benchmark.golds[id_] for id_ in ids},
         schemas={db_id: benchmark.schemas[db_id]} if db_id in benchmark.schemas else {},
         every=(),
     )
-    return replace(whole, benchmark=few, queries={id_: whole.queries[id_] for id_ in ids})
+    return replace(whole, benchmark=part, queries={id_: whole.queries[id_] for id_ in ids})
 
 
-def _singles(part: JudgedPart) -> list[JudgedPart]:
-    return [_part(part, [question.id]) for question in part.benchmark.questions]
+def _singles(task: JudgeTask) -> list[JudgeTask]:
+    return [_task_for(task, [question.id]) for question in task.benchmark.questions]
 
 
-def _name(part: JudgedPart) -> tuple[str, str]:
-    questions = part.benchmark.questions
+def _name(task: JudgeTask) -> tuple[str, str]:
+    questions = task.benchmark.questions
     return f"verdicts {questions[0].db_id}", f"{questions[0].id} to {questions[-1].id}"

@@ -1,6 +1,6 @@
-"""Queries that run in the sandboxes of a cluster's workers instead of this machine's.
+"""Run queries in the sandboxes of a cluster's workers instead of those of this machine.
 
-The driver's executor looks a query up in the cache first, and stores the answers that come back.
+The driver's executor looks each query up in its cache first, and caches the workers' answers.
 """
 
 import os
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Queries:
-    """Requests to a sandbox, by their indices; all of one database."""
+class QueryTask:
+    """Requests to a sandbox, each with its index; all are queries of one database."""
 
     database: str
     seconds: float
     requests: tuple[tuple[int, dict[str, Any]], ...]
 
 
-def run_queries(part: Queries, lab: Lab) -> list[tuple[int, dict[str, Any]]]:
-    """The answers by the index of their requests; on a worker."""
-    path = os.path.realpath(lab.database(part.database))
-    requests = [request | {"path": path} for _, request in part.requests]
-    found = lab.executor.supervisor.run(requests, part.seconds)
-    return [(part.requests[index][0], answer) for index, answer in found]
+def run_queries(task: QueryTask, lab: Lab) -> list[tuple[int, dict[str, Any]]]:
+    """The answers of a worker's sandbox, each with the index of its request."""
+    path = os.path.realpath(lab.database(task.database))
+    requests = [request | {"path": path} for _, request in task.requests]
+    answers = lab.executor.supervisor.run(requests, task.seconds)
+    return [(task.requests[index][0], answer) for index, answer in answers]
 
 
 class ClusterSupervisor(Supervisor):
-    """A supervisor that has queries run by a cluster. Files are hashed and queries are timed on this machine."""
+    """A supervisor that runs queries on a cluster; it hashes files and times queries on this machine."""
 
     def __init__(self, cluster: "Cluster", store: Store) -> None:
         super().__init__(os.cpu_count() or 1)
@@ -57,21 +57,21 @@ class ClusterSupervisor(Supervisor):
         for index, request in enumerate(requests):
             by_path.setdefault(request["path"], []).append((index, request))
         size = self._cluster.queries_of_a_task(len(requests))
-        parts = [
-            Queries(path, seconds, tuple(own[start : start + size]))
+        tasks = [
+            QueryTask(path, seconds, tuple(own[start : start + size]))
             for path, own in by_path.items()
             for start in range(0, len(own), size)
         ]
         paths = {path: Path(path) for path in by_path}
         with Executor(self._store, workers=1) as executor:  # hashes the files
             lab = Lab(Client(self._store), executor, paths.__getitem__)
-            for _, answers in self._cluster.each(run_queries, parts, lab, name=_name):
+            for _, answers in self._cluster.each(run_queries, tasks, lab, name=_name):
                 for index, answer in answers:
                     yield index, answer | {"rows": bytes(answer["rows"])}
                 if meanwhile:  # the next task may take long
                     meanwhile()
 
 
-def _name(part: Queries) -> tuple[str, str]:
-    first, _ = part.requests[0]
-    return f"queries {Path(part.database).stem}", f"{first} to {part.requests[-1][0]}"
+def _name(task: QueryTask) -> tuple[str, str]:
+    first, _ = task.requests[0]
+    return f"queries {Path(task.database).stem}", f"{first} to {task.requests[-1][0]}"

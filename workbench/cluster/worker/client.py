@@ -1,6 +1,6 @@
-"""The client of a worker's lab: models of ours answer here, and the driver asks the others.
+"""The client of a worker's lab: the worker runs models of ours, and the driver asks the others.
 
-What the driver's cache has is not computed again, and what is computed counts for the driver's budget.
+The worker computes no call that the driver's cache has, and each call that it computes counts for the driver's budget.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from workbench.cluster.call_keys import KnownKeys
-from workbench.cluster.rows import Answered, count
+from workbench.cluster.rows import AnsweredCall, count
 from workbench.cluster.worker.link import Link
 from workbench.errors import WorkbenchError
 from workbench.llm import provider
@@ -22,24 +22,24 @@ from workbench.types import Completion, Request, Usage
 
 
 class DriverBudget(Budget):
-    """The driver's limit on the number of calls. A call counts when it begins, and for good if its worker is lost."""
+    """The driver's limit on the number of calls. A call counts when it begins, even if its worker is lost."""
 
     def __init__(self, link: Link) -> None:
         super().__init__()
         self._link = link
 
     def reserve(self, amount: float | None, model: str) -> bool:
-        """Count a call; False if there is room only once calls under way have failed."""
+        """Count a call; False if the budget has no room for it, unless calls under way fail."""
         return bool(self._link.call("reserve", amount, model))
 
     def settle(self, amount: float | None, cost: float | None, *, paid: bool) -> None:
-        """Do nothing: the call is counted."""
+        """Do nothing: `reserve` has counted the call."""
 
 
 class WorkerClient(Client):
-    """A client that answers for models of ours itself, and has the driver ask the others.
+    """A client that runs models of ours itself, and has the driver ask the others.
 
-    `counted` says that the driver's budget limits the number of calls.
+    `counted` says whether the driver's budget limits the number of calls.
     """
 
     def __init__(self, store: Store, link: Link, *, counted: bool) -> None:
@@ -47,36 +47,36 @@ class WorkerClient(Client):
         self._link = link
         self._endpoints: dict[str, str] = {}
         self._known = KnownKeys()
-        self._learned = False  # in this task, which keys the driver's cache has
-        self.answered: list[Answered] = []  # here, and not sent to the driver yet
+        self._keys_read = False  # whether this task has read the new keys of the driver's cache
+        self.answered: list[AnsweredCall] = []  # by this worker, and not sent to the driver yet
 
     def endpoint(self, model: str) -> str:
-        """The driver's endpoint: keys made here are the driver's keys."""
+        """The driver's endpoint of the model, so that calls have the same keys on both."""
         if model not in self._endpoints:
             self._endpoints[model] = self._link.call("endpoint", model)
         return self._endpoints[model]
 
-    def is_here(self, model: str) -> bool:
+    def has(self, model: str) -> bool:
         """Whether the worker has the model, in the driver's version."""
         if not provider.is_ours(model):
             return False
-        with suppress(WorkbenchError, ImportError, OSError):  # a model that is tuned elsewhere
+        with suppress(WorkbenchError, ImportError, OSError):  # a tuned model of another machine
             return super().endpoint(model) == self.endpoint(model)
         return False
 
     def complete_many(self, requests: Sequence[Request]) -> list[Completion]:
         """The answers to the requests, in their order."""
-        here = [index for index, request in enumerate(requests) if self.is_here(request.model)]
-        there = [index for index in range(len(requests)) if index not in set(here)]
-        answers = dict(zip(here, super().complete_many([requests[i] for i in here]), strict=True))
+        own = [index for index, request in enumerate(requests) if self.has(request.model)]
+        drivers = [index for index in range(len(requests)) if index not in set(own)]
+        answers = dict(zip(own, super().complete_many([requests[i] for i in own]), strict=True))
         for index, answer in answers.items():
-            asked = requests[index]
-            tags = (asked.prompt, asked.question, asked.system, asked.model)
+            request = requests[index]
+            tags = (request.prompt, request.question, request.system, request.model)
             usage = (answer.usage.input, answer.usage.output, answer.cost)
             self.answered.append((*tags, *usage, answer.cached, answer.fault))
-        if there:
-            replies = self._link.call("ask", orjson.dumps([requests[i] for i in there]))
-            for index, reply in zip(there, orjson.loads(replies), strict=True):
+        if drivers:
+            replies = self._link.call("ask", orjson.dumps([requests[i] for i in drivers]))
+            for index, reply in zip(drivers, orjson.loads(replies), strict=True):
                 answers[index] = _completion(reply)
                 count(self.ledger, requests[index], answers[index])
         return [answers[index] for index in range(len(requests))]
@@ -86,23 +86,23 @@ class WorkerClient(Client):
     ) -> dict[str, PendingCall]:
         """Look in the driver's cache, too."""
         calls = super()._look_up(requests, answers)
-        if calls and not self._learned:
+        if calls and not self._keys_read:
             self._known.add(self._link.call("keys", self._known.count))
-            self._learned = True
-        if there := self._known.among(calls):
-            for answer in map(_completion, orjson.loads(self._link.call("cached", there))):
+            self._keys_read = True
+        if cached := self._known.among(calls):
+            for answer in map(_completion, orjson.loads(self._link.call("cached", cached))):
                 for index in calls.pop(answer.key).indices:
                     answers[index] = answer
                     self.ledger.hit(requests[index], answer)
         return calls
 
-    def end_task(self) -> list[Answered]:
-        """The calls that were answered here in a task, for the driver's ledger."""
-        self._learned = False
+    def end_task(self) -> list[AnsweredCall]:
+        """End a task; returns the calls that this worker answered, for the driver's ledger."""
+        self._keys_read = False
         taken = list(self.answered)
         del self.answered[: len(taken)]
         return taken
 
 
-def _completion(told: Mapping[str, Any]) -> Completion:
-    return Completion(**{**told, "usage": Usage(**told["usage"])})
+def _completion(fields: Mapping[str, Any]) -> Completion:
+    return Completion(**{**fields, "usage": Usage(**fields["usage"])})

@@ -12,7 +12,7 @@ from workbench.errors import ClusterError
 
 @dataclass(frozen=True, slots=True)
 class DriverAddress:
-    """The driver of a task: its address, its secret, the number of the task's lab there, and its versions."""
+    """The driver of a task: its address, its token, its number for the task's lab, and its versions."""
 
     url: str
     token: str
@@ -27,9 +27,9 @@ class Link:
     driver: DriverAddress
     worker: distributed.Worker
 
-    def call(self, op: str, *given: Any) -> Any:
-        """The driver's answer to a message. The worker's own thread sends it, while this one waits."""
-        message = {"token": self.driver.token, "lab": self.driver.lab, "given": given}
+    def call(self, op: str, *arguments: Any) -> Any:
+        """The driver's answer to a message. Dask's thread sends the message, while this thread waits."""
+        message = {"token": self.driver.token, "lab": self.driver.lab, "arguments": arguments}
 
         async def send() -> Any:
             return await getattr(self.worker.rpc(self.driver.url), op)(**message)
@@ -37,14 +37,12 @@ class Link:
         try:
             reply = sync(self.worker.loop, send)
         except OSError:
-            try:
-                reply = sync(
-                    self.worker.loop, send
-                )  # a connection that stood idle may have been cut
+            try:  # again: a connection that stood idle may have been cut
+                reply = sync(self.worker.loop, send)
             except OSError as error:
                 raise ClusterError(
                     f"worker {self.worker.address} cannot reach the driver at {self.driver.url} ({error}):"
-                    " workers connect to the process that started the run, so start it where they can"
+                    " start the run on a machine to which the workers can connect"
                 ) from error
         if "error" in reply:
             raise ClusterError(reply["error"])

@@ -1,7 +1,7 @@
-"""A task does its work with a lab of its own, and sends what it computed to the driver.
+"""Run a task on a worker, with a lab of the worker's own, and send the new rows of its cache to the driver.
 
-The lab's cache is a new file for each driver that the worker serves, so that everything in it is sent to that driver
-once. Indexes and copies of databases lie in one folder of the machine, which all its workers share.
+A worker has one cache file for each driver that it serves, so that it sends each row to that driver once. Indexes
+and copies of databases lie in one folder of the machine, which all its workers share.
 """
 
 import os
@@ -18,7 +18,7 @@ import orjson
 
 from workbench.canonical import content_hash
 from workbench.cluster.databases import DatabaseFiles, Databases
-from workbench.cluster.rows import NewRows
+from workbench.cluster.rows import UnsentRows
 from workbench.cluster.versions import check_versions, versions
 from workbench.cluster.worker.client import WorkerClient
 from workbench.cluster.worker.link import DriverAddress, Link
@@ -37,9 +37,9 @@ class Session:
     store: Store
     executor: Executor
     databases: Databases
-    rows: NewRows
+    rows: UnsentRows
     labs: dict[int, Lab] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
     _paths: dict[str, Path] = field(default_factory=dict)
 
@@ -50,8 +50,8 @@ class Session:
             return self.labs[link.driver.lab]
 
     def _new_lab(self, link: Link) -> Lab:
-        told = orjson.loads(link.call("settings"))
-        texts = told["prompts"]
+        settings = orjson.loads(link.call("settings"))
+        texts = settings["prompts"]
         folder = None
         if texts is not None:
             name = content_hash("prompts", texts).removeprefix("prompts:")[:32]
@@ -69,25 +69,30 @@ class Session:
                 return self._paths[name]
 
         return Lab(
-            WorkerClient(self.store, link, counted=told["counted"]),
+            WorkerClient(self.store, link, counted=settings["counted"]),
             self.executor,
             database,
             folder,
-            told["system"],
-            told["parameters"],
-            Limits(**told["limits"]),
-            at_once=told["at_once"],
+            settings["system"],
+            settings["parameters"],
+            Limits(**settings["limits"]),
+            at_once=settings["at_once"],
         )
 
-    def deliver(self, link: Link, task: str = "", result: Any = None) -> None:
-        """Send everything new to the driver, and the result of a task that has one."""
+    def send(self, link: Link, task: str = "", result: Any = None) -> None:
+        """Send the unsent rows, calls and warnings to the driver, and the result of `task` if one is named."""
         with self.lock:
             Cache(self.store).save()
             client: Any = self.lab(link).client
-            said, self.said[:] = list(self.said), []
-            report = {"answered": client.end_task(), "said": said, "task": task, "result": result}
-            for rows, last in self.rows.take():
-                link.call("keep", rows, report if last else {})
+            report = {
+                "answered": client.end_task(),
+                "warnings": list(self.warnings),
+                "task": task,
+                "result": result,
+            }
+            self.warnings.clear()
+            for rows, last in self.rows.parts():
+                link.call("store", rows, report if last else {})
 
     def close(self) -> None:
         self.executor.close()
@@ -98,7 +103,7 @@ class Session:
 
 _sessions: dict[str, Session] = {}  # by the driver's address
 _opening = threading.Lock()
-_SESSIONS = 8  # drivers that a worker serves before it forgets the first
+_SESSIONS = 8  # drivers that a worker serves before it closes the session of the first
 
 
 def _session(link: Link) -> Session:
@@ -121,12 +126,12 @@ def _new_session(link: Link) -> Session:
     number = content_hash("driver", link.driver.token).removeprefix("driver:")[:16]
     store = Store(folder / f"session-{os.getpid()}-{number}.sqlite")
     executor = Executor(store, workers=worker.state.nthreads)
-    said: list[str] = []
+    warnings: list[str] = []
     name = f"worker {worker.address}"
     databases = Databases(
-        folder / "databases", executor, lambda line: said.append(f"{name}: {line}")
+        folder / "databases", executor, lambda line: warnings.append(f"{name}: {line}")
     )
-    return Session(store, executor, databases, NewRows(store), said=said)
+    return Session(store, executor, databases, UnsentRows(store), warnings=warnings)
 
 
 def _is_alive(process: int) -> bool:
@@ -145,7 +150,7 @@ def _delete(store: Path) -> None:
 
 
 def work(do: Callable[[Any, Lab], Any], item: Any, address: DriverAddress, task: str) -> None:
-    """Do a task and send its result; the task itself returns nothing, so that the scheduler carries no data."""
+    """Run a task and send its result to the driver; nothing is returned, so that the scheduler carries no data."""
     link = Link(address, distributed.get_worker())
     worker = link.worker.address
     check_versions(address.versions, versions(), worker)
@@ -154,16 +159,15 @@ def work(do: Callable[[Any, Lab], Any], item: Any, address: DriverAddress, task:
         try:
             result = do(item, session.lab(link))
         except BaseException:
-            with suppress(WorkbenchError):  # the first error is raised
-                session.deliver(link)
+            with suppress(WorkbenchError):  # the task's own error is raised, not one of sending
+                session.send(link)
             raise
-        session.deliver(link, task, result)
+        session.send(link, task, result)
     except RecursionError as error:
-        raise RecursionError(
-            str(error)
-        ) from None  # Dask cannot send a traceback of a thousand calls
+        # Without the traceback of a thousand calls, which Dask cannot send.
+        raise RecursionError(str(error)) from None
     except (StoreError, OSError, MemoryError) as error:
         raise ClusterError(
             f"worker {worker} failed ({type(error).__name__}: {error}): put this right there, or stop this"
-            " worker, and run the same again; what came back is kept"
+            " worker, and run the same again; the results so far are cached"
         ) from error

@@ -44,7 +44,7 @@ class QuestionRecords:
     selection: Record
 
 
-Elsewhere = Callable[
+ClusterSolver = Callable[
     [System, ResultKeys, Sequence[Question], Lab, Callable[[], object]],
     Iterator[dict[str, QuestionRecords]],
 ]
@@ -55,12 +55,12 @@ def solve_all(
     questions: Sequence[Question],
     lab: Lab,
     watch: Watch | None = None,
-    elsewhere: Elsewhere | None = None,
+    cluster_solver: ClusterSolver | None = None,
 ) -> dict[str, QuestionRecords]:
     """The records of each question, by its id.
 
     `watch` is called with the number of questions done, the number of all, and the tally of calls.
-    `elsewhere` solves the questions that are not cached, on a cluster instead of in threads of this process.
+    `cluster_solver` solves the questions that are not cached, on a cluster instead of in threads of this process.
     """
     store = lab.client.store
     result_keys = keys(system, lab)
@@ -85,8 +85,8 @@ def solve_all(
         before = len(found)
         start = os.getpid() * 7919 % len(open_)  # far from where another process begins
         turned = open_[start:] + open_[:start]
-        if elsewhere:
-            for kept in elsewhere(system, result_keys, turned, lab, report):
+        if cluster_solver:
+            for kept in cluster_solver(system, result_keys, turned, lab, report):
                 found |= kept
         else:
             each(

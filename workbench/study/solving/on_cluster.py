@@ -22,7 +22,14 @@ from workbench.llm.provider import is_ours
 from workbench.parallel import each
 from workbench.store import Store
 from workbench.study.result_cache import ResultKeys, models, read, write
-from workbench.study.solving import Elsewhere, QuestionRecords, Record, lock_name, look, solve_once
+from workbench.study.solving import (
+    ClusterSolver,
+    QuestionRecords,
+    Record,
+    lock_name,
+    look,
+    solve_once,
+)
 from workbench.systems.system import System
 from workbench.types import Question
 
@@ -34,8 +41,8 @@ _WAITING = 16  # questions of a task that calls remote models, all at the same t
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A task: questions about one database, with the candidates that the driver's cache has for them."""
+class SolveTask:
+    """A worker's task: questions about one database, and the candidates that the driver's cache has for them."""
 
     system: System
     result_keys: ResultKeys
@@ -44,24 +51,24 @@ class Part:
     at_once: int
 
 
-def solve_part(part: Part, lab: Lab) -> dict[str, tuple[str, Record, Record]]:
+def solve_task(task: SolveTask, lab: Lab) -> dict[str, tuple[str, Record, Record]]:
     """Solve the questions of a task on a worker; returns the records that are not in the worker's cache."""
     store = lab.client.store
     locks = CallLocks(store)
-    for question in part.questions:
-        key, _ = part.result_keys.of(question, lab)
-        if key in part.attempts:
-            write(store, "attempts", key, question.id, part.attempts[key])
+    for question in task.questions:
+        key, _ = task.result_keys.of(question, lab)
+        if key in task.attempts:
+            write(store, "attempts", key, question.id, task.attempts[key])
 
     def solve(question: Question) -> QuestionRecords | None:
-        return solve_once(part.system, part.result_keys, lab, locks, question)
+        return solve_once(task.system, task.result_keys, lab, locks, question)
 
-    solved = each(solve, part.questions, at_once=part.at_once)
-    wanted = {question.id: part.result_keys.of(question, lab) for question in part.questions}
+    solved = each(solve, task.questions, at_once=task.at_once)
+    wanted = {question.id: task.result_keys.of(question, lab) for question in task.questions}
     cached = look(store, wanted)
     return {
         question.id: (kept.key, kept.attempt, kept.selection)
-        for question, kept in zip(part.questions, solved, strict=True)
+        for question, kept in zip(task.questions, solved, strict=True)
         if kept and question.id not in cached
     }
 
@@ -87,24 +94,24 @@ def solve_on(
             return min(_COMPUTED, math.ceil(left / threads / 4))
         return min(_WAITING, math.ceil(len(questions) / threads))
 
-    def parts() -> Iterator[Part]:
+    def tasks() -> Iterator[SolveTask]:
         for several in _by_database(questions, size):
             locked = tuple(q for q in several if locks.acquire(lock_name(q)))
             held.update(map(lock_name, locked))
             firsts = [result_keys.of(question, lab)[0] for question in locked]
             attempts = read(store, "attempts", firsts)
             if locked:
-                yield Part(system, result_keys, locked, attempts, 1 if ours else len(locked))
+                yield SolveTask(system, result_keys, locked, attempts, 1 if ours else len(locked))
 
     try:
-        for part, more in cluster.each(
-            solve_part, parts(), lab, name=_name, split=_singles, watch=watch
+        for task, uncached in cluster.each(
+            solve_task, tasks(), lab, name=_name, split=_singles, watch=watch
         ):
-            wanted = {question.id: result_keys.of(question, lab) for question in part.questions}
+            wanted = {question.id: result_keys.of(question, lab) for question in task.questions}
             yield look(store, wanted) | {
-                name: QuestionRecords(*kept) for name, kept in more.items()
+                name: QuestionRecords(*kept) for name, kept in uncached.items()
             }
-            for lock in map(lock_name, part.questions):
+            for lock in map(lock_name, task.questions):
                 locks.release(lock)
                 held.discard(lock)
     finally:
@@ -127,19 +134,19 @@ def _by_database(
             yield part
 
 
-def _singles(part: Part) -> list[Part]:
-    return [replace(part, questions=(question,)) for question in part.questions]
+def _singles(task: SolveTask) -> list[SolveTask]:
+    return [replace(task, questions=(question,)) for question in task.questions]
 
 
-def _name(part: Part) -> tuple[str, str]:
-    names = " ".join(question.id for question in part.questions)
-    return f"{part.system.name} {part.questions[0].db_id}", names
+def _name(task: SolveTask) -> tuple[str, str]:
+    names = " ".join(question.id for question in task.questions)
+    return f"{task.system.name} {task.questions[0].db_id}", names
 
 
 @contextmanager
 def cluster_of(
     given: "str | distributed.Client", store: Store
-) -> Iterator[tuple[Elsewhere, Supervisor]]:
+) -> Iterator[tuple[ClusterSolver, Supervisor]]:
     """Functions that solve questions and that run queries on a cluster; `given` is `open_study`'s `cluster`."""
     with open_cluster(given) as cluster:
         yield partial(solve_on, cluster), ClusterSupervisor(cluster, store)
