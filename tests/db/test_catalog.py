@@ -46,7 +46,7 @@ def county(folder: Path) -> Column:
     return column
 
 
-def test_a_folder_as_bird_means_it(folder):
+def test_a_folder_of_birds_form_describes_its_tables(folder):
     write(
         folder,
         "frpm.csv",
@@ -143,12 +143,12 @@ def test_unquoted_commas_in_the_last_column_stay_in_it(folder):
     ("name", "text", "note"),
     [
         ("gone.csv", HEADER + COUNTY, "gone.csv: the database has no such table"),
-        ("Schools.csv", "", "Schools.csv: nothing in it"),
-        ("Schools.csv", HEADER, "Schools.csv: nothing in it"),
+        ("Schools.csv", "", "Schools.csv: the file has no rows"),
+        ("Schools.csv", HEADER, "Schools.csv: the file has no rows"),
         (
             "Schools.csv",
             "name,text\nCounty,it",
-            "Schools.csv: no original_column_name among its columns name, text",
+            "Schools.csv: no column original_column_name; its columns are name, text",
         ),
         (
             "Schools.csv",
@@ -163,7 +163,7 @@ def test_unquoted_commas_in_the_last_column_stay_in_it(folder):
         (
             "frpm.csv",
             f'{HEADER}CDSCode,,"a quote that nobody closed\nFree Meal Count (K-12),,,,',
-            "frpm.csv: nothing about Free Meal Count (K-12)",
+            "frpm.csv: no row describes Free Meal Count (K-12)",
         ),
         (
             "Schools.csv",
@@ -178,7 +178,7 @@ def test_a_row_that_does_not_fit_adds_one_note(folder, name, text, note):
 
 
 def test_a_missing_folder_adds_one_note(tmp_path):
-    assert notes(tmp_path / "gone") == ("gone: no such folder, or no CSV file in it",)
+    assert notes(tmp_path / "gone") == ("gone: no such folder, or a folder without CSV files",)
 
 
 def test_a_folder_named_like_a_file_is_one_note(folder):
@@ -186,11 +186,13 @@ def test_a_folder_named_like_a_file_is_one_note(folder):
     assert notes(folder) == ("frpm.csv: Is a directory",)
 
 
-def test_of_two_files_for_a_table_the_one_with_its_very_name_counts(folder):
+def test_if_two_files_describe_a_table_the_file_with_its_exact_name_is_read(folder):
     write(folder, "SCHOOLS.csv", f"{HEADER}County,,wrong,,")
     write(folder, "Schools.csv", f"{HEADER}County,,right,,")
     assert county(folder).description == "right"
-    assert notes(folder) == ("SCHOOLS.csv: Schools.csv describes that table already",)
+    assert notes(folder) == (
+        "SCHOOLS.csv: not read, since Schools.csv describes the table Schools",
+    )
 
 
 def test_other_files_and_hidden_ones_are_passed_over(folder):

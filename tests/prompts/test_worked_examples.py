@@ -9,7 +9,7 @@ import pytest
 
 from tests.prompts.cases import CASES, messages
 from workbench.db.text.context_text import result_text
-from workbench.db.text.plan import PlanRow, tell
+from workbench.db.text.plan import PlanRow, plan_text
 from workbench.prompts.prompt import split_sections
 from workbench.replies.sql import read_sql
 from workbench.types import Execution
@@ -145,7 +145,7 @@ class TestWorkedExamplesAreTrue:
         answer = worked("generate/query_plan")[place]["Answer"]
         (query,) = fenced(answer)
         rows = demo.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
-        plan = tell([PlanRow(number, parent, text) for number, parent, _, text in rows], query)
+        plan = plan_text([PlanRow(number, parent, text) for number, parent, _, text in rows], query)
         told = answer.split("**Query plan**\n")[1].split("\n\n**Final SQL**")[0]
         assert told.splitlines() == list(plan)
 

@@ -27,13 +27,15 @@ def describe(schema: Schema, folder: Path) -> Schema:
     described: dict[str, str] = {}
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]
     if not files:
-        notes.append(f"{folder.name}: no such folder, or no CSV file in it")
+        notes.append(f"{folder.name}: no such folder, or a folder without CSV files")
     for path in sorted(files, key=lambda file: (file.stem not in tables, file.name)):
         name = _find(path.stem, tables)
         if name is None:
             notes.append(f"{path.name}: the database has no such table")
         elif name in described:
-            notes.append(f"{path.name}: {described[name]} describes that table already")
+            notes.append(
+                f"{path.name}: not read, since {described[name]} describes the table {name}"
+            )
         else:
             described[name] = path.name
             try:
@@ -52,9 +54,11 @@ def describe(schema: Schema, folder: Path) -> Schema:
 def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[str]) -> Table:
     """The table with the descriptions of the rows; `notes` gets a line for each row that does not fit."""
     if not rows:
-        notes.append(f"{file}: nothing in it")
+        notes.append(f"{file}: the file has no rows")
     elif "original_column_name" not in rows[0]:
-        notes.append(f"{file}: no original_column_name among its columns {', '.join(rows[0])}")
+        notes.append(
+            f"{file}: no column original_column_name; its columns are {', '.join(rows[0])}"
+        )
         rows = []
     columns = {column.name: column for column in table.columns}
     seen: set[str] = set()
@@ -67,37 +71,33 @@ def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[
             notes.append(f"{file}: column {name} is described twice; the first is kept")
         else:
             seen.add(name)
-            columns[name] = replace(
-                columns[name],
-                description=_description(columns[name], row),
-                expanded=_expanded(columns[name], row),
-                value_description=_clean(row.get("value_description", "")),
-            )
-    if seen and (silent := [name for name in columns if name not in seen]):
-        notes.append(f"{file}: nothing about {', '.join(silent)}")
+            columns[name] = _column(columns[name], row)
+    if seen and (missing := [name for name in columns if name not in seen]):
+        notes.append(f"{file}: no row describes {', '.join(missing)}")
     return replace(table, columns=tuple(columns.values()))
 
 
-def _expanded(column: Column, row: dict[str, str]) -> str:
-    """The expanded column name, if it says more than the name itself."""
+def _column(column: Column, row: dict[str, str]) -> Column:
+    """The column with the row's texts; an expanded name that only repeats the column's name is left out."""
     expanded = _clean(row.get("column_name", ""))
-    return "" if _key(expanded) == _key(column.name) else expanded
-
-
-def _description(column: Column, row: dict[str, str]) -> str:
-    expanded = _expanded(column, row)
-    description = _clean(row.get("column_description", ""))
-    if _key(expanded) in _key(description):
+    if _key(expanded) == _key(column.name):
         expanded = ""
-    return ": ".join(filter(None, [expanded, description]))
+    description = _clean(row.get("column_description", ""))
+    parts = [description] if _key(expanded) in _key(description) else [expanded, description]
+    return replace(
+        column,
+        description=": ".join(filter(None, parts)),
+        expanded=expanded,
+        value_description=_clean(row.get("value_description", "")),
+    )
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """The rows as dicts with normalised header names; blank rows are left out."""
     lines = csv.reader(io.StringIO(_decoded(path.read_bytes()), newline=""))
-    written = (cells for cells in lines if any(map(str.strip, cells)))
-    header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(written, [])]
-    for cells in written:
+    filled = (cells for cells in lines if any(map(str.strip, cells)))
+    header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(filled, [])]
+    for cells in filled:
         row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
         # Cells beyond the header belong to the last column: its text has unquoted commas.
         row[header[-1]] = ",".join([row[header[-1]], *filter(str.strip, cells[len(header) :])])

@@ -1,10 +1,9 @@
 """Compare two results by BIRD's and by Spider's rule, and list the rows that differ.
 
-BIRD compares sets of rows: the order of columns matters, the order of rows and duplicates do not. Spider
-(its test-suite evaluation) compares with duplicates, with the order of rows if the gold query has ORDER BY,
-and under any order of columns; its script executes both queries without DISTINCT (see `evaluate.ex`). On the
-same predictions the rules differ by up to six points of accuracy, so each function names its rule. A truncated
-result equals no other.
+BIRD compares sets of rows: the order of columns counts, the order of rows and duplicates do not. Spider's
+test-suite evaluation allows any order of columns; it counts duplicates, and the order of rows if the gold query has
+ORDER BY. Its script executes both queries without DISTINCT (see `evaluate.ex`). On the same predictions the rules
+differ by up to six points of accuracy, so each function names its rule. A truncated result equals no other result.
 """
 
 from collections import Counter
@@ -15,7 +14,7 @@ from workbench.types import Execution, Row
 
 
 def bird_equal(a: Execution, b: Execution) -> bool:
-    """Whether the sets of rows are equal; two results without rows are, whatever their columns."""
+    """Whether the sets of rows are equal; two results without rows are equal, whatever their columns."""
     return a.fingerprint != "" and a.fingerprint == b.fingerprint
 
 
@@ -28,7 +27,7 @@ def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
     if predicted.row_count != gold.row_count or len(predicted.columns) != len(gold.columns):
         return False
     if "order by" in gold_sql.lower():
-        # Lists of rows are equal exactly if their columns are; as a Counter, columns have no order.
+        # The lists of rows are equal if their columns are equal; a Counter of columns ignores the columns' order.
         return Counter(zip(*predicted.rows, strict=True)) == Counter(zip(*gold.rows, strict=True))
     return _bags_equal_under_some_column_order(predicted.rows, gold.rows)
 
@@ -43,8 +42,8 @@ def _bags_equal_under_some_column_order(a: Sequence[Row], b: Sequence[Row]) -> b
     for column in columns_a:
         bag = Counter(column)
         fits.append([j for j, other in enumerate(bags_b) if bag == other])
-    # Assign a column of `b` to each column of `a`, from left to right. After each step the rows so far must
-    # be equal with duplicates: a wrong choice ends at once, before all orders of columns are tried.
+    # Assign a column of `b` to each column of `a`, from left to right. After each step the rows of the assigned
+    # columns must be equal with duplicates, so that most orders of columns need not be tried.
     chosen: list[int] = []
 
     def extend() -> bool:

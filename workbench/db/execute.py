@@ -38,10 +38,10 @@ class Timing:
 
 
 class Executor:
-    """Runs SQL on databases, read-only and within limits, and caches the executions in `store`, if it has one.
+    """Runs SQL on databases, read-only and within limits, and caches the executions in `store`.
 
     Threads may share an executor. `workers` is the number of processes that run SQL, by default one for each
-    CPU, and `supervisor` gives them their queries. Without a store, or with a read-only one, new executions
+    CPU, and `supervisor` gives them their queries. Without a store, or with a read-only store, new executions
     are not cached.
     """
 
@@ -74,7 +74,7 @@ class Executor:
         `progress` is called with the number of jobs that are done and the number of all. A database that
         does not exist raises `UnreadableDatabaseError`.
         """
-        return self._run(jobs, limits, progress, executions.recall, executions.execution)
+        return self._run(jobs, limits, progress, executions.read_cached, executions.execution)
 
     def result_fingerprints(
         self,
@@ -82,28 +82,28 @@ class Executor:
         limits: Limits = _DEFAULT,
         progress: Progress | None = None,
     ) -> list[str]:
-        """The fingerprint of every job's execution, "" for an incomplete one.
+        """The fingerprint of every job's execution, "" for an incomplete execution.
 
-        Cached ones are read without their rows: several times faster than `execute_many`.
+        Cached fingerprints are read without the rows, several times faster than by `execute_many`.
         """
-        cached = executions.recall_fingerprints
-        return self._run(jobs, limits, progress, cached, _fingerprint)
+        read = executions.read_cached_fingerprints
+        return self._run(jobs, limits, progress, read, _fingerprint)
 
     def statuses(self, jobs: Sequence[Job], limits: Limits = _DEFAULT) -> list[str]:
         """The status of every job's execution, without its rows."""
-        return self._run(jobs, limits, None, executions.recall_statuses, _status)
+        return self._run(jobs, limits, None, executions.read_cached_statuses, _status)
 
     def _run(
         self,
         jobs: Sequence[Job],
         limits: Limits,
         progress: Progress | None,
-        cached: Callable[[Store, Collection[str]], dict[str, _Result]],
+        read_cached: Callable[[Store, Collection[str]], dict[str, _Result]],
         convert: Callable[[Answer], _Result],
     ) -> list[_Result]:
-        """The result of every job: `cached` reads it from the store, else `convert` makes it of an answer."""
+        """The result of every job: `read_cached` finds it in the store, or `convert` makes it from a worker's answer."""
         paths = {str(path): path for path, _ in jobs}  # hashing texts is faster than hashing paths
-        # Without a store no key outlives this call, so a path can stand for its content.
+        # Without a store, keys are used in this call only, so a path can stand for the database's content.
         states = {name: file_state(path)[0] for name, path in paths.items()} if self.store else {}
         contents = (
             {str(path): content for path, content in self.fingerprints(paths.values()).items()}
@@ -124,7 +124,7 @@ class Executor:
                 queries[key] = (str(path), sql)
             keys.append(key)
         if self.store:
-            results |= cached(self.store, queries)
+            results |= read_cached(self.store, queries)
         todo = [key for key in queries if key not in results]
         repeats = Counter(keys)
         done = sum(repeats[key] for key in results)
@@ -148,7 +148,7 @@ class Executor:
                 key = todo[index]
                 results[key] = convert(answer)
                 name, sql = queries[key]
-                # If the file has changed, the answer may be of another content.
+                # If the file has changed, the answer may belong to another content.
                 if new and not answer.get("transient") and is_unchanged(paths[name], states[name]):
                     new.add(key, contents[name], sql, answer)
                 done += repeats[key]
@@ -160,11 +160,11 @@ class Executor:
         return [results[key] for key in keys]
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
-        """Each database's fingerprint, a hash of its content; without a store every file is read."""
+        """Each database's fingerprint, a hash of its content; without a store every file is hashed again."""
         return database_fingerprints(databases, self.supervisor, self.store)
 
     def time(self, database: Path, queries: Sequence[str], repeats: int, seconds: float) -> Timing:
-        """Run the queries in turn, `repeats` times, within `seconds` for all; nothing comes from the cache."""
+        """Run the queries in turn, `repeats` times, within `seconds` in all; the cache is not read."""
         if refusal := next(filter(None, map(_refusal, queries)), ""):
             return Timing(error=refusal)
         request = {
@@ -184,19 +184,19 @@ class Executor:
     def execute_in_memory(
         self, databases: Sequence[SmallDatabase], queries: Sequence[str], limits: Limits = _DEFAULT
     ) -> list[tuple[Execution, ...] | None]:
-        """The executions of all queries on each small database; None if its rows break a constraint of it.
+        """The executions of all queries on each small database; None for a database whose rows break a constraint.
 
-        `limits.seconds` is for everything together. Nothing comes from the cache, and nothing is cached.
+        `limits.seconds` limits all queries together. The cache is neither read nor written.
         """
         refused = {sql: Execution("error", error=why) for sql in queries if (why := _refusal(sql))}
         texts = [sql for sql in dict.fromkeys(queries) if sql not in refused]
         return [
-            several if several is None else tuple((refused | several)[sql] for sql in queries)
-            for several in run_in_memory(self.supervisor, databases, texts, limits)
+            found if found is None else tuple((refused | found)[sql] for sql in queries)
+            for found in run_in_memory(self.supervisor, databases, texts, limits)
         ]
 
     def close(self) -> None:
-        """End the workers. The executor can still be used; it starts new ones."""
+        """End the workers. The executor can still be used; it then starts new workers."""
         self.supervisor.close()
 
     def __enter__(self) -> Self:
@@ -215,7 +215,7 @@ def _existing(path: Path) -> str:
 
 
 def _refusal(sql: str) -> str:
-    """Why the SQL cannot be sent to SQLite, "" if it can."""
+    """Why the SQL cannot be sent to SQLite; "" if it can."""
     if "\0" in sql:
         return "the SQL contains a NUL character"
     try:

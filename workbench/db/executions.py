@@ -15,15 +15,16 @@ from workbench.types import Execution, Limits, Row
 
 _FIELDS = ("status", "fingerprint", "row_count", "truncated", "seconds", "error")
 _COMPRESS = 100_000  # bytes of JSON: larger rows are stored compressed
-_TOGETHER = 0.1
-Answer = dict[str, Any]  # of a worker, with `rows` as JSON text
+_INTERVAL = 0.1  # seconds between two transactions
+_FORMAT = 2  # the version of the cached rows
+Answer = dict[str, Any]  # a worker's answer, whose `rows` are JSON text
 
 
 class ExecutionKeys:
     """Makes the keys of one database's executions; their common part is hashed once."""
 
     def __init__(self, content: str, limits: Limits) -> None:
-        self._common = sha256(canonical([2, content, limits]))
+        self._common = sha256(canonical([_FORMAT, content, limits]))
 
     def key(self, sql: str) -> str:
         digest = self._common.copy()
@@ -31,7 +32,7 @@ class ExecutionKeys:
         return f"execution:{digest.hexdigest()}"
 
 
-def recall(store: Store, keys: Collection[str]) -> dict[str, Execution]:
+def read_cached(store: Store, keys: Collection[str]) -> dict[str, Execution]:
     """The cached executions by key."""
     cached = store.read_keys(
         f"SELECT key, {', '.join(_FIELDS)}, columns, rows FROM executions WHERE key IN", list(keys)
@@ -48,8 +49,8 @@ def recall(store: Store, keys: Collection[str]) -> dict[str, Execution]:
     }
 
 
-def recall_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
-    """The fingerprints of cached executions by key; rows are not even read from the disk."""
+def read_cached_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
+    """The fingerprints of cached executions by key, read from an index that leaves the rows on the disk."""
     return dict(
         store.read_keys(
             "SELECT key, fingerprint FROM executions INDEXED BY executions_fingerprints WHERE key IN",
@@ -58,13 +59,13 @@ def recall_fingerprints(store: Store, keys: Collection[str]) -> dict[str, str]:
     )
 
 
-def recall_statuses(store: Store, keys: Collection[str]) -> dict[str, str]:
+def read_cached_statuses(store: Store, keys: Collection[str]) -> dict[str, str]:
     """The statuses of cached executions by key."""
     return dict(store.read_keys("SELECT key, status FROM executions WHERE key IN", list(keys)))
 
 
 class NewExecutions:
-    """Executions that are not in the cache yet: those that come within `_TOGETHER` seconds share a transaction."""
+    """New executions on their way to the cache; executions that arrive within `_INTERVAL` share a transaction."""
 
     def __init__(self, store: Store, limits: Limits) -> None:
         self._store = store
@@ -73,7 +74,7 @@ class NewExecutions:
         self._saved_at = time.monotonic()
 
     def add(self, key: str, content: str, sql: str, answer: Answer) -> None:
-        """A worker's answer; `content` is the database's fingerprint."""
+        """Add a worker's answer; `content` is the database's fingerprint."""
         row = (
             *(key, content, sql, self._limits, answer["status"]),
             answer.get("fingerprint", ""),
@@ -85,11 +86,11 @@ class NewExecutions:
             _stored(answer["rows"]),
         )
         self._rows.append(row)
-        if time.monotonic() > self._saved_at + _TOGETHER:
+        if time.monotonic() > self._saved_at + _INTERVAL:
             self.save()
 
     def save(self) -> None:
-        """Store those that were added, if there are any."""
+        """Store the executions that were added since the last call."""
         if rows := self._rows:
             self._rows = []
             marks = ", ".join("?" * len(rows[0]))
@@ -118,7 +119,7 @@ def _stored(rows: bytes) -> str | bytes:
 
 
 def _rows(text: bytes) -> tuple[Row, ...]:
-    """Rows from JSON, in which an object with one entry stands for bytes or an infinity."""
+    """Rows from JSON, in which an object with one entry stands for bytes or an infinite number."""
     rows: list[list[Any]] = orjson.loads(text)
     if b"{" not in text:
         return tuple(map(tuple, rows))

@@ -1,8 +1,8 @@
 """Fingerprint a database's content: a hash of its file and of its write-ahead log.
 
-Hashing gigabytes takes seconds, so the cache has the hash of each file beside the state in which it was
-hashed: path, inode, size and times. The state includes the time of status change (ctime), which no program
-can set back. Workers read the file, as this process must not (see `opening.connect`).
+Hashing gigabytes takes seconds, so the cache has the hash of each file, and the state of the file when it was
+hashed: device, inode, size and times. The state includes the time of status change (ctime), which no program
+can set back. Workers read the file, as this process must not (see `opening._header`).
 """
 
 import os
@@ -19,16 +19,17 @@ from workbench.store import Store
 
 _SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its time stamps
 _SECONDS = 60.0  # that hashing a file may take, besides the time to read its blocks
-_SPEED = 20_000_000  # bytes a second, at the least
+_SPEED = 20_000_000  # bytes a second that are read from a slow disk
 
-# Fingerprints that were read from a cache file, by its path and the database's path and state: every step asks.
+# Every step of a system needs fingerprints, so those that were read from a cache file stay in memory: by the cache
+# file's path, the database's path and its state.
 _read: dict[tuple[Path, str, str], str] = {}
 
 
 def database_fingerprints(
     paths: Iterable[Path], workers: Supervisor, store: Store | None = None
 ) -> dict[Path, str]:
-    """Each path's fingerprint, `db:` and a hash: equal for equal content, whatever the path.
+    """Each path's fingerprint, `db:` and a hash; files with equal content have equal fingerprints.
 
     Raises `UnreadableDatabaseError` for a path that is not a readable file.
     """
@@ -85,12 +86,12 @@ def _seconds(path: Path) -> float:
 
 
 def is_settled(changed: int) -> bool:
-    """Whether a change is so long ago that another one would have other time stamps."""
+    """Whether the file changed so long ago that another change would give it other time stamps."""
     return changed < time.time_ns() - _SETTLED
 
 
 def is_unchanged(path: Path, state: str) -> bool:
-    """Whether the file and its log are as they were in `state`."""
+    """Whether the file and its log still have this state."""
     try:
         return file_state(path)[0] == state
     except UnreadableDatabaseError:
@@ -98,8 +99,8 @@ def is_unchanged(path: Path, state: str) -> bool:
 
 
 def file_state(path: Path) -> tuple[str, int]:
-    """The identity, sizes and times of the file and its log as text, and when either last changed."""
-    name = str(path)  # every step asks for a state, and texts are faster than paths
+    """The identity, sizes and times of the file and its log as text, and the time of their last change."""
+    name = str(path)  # every step of a system calls this, and texts are faster than paths
     try:
         stats = [os.stat(name)]  # noqa: PTH116
     except OSError as error:

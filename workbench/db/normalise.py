@@ -1,4 +1,4 @@
-"""Normalise the text of a query, so that a query in several layouts and letter cases runs once."""
+"""Normalise the layout and letter case of a query, so that equal queries run once."""
 
 import re
 from functools import lru_cache

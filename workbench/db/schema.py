@@ -1,7 +1,7 @@
 """Read an SQLite file as a `Schema`, with example values if a prompt wants them.
 
-Reading a schema asks SQLite for names and declared types and never for rows, so an endless view costs
-nothing. Each table that SQLite cannot describe adds a line to `Schema.skipped`; only a file that cannot be
+Reading a schema asks SQLite for names and declared types and never for rows, so an endless view costs no
+time. Each table that SQLite cannot describe adds a line to `Schema.skipped`; only a file that cannot be
 read at all raises an error.
 """
 
@@ -19,12 +19,12 @@ from workbench.db.text.quoting import one_line, quote
 from workbench.errors import UnreadableDatabaseError
 from workbench.types import Column, ForeignKey, Schema, Table, lower_name
 
-# Limits on the sample of example values, per table.
+# Limits on the rows of a table that are read for its example values.
 _ROWS = 1_000
 _CELLS = 50_000
 _SECONDS = 5.0
 _LONGEST = 50  # characters of an example value
-_ROWS_FOR_NULL = 100_000  # of a table are looked through for a NULL
+_ROWS_FOR_NULL = 100_000  # rows of a table that are searched for NULLs
 
 _REMEDIES = {
     "FileNotFoundError": "; check the path",
@@ -43,8 +43,8 @@ def read_schema(path: Path, db_id: str | None = None) -> Schema:
     """The tables, views and virtual tables of a database file, in the order they were created.
 
     Columns are those of `SELECT *`. SQLite's own tables and the shadow tables of virtual tables are left
-    out. A foreign key spells its target as the target is spelled. One whose target is missing stays as it
-    was declared, and its `ref_columns` may be empty. Raises `UnreadableDatabaseError`.
+    out. Foreign keys spell tables and columns as their own tables do. A foreign key to a missing table stays as
+    it is declared, and its `ref_columns` may be empty. Raises `UnreadableDatabaseError`.
     """
     with reading(path) as connection:
         kinds = {row[1]: row[2] for row in connection.execute("PRAGMA main.table_list")}
@@ -78,9 +78,9 @@ def with_examples(
     """The schema with up to `per_column` distinct values in each column's `examples`.
 
     They are the most frequent values among a table's first rows (at most a thousand), by frequency and then
-    by appearance: the same file gives the same examples, and a large file costs no more than a small one.
+    by appearance: the same file gives the same examples, and a large file takes no longer than a small one.
     Blobs and values of more than fifty characters are left out, and views get no examples. With `nulls`, None
-    follows the values of a column that holds a NULL among its table's first hundred thousand rows. A table
+    follows the values of a column that has a NULL in its table's first hundred thousand rows. A table
     whose rows cannot be read, or not in time, adds a line to `skipped`.
     """
     tables: list[Table] = []
@@ -98,10 +98,10 @@ def with_examples(
 
 
 def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
-    """The tables and columns that any of the queries uses: algorithm 3 of CHASE-SQL.
+    """The schema with only the tables and columns that any of the queries uses: algorithm 3 of CHASE-SQL.
 
-    A table of which a query names no column, as in COUNT(*), keeps its first key column. If a query cannot
-    be parsed or no query uses a known name, the schema stays whole.
+    If a query uses a table without naming a column, as in COUNT(*), the table keeps its first key column. If a
+    query cannot be parsed, or no query uses a known name, the schema stays whole.
     """
     pairs: set[tuple[str, str]] = set()
     for names in (used(query, schema) for query in queries):
@@ -118,7 +118,7 @@ def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that sees one state of the database; its errors become `UnreadableDatabaseError`."""
+    """A connection that sees the database in one state; its errors become `UnreadableDatabaseError`."""
     try:
         with closing(connect(path)) as connection:
             connection.execute("BEGIN")
@@ -166,7 +166,7 @@ def _table(connection: sqlite3.Connection, name: str, kind: str) -> Table:
 
 
 def _resolved(tables: list[Table]) -> tuple[Table, ...]:
-    """The tables with foreign keys that spell their targets as these are spelled, with all columns."""
+    """The tables, in whose foreign keys each name is spelled as in its own table, and no column is missing."""
     targets = {
         lower_name(table.name): (table, {lower_name(c.name): c.name for c in table.columns})
         for table in tables
@@ -197,24 +197,26 @@ def _sampled(
         f" AND length(CAST({name} AS BLOB)) <= {4 * _LONGEST} THEN {name} END"
         for name in (quote(column.name) for column in table.columns)
     )
-    # With an index that covers the columns, other rows would come first.
+    # If SQLite used an index that covers the columns, other rows would come first.
     order = "NOT INDEXED" if table.kind == "table" else ""
     deadline = time.monotonic() + _SECONDS
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
     source = f"FROM main.{quote(table.name)} {order} LIMIT ?"
     most = min(_ROWS, _CELLS // len(table.columns))
     rows = connection.execute(f"SELECT {shown} {source}", (most,)).fetchall()
-    lacking: tuple[int | None, ...] = (0,) * len(table.columns)
+    have_null: tuple[int | None, ...] = (0,) * len(table.columns)
     if nulls and per_column:
         names = [quote(column.name) for column in table.columns]
-        held = ", ".join(f"max({name} IS NULL)" for name in names)
+        tests = ", ".join(f"max({name} IS NULL)" for name in names)
         inner = f"SELECT {', '.join(names)} {source}"
-        lacking = connection.execute(f"SELECT {held} FROM ({inner})", (_ROWS_FOR_NULL,)).fetchone()
+        have_null = connection.execute(
+            f"SELECT {tests} FROM ({inner})", (_ROWS_FOR_NULL,)
+        ).fetchone()
     counts = map(Counter, zip(*rows, strict=True)) if rows else (Counter() for _ in table.columns)
     columns: list[Column] = []
-    for column, count, lacks in zip(table.columns, counts, lacking, strict=True):
+    for column, count, has_null in zip(table.columns, counts, have_null, strict=True):
         del count[None]
         values = [value for value, _ in count.most_common(per_column)]
         examples = tuple(lenient_text(v) if isinstance(v, bytes) else v for v in values)
-        columns.append(replace(column, examples=(*examples, None) if lacks else examples))
+        columns.append(replace(column, examples=(*examples, None) if has_null else examples))
     return tuple(columns)

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from workbench.db.execute import Executor
-from workbench.db.text.plan import PlanRow, narrate, tell
+from workbench.db.text.plan import PlanRow, narrate, plan_text
 
 SCRIPT = """
 CREATE TABLE generalinfo (id_restaurant INTEGER PRIMARY KEY, food_type TEXT, city TEXT);
@@ -31,7 +31,7 @@ def plan(connection, sql):
 def steps_of(sql):
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(SCRIPT)
-        return "\n".join(tell(plan(connection, sql), sql))
+        return "\n".join(plan_text(plan(connection, sql), sql))
 
 
 def test_the_papers_example_has_three_parts():
@@ -145,13 +145,13 @@ def test_a_table_that_only_a_common_table_expression_names_is_not_opened():
     ],
 )
 def test_details_that_few_plans_have(detail, step):
-    assert f"1. {step}" in tell([PlanRow(1, 0, detail)], "") or f"2. {step}" in tell(
+    assert f"1. {step}" in plan_text([PlanRow(1, 0, detail)], "") or f"2. {step}" in plan_text(
         [PlanRow(1, 0, detail)], ""
     )
 
 
 def test_for_an_unreadable_query_the_steps_use_the_plan_alone():
-    assert tell([PlanRow(3, 0, "SCAN t")], "SELECT a FRM (") == (
+    assert plan_text([PlanRow(3, 0, "SCAN t")], "SELECT a FRM (") == (
         "Find the tables:",
         "1. Open the table t.",
         "Match, filter and count:",
@@ -162,7 +162,7 @@ def test_for_an_unreadable_query_the_steps_use_the_plan_alone():
 
 
 def test_plan_rows_with_missing_or_circular_parents_still_become_steps():
-    lines = tell([PlanRow(1, 2, "SCAN t"), PlanRow(2, 1, "ONE"), PlanRow(9, 9, "TWO")], "")
+    lines = plan_text([PlanRow(1, 2, "SCAN t"), PlanRow(2, 1, "ONE"), PlanRow(9, 9, "TWO")], "")
     assert [
         word for word in ("Read every row of t.", "ONE", "TWO") if word in "\n".join(lines)
     ] == [
@@ -177,7 +177,7 @@ def test_every_gold_query_becomes_numbered_steps(real_spider):
         path = real_spider / "database" / item["db_id"] / f"{item['db_id']}.sqlite"
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             rows = plan(connection, item["query"])
-        lines = tell(rows, item["query"])
+        lines = plan_text(rows, item["query"])
         steps = [line for line in lines if line[0].isdigit()]
         assert [int(step.split(".")[0]) for step in steps] == list(range(1, len(steps) + 1))
         assert len(steps) > len(rows)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from workbench.db.sandbox.guard import Guard
 from workbench.db.sandbox.opening import connect
 
-_YOUNG = 2_000_000_000  # ns
+_YOUNG = 2_000_000_000  # ns; a younger file may change again without a change of its times
 
 
 class Opened(NamedTuple):
@@ -23,7 +23,7 @@ class ConnectionCache:
     """Opens a database for a query and keeps the connection for the next query, as opening is slow.
 
     A kept connection is used again only if the file is unchanged and has no write-ahead log, and never
-    after a query that was stopped. The guard allows no statement whose effect outlasts its query.
+    after a stopped query. The guard allows no statement that affects later queries.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class ConnectionCache:
             kept.connection.close()
         connection = connect(Path(path), alone=True, patience=min(5.0, seconds / 2))
         try:
-            # `str` is the fast way; the worker repeats a query whose text is not UTF-8.
+            # `str` decodes fastest; the worker repeats a query whose text is not UTF-8.
             connection.text_factory = str
             return Opened(key, state, connection, Guard(connection, deadline, with_json=with_json))
         except BaseException:
@@ -51,17 +51,14 @@ class ConnectionCache:
             raise
 
     def close(self, opened: Opened, *, keep: bool) -> None:
-        if keep and opened.state:  # an open connection would block checkpoints of a write-ahead log
+        if keep and opened.state:  # else it could block checkpoints of a write-ahead log
             self._kept = opened
         else:
             opened.connection.close()
 
 
 def _state(path: str) -> tuple[int, ...]:
-    """The file's identity, size and times; () if it has a write-ahead log or does not exist.
-
-    () also while the file is young: it may change again without a change of its times.
-    """
+    """The file's identity, size and times; () if it is missing or young, or has a write-ahead log."""
     try:
         os.stat(f"{path}-wal")  # noqa: PTH116  twice as fast as a Path's
     except FileNotFoundError:

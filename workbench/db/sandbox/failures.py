@@ -1,11 +1,11 @@
-"""A failed query as an answer: its status, and an error that names no folder."""
+"""The answer for a failed query: a status, and an error that names no folder."""
 
 import sqlite3
 from typing import Any
 
 
 def failure(error: Exception, denied: str, seconds: float) -> dict[str, Any]:
-    """The answer for an error; `denied` is the guard's reason for refusing the query, "" if it did not."""
+    """The answer for an error; `denied` is why the guard refused the query, "" if it did not refuse it."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code
     if code == sqlite3.SQLITE_INTERRUPT:
         return {"status": "timeout", "error": f"no answer within {seconds:g} s"}
@@ -21,7 +21,7 @@ def failure(error: Exception, denied: str, seconds: float) -> dict[str, Any]:
     return answer
 
 
-# Failures that may be over at the next try, so their executions are not cached.
+# Failures that the next attempt may not have, so their executions are not cached.
 _TRANSIENT = {
     sqlite3.SQLITE_BUSY: "the database is locked by another program",
     sqlite3.SQLITE_LOCKED: "the database is locked by another program",

@@ -10,7 +10,7 @@ from typing import Any
 def fetch(
     connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: int
 ) -> dict[str, Any]:
-    """Columns, rows and fingerprint; of a result beyond the limits, the rows that fit.
+    """Columns, rows and fingerprint; a result beyond the limits has no fingerprint, and only the rows that fit.
 
     Raises sqlite3's errors, and ValueError for a statement that returns no rows, such as INSERT.
     """
@@ -21,7 +21,7 @@ def fetch(
     rows: list[tuple[Any, ...]] = []
     kinds: set[type] = set()
     size = 0
-    for row in cursor:  # one at a time: 64 rows of 20 MB would exceed any limit on memory
+    for row in cursor:  # one at a time: fetching 64 rows of 20 MB would exceed the limit on memory
         rows.append(row)
         size += 16 * len(row)
         for value in row:
@@ -51,9 +51,9 @@ def fetch(
 
 
 def fingerprint(rows: list[tuple[Any, ...]], with_floats: bool) -> str:
-    """A hash of the set of rows, equal for two results exactly when Python's sets of them are equal.
+    """A hash of the set of rows; two results have the same hash exactly when Python's sets of rows are equal.
 
-    This is BIRD's comparison: 1 equals 1.0, 1 differs from "1", duplicates and order do not matter.
+    This is BIRD's comparison: 1 equals 1.0, 1 differs from "1", duplicates and order do not count.
     """
     distinct = set(rows)
     normal = [tuple(map(_whole, row)) for row in distinct] if with_floats else distinct
@@ -65,7 +65,7 @@ def _whole(value: Any) -> Any:
 
 
 def tagged(value: Any) -> Any:
-    """Bytes and infinities, which JSON lacks, as an object with one entry; other values as they are."""
+    """Bytes and infinite numbers, which JSON lacks, as an object with one entry; other values as they are."""
     if isinstance(value, bytes):
         return {"blob": base64.b64encode(value).decode()}
     if isinstance(value, float) and math.isinf(value):
@@ -74,7 +74,7 @@ def tagged(value: Any) -> Any:
 
 
 def untagged(value: Any) -> Any:
-    """The value that `tagged` made JSON of."""
+    """The value for which `tagged` returns this JSON value."""
     if not isinstance(value, dict):
         return value
     return base64.b64decode(value["blob"]) if "blob" in value else float(value["float"])

@@ -1,7 +1,7 @@
 """Restrict a connection to reading: an authorizer, limits on size and depth, and a deadline.
 
-This is not enough alone: a single opcode such as printf runs for minutes without calling the progress
-handler, so the supervisor also kills workers.
+The deadline alone does not stop every query: a single opcode such as printf runs for minutes without calling the
+progress handler, so the supervisor also kills workers.
 """
 
 import sqlite3
@@ -10,10 +10,10 @@ import time
 from workbench.db.sandbox.opening import lenient_text
 
 _MB = 1_000_000
-_HEAP = 512 * _MB  # what SQLite may allocate
+_HEAP = 512 * _MB  # bytes that SQLite may allocate
 _MAPPED = 256 * _MB  # reads through mmap are 1.8 times faster
-_CELL = 20 * _MB  # the largest value, also for printf() and zeroblob()
-SQL_LENGTH = _MB
+_CELL = 20 * _MB  # bytes of the largest value, also of printf() and zeroblob()
+SQL_LENGTH = _MB  # bytes of the longest query
 _PRAGMAS = f"""
     PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
     PRAGMA mmap_size={_MAPPED}; PRAGMA hard_heap_limit={_HEAP};
@@ -39,9 +39,9 @@ _FORBIDDEN_TABLES = {"dbstat", "sqlite_dbpage", "sqlite_dbdata", "sqlite_stmt", 
 
 
 class Guard:
-    """The restrictions on one connection. `denied` says why a query was refused, "" if none was.
+    """The restrictions on one connection. `denied` is why the guard refused the query, "" if it did not.
 
-    `with_json` allows json_each and json_tree; their set-up takes time, so it is done only if needed.
+    `with_json` allows json_each and json_tree, whose set-up takes time.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class Guard:
 
 
 def _set_up_virtual_tables(connection: sqlite3.Connection, with_json: bool) -> None:
-    """Touch the virtual tables before the authorizer is set, which would deny their set-up statements.
+    """Query the virtual tables before the authorizer is set, which would deny their set-up statements.
 
-    LIMIT 0 reads none of their rows: rows of a virtual table may come from anywhere.
+    LIMIT 0 reads no row: reading rows of a virtual table may run any code.
     """
     rootless = connection.execute(
-        # Virtual tables, views and triggers. As bytes: a name that is not UTF-8 must not stop every query.
+        # Virtual tables, views and triggers; as bytes, since a name that is not UTF-8 would be an error.
         "SELECT type, CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema WHERE rootpage = 0"
     ).fetchall()
     names = [lenient_text(name) for kind, name, _ in rootless if kind == "table" and name]
@@ -100,4 +100,4 @@ def _set_up_virtual_tables(connection: sqlite3.Connection, with_json: bool) -> N
         try:
             connection.execute(f'SELECT * FROM "{quoted}" LIMIT 0')
         except sqlite3.Error:
-            continue  # its module is unknown; a query of this table fails with that error
+            continue  # the table's module is unknown; a query of the table fails with the same error

@@ -1,4 +1,4 @@
-"""Run queries on small databases in memory, each made of statements and rows that come with the request."""
+"""Run queries on small databases in memory, each built from a schema and rows in the request."""
 
 import sqlite3
 import time
@@ -20,14 +20,14 @@ def run_in_memory(
     max_rows: int,
     max_bytes: int,
 ) -> dict[str, Any]:
-    """As `rows`: for each database an answer for each query, or none if it breaks its schema's constraints."""
+    """Under `rows`: for each database the answers to the queries, or None if its rows break a constraint."""
     started = time.monotonic()
     deadline = started + seconds
     with_json = any("json_" in query.lower() for query in queries)
     answers: list[list[dict[str, Any]] | None] = []
     for database in databases:
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-            # The file's own statements may be slow, too: a CHECK may call any function.
+            # The schema's statements may be slow, too: a CHECK may call any function.
             connection.set_progress_handler(lambda: time.monotonic() > deadline, OPCODES)
             try:
                 _build(connection, schemas[database["schema"]], database["rows"])
@@ -50,10 +50,10 @@ def _build(connection: sqlite3.Connection, schema: list[str], rows: dict[str, An
         connection.execute(statement)
     for table, content in rows.items():
         if content:
-            places = ", ".join("?" * len(content[0]))
+            marks = ", ".join("?" * len(content[0]))
             name = table.replace('"', '""')
             connection.executemany(
-                f'INSERT INTO "{name}" VALUES ({places})',
+                f'INSERT INTO "{name}" VALUES ({marks})',
                 [list(map(untagged, row)) for row in content],
             )
     connection.execute("COMMIT")

@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 
 def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite3.Connection:
-    """Open a database for reading only, creating and changing nothing.
+    """Open a database for reading only, without creating or changing a file.
 
-    A WAL database that no process has open is read as immutable, or with the index of its log in memory:
-    SQLite would otherwise create -wal and -shm files beside it, or fail in a read-only folder. `alone` says
+    A WAL database that no process has open is read as immutable, or with the index of its log in memory.
+    Otherwise SQLite would create -wal and -shm files beside it, or fail in a read-only folder. `alone` says
     that no other connection of this process has the file open; `patience` is how many seconds to wait for
     another program's lock. Raises sqlite3.Error or OSError with a text that names the file but not its
     folder.
@@ -25,20 +25,21 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
     if header and not header.startswith(b"SQLite format 3\0"):
         raise sqlite3.DatabaseError(f"{name}: not an SQLite database")
     options = "mode=ro"
-    logged = header[18:19] == b"\2"
-    unindexed = (
-        logged and _has_content(wal(path)) and not path.with_name(f"{path.name}-shm").exists()
-    )
-    if logged and not _has_content(wal(path)):
-        options += "&immutable=1"
-    elif unindexed:
-        options += "&vfs=unix-none"  # the lock of the exclusive mode cannot be had for reading only
+    unindexed = False
+    if header[18:19] == b"\2":  # a WAL database
+        if not wal(path).exists() or not wal(path).stat().st_size:
+            options += "&immutable=1"
+        elif not path.with_name(f"{path.name}-shm").exists():
+            unindexed = True
+            options += (
+                "&vfs=unix-none"  # a read-only connection cannot take the lock of exclusive mode
+            )
     connection = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?{options}",
         uri=True,
         timeout=patience,
         isolation_level=None,
-        cached_statements=0,  # no statement of an untrusted query outlives it
+        cached_statements=0,  # no statement of an untrusted query stays in memory
     )
     if unindexed:
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")  # puts the index into memory
@@ -47,15 +48,15 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
 
 
 def _header(path: Path, alone: bool) -> bytes:
-    """The first bytes of a file, read by another process unless this one is alone with it.
+    """The first bytes of a file, read by another process unless no connection of this process has it open.
 
-    When a process closes any handle of a file, POSIX drops all locks that the process holds on it. Reading
-    the file here could therefore unlock it in the middle of a transaction of the caller's own.
+    When a process closes any handle of a file, POSIX drops all locks of the process on that file. Reading the
+    file in this process could therefore unlock it in the middle of one of the caller's transactions.
     """
     if alone:
         with path.open("rb") as file:
             return file.read(20)
-    import subprocess  # noqa: PLC0415  slow to import, and the worker never gets here
+    import subprocess  # noqa: PLC0415  slow to import, and a worker does not need it
 
     command = ["head", "-c", "20", str(path.absolute())]
     return subprocess.run(
@@ -66,10 +67,6 @@ def _header(path: Path, alone: bool) -> bytes:
 def wal(path: Path) -> Path:
     """The write-ahead log of a database."""
     return path.with_name(path.name + "-wal")
-
-
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 def lenient_text(raw: bytes) -> str:

@@ -1,4 +1,4 @@
-"""One worker process, as the supervisor sees it: its pipes, its unanswered requests and its deadline."""
+"""The supervisor's side of one worker process: its pipes, its unanswered requests and its deadline."""
 
 import os
 import subprocess
@@ -18,14 +18,14 @@ _PROGRAM = (
 )
 _GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
 _AHEAD = 4  # requests per worker, so that it need not wait for the next one
-_AHEAD_BYTES = 8_000  # of the queued requests: a pipe takes this much without blocking
+_AHEAD_BYTES = 8_000  # of the queued requests; a pipe takes so many without blocking
 
 
 class WorkerProcess:
-    """A worker process and the requests it has not answered yet; it runs the first of them.
+    """A worker process and the requests that it has not answered yet; it runs the first of them.
 
-    `since` and `deadline` are when that request began and when it must have ended. A `robbed` worker will
-    also run requests that were given to others meanwhile, so it is killed after the first.
+    `since` is when the first request began, `deadline` when it must have ended. Once the queued requests are
+    `moved` to other workers, this worker would run them, too, so it is killed after the first request.
     """
 
     def __init__(self) -> None:
@@ -42,17 +42,17 @@ class WorkerProcess:
         assert self._process.stdin is not None  # noqa: S101  for the type checker: both are pipes
         assert self._process.stdout is not None  # noqa: S101
         self._input, self.output = self._process.stdin, self._process.stdout
-        self._chunks: list[bytes] = []  # of a line that is not complete
-        self._lines: list[bytes] = []  # of an answer that is not complete
+        self._chunks: list[bytes] = []  # of an incomplete line
+        self._lines: list[bytes] = []  # of an incomplete answer
         self.requests: deque[tuple[int, bytes]] = deque()
         self._queued_bytes = 0
         self.since = self.deadline = 0.0
         self.alive = True
-        self.robbed = False
+        self.moved = False
 
     def accepts(self, request: bytes) -> bool:
         """Whether the request can be sent without waiting for the worker to read it."""
-        return not self.robbed and (
+        return not self.moved and (
             not self.requests
             or (len(self.requests) < _AHEAD and self._queued_bytes + len(request) <= _AHEAD_BYTES)
         )
@@ -67,23 +67,20 @@ class WorkerProcess:
         self.requests.append((index, request))
 
     def restart_clock(self, seconds: float) -> None:
-        """The first request begins now."""
+        """Let the first request begin now."""
         self.since = time.monotonic()
         self.deadline = self.since + seconds + _GRACE
 
     def take_queued(self) -> list[tuple[int, bytes]]:
-        """Take away the requests behind the first, for workers that are free."""
+        """Remove and return the requests behind the first, for workers that are free."""
         queued = list(self.requests)[1:]
         if queued:
             self.requests = deque([self.requests[0]])
-            self.robbed = True
+            self.moved = True
         return queued
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """The complete answers: two lines each, the second with the rows.
-
-        A worker that writes has ended its query, so the caller restarts its clock.
-        """
+        """The complete answers: two lines each, the second with the rows. The caller then restarts the clock."""
         chunk = os.read(self.output.fileno(), 1 << 20)
         self._chunks.append(chunk)
         if b"\n" in chunk:

@@ -1,4 +1,4 @@
-"""A small database that exists in memory only, and queries run on it by the sandbox's workers."""
+"""Small databases that exist in memory only, and queries that the sandbox's workers run on them."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -60,10 +60,9 @@ class SmallDatabase:
 def run_in_memory(
     workers: Supervisor, databases: Sequence[SmallDatabase], queries: Sequence[str], limits: Limits
 ) -> list[dict[str, Execution] | None]:
-    """Each query's execution on each database; None for a database whose rows break its constraints.
+    """Each query's execution on each database; None for a database whose rows break a constraint.
 
-    `limits.seconds` is for everything together; the databases that this time does not suffice for have
-    executions with the status "timeout".
+    `limits.seconds` limits all queries together; executions after this time have the status "timeout".
     """
     schemas = list(dict.fromkeys(database.schema for database in databases))
     request = {
@@ -84,9 +83,9 @@ def run_in_memory(
         return [dict.fromkeys(queries, failed) for _ in databases]
     return [
         None
-        if several is None
-        else {sql: _execution(one) for sql, one in zip(queries, several, strict=True)}
-        for several in orjson.loads(answer["rows"])
+        if answers is None
+        else {sql: _execution(one) for sql, one in zip(queries, answers, strict=True)}
+        for answers in orjson.loads(answer["rows"])
     ]
 
 
@@ -105,5 +104,5 @@ def _literal(value: Value) -> str:
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, bytes):
         return f"x'{value.hex()}'"
-    # SQL has no word for an infinity; a number beyond all floats is one.
+    # SQL has no literal for an infinite number; SQLite reads a number beyond all floats as one.
     return "NULL" if value is None else repr(value).replace("inf", "9e999")

@@ -1,7 +1,7 @@
-"""Keep a few workers, give them requests, and kill the workers that exceed their deadline.
+"""Keep a few workers, send them requests, and kill the workers that exceed their deadline.
 
-One loop in the calling thread waits for answers and deadlines, without further threads: Ctrl-C returns at
-once from any query. Threads that share a supervisor share its workers.
+One loop in the calling thread waits for answers and deadlines, without further threads, so that Ctrl-C ends any
+query at once. Threads that share a supervisor share its workers.
 """
 
 import os
@@ -19,7 +19,7 @@ import orjson
 from workbench.db.sandbox.process import WorkerProcess
 from workbench.parallel import now_waits
 
-_QUIET = 0.1  # seconds without an answer after which the caller may do something else
+_QUIET = 0.1  # seconds without an answer after which `meanwhile` is called
 _STUCK = 0.1  # seconds after which the requests queued behind a query move to a free worker
 
 
@@ -39,9 +39,9 @@ class Supervisor:
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each request's index and answer in order of arrival; an answer's `rows` are JSON text.
 
-        Each request may take `seconds`. `meanwhile` is called when no answer has come for a tenth of a second.
+        Each request may take `seconds`. `meanwhile` is called when no answer has arrived for a tenth of a second.
         Abandoning the iterator kills the workers that still run. A request whose worker dies is run once more, by
-        another worker: something outside may have killed the first, for example the system when memory ran out.
+        another worker: the system may have killed the first one, for example when memory ran out.
         """
         repeated: set[int] = set()
         todo = deque(
@@ -64,14 +64,14 @@ class Supervisor:
                     for event, _ in ready:
                         worker: WorkerProcess = event.data
                         for answer in worker.read():
-                            if worker.requests:  # else the request was taken from this worker
+                            if worker.requests:  # else the request is moved to another worker
                                 yield worker.answered(), answer
                         worker.restart_clock(seconds)
                     now = time.monotonic()
                     unread: set[WorkerProcess] = set()
                     if any(now >= worker.deadline for worker in busy):
-                        # The caller may take long over each answer: a worker whose answer is ready
-                        # but unread has not timed out.
+                        # The caller may be slow to take answers: a worker whose answer is ready but
+                        # unread has not timed out.
                         unread = {event.data for event, _ in selector.select(0)}
                     for worker in list(busy):
                         late = worker.requests and now >= worker.deadline and worker not in unread
@@ -80,7 +80,7 @@ class Supervisor:
                         if late or not (worker.alive and worker.requests):
                             busy.remove(worker)
                             selector.unregister(worker.output)
-                            if late or worker.robbed or not worker.alive:
+                            if late or worker.moved or not worker.alive:
                                 worker.kill()
                             idle.append(worker if worker.alive else None)
                         if worker.requests and not worker.alive:
@@ -101,7 +101,7 @@ class Supervisor:
     def _borrow(self, most: int) -> Iterator[list[WorkerProcess | None]]:
         """Take up to `most` slots: wait for the first, and add those that are free.
 
-        As many go back as were taken, wherever an interrupt struck.
+        As many slots are put back as were taken, even after Ctrl-C.
         """
         self._forget_after_fork()
         taken: list[WorkerProcess | None] = [self._idle.get()] if most else []
@@ -118,7 +118,7 @@ class Supervisor:
                 self._idle.put(slot)
 
     def _forget_after_fork(self) -> None:
-        """In a forked process the workers belong to the parent: begin with none."""
+        """Begin without workers in a forked process, as the present ones belong to its parent."""
         if self._process != os.getpid():
             self._process, self._idle = os.getpid(), _slots(self._size)
 
@@ -151,7 +151,7 @@ def _feed(
     selector: selectors.BaseSelector,
     seconds: float,
 ) -> None:
-    """Give a request to each idle worker, then queue more behind those that have the fewest."""
+    """Send a request to each idle worker, then queue further requests at the workers with the fewest."""
     while todo and idle:
         worker = idle.pop() or WorkerProcess()
         try:

@@ -1,8 +1,8 @@
 """The process that runs untrusted SQL. It reads requests and writes answers as lines of JSON.
 
 The supervisor starts it in an interpreter with an empty environment and without site-packages, so it and
-the modules it imports use the standard library alone. It is built to be killed: its own deadline stops
-most queries, and the supervisor's SIGKILL stops the others.
+the modules that it imports use the standard library alone. Its own deadline stops most queries, and the
+supervisor's SIGKILL stops the others.
 """
 
 import errno
@@ -30,14 +30,14 @@ _MB = 1_000_000
 _ADDRESS_SPACE = 1536 * _MB  # for what SQLite allocates and maps, and for Python
 _FILE_SIZE = 4 * _MB  # with 0, SQLite could not read WAL databases, whose -shm file it writes
 
-_HOLES = 1_000_000_000  # bytes: with more of them unallocated, a file is hashed as a sparse one
-_BLOCK = 65_536  # bytes
+_HOLES = 1_000_000_000  # a file with more unallocated bytes is hashed as a sparse file
+_BLOCK = 65_536  # bytes of a sparse file that are hashed together
 
 _connections = ConnectionCache()
 
 
 def run(path: str, sql: str, seconds: float, max_rows: int, max_bytes: int) -> dict[str, Any]:
-    """Run one query; returns the fields of an `Execution` as JSON values."""
+    """Run a query; returns the fields of its `Execution` as JSON values."""
 
     def query(opened: Opened) -> dict[str, Any]:
         try:
@@ -54,7 +54,7 @@ def run(path: str, sql: str, seconds: float, max_rows: int, max_bytes: int) -> d
 def time_runs(path: str, queries: list[str], repeats: int, seconds: float) -> dict[str, Any]:
     """Time the queries in turn, `repeats` times, on one connection; also count their SQLite opcodes.
 
-    The count, in steps of ten, is the same on every machine and under every load.
+    The counts are multiples of ten, and the same on every machine and under every load.
     """
 
     def measure(opened: Opened) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _guarded(
     *,
     keep: bool,
 ) -> dict[str, Any]:
-    """The answer of `work` on a guarded connection; a failure becomes an answer with its status."""
+    """The answer of `work` on a guarded connection, or the answer for its failure."""
     started = time.monotonic()
     opened = None
     try:
@@ -114,7 +114,7 @@ def _guarded(
 
 
 def digest(path: str) -> dict[str, Any]:
-    """A hash of a file's bytes and of its write-ahead log's; of a sparse file, of its blocks that are not empty."""
+    """A hash of the bytes of a file and of its write-ahead log; only the filled blocks of a sparse file are hashed."""
     content = hashlib.sha256()
     file = Path(path)
     try:
@@ -133,7 +133,7 @@ def digest(path: str) -> dict[str, Any]:
 
 
 def _sparse_digest(file: BinaryIO) -> "hashlib._Hash":
-    """A hash of size, blocks that hold anything but zeros, and their numbers; holes are not read."""
+    """A hash of the size and of the numbers and bytes of all blocks that are not only zeros; holes are not read."""
     size = os.fstat(file.fileno()).st_size
     content = hashlib.sha256(f"sparse {size} ".encode())
     number = 0
@@ -161,10 +161,10 @@ def _confine() -> None:
         resource.setrlimit(kind, (size, size))
 
 
-def _die_with(parent: int) -> None:
-    """Exit when the parent does. A query can keep the main thread from noticing, so a thread watches.
+def _exit_with(parent: int) -> None:
+    """Exit when the parent does. A thread watches the parent, as a query may block the main thread.
 
-    The parent gives its process id, as it may be dead before this process can ask for it.
+    The parent's process id is an argument, as the parent may die before this process could read it.
     """
 
     def watch() -> None:
@@ -176,7 +176,7 @@ def _die_with(parent: int) -> None:
 
 
 def main(parent: int) -> None:
-    _die_with(parent)
+    _exit_with(parent)
     _confine()
     gc.disable()  # no code here makes reference cycles, and the search for them costs 10% of a short query
     answers: dict[str, Callable[..., dict[str, Any]]] = {

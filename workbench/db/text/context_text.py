@@ -1,6 +1,6 @@
 """Write the parts of a `Context` and the results of queries as text for prompts.
 
-Names and values are written as in SQL, so that a model can copy them, and stay on one line.
+Names and values are written as in SQL, so that a model can copy them; each stays on one line.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +36,7 @@ _FAILURES = {
 def context_data(
     context: Context, schema_text: Callable[[Schema], str] = create_table_text
 ) -> dict[str, str]:
-    """The question, hint, schema, values and descriptions, as most prompts take them.
+    """The question, hint, schema, values and descriptions, by the names of most prompts' variables.
 
     Values and descriptions of columns outside the schema, such as pruned ones, are left out.
     """
@@ -65,7 +65,7 @@ def descriptions_text(descriptions: Iterable[DescriptionMatch]) -> str:
     return _descriptions(tuple(descriptions))
 
 
-@lru_cache(maxsize=64)  # all samples of a question show the same
+@lru_cache(maxsize=64)  # all samples of a question show the same descriptions
 def _descriptions(descriptions: Sequence[DescriptionMatch]) -> str:
     return _by_column(((match, one_line(match.text).strip()) for match in descriptions), "; ")
 
@@ -94,10 +94,10 @@ def result_text(execution: Execution, rows: int = 10) -> str:
     head = "No rows" if count == 0 else "1 row" if count == 1 else f"{count:,} rows"
     if rows < count:
         head += f", the first {rows} of them"
-    beyond = len(execution.columns) - _COLUMNS
-    more = [f"(and {beyond} more columns)"] if beyond > 0 else []
     names = [one_line(quote(name), _CELL) for name in execution.columns[:_COLUMNS]]
-    lines = [f"{head}:", " | ".join(names + more)]
+    if (hidden := len(execution.columns) - _COLUMNS) > 0:
+        names.append(f"(and {hidden} more columns)")
+    lines = [f"{head}:", " | ".join(names)]
     lines += [
         " | ".join(literal(cell, _CELL) for cell in row[:_COLUMNS]) for row in execution.rows[:rows]
     ]
@@ -105,7 +105,7 @@ def result_text(execution: Execution, rows: int = 10) -> str:
 
 
 def column_text(table: str, column: Column) -> str:
-    """One column: a line each for its name, type, description, meaning of values, and examples."""
+    """A column as text: a line each for its name, type, description, meaning of values, and examples."""
     lines = {
         "Column": f"{quote(table)}.{quote(column.name)}",
         "Type": column.type,
@@ -120,7 +120,7 @@ def column_text(table: str, column: Column) -> str:
 def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:
     """The schema with the retrieved values as the first examples of their columns, as in CHESS (figure 15).
 
-    A match of a column outside the schema is left out.
+    A value of a column outside the schema is left out.
     """
     matches = _texts((match, match.value) for match in values)
 
@@ -133,16 +133,16 @@ def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:
 
 
 def with_descriptions(schema: Schema, descriptions: Iterable[DescriptionMatch]) -> Schema:
-    """The schema with the retrieved descriptions only; others would distract (CHESS, appendix A.2).
+    """The schema with the retrieved descriptions only; other descriptions would distract (CHESS, appendix A.2).
 
-    Expanded column names always stay: they are short, and a name that is an abbreviation says nothing without.
+    Expanded column names always stay: they are short, and they explain abbreviated names.
     """
     matches = _texts((match, match.text) for match in descriptions)
 
     def shown(table: str, column: Column) -> Column:
         texts = matches.get((lower_name(table), lower_name(column.name)), {})
-        told = "; ".join(texts) or column.expanded
-        return replace(column, description=told, value_description="")
+        description = "; ".join(texts) or column.expanded
+        return replace(column, description=description, value_description="")
 
     return _with_columns(schema, shown)
 
@@ -167,7 +167,7 @@ def _by_column(texts: Iterable[tuple[Match, str]], separator: str) -> str:
 
 
 def _texts(pairs: Iterable[tuple[Match, str]]) -> dict[tuple[str, str], dict[str, None]]:
-    """Each column's texts without duplicates, as the keys of a dict."""
+    """Each column's distinct texts in their order, as the keys of a dict."""
     columns: dict[tuple[str, str], dict[str, None]] = {}
     for match, text in pairs:
         columns.setdefault(_column(match), {})[text] = None

@@ -1,10 +1,10 @@
 """Describe SQLite's plan of a query as numbered steps in English.
 
 CHASE-SQL (section 2.3, figures 19 and 20) has models reason in query plans, written in words because
-SQLite's own are hard to read. As in the paper, the steps have three parts: find the tables; match, filter
-and count; deliver the result. The plan says how rows are found and in which order; the query's text says
-which conditions, groups and columns are meant. `narrate` runs EXPLAIN QUERY PLAN and calls `tell`, which
-combines plan and text.
+SQLite's own plans are hard to read. As in the paper, the steps have three parts: find the tables; match, filter
+and count; deliver the result. How rows are found and in which order comes from the plan; conditions, groups and
+result columns come from the query's text. `narrate` runs EXPLAIN QUERY PLAN and calls `plan_text`, which combines
+plan and text.
 """
 
 import re
@@ -43,26 +43,26 @@ def narrate(sql: str, database: Path, executor: Executor) -> tuple[str, ...]:
     if execution.error:
         return (f"SQLite cannot plan this query: {execution.error}",)
     rows: Any = execution.rows
-    return tell([PlanRow(id_, parent, detail) for id_, parent, _, detail in rows], sql)
+    return plan_text([PlanRow(id_, parent, detail) for id_, parent, _, detail in rows], sql)
 
 
-def tell(plan_rows: Sequence[PlanRow], sql: str) -> tuple[str, ...]:
+def plan_text(plan_rows: Sequence[PlanRow], sql: str) -> tuple[str, ...]:
     """The plan as lines: three headings, and under them steps with consecutive numbers.
 
     A plan row of an unknown form is kept in SQLite's words. If the query cannot be parsed, the steps use
     the plan alone.
     """
     selects = outlines(sql)
-    teller = _Teller(list(selects))
+    walk = _PlanWalk(list(selects))
     known: set[int] = set()
     for row in plan_rows:
         parent = row.parent if row.parent in known else 0
-        teller.children.setdefault(parent, []).append(row)
+        walk.children.setdefault(parent, []).append(row)
         known.add(row.id)
-    teller.group(teller.children.get(0, []), "", to_end=False)
+    walk.group(walk.children.get(0, []), "", with_ending=False)
     parts = (
-        ("Find the tables:", dict.fromkeys(filter(None, teller.opened))),
-        ("Match, filter and count:", teller.steps),
+        ("Find the tables:", dict.fromkeys(filter(None, walk.opened))),
+        ("Match, filter and count:", walk.steps),
         ("Deliver the result:", delivery(selects[0] if selects else None)),
     )
     lines: list[str] = []
@@ -76,10 +76,10 @@ def tell(plan_rows: Sequence[PlanRow], sql: str) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class _Teller:
+class _PlanWalk:
     """A walk over the plan that collects its steps.
 
-    `unused` are the SELECTs whose tables no row has read yet; `children` the plan rows by their parent's id;
+    `unused` are the SELECTs whose tables no row has read yet, `children` the plan rows by their parent's id,
     `opened` and `steps` the lines of the first and the second part.
     """
 
@@ -88,14 +88,14 @@ class _Teller:
     opened: list[str] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
 
-    def group(self, rows: Sequence[PlanRow], indent: str, *, to_end: bool) -> Outline | None:
+    def group(self, rows: Sequence[PlanRow], indent: str, *, with_ending: bool) -> Outline | None:
         """Add the steps of sibling rows: the loops of one SELECT, outermost first, and their subqueries.
 
-        `to_end` says whether sorting and limiting belong here. Returns the SELECT, of a compound the first.
+        `with_ending` adds the steps that sort and limit. Returns the SELECT, or the first SELECT of a compound.
         """
         reads = [name for row in rows if (name := self.reads(row))]
         constant = any(CONSTANT.fullmatch(row.detail) for row in rows)
-        selects = self.take(reads) if reads or constant else []
+        selects = self.take_selects(reads) if reads or constant else []
         first = selects[0] if selects else None
         tables = dict(pair for select in selects for pair in select.sources)
         self.opened += [opening(name, tables.get(name.lower(), name)) for name in reads]
@@ -105,31 +105,31 @@ class _Teller:
             self.steps.append(indent + in_words(row.detail, first=not seen))
             below = self.children.get(row.id, ())
             if row.detail == "MULTI-INDEX OR":
-                self.sides(below, indent + "  ")
+                self.add_sides(below, indent + "  ")
             else:
-                part = bool(COMPOUND.fullmatch(row.detail))
-                inner = self.group(
-                    below, indent + "  ", to_end=not part and not PART.fullmatch(row.detail)
-                )
-                first = first or inner if part or PART.fullmatch(row.detail) else first
+                in_compound = bool(COMPOUND.fullmatch(row.detail) or PART.fullmatch(row.detail))
+                inner = self.group(below, indent + "  ", with_ending=not in_compound)
+                if in_compound:
+                    first = first or inner
             if name := self.reads(row):
                 seen.add(name.lower())
-                self.check([c for c in waiting if c.sources and c.sources <= seen], indent)
+                self.add_checks([c for c in waiting if c.sources and c.sources <= seen], indent)
                 waiting = [c for c in waiting if not c.sources or not c.sources <= seen]
-        self.check(waiting, indent)
+        self.add_checks(waiting, indent)
         for select in selects[:1]:
             self.steps += [indent + step for step in grouping(select)]
-        if to_end and first:
+        if with_ending and first:
             self.steps += [indent + step for step in ending(first)]
         return first
 
-    def sides(self, rows: Sequence[PlanRow], indent: str) -> None:
+    def add_sides(self, rows: Sequence[PlanRow], indent: str) -> None:
         """Add the steps of a multi-index OR, whose sides read one table that is already open."""
         for row in rows:
             self.steps.append(indent + in_words(row.detail, first=True))
-            self.sides(self.children.get(row.id, ()), indent + "  ")
+            self.add_sides(self.children.get(row.id, ()), indent + "  ")
 
-    def check(self, conditions: Iterable[Condition], indent: str) -> None:
+    def add_checks(self, conditions: Iterable[Condition], indent: str) -> None:
+        """Add a step for each condition."""
         for condition in conditions:
             words = condition.words
             check = f"Check that {words}; if not, skip the row."
@@ -145,7 +145,7 @@ class _Teller:
             return next((n for r in self.children.get(row.id, ()) if (n := self.reads(r))), None)
         return None
 
-    def take(self, reads: Iterable[str]) -> list[Outline]:
+    def take_selects(self, reads: Iterable[str]) -> list[Outline]:
         """Remove and return the SELECTs that read these tables: several if SQLite merged them into one loop."""
         names = {name.lower() for name in reads}
         own = [{name for name, _ in select.sources} for select in self.unused]

@@ -1,4 +1,4 @@
-"""The sentences that describe the rows of SQLite's query plans, and the ends of a query."""
+"""The sentences that describe the rows of SQLite's query plans, and a query's grouping, sorting and results."""
 
 import re
 from collections.abc import Iterable
@@ -47,13 +47,13 @@ _DETAILS = tuple(
 
 
 def read_name(detail: str) -> str | None:
-    """The name under which a row of the plan reads a table or subquery, or None."""
+    """The alias or name of the table or subquery that a row of the plan reads; None if it reads none."""
     read = None if CONSTANT.fullmatch(detail) else _READ.fullmatch(detail)
     return (read["alias"] or read["name"]) if read else None
 
 
 def opening(name: str, table: str) -> str:
-    """The step that opens a table; "" for the result of a subquery."""
+    """The step that opens a table; "" for a subquery, which has no table."""
     if not table or name.startswith("("):
         return ""
     called = "" if table.lower() == name.lower() else f", called {name} here"
@@ -61,7 +61,7 @@ def opening(name: str, table: str) -> str:
 
 
 def in_words(detail: str, *, first: bool) -> str:
-    """A row of the plan in words; `first` says that no row of a table was read before."""
+    """A row of the plan in words; `first` says that no earlier row reads a table."""
     for pattern, words in _DETAILS:
         if match := pattern.fullmatch(detail):
             return words.format(*match.groups())
@@ -82,6 +82,7 @@ def in_words(detail: str, *, first: bool) -> str:
 
 
 def _by(what: str, key: str) -> str:
+    """By which index or key, and by which of its columns, rows are found."""
     key = key.replace("=?", "").replace(">?", " from a bound up").replace("<?", " up to a bound")
     on = f" on {key.replace(' AND ', ' and ')}" if key else ""
     if what == "INTEGER PRIMARY KEY":
@@ -122,7 +123,7 @@ def ending(select: Outline) -> Iterable[str]:
 
 
 def delivery(select: Outline | None) -> list[str]:
-    """The last part of a plan."""
+    """The steps of the plan's last part."""
     if select is None:
         return ["Return the result columns."]
     return [*ending(select), f"Return {', '.join(select.results)}."]

@@ -1,4 +1,4 @@
-"""Quote names and values for SQL and prompts. They may contain anything, and must not break out."""
+"""Quote names and values for SQL and prompts. They may contain any text, which must not end the quotation."""
 
 import re
 

@@ -20,7 +20,7 @@ def create_table_text(schema: Schema) -> str:
 
     A column's comment has its description, the meaning of its values, and examples, if they are
     known. SQLite can run the text, and reading the new database gives the same tables, columns and keys. A
-    view or a virtual table is written as a table with a comment: queries use them alike.
+    view or a virtual table is written as a table with a comment, since queries use it like a table.
     """
     return "\n\n".join(_create_table(table) for table in schema.tables)
 
@@ -42,7 +42,7 @@ def mac_sql_text(schema: Schema) -> str:
     return _mac_sql_text(schema)
 
 
-@cached_for_object(maxsize=256)  # MAC-SQL's agents show the same schemas
+@cached_for_object(maxsize=256)  # several of MAC-SQL's agents show the same schema
 def _mac_sql_text(schema: Schema) -> str:
     lines = ["[Schema]"]
     for table in schema.tables:
@@ -58,14 +58,14 @@ def _mac_sql_text(schema: Schema) -> str:
     return "\n".join([*lines, "[Foreign keys]", *keys] if keys else lines)
 
 
-@lru_cache(maxsize=16384)  # each call about a database shows its columns
+@lru_cache(maxsize=16384)  # all calls about a database show the same columns
 def _mac_sql_line(column: Column, examples: str) -> str:
-    """A column's line. `examples` is part of the cache's key: 1 and 1.0 are equal, and their texts differ."""
+    """A column's line. `examples` only enters the cache's key: columns with examples 1 and 1.0 are equal."""
     del examples
-    about = [*_descriptions(column)]
+    texts = [*_descriptions(column)]
     if column.examples:
-        about.append(f"Value examples: [{_literals(column.examples)}]")
-    description = " ".join(text.rstrip(".") + "." for text in about)
+        texts.append(f"Value examples: [{_literals(column.examples)}]")
+    description = " ".join(text.rstrip(".") + "." for text in texts)
     return f"  ({', '.join(filter(None, [one_line(column.name), description]))}),"
 
 
@@ -77,10 +77,10 @@ def _create_table(table: Table) -> str:
     ]
     if len(key) > 1:
         definitions.append((f"PRIMARY KEY ({_names(key)})", ""))
-    for link in table.foreign_keys:
-        names = f" ({_names(link.ref_columns)})" if link.ref_columns else ""
-        target = quote(link.ref_table) + names
-        definitions.append((f"FOREIGN KEY ({_names(link.columns)}) REFERENCES {target}", ""))
+    for foreign in table.foreign_keys:
+        names = f" ({_names(foreign.ref_columns)})" if foreign.ref_columns else ""
+        target = quote(foreign.ref_table) + names
+        definitions.append((f"FOREIGN KEY ({_names(foreign.columns)}) REFERENCES {target}", ""))
     kind = {"table": "", "view": " -- a view", "virtual": " -- a virtual table"}[table.kind]
     lines = [
         f"    {definition}{'' if i == len(definitions) else ','}{comment and f' -- {comment}'}"
@@ -91,10 +91,13 @@ def _create_table(table: Table) -> str:
 
 @lru_cache(maxsize=16384)  # each sample of a generator shows the columns in another order
 def _definition(column: Column, examples: str, *, is_key: bool) -> tuple[str, str]:
-    """A column's definition and the comment behind it; `examples` as in `_mac_sql_line`."""
+    """A column's definition and the comment behind it; `examples` only enters the cache's key."""
     del examples
     definition = f"{quote(column.name)} {_type(column.type)}".rstrip() + " PRIMARY KEY" * is_key
-    return definition, _comment(column)
+    texts = [*_descriptions(column)]
+    if column.examples:
+        texts.append(f"examples: {_literals(column.examples)}")
+    return definition, "; ".join(texts)
 
 
 def _names(columns: tuple[str, ...]) -> str:
@@ -107,13 +110,6 @@ def _type(declared: str) -> str:
     if plain and all(quote(word) == word for word in plain[1].split()):
         return declared
     return declared and quote(declared)
-
-
-def _comment(column: Column) -> str:
-    about = [*_descriptions(column)]
-    if column.examples:
-        about.append(f"examples: {_literals(column.examples)}")
-    return "; ".join(about)
 
 
 def _descriptions(column: Column) -> Iterator[str]:
