@@ -47,13 +47,13 @@ def constants(queries: Iterable[str], rules: Rules) -> Constants:
             found.counts += _counts(int(match[1] or match[2]))
         if (facts := query_facts(sql, rules.schema)) is None:
             continue
-        for left, right in (*facts.matches, *facts.mixed):
+        for left, right in (*facts.equal_columns, *facts.aggregate_comparisons):
             if left in cells and right in cells:
                 found.same.append((cells[left], cells[right]))
-        for left, right in facts.unequal:
+        for left, right in facts.compared_columns:
             if left in cells and right in cells:
                 found.unequal.append((cells[left], cells[right]))
-        for compared in facts.compared:
+        for compared in facts.comparisons:
             values = near(compared.value, pattern=compared.operator == "like")
             if compared.column in cells:
                 found.by_cell.setdefault(cells[compared.column], []).extend(values)

@@ -95,7 +95,7 @@ class DoubtExtractor:
     def literals(self, sql: str) -> Iterator[ColumnValue]:
         """The literals that the query compares with columns: look them up before calling `doubts`."""
         facts = self.facts(sql)
-        for compared in facts.compared if facts else ():
+        for compared in facts.comparisons if facts else ():
             if compared.column and compared.operator in {"=", "<>"}:
                 yield (*compared.column, compared.value)
 
@@ -124,7 +124,7 @@ class DoubtExtractor:
             return dict.fromkeys(DOUBTS, 0.0) | {"empty_result_known_literals": float(empty)}
         outputs = tuple(_parts(facts.outputs))
         unknown = not absent.isdisjoint(self.literals(sql))
-        operations = facts.marks | {f"gives {output.function}" for output in outputs}
+        operations = facts.operations | {f"gives {output.function}" for output in outputs}
         missing = sum(
             bool(self.cues & words) and not operations & needed
             for words, needed in _OPERATIONS_BY_CUES
@@ -150,7 +150,7 @@ class DoubtExtractor:
 
     def _joins_wrongly(self, facts: QueryFacts) -> bool:
         """Whether the query joins two columns without a key between them, although keys or values suggest others."""
-        for left, right in facts.matches:
+        for left, right in facts.equal_columns:
             x, y = _lower(left), _lower(right)
             share_target = self._partners(x) & self._partners(y)
             if x[0] == y[0] or frozenset({x, y}) in self.keys or share_target:
@@ -169,12 +169,14 @@ class DoubtExtractor:
 
     def _mixes_kinds(self, facts: QueryFacts) -> bool:
         """Whether a column is compared with a function of another column, or a number column with a text."""
-        return any(lower_name(a[1]) != lower_name(b[1]) for a, b in facts.mixed) or any(
+        return any(
+            lower_name(a[1]) != lower_name(b[1]) for a, b in facts.aggregate_comparisons
+        ) or any(
             isinstance(compared.value, str)
             and compared.column is not None
             and not _NUMBER.fullmatch(compared.value.strip("%"))
             and self._kind(compared.column) == "number"
-            for compared in facts.compared
+            for compared in facts.comparisons
         )
 
     def _kind(self, name: ColumnName) -> str:
@@ -187,7 +189,7 @@ class DoubtExtractor:
         return kinds.pop() if len(kinds) == 1 else ""
 
     def _uncovered_words(self, facts: QueryFacts, absent: frozenset[ColumnValue]) -> float:
-        literals = [c for c in facts.compared if isinstance(c.value, str)]
+        literals = [c for c in facts.comparisons if isinstance(c.value, str)]
         # The query may spell a value as the database does and not as the question does ('USA' for "United
         # States"). Then no word of the query resembles the question's words for that value.
         translated = any(
@@ -197,7 +199,7 @@ class DoubtExtractor:
             and (*c.column, c.value) not in absent
             for c in literals
         )
-        covered = {stem(t.low) for c in facts.compared for t in tokens(str(c.value))}
+        covered = {stem(t.low) for c in facts.comparisons for t in tokens(str(c.value))}
         covered |= {word for name in facts.tables for word in name_words(name)}
         covered |= {word for _, name in facts.columns for word in name_words(name)}
         words = [t for t in self.tokens if t.content and not (translated and _names_value(t))]

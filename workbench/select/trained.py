@@ -203,7 +203,7 @@ def _parts(extractor: DoubtExtractor, sql: str) -> Parts:
     """The parts of a query in lower case; a query that cannot be parsed is all three."""
     if (facts := extractor.facts(sql)) is None:
         return sql, sql, sql
-    kinds = (facts.outputs, facts.compared, facts.tables)
+    kinds = (facts.outputs, facts.comparisons, facts.tables)
     outputs, compared, tables = (repr(sorted(set(map(repr, kind)))).lower() for kind in kinds)
     return outputs, compared, tables
 

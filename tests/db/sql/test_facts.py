@@ -1,8 +1,8 @@
-"""What a query claims, checked by hand on three tables."""
+"""The facts that are read from a query, checked by hand on three tables."""
 
 import pytest
 
-from workbench.db.sql.facts import Compared, Output, query_facts
+from workbench.db.sql.facts import LiteralComparison, Output, query_facts
 from workbench.types import Column, Schema, Table
 
 SCHEMA = Schema(
@@ -67,7 +67,7 @@ def test_a_compound_gives_what_its_first_query_gives():
     ],
 )
 def test_a_literal_is_recorded_with_the_column_it_is_compared_with(condition, operator, value):
-    (compared,) = read(f"SELECT sid FROM stadium WHERE {condition}").compared
+    (compared,) = read(f"SELECT sid FROM stadium WHERE {condition}").comparisons
     assert compared.column == ("stadium", "sid" if condition.count("sid") else "city")
     assert (compared.operator, compared.value) == (operator, value)
 
@@ -77,10 +77,10 @@ def test_a_range_is_two_comparisons_and_a_functions_value_has_no_column():
         "SELECT year FROM concert WHERE year BETWEEN 1 AND 2 GROUP BY year HAVING count(*) > 3"
     )
     year = ("concert", "Year")
-    assert set(found.compared) == {
-        Compared(year, ">=", 1),
-        Compared(year, "<=", 2),
-        Compared(None, ">", 3),
+    assert set(found.comparisons) == {
+        LiteralComparison(year, ">=", 1),
+        LiteralComparison(year, "<=", 2),
+        LiteralComparison(None, ">", 3),
     }
 
 
@@ -96,30 +96,30 @@ def test_a_range_is_two_comparisons_and_a_functions_value_has_no_column():
     ],
 )
 def test_columns_set_equal_are_found_in_every_form_of_join(sql):
-    assert read(sql).matches == ((("Singer", "id"), ("concert", "singer_id")),)
+    assert read(sql).equal_columns == ((("Singer", "id"), ("concert", "singer_id")),)
 
 
-def test_columns_that_are_compared_otherwise_are_unequal():
+def test_columns_compared_by_another_operator_than_equals_are_compared_columns():
     found = read("SELECT 1 FROM singer, concert WHERE age >= year AND id <> singer_id")
-    assert found.unequal == (
+    assert found.compared_columns == (
         (("Singer", "Age"), ("concert", "Year")),
         (("Singer", "id"), ("concert", "singer_id")),
     )
-    assert found.matches == ()
+    assert found.equal_columns == ()
 
 
-def test_a_column_against_a_function_of_another_is_mixed():
+def test_a_column_compared_with_an_aggregate_is_an_aggregate_comparison():
     found = read("SELECT 1 FROM singer WHERE age > (SELECT max(id) FROM singer)")
-    assert found.mixed == ((("Singer", "Age"), ("Singer", "id")),)
-    assert found.matches == ()
+    assert found.aggregate_comparisons == ((("Singer", "Age"), ("Singer", "id")),)
+    assert found.equal_columns == ()
 
 
-def test_marks_name_what_the_query_does():
+def test_operations_name_what_the_query_does():
     found = read(
         "SELECT count(DISTINCT city) FROM stadium WHERE NOT sid = 1 OR sid = 2"
         " ORDER BY city DESC LIMIT 1"
     )
-    assert found.marks == {
+    assert found.operations == {
         "count",
         "distinct",
         "distinct count",

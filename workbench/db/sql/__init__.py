@@ -1,5 +1,5 @@
-"""Facts of a query from its text alone. Only this folder imports sqlglot, and no tree leaves it.
+"""Read facts of a query from its text alone. Only this folder imports sqlglot, and none of its functions returns a tree.
 
 Every function is pure and reads its text as one SQLite query. Models write SQL that no parser accepts, so
-unreadable text is never an exception: each function says what it returns for it.
+unreadable text raises no exception: each function documents what it returns for such a text.
 """

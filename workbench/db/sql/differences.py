@@ -1,6 +1,6 @@
 """Compare two queries clause by clause: the parts that both have, and the parts that only one has.
 
-Aliases are undone and columns written with their table, so that queries which differ only in spelling have
+Aliases are replaced, and columns are written with their table, so that queries which differ only in spelling have
 no differences. The parts of subqueries are compared with those of the other query's subqueries.
 """
 
@@ -79,11 +79,11 @@ _Part = tuple[str, bool, str]  # its clause, whether that belongs to a subquery,
 
 
 def _items(texts: list[str], others: list[str]) -> tuple[Item, ...]:
-    left = Counter(others)
+    unmatched = Counter(others)
     items = []
     for text in texts:
-        items.append(Item(text, left[text] > 0))
-        left[text] -= 1
+        items.append(Item(text, unmatched[text] > 0))
+        unmatched[text] -= 1
     return tuple(items)
 
 
@@ -98,7 +98,7 @@ def _query_parts(sql: str, schema: Schema) -> list[_Part]:
         selects = list(tree.find_all(exp.Select))
         shown = {id(select): _shown(select, names) for select in selects}
         sources = {key: name for several in shown.values() for key, name in several.items()}
-        # All names are looked up before the first change: a changed tree would be looked up differently.
+        # All names are looked up before the first change, since a changed tree has other nodes.
         for column, full in [(c, _full(c, names, sources, sql)) for c in tree.find_all(exp.Column)]:
             column.replace(full)
         for select in selects:
@@ -111,7 +111,7 @@ def _query_parts(sql: str, schema: Schema) -> list[_Part]:
 
 
 def _shown(select: exp.Select, names: Names) -> dict[int, str]:
-    """The name shown for each node in FROM: its table's, numbered if the table is there twice."""
+    """The name shown for each node in FROM: its table's name, with a number if FROM has the table twice."""
     tables = {id(source.node): source.table for source in names.scope(select).sources}
     seen: Counter[str] = Counter()
     shown = {}
@@ -215,7 +215,7 @@ def _conjuncts(root: exp.Expr | None) -> Iterator[exp.Expr]:
 
 
 def _text(node: exp.Expr) -> str:
-    """The expression as SQL on one line, subqueries left to their own clauses."""
+    """The expression as SQL on one line; (…) stands for a subquery, whose parts belong to its own clauses."""
     if isinstance(node, exp.EQ) and isinstance(node.expression, exp.Column):
         sides = sorted(map(_text, (node.this, node.expression)))
         return " = ".join(sides)

@@ -16,19 +16,19 @@ class Output:
     """A result column."""
 
     column: ColumnName | None
-    """The schema's column, itself or inside an aggregate; None for any other expression."""
+    """The schema's column, plain or inside an aggregate; None for any other expression."""
     function: str = ""
-    """The aggregate in lower case; "" for a plain column, "expression" for anything else."""
+    """The aggregate in lower case; "" for a plain column, "expression" for any other expression."""
     inside: tuple["Output", ...] = ()
     """The columns and aggregates of an expression, in order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class LiteralComparison:
     """A comparison with a literal."""
 
     column: ColumnName | None
-    """None if not a column but, say, a function's value is compared."""
+    """The compared column; None if another expression, such as a function's value, is compared."""
     operator: str
     value: str | int | float
 
@@ -40,15 +40,15 @@ class QueryFacts:
     tables: frozenset[str]
     columns: frozenset[ColumnName]
     outputs: tuple[Output, ...]
-    compared: tuple[Compared, ...]
-    matches: tuple[tuple[ColumnName, ColumnName], ...]
+    comparisons: tuple[LiteralComparison, ...]
+    equal_columns: tuple[tuple[ColumnName, ColumnName], ...]
     """Pairs of columns that are set equal, in a join or through a subquery."""
-    mixed: tuple[tuple[ColumnName, ColumnName], ...]
-    """A column, and the column of an aggregate that it is compared with."""
-    unequal: tuple[tuple[ColumnName, ColumnName], ...]
-    """Pairs of columns that are compared by another operator than `=`."""
-    marks: frozenset[str]
-    """The query's operations: the words of `_MARKS`, "distinct count" and "descending"."""
+    aggregate_comparisons: tuple[tuple[ColumnName, ColumnName], ...]
+    """Pairs of a column and of the column in the aggregate with which it is compared."""
+    compared_columns: tuple[tuple[ColumnName, ColumnName], ...]
+    """Pairs of columns that are compared by an operator other than `=`."""
+    operations: frozenset[str]
+    """The words of `_OPERATIONS`, "distinct count" and "descending" that apply to the query."""
 
 
 def query_facts(sql: str, schema: Schema) -> QueryFacts | None:
@@ -72,7 +72,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.LTE: "<=",
     exp.Like: "like",
 }
-_MARKS: dict[type[exp.Expr], str] = {
+_OPERATIONS: dict[type[exp.Expr], str] = {
     exp.Count: "count",
     exp.Sum: "sum",
     exp.Avg: "avg",
@@ -101,32 +101,33 @@ class _Reader:
 
     def read(self) -> QueryFacts:
         nodes = list(self.tree.walk())
-        compared: list[Compared] = []
-        matches: list[tuple[ColumnName, ColumnName]] = []
-        mixed: list[tuple[ColumnName, ColumnName]] = []
-        unequal: list[tuple[ColumnName, ColumnName]] = []
+        comparisons: list[LiteralComparison] = []
+        equal_columns: list[tuple[ColumnName, ColumnName]] = []
+        aggregate_comparisons: list[tuple[ColumnName, ColumnName]] = []
+        compared_columns: list[tuple[ColumnName, ColumnName]] = []
         for node in nodes:
-            for column, operator, other in _comparisons(node):
-                here = self.names.column_name(column)
-                value = self.literal(other)
-                output = self.only_output(other)
-                there = output.column if output else self.names.column_name(other)
+            for left, operator, right in _comparisons(node):
+                column = self.names.column_name(left)
+                value = self.literal(right)
+                output = self.only_output(right)
+                other = output.column if output else self.names.column_name(right)
                 if value is not None:
-                    compared.append(Compared(here, operator, value))
-                elif here and there and output and output.function:
-                    mixed.append((here, there))
-                elif here and there:
-                    (matches if operator == "=" else unequal).append((here, there))
+                    comparisons.append(LiteralComparison(column, operator, value))
+                elif column and other and output and output.function:
+                    aggregate_comparisons.append((column, other))
+                elif column and other:
+                    pairs = equal_columns if operator == "=" else compared_columns
+                    pairs.append((column, other))
         columns = (self.names.column_name(n) for n in nodes if isinstance(n, exp.Column))
         return QueryFacts(
             frozenset(self.names.tables),
             frozenset(column for column in columns if column),
             tuple(self.outputs(_first_select(self.tree))),
-            tuple(compared),
-            tuple(matches),
-            tuple(mixed),
-            tuple(unequal),
-            frozenset(mark for node in nodes for mark in _marks(node)),
+            tuple(comparisons),
+            tuple(equal_columns),
+            tuple(aggregate_comparisons),
+            tuple(compared_columns),
+            frozenset(operation for node in nodes for operation in _operations(node)),
         )
 
     def outputs(self, select: exp.Expr) -> Iterator[Output]:
@@ -158,7 +159,7 @@ class _Reader:
             yield from output.inside if output.function == "expression" else [output]
 
     def only_output(self, node: exp.Expr) -> Output | None:
-        """The result column of a subquery that has only one."""
+        """The result column of a subquery with one result column; None for any other node."""
         select = _first_select(node)
         if isinstance(select, exp.Select) and len(select.expressions) == 1:
             return self.output(select.expressions[0])
@@ -179,7 +180,7 @@ class _Reader:
 
 
 def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Expr, str, exp.Expr]]:
-    """The two sides of each comparison and its operator, a literal on the right."""
+    """The left side, operator and right side of each comparison; a literal or subquery is on the right."""
     if operator := _OPERATORS.get(type(node)):
         left, right = node.this, node.args["expression"]
         if isinstance(left, exp.Literal | exp.Subquery):
@@ -195,9 +196,9 @@ def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Expr, str, exp.Expr]]:
         yield node.this, "<=", node.args["high"]
 
 
-def _marks(node: exp.Expr) -> Iterator[str]:
-    if mark := _MARKS.get(type(node)):
-        yield mark
+def _operations(node: exp.Expr) -> Iterator[str]:
+    if operation := _OPERATIONS.get(type(node)):
+        yield operation
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct):
         yield "distinct count"
     if isinstance(node, exp.Ordered) and node.args.get("desc"):

@@ -1,7 +1,7 @@
-"""The constructs of a query, counted: the slices by which NL2SQL360 compares systems.
+"""Count the constructs of a query, by which NL2SQL360 groups questions to compare systems.
 
-`count_` before a name gives NL2SQL360's column of the same meaning. Counts are over the whole statement,
-subqueries and common table expressions included, unless said otherwise.
+NL2SQL360's columns have the same names after `count_`. Each count is of the whole statement, with subqueries and
+common table expressions, unless its comment names another part.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,9 @@ from workbench.db.sql.parse import has_over, is_aggregate, parse
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The last four counts are ours, the others agree with NL2SQL360's labels.
+    """The last four counts are ours; the others agree with NL2SQL360's labels.
 
-    `subquery` follows NL2SQL360: a query after IN or EXISTS is a test there, not a subquery. `nested`
-    is the count without that exception.
+    `subquery` follows NL2SQL360, which counts no query after IN or EXISTS; `nested` counts these queries, too.
     """
 
     query_fields: int  # result columns of the outermost (in a compound: the first) SELECT; * is one
@@ -58,7 +57,7 @@ NAMES = {
     "set_operation": "set operation",
     "window": "window",
 }
-"""The features that tables and figures show, and what they are called there."""
+"""The features that tables and figures show, with the names that these show."""
 
 
 def features(sql: str) -> Features | None:

@@ -10,7 +10,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from workbench.db.sql.parse import may_be_string, parse
 
 # SQLite's CAST treats every type that it does not know as NUMERIC, also DECIMAL, DATE and BOOLEAN, which
-# sqlglot would rename. For STRING and LONG sqlglot's tree does not say which of two types was written.
+# sqlglot would rename. sqlglot reads STRING and LONG as other types, so its tree does not show them.
 _MISREAD_TYPE = re.compile(r"\bAS\s+(?:STRING|LONG)\b", re.IGNORECASE)
 _PLAIN_TYPES = frozenset(
     exp.DataType.INTEGER_TYPES
@@ -19,14 +19,14 @@ _PLAIN_TYPES = frozenset(
 )
 
 
-@lru_cache(maxsize=4096)  # selectors ask for the same candidates repeatedly
+@lru_cache(maxsize=4096)  # selectors need the normal form of a candidate several times
 def normal_form(sql: str) -> str:
     """One spelling for queries that differ in layout, comments, letter case or optional words only.
 
-    Literals stay as they are, and so does a bare name in double quotes, which SQLite reads as a string if
-    no column has that name. Names are not looked up and aliases not renamed: two queries with one normal
-    form give the same answer, but two queries with the same answer may have two normal forms. Unreadable
-    text is returned with single spaces.
+    Literals stay as they are, and so does a name in double quotes without a table, which SQLite reads as a string
+    if no column has that name. Names are not looked up, and aliases are not renamed: queries with the same normal
+    form return the same rows, but queries with the same rows may have different normal forms. Unreadable text is
+    returned with single spaces.
     """
     tree = parse(sql)
     if not isinstance(tree, str) and not _MISREAD_TYPE.search(sql):

@@ -5,18 +5,20 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from workbench.db.sql.parse import at_position, inside, is_aggregate, parse, with_compound
+from workbench.db.sql.parse import at_position, is_aggregate, own_nodes, parse, with_compound
 from workbench.db.sql.scope import Names
 from workbench.types import Schema, lower_name
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition of WHERE, ON or HAVING: one of those that AND connects."""
+    """A condition of WHERE, ON or USING. The conditions that AND connects are separate."""
 
-    sources: frozenset[str]  # names in FROM that it mentions; empty if finding them takes a schema
+    sources: frozenset[
+        str
+    ]  # the names in FROM that it mentions; empty if they are unknown without a schema
     words: str
-    of_join: bool  # whether it is in ON or USING: an outer join keeps the rows that fail it
+    of_join: bool  # whether it is in ON or USING, where an outer join keeps rows that fail it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,8 @@ def _outline(select: exp.Select, names: Names) -> Outline:
         )
         for source in names.scope(select).sources
     )
-    own = [node for part in select.expressions for node in inside(part)]
-    own += [node for part in (having, order) if part for node in inside(part)]
+    own = [node for part in select.expressions for node in own_nodes(part)]
+    own += [node for part in (having, order) if part for node in own_nodes(part)]
     return Outline(
         sources=sources,
         conditions=tuple(_conditions(select, names)),
@@ -100,7 +102,7 @@ def _conjuncts(root: exp.Expr | None) -> Iterable[exp.Expr]:
 
 
 def _mentioned(part: exp.Expr, select: exp.Select, names: Names) -> frozenset[str]:
-    """The sources of this SELECT that a condition is about; none if that takes a schema to know."""
+    """The sources of this SELECT that a condition mentions; none if they are unknown without a schema."""
     own = names.scope(select).sources
     if len(own) == 1:
         return frozenset({own[0].name})
@@ -117,7 +119,7 @@ def _result(part: exp.Expr) -> str:
 
 
 def _term(part: exp.Expr, select: exp.Select) -> str:
-    """A term of GROUP BY or ORDER BY; a number stands for a result column."""
+    """A term of GROUP BY or ORDER BY in words; a number is replaced by the result column at its position."""
     if result := at_position(part.this if isinstance(part, exp.Ordered) else part, select):
         return _words(result) + (", largest first" if part.args.get("desc") else "")
     return _words(part)
@@ -144,7 +146,7 @@ _AGGREGATES = (
 
 
 def _words(node: exp.Expr, *, negated: bool = False) -> str:
-    """An expression in plain words where these are clear, and else as SQL."""
+    """An expression in plain words where they are clear, else as SQL."""
     if isinstance(node, exp.Paren | exp.Alias):
         return _words(node.this, negated=negated)
     if isinstance(node, exp.Not):

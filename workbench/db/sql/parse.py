@@ -1,4 +1,4 @@
-"""Parse a query into sqlglot's tree, and answer questions about trees for the modules of this folder."""
+"""Parse a query into sqlglot's tree, and read from the tree what several modules of this folder need."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-_LONGEST = 50_000  # characters; no person would read a longer query, and parsing it takes seconds
+_LONGEST = 50_000  # characters; parsing a longer query takes seconds
 _OPENING = re.compile(
     r"(?:\s|\(|--[^\n]*+(?:\n|\Z)|/\*.*?(?:\*/|\Z))*+(?:SELECT|WITH|VALUES)\b",
     re.IGNORECASE | re.DOTALL,
@@ -18,10 +18,10 @@ _OPENING = re.compile(
 
 @lru_cache(maxsize=1024)
 def parse(sql: str) -> exp.Expr | str:
-    """The tree, or the reason why there is none. The tree is cached: copy it before changing it."""
+    """The tree, or the reason why the query cannot be parsed. The tree is cached: copy it before changing it."""
     if len(sql) > _LONGEST:
         return f"longer than {_LONGEST} characters"
-    if not _OPENING.match(sql):  # sqlglot writes warnings to the log about much that is no query
+    if not _OPENING.match(sql):  # sqlglot would log warnings about many texts that are no queries
         return "no query: it starts with neither SELECT nor WITH nor VALUES"
     try:
         trees = [
@@ -53,7 +53,7 @@ def why_unreadable(sql: str) -> str:
 
 
 def may_be_string(name: exp.Expr, sql: str) -> bool:
-    """Whether this is an unqualified column name in double quotes, which may be a string."""
+    """Whether this is a column name in double quotes and without a table, which SQLite may read as a string."""
     start = name.meta.get("start", -1)
     column = name.parent
     return (
@@ -85,7 +85,7 @@ def has_over(call: exp.Expr) -> bool:
 
 
 def with_compound(select: exp.Select) -> exp.Expr:
-    """The compound query whose first SELECT this is, or else the SELECT itself: it has the ORDER BY."""
+    """The compound query whose first SELECT this is, else the SELECT itself: its ORDER BY and LIMIT apply."""
     whole: exp.Expr = select
     while isinstance(whole.parent, exp.SetOperation) and whole.arg_key == "this":
         whole = whole.parent
@@ -99,6 +99,6 @@ def at_position(term: exp.Expr, select: exp.Select) -> exp.Expr | None:
     return next(iter(select.expressions[int(term.name) - 1 : int(term.name)]), None)
 
 
-def inside(root: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of an expression; of a query in it the root alone."""
+def own_nodes(root: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression without those inside its subqueries, whose roots are included."""
     yield from root.walk(prune=lambda node: isinstance(node, exp.Query))

@@ -1,40 +1,40 @@
 """Resolve each name in a query to a table and column, by SQLite's rules for finding names.
 
-A SELECT sees the sources in its own FROM, then those of the queries around it. A subquery in FROM sees the
-queries around, but not its neighbours. A common table expression hides a table of the same name. In ORDER BY
-an alias of a result column comes before a column, everywhere else after it. A name that two sources have (by
-USING, NATURAL JOIN, or by mistake) means the column of both.
+A SELECT sees the sources in its own FROM, then those of the outer queries. A subquery in FROM sees the outer
+queries, but not its neighbours. A common table expression hides a table of the same name. An alias of a result
+column hides a column in ORDER BY; everywhere else a column hides an alias. A name that two sources have (by USING,
+NATURAL JOIN, or by mistake) means the column of both.
 """
 
 from typing import Any
 
 from sqlglot import exp
 
-from workbench.db.sql.parse import inside, may_be_string
+from workbench.db.sql.parse import may_be_string, own_nodes
 from workbench.db.sql.sources import (
-    Around,
     Binding,
     ColumnName,
     Columns,
-    Offered,
+    OfferedColumn,
     Scope,
     Source,
-    having,
-    renamed,
-    side_by_side,
+    Visible,
+    compound_columns,
+    sources_with,
+    with_alias_names,
 )
 from workbench.types import Schema, lower_name
 
 _ROWID = frozenset({"rowid", "oid", "_rowid_"})
-# A column inside one of these expressions is still compared with its own values.
+# Inside these expressions a column still stands for its own values.
 _WRAPPERS = (exp.Paren, exp.Lower, exp.Upper, exp.Cast, exp.Trim)
 
 
 class Names:
-    """Every name of a query, resolved in one walk from the outside in.
+    """Every name of a query, resolved in one walk from the outermost query inwards.
 
-    `tables` and `columns` are all that the query uses of the schema; `unknown` are names that mean nothing
-    there, as written. A query nested too deeply raises RecursionError.
+    `tables` and `columns` are those of the schema that the query uses; `unknown` are the names, as written, that
+    the schema does not have. A query nested too deeply raises RecursionError.
     """
 
     def __init__(self, tree: exp.Expr, sql: str, schema: Schema) -> None:
@@ -45,7 +45,7 @@ class Names:
         self.unknown: list[str] = []
         self._scopes: dict[int, Scope] = {}
         self._bindings: dict[int, Binding] = {}
-        self._mark_all(self._query(tree, Around((), {})))
+        self._use_all(self._query(tree, Visible((), {})))
 
     def scope(self, select: exp.Expr) -> Scope:
         """The names that a SELECT of the tree sees."""
@@ -56,57 +56,57 @@ class Names:
         return self._bindings.get(id(column), Binding())
 
     def column_name(self, node: Any) -> ColumnName | None:
-        """The schema's column that an expression is, upper case, CAST and the like disregarded."""
+        """The schema's column that an expression names, perhaps inside CAST, LOWER and the like; else None."""
         while isinstance(node, _WRAPPERS):
             node = node.this
         return self.binding(node).column if isinstance(node, exp.Column) else None
 
-    def _mark_all(self, columns: Columns) -> None:
+    def _use_all(self, columns: Columns) -> None:
         for offered in (columns or {}).values():
-            self.columns |= offered.by_star
+            self.columns |= offered.schema_columns
 
-    def _query(self, node: exp.Expr, around: Around) -> Columns:
+    def _query(self, node: exp.Expr, visible: Visible) -> Columns:
         """Walk a query; return its result columns."""
-        around = self._with_clause(node, around)
+        visible = self._with_clause(node, visible)
         if isinstance(node, exp.Select):
-            return self._select(node, around)
+            return self._select(node, visible)
         if isinstance(node, exp.Subquery):
-            columns = self._query(node.this, around)
+            columns = self._query(node.this, visible)
         elif isinstance(node, exp.SetOperation):
-            left = self._query(node.this, around)
-            columns = side_by_side(left, self._query(node.expression, around))
+            left = self._query(node.this, visible)
+            columns = compound_columns(left, self._query(node.expression, visible))
         else:  # VALUES
             columns = None
-            self._expressions(node.expressions, around)
-        result = around.within(Scope([Source("", None, columns)]))
+            self._expressions(node.expressions, visible)
+        result = visible.within(Scope([Source("", None, columns)]))
         self._expressions([node.args.get(key) for key in ("order", "limit", "offset")], result)
         return columns
 
-    def _with_clause(self, node: exp.Expr, around: Around) -> Around:
+    def _with_clause(self, node: exp.Expr, visible: Visible) -> Visible:
         if (clause := node.args.get("with_")) is None:
-            return around
-        ctes = dict(around.ctes)
+            return visible
+        ctes = dict(visible.ctes)
         for cte in clause.expressions:
             name = lower_name(cte.alias)
-            ctes[name] = None  # what a recursive expression sees of itself
-            ctes[name] = renamed(self._query(cte.this, Around(around.scopes, ctes)), cte)
-        return Around(around.scopes, ctes)
+            ctes[name] = None  # a recursive expression does not know its own columns
+            ctes[name] = with_alias_names(self._query(cte.this, Visible(visible.scopes, ctes)), cte)
+        return Visible(visible.scopes, ctes)
 
-    def _select(self, node: exp.Select, around: Around) -> Columns:
+    def _select(self, node: exp.Select, visible: Visible) -> Columns:
         aliases = frozenset(lower_name(part.alias) for part in node.expressions) - {""}
         scope = self._scopes[id(node)] = Scope(aliases=aliases)
         if (clause := node.args.get("from_")) is not None:
-            self._source(clause.this, scope, around)
-        self._joins(node, scope, around)
+            self._source(clause.this, scope, visible)
+        self._joins(node, scope, visible)
         for key, value in node.args.items():
             if key not in {"with_", "from_", "joins"}:
                 parts = value if isinstance(value, list) else [value]
-                self._expressions(parts, around.within(scope))
-        result: dict[str, Offered] = {}
+                self._expressions(parts, visible.within(scope))
+        result: dict[str, OfferedColumn] = {}
         for index, part in enumerate(node.expressions):
             if not (isinstance(part, exp.Star | exp.Column) and part.is_star):
                 name = lower_name(part.alias_or_name) or f"#{index}"
-                result.setdefault(name, Offered(self.column_name(part.unalias())))
+                result.setdefault(name, OfferedColumn(self.column_name(part.unalias())))
                 continue
             sources = self.starred(part, scope)
             self._bindings[id(part)] = Binding(sources[0] if sources else None)
@@ -115,7 +115,9 @@ class Names:
                     return None
                 for name, offered in source.columns.items():
                     first = result.get(name, offered)
-                    result[name] = Offered(first.column, first.by_star | offered.by_star)
+                    result[name] = OfferedColumn(
+                        first.column, first.schema_columns | offered.schema_columns
+                    )
         return result
 
     @staticmethod
@@ -124,58 +126,63 @@ class Names:
         wanted = lower_name(star.args["table"].name) if isinstance(star, exp.Column) else None
         return [source for source in scope.sources if wanted in {None, source.name}]
 
-    def _joins(self, node: exp.Expr, scope: Scope, around: Around) -> None:
+    def _joins(self, node: exp.Expr, scope: Scope, visible: Visible) -> None:
         joins = node.args.get("joins") or ()
         for join in joins:
             left = list(scope.sources)
-            self._source(join.this, scope, around)
+            self._source(join.this, scope, visible)
             right = scope.sources[len(left) :]
             shared = [lower_name(name.name) for name in join.args.get("using") or ()]
             if join.args.get("method") == "NATURAL":
-                shared = [n for s in right for n in s.columns or () if having(n, left)]
+                shared = [n for s in right for n in s.columns or () if sources_with(n, left)]
             for name in shared:
-                for source in (*having(name, left), *having(name, right)):
-                    self.columns |= (source.columns or {})[name].by_star
-        for join in joins:  # after all sources: SQLite lets ON name a table that is joined later
-            self._expressions([join.args.get("on")], around.within(scope))
+                for source in (*sources_with(name, left), *sources_with(name, right)):
+                    self.columns |= (source.columns or {})[name].schema_columns
+        for join in joins:  # after all sources, as SQLite lets ON name a table that is joined later
+            self._expressions([join.args.get("on")], visible.within(scope))
 
-    def _source(self, node: exp.Expr, scope: Scope, around: Around) -> None:
+    def _source(self, node: exp.Expr, scope: Scope, visible: Visible) -> None:
         """Add a source in FROM or JOIN to the scope."""
         name = lower_name(node.alias_or_name)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            scope.sources.append(self._named(node, name, around))
+            scope.sources.append(self._table(node, name, visible))
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query | exp.Values):
-            scope.sources.append(Source(name, node, renamed(self._query(node, around), node)))
+            scope.sources.append(
+                Source(name, node, with_alias_names(self._query(node, visible), node))
+            )
         elif isinstance(node, exp.Subquery):  # a join in parentheses
-            self._source(node.this, scope, around)
+            self._source(node.this, scope, visible)
         else:  # a table-valued function, VALUES
             scope.sources.append(Source(name, node, None))
-            self._expressions([node.this, *node.expressions], around.within(scope))
-        self._joins(node, scope, around)
+            self._expressions([node.this, *node.expressions], visible.within(scope))
+        self._joins(node, scope, visible)
 
-    def _named(self, node: exp.Table, name: str, around: Around) -> Source:
-        called = lower_name(node.name)
-        if called in around.ctes and not node.db:
-            return Source(name, node, around.ctes[called], is_cte=True)
+    def _table(self, node: exp.Table, name: str, visible: Visible) -> Source:
+        """The source of a table or of a common table expression; `name` is its alias, if it has one."""
+        table_name = lower_name(node.name)
+        if table_name in visible.ctes and not node.db:
+            return Source(name, node, visible.ctes[table_name], is_cte=True)
         if (table := self.schema.table(node.name)) is None:
             self.unknown.append(node.name)
             return Source(name, node, None)
         self.tables.add(table.name)
         columns = [(table.name, column.name) for column in table.columns]
-        own = {lower_name(column[1]): Offered(column, frozenset({column})) for column in columns}
+        own = {
+            lower_name(column[1]): OfferedColumn(column, frozenset({column})) for column in columns
+        }
         return Source(name, node, own, table)
 
-    def _expressions(self, nodes: list[Any], around: Around) -> None:
+    def _expressions(self, nodes: list[Any], visible: Visible) -> None:
         for root in nodes:
             if not isinstance(root, exp.Expr):
                 continue
-            for node in inside(root):
+            for node in own_nodes(root):
                 if isinstance(node, exp.Query):
-                    columns = self._query(node, around)
+                    columns = self._query(node, visible)
                     if not isinstance(node.parent, exp.Exists):
-                        self._mark_all(columns)
+                        self._use_all(columns)
                 elif isinstance(node, exp.Column) and not node.is_star:
-                    self._bindings[id(node)] = self._column(node, around.scopes)
+                    self._bindings[id(node)] = self._column(node, visible.scopes)
 
     def _column(self, node: exp.Column, scopes: tuple[Scope, ...]) -> Binding:
         name, qualifier = lower_name(node.name), lower_name(node.table)
@@ -187,9 +194,9 @@ class Names:
             if is_alias and isinstance(node.parent, exp.Ordered):
                 return Binding(is_alias=True)
             sources = [s for s in scope.sources if not qualifier or s.name == qualifier]
-            if hits := having(name, sources):
+            if hits := sources_with(name, sources):
                 for source in hits:
-                    self.columns |= (source.columns or {})[name].by_star
+                    self.columns |= (source.columns or {})[name].schema_columns
                 return Binding(hits[0], (hits[0].columns or {})[name].column)
             named = sources[0] if qualifier and sources else None
             if is_alias:

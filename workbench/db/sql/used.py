@@ -14,17 +14,17 @@ class Used:
     tables: frozenset[str] = frozenset()
     columns: frozenset[tuple[str, str]] = frozenset()
     unknown: tuple[str, ...] = ()
-    """Names that mean nothing in the schema, as written (`t.x` if qualified)."""
+    """Names that the schema does not have, as written (`t.x` if qualified)."""
     error: str = ""
-    """Why the query could not be read; everything else is then empty."""
+    """Why the query cannot be read; the other fields are then empty."""
 
 
 def used(sql: str, schema: Schema) -> Used:
     """The tables and columns that the query uses, by SQLite's rules for finding names.
 
-    A column counts wherever it is mentioned, in USING and NATURAL JOIN too. `*` stands for every column
-    that it hands on to the answer: none in COUNT(*) and EXISTS, and in a subquery those that the outer
-    query mentions. A name in double quotes that fits no column is a string, not an unknown name.
+    A column counts wherever it is mentioned, in USING and NATURAL JOIN too. `*` counts as the columns that reach
+    the result: none in COUNT(*) and EXISTS, and in a subquery those that the outer query mentions. A name in
+    double quotes that fits no column is a string, not an unknown name.
     """
     tree = parse(sql)
     if isinstance(tree, str):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from workbench.db.sql.differences import CLAUSES, Clause, differences
-from workbench.db.sql.facts import Compared, QueryFacts, query_facts
+from workbench.db.sql.facts import LiteralComparison, QueryFacts, query_facts
 from workbench.db.sql.functions import functions
 from workbench.label.case import Case
 from workbench.types import Execution, lower_name
@@ -62,7 +62,7 @@ def gold_likely_wrong(pair: QueryPair) -> Iterator[str]:
     ):
         yield "gold finds nothing, and the prediction does"
     yield from _sorted_as_text(pair)
-    for condition in pair.predicted.compared if gold and pair.predicted else ():
+    for condition in pair.predicted.comparisons if gold and pair.predicted else ():
         given = rf"[=<>]\s*'?{re.escape(str(condition.value))}'?(?!\w)"
         if re.search(given, case.question.evidence) and str(condition.value) not in case.gold:
             yield f"the hint gives {condition.value!r}, which the prediction uses and gold does not"
@@ -90,8 +90,8 @@ def _sorted_as_text(pair: QueryPair) -> Iterator[str]:
 
 def hint_ignored(pair: QueryPair) -> Iterator[str]:
     if pair.gold and pair.predicted:
-        for condition in pair.gold.compared:
-            if condition not in pair.predicted.compared and _in_hint(condition.value, pair.case):
+        for condition in pair.gold.comparisons:
+            if condition not in pair.predicted.comparisons and _in_hint(condition.value, pair.case):
                 yield f"the hint says {condition.value!r}, which gold uses and the prediction does not"
         for table, column in sorted(pair.gold.columns - pair.predicted.columns):
             if _in_hint(column, pair.case):
@@ -142,13 +142,13 @@ def other_literal(pair: QueryPair) -> Iterator[str]:
     if pair.gold and pair.predicted:
         less = [
             condition
-            for condition in pair.gold.compared
-            if condition not in pair.predicted.compared
+            for condition in pair.gold.comparisons
+            if condition not in pair.predicted.comparisons
         ]
         more = [
             condition
-            for condition in pair.predicted.compared
-            if condition not in pair.gold.compared
+            for condition in pair.predicted.comparisons
+            if condition not in pair.gold.comparisons
         ]
         for condition in less:
             for other in more:
@@ -159,18 +159,19 @@ def other_literal(pair: QueryPair) -> Iterator[str]:
         yield f"gold requires {_list(required)}, the prediction {_list(instead)}"
 
 
-def _comparison(condition: Compared) -> str:
+def _comparison(condition: LiteralComparison) -> str:
     return f"{'.'.join(condition.column or ())} {condition.operator} {condition.value!r}"
 
 
 def aggregation(pair: QueryPair) -> Iterator[str]:
     if pair.gold and pair.predicted:
-        for mark in _AGGREGATES:
-            if (mark in pair.gold.marks) != (mark in pair.predicted.marks):
+        for operation in _AGGREGATES:
+            if (operation in pair.gold.operations) != (operation in pair.predicted.operations):
                 user, other = "gold", "the prediction"
-                if mark in pair.predicted.marks:
+                if operation in pair.predicted.operations:
                     user, other = other, user
-                yield f"{user} uses {'GROUP BY' if mark == 'group' else mark.upper()}, {other} does not"
+                name = "GROUP BY" if operation == "group" else operation.upper()
+                yield f"{user} uses {name}, {other} does not"
     less, more = pair.only("GROUP BY")
     if less and more:
         yield f"gold groups by {_list(less)}, the prediction by {_list(more)}"
@@ -200,10 +201,10 @@ def order_and_limit(pair: QueryPair) -> Iterator[str]:
 
 
 def duplicates(pair: QueryPair) -> Iterator[str]:
-    if not pair.gold or not pair.predicted or not {"count", "sum"} & pair.predicted.marks:
+    if not pair.gold or not pair.predicted or not {"count", "sum"} & pair.predicted.operations:
         return
     gold, predicted = _number(pair.case.gold_execution), _number(pair.case.execution)
-    apart = "distinct count" in pair.gold.marks - pair.predicted.marks
+    apart = "distinct count" in pair.gold.operations - pair.predicted.operations
     more = gold is not None and predicted is not None and predicted > gold
     if more and (apart or pair.only("FROM")[1]):
         yield f"the prediction finds {predicted:g}, gold {gold:g}: rows may be counted twice"

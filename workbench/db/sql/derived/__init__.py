@@ -1,1 +1,1 @@
-"""Queries made from a query: its mutants, queries for the rows that it touches, and probes of doubts about it."""
+"""Queries made from a query: its mutants, a shuffled copy, queries for its source rows, and probes of its faults."""

@@ -1,6 +1,6 @@
-"""The changes of one part of a query that make a mutant: for a node, what may take its place; None removes it.
+"""The changes that make a mutant of a query. Each change is a function that yields replacements for a node of its tree.
 
-Each is a function of the node alone and yields nothing for nodes that it is not for. `CHANGES` names their kinds.
+None as a replacement removes the node. A change yields nothing for a node of another kind. `CHANGES` names the kinds.
 """
 
 from collections.abc import Callable, Iterator

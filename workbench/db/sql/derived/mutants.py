@@ -1,9 +1,9 @@
-"""Mutants of a query: the query with one thing changed, as people and models get it wrong.
+"""Mutants of a query: copies with one part changed, like the mistakes of people and models.
 
 The kinds follow the mutation operators of SQLMutation (Tuya, Suarez-Cabal and de la Riva 2007), which XData's
 databases are built to tell apart, and the neighbours of test-suite accuracy (Zhong, Yu and Klein 2020, section 3.2:
-numbers, texts, operators and columns replaced, spans dropped). A mutant may have the same meaning as its query
-by chance, as `>` and `>=` have where no value is equal.
+numbers, texts, operators and columns replaced, spans dropped). A mutant may return the rows of its query by chance,
+as with `>` and `>=` where no value is equal.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from workbench.db.sql.parse import parse
 from workbench.db.sql.scope import Names
 from workbench.types import Schema
 
-_Change = tuple[str, exp.Expr | None]  # a kind, and what takes the node's place; None removes it
+_Change = tuple[str, exp.Expr | None]  # its kind, and the node's replacement; None removes the node
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Mutant:
 def mutants(sql: str, schema: Schema) -> list[Mutant]:
     """All mutants of a query in the order of its parts; [] for unreadable text.
 
-    A column is replaced by its neighbours in its table. No two mutants have one text.
+    A column is replaced by its neighbours in its table. No two mutants have the same text.
     """
     tree = parse(sql)
     if isinstance(tree, str):
@@ -72,11 +72,11 @@ def _changes(node: exp.Expr, names: Names) -> Iterator[_Change]:
             yield kind, new
     if isinstance(node, exp.Column):
         for neighbour in _neighbours(node, names):
-            yield _place(node), neighbour
+            yield _column_kind(node), neighbour
 
 
 def _neighbours(column: exp.Column, names: Names) -> Iterator[exp.Expr]:
-    """The column with the name of the next and of the previous column of its table."""
+    """The next and the previous column of the column's table."""
     found = names.binding(column).column
     table = names.schema.table(found[0]) if found else None
     if not found or not table or isinstance(column.parent, exp.Join):
@@ -89,9 +89,9 @@ def _neighbours(column: exp.Column, names: Names) -> Iterator[exp.Expr]:
         yield new
 
 
-def _place(node: exp.Expr) -> str:
-    """The kind of a replaced column: by the clause that it stands in."""
-    inside = node.find_ancestor(exp.Where, exp.Having, exp.Group, exp.Order, exp.Join, exp.Select)
+def _column_kind(node: exp.Expr) -> str:
+    """The kind of the change that replaces a column, by the column's clause."""
+    clause = node.find_ancestor(exp.Where, exp.Having, exp.Group, exp.Order, exp.Join, exp.Select)
     clauses: dict[type[exp.Expr] | None, str] = {
         exp.Where: "column of a condition",
         exp.Having: "column of a condition",
@@ -99,4 +99,4 @@ def _place(node: exp.Expr) -> str:
         exp.Order: "column of ORDER BY",
         exp.Join: "column of a join",
     }
-    return clauses.get(type(inside) if inside else None, "column of the output")
+    return clauses.get(type(clause) if clause else None, "column of the output")

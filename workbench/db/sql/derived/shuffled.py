@@ -1,4 +1,4 @@
-"""A query whose ties come out at random: what its ORDER BY leaves open, random() decides."""
+"""A copy of a query that returns tied rows in a random order."""
 
 from functools import lru_cache
 
@@ -10,10 +10,11 @@ from workbench.db.sql.parse import parse
 
 @lru_cache(maxsize=4096)
 def shuffled(sql: str) -> str:
-    """The query with random() as the last key of each ORDER BY, and as the only key of a LIMIT without one.
+    """The query with random() as the last key of each ORDER BY, and as the only key before a LIMIT without ORDER BY.
 
-    SQLite breaks ties by what it reads or groups first, which no query states. A compound query's own ORDER BY
-    takes result columns alone and stays; a query without ORDER BY and LIMIT and unreadable text stay as they are.
+    SQLite breaks ties by the order in which it reads or groups rows, which no query states. These stay as they are:
+    the ORDER BY of a compound query, which takes only result columns, a query without ORDER BY and LIMIT, and
+    unreadable text.
     """
     tree = parse(sql)
     if isinstance(tree, str):

@@ -1,4 +1,4 @@
-"""Queries for the rows that a query touches: each SELECT's joined rows that pass its WHERE, before grouping."""
+"""Queries for the source rows of a query: the joined rows of each SELECT that pass its WHERE, before grouping."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class SourceRows:
 
 
 def source_rows(sql: str, schema: Schema, limit: int) -> list[SourceRows]:
-    """A query for each SELECT that reads tables of the schema alone; none for unreadable text.
+    """A query for each SELECT that reads only tables of the schema; [] for unreadable text.
 
-    Those of correlated subqueries fail when they run, as they name columns of the query around them.
+    The query for a correlated subquery fails when it runs, as it names columns of the outer query.
     """
     tree = parse(sql)
     if isinstance(tree, str):
@@ -33,13 +33,13 @@ def source_rows(sql: str, schema: Schema, limit: int) -> list[SourceRows]:
             sources = names.scope(select).sources
             tables = [source.table for source in sources if source.table]
             if tables and len(tables) == len(sources):
-                probe = exp.Select(
+                query = exp.Select(
                     **{key: select.args.get(key) for key in ("with_", "from_", "joins", "where")}
                 ).copy()
-                probe.set("expressions", [exp.Star()])
+                query.set("expressions", [exp.Star()])
                 found.append(
                     SourceRows(
-                        probe.limit(limit).sql("sqlite", comments=False),
+                        query.limit(limit).sql("sqlite", comments=False),
                         tuple(table.name for table in tables),
                     )
                 )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from workbench.db.sql.derived.doubts.selects import ROWS, Doubt
-from workbench.db.sql.facts import Compared, QueryFacts, query_facts
+from workbench.db.sql.facts import LiteralComparison, QueryFacts, query_facts
 from workbench.db.sql.functions import functions
 from workbench.db.text.quoting import quote
 from workbench.types import Question, Schema, lower_name
@@ -37,7 +37,7 @@ def contradicted_hints(question: Question, sql: str, schema: Schema) -> Iterator
         return
     for column, said in _constants(question.evidence, facts, schema).items():
         table, name = map(quote, column)
-        has = [one for one in facts.compared if one.column == column]
+        has = [one for one in facts.comparisons if one.column == column]
         if any(_agrees(one, sql, has) for one in said):
             continue
         first = said[0]
@@ -57,7 +57,7 @@ def contradicted_hints(question: Question, sql: str, schema: Schema) -> Iterator
 
 def _constants(
     hint: str, facts: QueryFacts, schema: Schema
-) -> dict[tuple[str, str], list[Compared]]:
+) -> dict[tuple[str, str], list[LiteralComparison]]:
     """The comparisons that the hint states, with columns of the tables that the query uses."""
     columns = {
         lower_name(column.name): (table.name, column.name)
@@ -65,7 +65,7 @@ def _constants(
         if table.name in facts.tables
         for column in table.columns
     }
-    said: dict[tuple[str, str], list[Compared]] = {}
+    said: dict[tuple[str, str], list[LiteralComparison]] = {}
     for found in _CONSTANT.finditer(hint):
         named, operator = found[1] or found[2] or found[3], found[4].lower()
         if column := columns.get(lower_name(named)):
@@ -73,12 +73,12 @@ def _constants(
             value = word if word is not None else float(found[7])
             whole = int(value) if isinstance(value, float) and value.is_integer() else value
             said.setdefault(column, []).append(
-                Compared(column, _SPELT.get(operator, operator), whole)
+                LiteralComparison(column, _SPELT.get(operator, operator), whole)
             )
     return said
 
 
-def _agrees(said: Compared, sql: str, has: list[Compared]) -> bool:
+def _agrees(said: LiteralComparison, sql: str, has: list[LiteralComparison]) -> bool:
     """Whether the query has the hint's constant: with the same column an order must be the same, too."""
     same = [one for one in has if _plain(one.value) == _plain(said.value)]
     if same and said.operator in {"<", ">"} and all(one.operator in _ORDERS for one in same):
@@ -92,7 +92,7 @@ def _plain(value: str | float) -> str:
 
 def _missing_operations(hint: str, sql: str, facts: QueryFacts) -> Iterator[str]:
     """The operations of the hint's formula that the query lacks; AVG counts as a division."""
-    divides = "/" in functions(sql) or "avg" in facts.marks
+    divides = "/" in functions(sql) or "avg" in facts.operations
     if _DIVISION.search(hint) and not divides:
         yield "divides"
     if _MEAN.search(hint) and not divides:
@@ -104,9 +104,9 @@ def _missing_operations(hint: str, sql: str, facts: QueryFacts) -> Iterator[str]
     extremes = {name.lower() for name in _EXTREME.findall(hint)}
     orders = {"max": "descending", "min": "order"}
     for name in extremes if len(extremes) == 1 else ():
-        if not {name, orders[name]} & facts.marks:
+        if not {name, orders[name]} & facts.operations:
             yield f"takes a {name}imum"
-    if _DISTINCT.search(hint) and not {"distinct", "group"} & facts.marks:
+    if _DISTINCT.search(hint) and not {"distinct", "group"} & facts.operations:
         yield "takes each value once"
     if _DIFFERENCE.search(hint) and "-" not in sql:
         yield "subtracts"

@@ -7,24 +7,24 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from workbench.db.sql.derived.doubts.selects import Doubt, Selected, numbered, selects, text
-from workbench.db.sql.parse import inside, is_aggregate
+from workbench.db.sql.derived.doubts.selects import Doubt, QuerySelect, numbered, selects, text
+from workbench.db.sql.parse import is_aggregate, own_nodes
 from workbench.types import Schema
 
 
 def bare_columns(sql: str, schema: Schema) -> Iterator[Doubt]:
-    """A doubt for each such column; groups in which it has several values are the fault."""
-    for one in selects(sql, schema):
-        extremes = [node for node in one.own(exp.Min, exp.Max) if is_aggregate(node)]
-        if not one.is_grouped() or len(extremes) == 1:
+    """A doubt for each such column; its probe returns the groups in which the column has several values."""
+    for select in selects(sql, schema):
+        extremes = [node for node in select.own(exp.Min, exp.Max) if is_aggregate(node)]
+        if not select.is_grouped() or len(extremes) == 1:
             continue
-        groups = one.groups()
-        grouped = {_name(one, term) for term in groups}
+        groups = select.groups()
+        grouped = {_name(select, term) for term in groups}
         bare = {
-            _name(one, column): column
-            for output in one.outputs()
-            if _name(one, output) not in grouped
-            for column in inside(output)
+            _name(select, column): column
+            for output in select.outputs()
+            if _name(select, output) not in grouped
+            for column in own_nodes(output)
             if isinstance(column, exp.Column) and _is_bare(column)
         }
         for name, column in bare.items():
@@ -38,8 +38,8 @@ def bare_columns(sql: str, schema: Schema) -> Iterator[Doubt]:
             }
             yield Doubt(
                 f"{text(column)} is neither aggregated nor in GROUP BY, and has several values",
-                one.probe(
-                    {"audit_groups": one.rebuilt(columns, without=["distinct"])},
+                select.probe(
+                    {"audit_groups": select.rebuilt(columns, without=["distinct"])},
                     "SELECT * FROM audit_groups WHERE kinds > 1",
                 ),
             )
@@ -47,12 +47,11 @@ def bare_columns(sql: str, schema: Schema) -> Iterator[Doubt]:
 
 def _is_bare(column: exp.Column) -> bool:
     """Whether a column stands in no aggregate and no window."""
-    around = column.find_ancestor(exp.AggFunc, exp.Window, exp.Query)
-    return isinstance(around, exp.Query)
+    outer = column.find_ancestor(exp.AggFunc, exp.Window, exp.Query)
+    return isinstance(outer, exp.Query)
 
 
-def _name(one: Selected, node: exp.Expr) -> str:
+def _name(select: QuerySelect, node: exp.Expr) -> str:
     """The table and column that an expression names, in one spelling; the text of any other expression."""
-    column = one.names.binding(node).column if isinstance(node, exp.Column) else None
-    source = one.names.binding(node).source if isinstance(node, exp.Column) else None
+    source, column, _ = select.names.binding(node)
     return f"{source.name}.{column[1]}" if column and source else text(node).lower()

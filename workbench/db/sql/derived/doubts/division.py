@@ -12,10 +12,10 @@ _WHOLE = {exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT, exp.DType.TINYINT
 
 
 def integer_division(sql: str, schema: Schema) -> Iterator[Doubt]:
-    """A doubt for each division that is not meant to drop a remainder; rows in which it does are the fault."""
-    for one in selects(sql, schema):
-        for node in one.own(exp.Div):
-            if _is_meant(node):
+    """A doubt for each division that may need its remainder; its probe returns rows in which a remainder is dropped."""
+    for select in selects(sql, schema):
+        for node in select.own(exp.Div):
+            if _wants_whole_number(node):
                 continue
             columns = {"dividend": node.this, "divisor": node.expression, "quotient": node}
             if any(is_aggregate(part) for part in node.walk()):
@@ -26,8 +26,8 @@ def integer_division(sql: str, schema: Schema) -> Iterator[Doubt]:
             without += ["where"] if isinstance(inside_where, exp.Where) else []
             yield Doubt(
                 f"{text(node)} divides integers and drops the remainder",
-                one.probe(
-                    {"audit_division": one.rebuilt(columns, without=without)},
+                select.probe(
+                    {"audit_division": select.rebuilt(columns, without=without)},
                     "SELECT *, dividend * 1.0 / divisor AS exactly FROM audit_division"
                     " WHERE typeof(dividend) = 'integer' AND typeof(divisor) = 'integer'"
                     " AND dividend % divisor <> 0",
@@ -35,11 +35,11 @@ def integer_division(sql: str, schema: Schema) -> Iterator[Doubt]:
             )
 
 
-def _is_meant(node: exp.Expr) -> bool:
-    """Whether a whole number is wanted: CAST(a / 10 AS INTEGER), or a / 10 * 10."""
-    around = node.parent
-    while isinstance(around, exp.Paren):
-        around = around.parent
-    if isinstance(around, exp.Cast):
-        return around.to.this in _WHOLE
-    return isinstance(around, exp.Mul) and around.expression == node.expression
+def _wants_whole_number(node: exp.Expr) -> bool:
+    """Whether the query wants the whole number, as in CAST(a / 10 AS INTEGER) and a / 10 * 10."""
+    outer = node.parent
+    while isinstance(outer, exp.Paren):
+        outer = outer.parent
+    if isinstance(outer, exp.Cast):
+        return outer.to.this in _WHOLE
+    return isinstance(outer, exp.Mul) and outer.expression == node.expression

@@ -1,6 +1,6 @@
 """A join repeats the rows of a table before they are counted, summed up or averaged.
 
-Without DISTINCT, COUNT(*) is doubted only where the question asks how many there are of a table that it names.
+COUNT(*) is doubted only if the question asks for the number of a table's rows and names the table.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from workbench.db.sql.derived.doubts.selects import Doubt, Selected, numbered, selects, text
+from workbench.db.sql.derived.doubts.selects import Doubt, QuerySelect, numbered, selects, text
 from workbench.db.sql.parse import is_aggregate
 from workbench.db.sql.sources import Source
 from workbench.types import Schema
@@ -17,20 +17,22 @@ _ASKED = re.compile(r"\b(?:how many|number of|count)\s+((?:\w+\s+){0,3}\w+)", re
 
 
 def fan_out(sql: str, schema: Schema, question: str = "") -> Iterator[Doubt]:
-    """A doubt for each aggregate over one table of a join; rows of it that are there twice are the fault."""
-    for one in selects(sql, schema):
-        if not one.select.args.get("joins"):
+    """A doubt for each aggregate over one table of a join; its probe returns the table's rows that are repeated."""
+    for select in selects(sql, schema):
+        if not select.node.args.get("joins"):
             continue
-        for call in one.own(exp.Count, exp.Sum, exp.Avg):
-            source = _counted(one, call, question) if is_aggregate(call) else None
-            if source is None or _is_by_its_rows(one, call, source):
+        for call in select.own(exp.Count, exp.Sum, exp.Avg):
+            source = _counted_table(select, call, question) if is_aggregate(call) else None
+            if source is None or _groups_by(select, call, source):
                 continue
             row = exp.column("rowid", source.name)
-            columns = numbered("grouped", one.groups())
-            inner = one.rebuilt(columns | {"number": row}, without=["group", "having", "distinct"])
+            columns = numbered("grouped", select.groups())
+            inner = select.rebuilt(
+                columns | {"number": row}, without=["group", "having", "distinct"]
+            )
             yield Doubt(
                 f"the join repeats rows of {source.name} before {text(call)}",
-                one.probe(
+                select.probe(
                     {"audit_rows": inner},
                     "SELECT *, COUNT(*) AS times FROM audit_rows WHERE number IS NOT NULL"
                     f" GROUP BY {', '.join([*columns, 'number'])} HAVING COUNT(*) > 1",
@@ -38,17 +40,17 @@ def fan_out(sql: str, schema: Schema, question: str = "") -> Iterator[Doubt]:
             )
 
 
-def _counted(one: Selected, call: exp.Expr, question: str) -> Source | None:
-    """The table whose rows the aggregate is about; None if there are several, or DISTINCT is there."""
+def _counted_table(select: QuerySelect, call: exp.Expr, question: str) -> Source | None:
+    """The table whose rows the aggregate counts; None for several tables, and for an aggregate with DISTINCT."""
     if call.find(exp.Distinct):
         return None
-    sources = [source for source in one.names.scope(one.select).sources if source.table]
+    sources = [source for source in select.names.scope(select.node).sources if source.table]
     columns = list(call.find_all(exp.Column))
     if columns:
-        found = {one.names.binding(column).source for column in columns}
-        about = found.pop() if len(found) == 1 else None
-        return about if about in sources else None
-    if not isinstance(call, exp.Count) or one.groups():
+        found = {select.names.binding(column).source for column in columns}
+        source = found.pop() if len(found) == 1 else None
+        return source if source in sources else None
+    if not isinstance(call, exp.Count) or select.groups():
         return None
     asked = [_singular(words) for words in _ASKED.findall(question)]
     named = [
@@ -65,7 +67,7 @@ def _singular(words: str) -> str:
     return f" {' '.join(re.sub('ies$', 'y', part).removesuffix('s') for part in parts)} "
 
 
-def _is_by_its_rows(one: Selected, call: exp.Expr, source: Source) -> bool:
-    """Whether the groups are those of this table, so that a count is of the rows that the join adds to each."""
-    grouped = [one.names.binding(term).source for term in one.groups()]
+def _groups_by(select: QuerySelect, call: exp.Expr, source: Source) -> bool:
+    """Whether the query groups by a column of this table and counts the rows that the join adds to each group."""
+    grouped = [select.names.binding(term).source for term in select.groups()]
     return source in grouped and not isinstance(call, exp.Sum)

@@ -1,4 +1,4 @@
-"""The SELECTs of a query, and new queries from the same tables and conditions with other result columns."""
+"""The SELECTs of a query, and probes: queries with the same tables and conditions but other result columns."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from workbench.db.sql.parse import at_position, is_aggregate, parse
 from workbench.db.sql.scope import Names
 from workbench.types import Schema, lower_name
 
-ROWS = 5  # that a probe returns at most
+ROWS = 5  # the most rows that a probe returns
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A possible fault of a query. Its probe is a query on the same database; rows of the probe prove the fault."""
+    """A possible fault of a query; the probe is a query on the same database whose rows prove the fault."""
 
     what: str
     probe: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selected:
-    """A SELECT of a query. Its probes run by themselves, so they fail for a SELECT that needs the query around it."""
+class QuerySelect:
+    """A SELECT of a query. Its probes run without the outer query, so the probes of a correlated subquery fail."""
 
-    select: exp.Select
+    node: exp.Select
     names: Names
     ctes: tuple[exp.CTE, ...]
     """The common table expressions of the whole query."""
@@ -32,41 +32,41 @@ class Selected:
 
     def own(self, *kinds: type[exp.Expr]) -> list[exp.Expr]:
         """The nodes of these kinds, without those of subqueries."""
-        nodes = self.select.walk(prune=self._is_inner)
+        nodes = self.node.walk(prune=self._is_inner)
         return [node for node in nodes if isinstance(node, kinds) and not self._is_inner(node)]
 
     def _is_inner(self, node: exp.Expr) -> bool:
-        return node is not self.select and isinstance(node, exp.Query)
+        return node is not self.node and isinstance(node, exp.Query)
 
     def outputs(self) -> list[exp.Expr]:
-        """The result columns without their aliases, `*` as the columns that it stands for; [] if those are unknown."""
+        """The result columns without their aliases; `*` is replaced by its columns. [] if these are unknown."""
         found: list[exp.Expr] = []
-        for part in self.select.expressions:
+        for part in self.node.expressions:
             if not (isinstance(part, exp.Star | exp.Column) and part.is_star):
                 found.append(part.unalias())
                 continue
-            for source in self.names.starred(part, self.names.scope(self.select)):
+            for source in self.names.starred(part, self.names.scope(self.node)):
                 if source.columns is None:
                     return []
                 found += [exp.column(name, source.name, quoted=True) for name in source.columns]
         return found
 
     def groups(self) -> list[exp.Expr]:
-        """The terms of GROUP BY, an alias or a position as the result column that it names."""
-        group = self.select.args.get("group")
+        """The terms of GROUP BY; aliases and positions are replaced by the result columns that they name."""
+        group = self.node.args.get("group")
         return [self.resolved(term) for term in group.expressions] if group else []
 
     def orders(self) -> list[tuple[exp.Expr, bool]]:
         """The terms of ORDER BY, resolved like those of GROUP BY, and whether each is descending."""
-        order = self.select.args.get("order")
+        order = self.node.args.get("order")
         terms = order.expressions if order else []
         return [(self.resolved(term.this), bool(term.args.get("desc"))) for term in terms]
 
     def resolved(self, term: exp.Expr) -> exp.Expr:
         """The result column that an alias or a position names, else the term itself."""
-        if result := at_position(term, self.select):
+        if result := at_position(term, self.node):
             return result.unalias()
-        parts: list[exp.Expr] = self.select.expressions
+        parts: list[exp.Expr] = self.node.expressions
         if isinstance(term, exp.Column) and not term.table and self.names.binding(term).is_alias:
             for part in parts:
                 if lower_name(part.alias) == lower_name(term.name):
@@ -74,8 +74,8 @@ class Selected:
         return term
 
     def limits(self) -> tuple[int, int] | None:
-        """LIMIT and OFFSET where they are numbers; None without a LIMIT."""
-        limit, offset = (self.select.args.get(key) for key in ("limit", "offset"))
+        """LIMIT and OFFSET; None without a LIMIT, or if one of them is no plain number."""
+        limit, offset = (self.node.args.get(key) for key in ("limit", "offset"))
         numbers = [clause.expression.name if clause else "0" for clause in (limit, offset)]
         if limit is None or not all(number.isdigit() for number in numbers):
             return None
@@ -83,7 +83,7 @@ class Selected:
 
     def is_grouped(self) -> bool:
         """Whether a row of the result stands for several rows of the tables."""
-        return bool(self.select.args.get("group")) or any(map(is_aggregate, self.own(exp.Expr)))
+        return bool(self.node.args.get("group")) or any(map(is_aggregate, self.own(exp.Expr)))
 
     def rebuilt(
         self,
@@ -91,20 +91,20 @@ class Selected:
         without: Collection[str] = (),
         true: exp.Expr | None = None,
     ) -> str:
-        """The SELECT with these named result columns, and without ORDER BY, LIMIT and the clauses named.
+        """The SELECT with these named result columns, without ORDER BY, LIMIT and the clauses in `without`.
 
-        `true` is a condition that is taken to hold.
+        The condition `true` is replaced by 1.
         """
-        new = self.select.copy()
+        new = self.node.copy()
         grouped = self.own(exp.Group)
         terms = [term for group in grouped for term in group.expressions]
         own = set(map(id, [*self.own(exp.Column), *terms]))
-        for old, node in list(zip(self.select.walk(), new.walk(), strict=True)):
+        for old, node in list(zip(self.node.walk(), new.walk(), strict=True)):
             if old is true:
                 node.replace(exp.Literal.number(1))
-            elif id(old) in own and (meant := self.resolved(old)) is not old:
-                # An alias or a position names a result column that the new query does not have.
-                node.replace(meant.copy())
+            elif id(old) in own and (column := self.resolved(old)) is not old:
+                # The new query lacks the result column that an alias or a position names.
+                node.replace(column.copy())
         for clause in ("order", "limit", "offset", "with_", *without):
             new.set(clause, None)
         named = [exp.alias_(node.copy(), name, quoted=True) for name, node in columns.items()]
@@ -112,13 +112,13 @@ class Selected:
         return text(new)
 
     def probe(self, steps: dict[str, str], query: str) -> str:
-        """A query that sees the common table expressions of the whole query, and the steps by their names."""
+        """The query, after common table expressions: those of the whole query, and `steps` by their names."""
         clauses = [text(cte) for cte in self.ctes]
         clauses += [f"{name} AS ({step})" for name, step in steps.items()]
         return f"WITH {', '.join(clauses)} {query} LIMIT {ROWS}"
 
 
-def selects(sql: str, schema: Schema) -> Iterator[Selected]:
+def selects(sql: str, schema: Schema) -> Iterator[QuerySelect]:
     """Every SELECT of the query; none if it cannot be read."""
     tree = parse(sql)
     if isinstance(tree, str):
@@ -130,7 +130,7 @@ def selects(sql: str, schema: Schema) -> Iterator[Selected]:
     clause = tree.args.get("with_")
     ctes = tuple(clause.expressions) if clause and not clause.args.get("recursive") else ()
     for select in tree.find_all(exp.Select):
-        yield Selected(select, names, ctes, outermost=select is tree)
+        yield QuerySelect(select, names, ctes, outermost=select is tree)
 
 
 def text(node: exp.Expr) -> str:
@@ -138,6 +138,6 @@ def text(node: exp.Expr) -> str:
     return node.sql(dialect="sqlite", comments=False)
 
 
-def numbered(letter: str, nodes: list[exp.Expr]) -> dict[str, exp.Expr]:
-    """The nodes under names such as `c1`, `c2`."""
-    return {f"{letter}{n}": node for n, node in enumerate(nodes, 1)}
+def numbered(prefix: str, nodes: list[exp.Expr]) -> dict[str, exp.Expr]:
+    """The nodes under the names `prefix` and a number, such as key1 and key2."""
+    return {f"{prefix}{n}": node for n, node in enumerate(nodes, 1)}

@@ -4,21 +4,24 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from workbench.db.sql.derived.doubts.selects import Doubt, Selected, selects, text
+from workbench.db.sql.derived.doubts.selects import Doubt, QuerySelect, selects, text
 from workbench.db.sql.parse import is_aggregate
 from workbench.db.text.quoting import quote
 from workbench.types import Schema
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
-# A text that is written as a number, and the share of such texts that makes a column one of numbers.
+# Whether a text is written as a number, and whether nine tenths of a column's values are such texts.
 _NUMBER = "LTRIM({0}, '-') GLOB '[0-9]*' AND LTRIM({0}, '-') NOT GLOB '*[^0-9.]*'"
 _MOSTLY = "10 * SUM(typeof(value) = 'text' AND {0}) >= 9 * COUNT(value)"
 
 
 def text_numbers(sql: str, schema: Schema) -> Iterator[Doubt]:
-    """A doubt for each comparison with a literal and each order of a column, where text and number order differently."""
-    for one in selects(sql, schema):
-        for node in one.own(*_COMPARISONS, exp.Between, exp.In):
+    """A doubt for each comparison with a literal, and for each ORDER BY, MIN and MAX of a column.
+
+    The probe returns values that compare or sort as text in another way than as numbers.
+    """
+    for select in selects(sql, schema):
+        for node in select.own(*_COMPARISONS, exp.Between, exp.In):
             pairs = [(node.this, node.expression), (node.expression, node.this)]
             if isinstance(node, exp.Between):
                 pairs = [(node.this, node.args["low"])]
@@ -27,22 +30,22 @@ def text_numbers(sql: str, schema: Schema) -> Iterator[Doubt]:
             for side, other in pairs:
                 literal = _literal(other)
                 if literal and side is not None and not _literal(side):
-                    yield from _compared(one, node, side, literal)
-        yield from _ordered(one)
+                    yield from _compared(select, node, side, literal)
+        yield from _ordered(select)
 
 
 def _compared(
-    one: Selected, node: exp.Expr, side: exp.Expr, literal: exp.Literal
+    select: QuerySelect, node: exp.Expr, side: exp.Expr, literal: exp.Literal
 ) -> Iterator[Doubt]:
-    """Values for which the comparison is another one than that of numbers."""
+    """A doubt whose probe returns values for which the comparison has another result than between numbers."""
     if any(is_aggregate(part) for part in side.walk()) or isinstance(side, exp.Query):
         return
-    rows = {"audit_values": one.rebuilt(
+    rows = {"audit_values": select.rebuilt(
         {"value": side, "holds": node, "as_numbers": _as_numbers(node)},
         without=["group", "having", "distinct"], true=node,
     )}  # fmt: skip
     if literal.is_string and not _is_number(literal.name):
-        column = one.names.column_name(side)
+        column = select.names.column_name(side)
         if column is None or not isinstance(side, exp.Column):
             return
         table, name = map(quote, column)
@@ -56,24 +59,24 @@ def _compared(
         test = f"typeof(value) = 'text' AND {_NUMBER.format('value')} AND holds IS NOT as_numbers"
         what = f"{text(node)} compares text with a number"
     query = f"SELECT DISTINCT value, holds, as_numbers FROM audit_values WHERE {test}"
-    yield Doubt(what, one.probe(rows, query))
+    yield Doubt(what, select.probe(rows, query))
 
 
-def _ordered(one: Selected) -> Iterator[Doubt]:
-    """Columns of numbers kept as text whose largest or smallest value is another one than the number's."""
-    terms = [(term, "MAX" if down else "MIN") for term, down in one.orders()]
+def _ordered(select: QuerySelect) -> Iterator[Doubt]:
+    """Doubts about columns with numbers as text, whose largest or smallest text is not the largest or smallest number."""
+    terms = [(term, "MAX" if down else "MIN") for term, down in select.orders()]
     terms += [
         (call.this, "MAX" if isinstance(call, exp.Max) else "MIN")
-        for call in one.own(exp.Min, exp.Max)
+        for call in select.own(exp.Min, exp.Max)
         if is_aggregate(call)
     ]
     for term, extreme in terms:
         if not isinstance(term, exp.Column):
             continue
-        rows = one.rebuilt({"value": term}, without=["group", "having", "distinct"])
+        rows = select.rebuilt({"value": term}, without=["group", "having", "distinct"])
         yield Doubt(
             f"{text(term)} orders numbers as text",
-            one.probe(
+            select.probe(
                 {"audit_values": rows},
                 f"SELECT {extreme}(value) AS as_text, {extreme}(CAST(value AS REAL)) AS as_numbers"
                 f" FROM audit_values HAVING {_MOSTLY.format(_NUMBER.format('value'))}"

@@ -1,4 +1,4 @@
-"""LIMIT cuts through rows that are equal under ORDER BY: which of them the query returns is chance."""
+"""LIMIT cuts through rows that are equal under ORDER BY, so chance decides which of these rows the query returns."""
 
 from collections.abc import Iterator
 
@@ -7,15 +7,15 @@ from workbench.types import Schema
 
 
 def ties(sql: str, schema: Schema) -> Iterator[Doubt]:
-    """A doubt for each ORDER BY with a LIMIT; rows of the tie that differ in the result are the fault."""
-    for one in selects(sql, schema):
-        limits, orders, outputs = one.limits(), one.orders(), one.outputs()
+    """A doubt for each ORDER BY with a LIMIT; its probe returns tied rows that differ in the result columns."""
+    for select in selects(sql, schema):
+        limits, orders, outputs = select.limits(), select.orders(), select.outputs()
         if not limits or not orders or not outputs:
             continue
         count, skipped = limits
         results = numbered("result", outputs)
         keys = numbered("key", [term for term, _ in orders])
-        answer = one.rebuilt(results | keys)
+        answer = select.rebuilt(results | keys)
         descending = (" DESC" if down else "" for _, down in orders)
         order = ", ".join(key + down for key, down in zip(keys, descending, strict=True))
         places = (
@@ -26,7 +26,7 @@ def ties(sql: str, schema: Schema) -> Iterator[Doubt]:
         across = " OR ".join(f"(place <= {cut} AND place + tied - 1 > {cut})" for cut in cuts)
         yield Doubt(
             f"rows are tied at LIMIT {count}" + f" OFFSET {skipped}" * bool(skipped),
-            one.probe(
+            select.probe(
                 {
                     "audit_answer": answer,
                     "audit_places": places,
