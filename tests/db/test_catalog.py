@@ -195,7 +195,7 @@ def test_if_two_files_describe_a_table_the_file_with_its_exact_name_is_read(fold
     )
 
 
-def test_other_files_and_hidden_ones_are_passed_over(folder):
+def test_hidden_files_and_files_of_other_kinds_are_ignored(folder):
     write(folder, "Schools.csv", HEADER + COUNTY)
     write(folder, "._Schools.csv", b"\0\5\x16\7")
     write(folder, "README.txt", "read me")

@@ -69,7 +69,7 @@ def test_a_failed_or_truncated_result_equals_no_result() -> None:
         assert not spider_equal(failed, failed, "SELECT 1")
 
 
-def test_answers_with_no_rows_are_equal() -> None:
+def test_results_without_rows_are_equal() -> None:
     assert bird_equal(result([], 1), result([], 3))
     assert spider_equal(result([], 1), result([], 1), "SELECT 1")
 
@@ -94,7 +94,7 @@ def test_bird_equality_is_equality_of_pythons_sets(a: list[Row], b: list[Row]) -
 
 
 @given(st.integers(1, 3).flatmap(lambda n: st.tuples(tables(n), tables(n))))
-def test_spider_equality_is_that_of_trying_every_column_order(
+def test_spider_equality_is_equality_under_some_column_order(
     pair: tuple[list[Row], list[Row]],
 ) -> None:
     a, b = pair

@@ -23,7 +23,7 @@ from workbench.types import Execution, Limits
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 SLOW = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 4000000) SELECT count(*) FROM c"
-# A single opcode that runs for minutes: no progress handler is ever asked.
+# A single opcode that runs for minutes without calling the progress handler.
 UNINTERRUPTIBLE = (
     "SELECT length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
 )
@@ -50,7 +50,7 @@ def executor(supervisor: Supervisor) -> Executor:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr(fingerprint, "_SETTLED", 0)  # as if the database had been there for a while
+    monkeypatch.setattr(fingerprint, "_SETTLED", 0)  # as if the database were an hour old
     with Store(tmp_path / "lab.sqlite") as store:
         yield store
 
@@ -151,7 +151,7 @@ class TestHostileSQL:
         assert contents(database.parent) == before
         assert executor.execute(database, "SELECT count(*) FROM t").rows == ((1000,),)
 
-    def test_a_second_statement_runs_neither(self, executor: Executor, database: Path) -> None:
+    def test_of_two_statements_neither_runs(self, executor: Executor, database: Path) -> None:
         execution = executor.execute(database, "SELECT 1; DROP TABLE t")
         assert (execution.status, execution.rows) == ("error", ())
 
@@ -172,12 +172,12 @@ class TestHostileSQL:
             "WITH RECURSIVE c(s) AS (SELECT 'a' UNION ALL SELECT s || s FROM c) SELECT max(length(s)) FROM c",
         ],
     )
-    def test_a_value_that_is_too_large_has_its_own_status(
+    def test_a_value_that_is_too_large_has_the_status_too_large(
         self, executor: Executor, database: Path, sql: str
     ) -> None:
         assert executor.execute(database, sql).status == "too_large"
 
-    def test_rows_past_the_cap_are_cut_and_the_result_says_so(
+    def test_rows_beyond_the_limit_are_cut_and_the_result_is_marked_truncated(
         self, executor: Executor, database: Path
     ) -> None:
         execution = executor.execute(database, "SELECT id FROM t", Limits(rows=10))
@@ -186,7 +186,7 @@ class TestHostileSQL:
         assert len(execution.rows) == 10
         assert execution.fingerprint == ""
 
-    def test_a_result_of_exactly_the_cap_is_whole(self, executor: Executor, database: Path) -> None:
+    def test_a_result_at_the_limit_is_complete(self, executor: Executor, database: Path) -> None:
         assert executor.execute(database, "SELECT id FROM t", Limits(rows=1000)).status == "ok"
 
     @pytest.mark.parametrize("sql", ["", "  ", "-- nothing", "/* open", "SELECT ?", "SELECT 'open"])
@@ -211,7 +211,7 @@ class TestHostileSQL:
         assert reason in executor.execute(database, sql).error
 
     @pytest.mark.parametrize("name", ["is_locked", "busy", "too big", "out of memory", "disk I/O"])
-    def test_a_columns_name_does_not_make_its_absence_something_else(
+    def test_a_missing_column_is_named_even_if_it_is_called_like_another_failure(
         self, store: Store, database: Path, name: str
     ) -> None:
         with Executor(store) as executor:
@@ -221,7 +221,7 @@ class TestHostileSQL:
             )
             assert store.read("SELECT count(*) FROM executions") == [(1,)]
 
-    def test_a_view_that_is_no_utf8_stops_no_other_query(
+    def test_a_view_that_is_not_utf8_stops_no_other_query(
         self, executor: Executor, tmp_path: Path
     ) -> None:
         path = tmp_path / "odd.sqlite"
@@ -279,7 +279,7 @@ class TestHostileSQL:
             ),
         ],
     )
-    def test_a_database_made_as_a_trap_harms_only_the_query_that_walks_into_it(
+    def test_a_hostile_view_or_table_stops_only_the_queries_that_read_it(
         self, executor: Executor, tmp_path: Path, script: str, harmless: str, trap: str
     ) -> None:
         path = tmp_path / "trap.sqlite"
@@ -297,7 +297,7 @@ class TestValues:
         expected = (None, 2**63 - 1, 0.1, "é😀", b"\x00\xff", float("inf"), float("-inf"), "a\0b")
         assert executor.execute(database, sql).rows == (expected,)
 
-    def test_text_that_is_no_utf8_is_marked(self, executor: Executor, database: Path) -> None:
+    def test_bytes_outside_utf8_become_escapes(self, executor: Executor, database: Path) -> None:
         execution = executor.execute(database, "SELECT CAST(x'61ff62' AS TEXT), 'é'")
         assert execution.rows == (("a\\xffb", "é"),)
 
@@ -308,25 +308,25 @@ class TestValues:
         assert execution.columns == ("a", "a", "")
         assert execution.rows == ((1, 2, 3),)
 
-    def test_no_rows_is_a_status_of_its_own(self, executor: Executor, database: Path) -> None:
+    def test_no_rows_have_the_status_empty(self, executor: Executor, database: Path) -> None:
         assert executor.execute(database, "SELECT id FROM t WHERE 0").status == "empty"
 
 
 class TestFiles:
-    def test_a_missing_database_is_the_callers_mistake_and_is_not_created(
+    def test_a_missing_database_is_an_error_and_is_not_created(
         self, executor: Executor, tmp_path: Path
     ) -> None:
         with pytest.raises(UnreadableDatabaseError, match=r"gone\.sqlite"):
             executor.execute(tmp_path / "gone.sqlite", "SELECT 1")
         assert not (tmp_path / "gone.sqlite").exists()
 
-    def test_a_name_full_of_signs_is_opened(self, executor: Executor, tmp_path: Path) -> None:
+    def test_an_odd_file_name_is_opened(self, executor: Executor, tmp_path: Path) -> None:
         path = tmp_path / "a ?#%;'é😀&mode=rw.sqlite"
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("CREATE TABLE t(a)")
         assert executor.execute(path, "SELECT count(*) FROM t").rows == ((0,),)
 
-    def test_a_write_ahead_log_that_no_process_has_open_leaves_no_file_behind(
+    def test_reading_a_wal_database_that_no_process_has_open_leaves_no_file(
         self, executor: Executor, database: Path
     ) -> None:
         with closing(sqlite3.connect(database)) as connection:
@@ -335,7 +335,7 @@ class TestFiles:
         assert executor.execute(database, "SELECT count(*) FROM t").rows == ((1000,),)
         assert contents(database.parent) == before
 
-    def test_rows_still_in_the_write_ahead_log_are_seen(self, store: Store, database: Path) -> None:
+    def test_rows_in_the_write_ahead_log_are_read(self, store: Store, database: Path) -> None:
         with Executor(store) as executor, closing(sqlite3.connect(database)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             assert executor.execute(database, "SELECT max(id) FROM t").rows == ((1000,),)
@@ -365,7 +365,7 @@ class TestCache:
         with Executor(store) as executor:
             assert executor.execute_many(jobs) == first
 
-    def test_a_cache_that_cannot_be_written_still_answers_and_stops_nothing(
+    def test_with_a_cache_that_cannot_be_written_queries_run_and_cached_results_are_read(
         self, store: Store, database: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with Executor(store) as executor:
@@ -390,7 +390,7 @@ class TestCache:
         assert sent == ["SELECT 1"]
         assert len(executions) == 50
 
-    def test_a_time_out_is_cached_with_its_limit(
+    def test_a_timeout_is_cached_for_its_time_limit(
         self, store: Store, database: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with Executor(store) as executor:
@@ -400,7 +400,7 @@ class TestCache:
             with pytest.raises(AssertionError, match="not from the cache"):
                 executor.execute(database, ENDLESS, Limits(seconds=0.6))
 
-    def test_large_results_come_back_whole(self, store: Store, database: Path) -> None:
+    def test_large_results_are_cached_completely(self, store: Store, database: Path) -> None:
         sql = "SELECT a.id, b.name FROM t a, t b LIMIT 20000"
         with Executor(store) as executor:
             first = executor.execute(database, sql)
@@ -420,11 +420,11 @@ class TestCache:
 class TestWorkers:
     @pytest.fixture
     def executor(self) -> Iterator[Executor]:
-        """One of the test's own, whose processes it counts and ends."""
+        """An executor of the test's own, whose processes the test counts and ends."""
         with Executor(workers=2) as executor:
             yield executor
 
-    def test_one_query_that_never_ends_costs_the_others_nothing(
+    def test_queries_that_never_end_do_not_stop_the_others(
         self, executor: Executor, database: Path
     ) -> None:
         jobs = [(database, f"SELECT {i}") for i in range(100)]
@@ -439,13 +439,14 @@ class TestWorkers:
         self, executor: Executor, database: Path
     ) -> None:
         slow = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT {}) SELECT count(*) FROM c"
-        for n in range(400_000, 1_600_000, 150_000):  # work is handed over after about this time
+        # After about this number of rows, the queries behind the slow query move to another worker.
+        for n in range(400_000, 1_600_000, 150_000):
             jobs = [(database, slow.format(n)), *((database, f"SELECT {i}, {n}") for i in range(7))]
             first, *others = executor.execute_many(jobs)
             assert first.rows == ((n,),)
             assert [other.rows for other in others] == [((i, n),) for i in range(7)]
 
-    def test_a_caller_that_reads_results_slowly_makes_no_query_late(
+    def test_if_the_caller_reads_results_slowly_no_query_times_out(
         self, executor: Executor, database: Path
     ) -> None:
         pauses = iter([4.0])
@@ -473,7 +474,7 @@ class TestWorkers:
         )
         assert (done.returncode, done.stderr) == (0, "")
 
-    def test_large_queries_and_large_answers_pass_each_other(
+    def test_large_queries_and_large_answers_do_not_block_each_other(
         self, executor: Executor, database: Path
     ) -> None:
         text = "x" * 300_000
@@ -483,7 +484,7 @@ class TestWorkers:
             (f"{text}{i}",) for i in range(20)
         ]
 
-    def test_a_database_that_changes_between_two_queries_is_seen_as_it_is(
+    def test_a_query_reads_the_database_as_it_is_after_a_change(
         self, executor: Executor, database: Path
     ) -> None:
         def count() -> object:
@@ -536,7 +537,7 @@ class TestWorkers:
 
     def test_a_database_whose_hashing_is_killed_is_hashed_once_more(self, database: Path) -> None:
         with Executor(workers=1) as executor:
-            os.truncate(database, 400_000_000)
+            os.truncate(database, 900_000_000)  # hashed in more than 0.3 s
             undisturbed = executor.fingerprints([database])
             executor.close()
             with killing(times=1):
@@ -582,7 +583,7 @@ class TestWorkers:
         assert wrong == []
         assert len(children()) <= 2
 
-    def test_ten_thousand_queries_leave_memory_files_and_processes_flat(
+    def test_ten_thousand_queries_add_no_memory_files_or_processes(
         self, executor: Executor, database: Path
     ) -> None:
         def usage() -> tuple[int, int, int]:
@@ -669,14 +670,14 @@ def test_ctrl_c_ends_any_statement_and_leaves_no_worker(
     assert gone(worker, 200)
 
 
-def test_a_killed_parent_takes_its_workers_with_it(database: Path) -> None:
+def test_workers_end_when_their_parent_is_killed(database: Path) -> None:
     process, worker = start_long_query(database)
     process.kill()
     process.communicate()
     assert gone(worker, 200)
 
 
-def test_a_worker_whose_parent_died_before_it_began_ends_at_once() -> None:
+def test_a_worker_that_starts_after_its_parent_died_ends_at_once() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
         dead.wait()
     program = f"from workbench.db.sandbox.worker import main; main({dead.pid})"

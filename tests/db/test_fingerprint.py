@@ -35,7 +35,7 @@ def test_equal_content_has_one_fingerprint_at_any_path(database: Path, tmp_path:
     assert database_fingerprint(database) == database_fingerprint(tmp_path / "b.sqlite")
 
 
-def test_rows_in_the_write_ahead_log_change_it(database: Path) -> None:
+def test_rows_in_the_write_ahead_log_change_the_fingerprint(database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         before = database_fingerprint(database)
@@ -68,7 +68,7 @@ def test_a_file_is_hashed_once_and_again_when_it_changes_even_with_its_time_set_
         assert database_fingerprint(database, store) != before
 
 
-def test_a_file_that_just_changed_is_not_remembered(database: Path, tmp_path: Path) -> None:
+def test_a_file_that_just_changed_is_not_cached(database: Path, tmp_path: Path) -> None:
     with Store(tmp_path / "lab.sqlite") as store:
         database_fingerprint(database, store)
         assert store.read("SELECT * FROM databases") == []
@@ -92,7 +92,7 @@ def test_hashing_leaves_the_callers_own_lock_in_place(database: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["missing.sqlite", "."])
-def test_a_path_without_a_file_is_the_callers_mistake(tmp_path: Path, what: str) -> None:
+def test_a_path_without_a_file_is_an_error(tmp_path: Path, what: str) -> None:
     with pytest.raises(UnreadableDatabaseError):
         database_fingerprint(tmp_path / what)
 
@@ -106,14 +106,14 @@ def sparse(path: Path, size: int) -> Path:
     return path
 
 
-def test_a_huge_sparse_file_is_hashed_and_asked_within_the_deadline(tmp_path: Path) -> None:
+def test_a_huge_sparse_file_is_hashed_and_queried_within_the_deadline(tmp_path: Path) -> None:
     """Reading its ten terabytes would take hours."""
     path = sparse(tmp_path / "a.sqlite", 10 * 10**12)
     with Store(tmp_path / "lab.sqlite") as store, Executor(store, 1) as executor:
         assert executor.execute(path, "SELECT a FROM t").rows == ((1,),)
 
 
-def test_sparse_files_of_equal_content_have_one_fingerprint_and_others_another(
+def test_sparse_files_have_equal_fingerprints_exactly_if_their_content_is_equal(
     tmp_path: Path,
 ) -> None:
     one, same, other = (sparse(tmp_path / name, 2**31) for name in "abc")

@@ -1,4 +1,4 @@
-"""Queries run on small databases in memory under the same restrictions as on files."""
+"""Queries run on small databases in memory, with the same restrictions as on files."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ def test_every_query_runs_on_every_database(executor: Executor) -> None:
 
 
 @pytest.mark.parametrize("rows", [((1, "a", None), (1, "b", None)), ((1, None, None),)])
-def test_rows_that_break_a_constraint_have_no_answer(executor: Executor, rows: tuple) -> None:
+def test_rows_that_break_a_constraint_have_no_answers(executor: Executor, rows: tuple) -> None:
     assert executor.execute_in_memory([small(*rows)], ["SELECT 1"]) == [None]
 
 
@@ -46,7 +46,7 @@ def test_an_endless_query_ends_with_the_time_limit(executor: Executor) -> None:
     assert answer[1].status == "timeout"
 
 
-def test_an_infinity_stays_one(executor: Executor) -> None:
+def test_an_infinite_number_stays_infinite(executor: Executor) -> None:
     database = small((1, "a", float("inf")), (2, "b", float("-inf")))
     (answer,) = executor.execute_in_memory([database], ["SELECT data FROM t ORDER BY id"])
     assert answer[0].rows == ((float("inf"),), (float("-inf"),))

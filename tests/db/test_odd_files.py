@@ -1,4 +1,4 @@
-"""Forty-one odd files and schemas: each reads exactly, or says in one line why it cannot."""
+"""Forty-one unusual files and schemas: each is read exactly, or one line says why it cannot be read."""
 
 import hashlib
 import sqlite3
@@ -19,7 +19,7 @@ from workbench.types import Column, ForeignKey, Schema, Table
 
 @dataclass(frozen=True)
 class Odd:
-    """A file to build in a folder, and what reading it gives: tables and skipped lines, or an error."""
+    """A file to build in a folder, and the tables and skipped lines that are read from it, or the error."""
 
     name: str
     build: Callable[[Path], Path]

@@ -45,7 +45,7 @@ def test_a_database_overwritten_in_place_is_read_anew(tmp_path: Path, cached: bo
             assert executor.execute(path, ALL).rows == ((n,),)
 
 
-def test_a_result_is_not_cached_for_the_content_that_was_overwritten_before_the_query_ran(
+def test_a_result_is_not_cached_if_the_database_is_overwritten_before_the_query_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, same = write(tmp_path / "a.sqlite", 1), write(tmp_path / "same.sqlite", 1)

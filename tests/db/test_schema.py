@@ -107,7 +107,7 @@ def test_no_error_shows_the_folder(tmp_path):
     assert str(tmp_path) not in "".join(traceback.format_exception(raised.value))
 
 
-def test_a_change_while_reading_is_not_seen(path):
+def test_a_reader_does_not_see_a_change_that_is_made_while_it_reads(path):
     create(path, "PRAGMA journal_mode = WAL; CREATE TABLE t (a)")
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("INSERT INTO t VALUES (1)")
@@ -116,23 +116,23 @@ def test_a_change_while_reading_is_not_seen(path):
             assert reader.execute("SELECT a FROM t").fetchall() == [(1,)]
 
 
-def test_a_wal_database_is_read_without_a_trace(path, tmp_path):
+def test_reading_a_wal_database_leaves_no_file(path, tmp_path):
     create(path, "PRAGMA journal_mode = WAL; CREATE TABLE t (a)")
     assert [t.name for t in read_schema(path).tables] == ["t"]
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_write_that_was_cut_short_asks_to_be_rolled_back(path):
+def test_an_interrupted_write_is_an_error_that_asks_for_its_rollback(path):
     create(path, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
     with closing(sqlite3.connect(path)) as writer:
         writer.executescript("PRAGMA cache_spill = 1; PRAGMA cache_size = 1; BEGIN")
         writer.execute("UPDATE t SET a = zeroblob(100000)")
-        cut_short = path.with_name("cut.sqlite")
-        cut_short.write_bytes(path.read_bytes())
+        interrupted = path.with_name("cut.sqlite")
+        interrupted.write_bytes(path.read_bytes())
         journal = path.with_name("shop.sqlite-journal").read_bytes()
         path.with_name("cut.sqlite-journal").write_bytes(journal)
     with pytest.raises(UnreadableDatabaseError, match="a write was interrupted"):
-        read_schema(cut_short)
+        read_schema(interrupted)
 
 
 def test_4337_columns_are_read_in_seconds(path):
@@ -292,7 +292,7 @@ def test_a_quoted_name_is_one_name(name):
         ("", "``"),
     ],
 )
-def test_a_name_is_quoted_only_where_it_must_be(name, quoted):
+def test_a_name_is_quoted_only_if_it_must_be(name, quoted):
     assert quote(name) == quoted
 
 
@@ -311,7 +311,7 @@ def test_examples_are_the_most_frequent_values_then_the_first(path):
     assert examples(path, rows) == [("a", "b", "c")]
 
 
-def test_with_nulls_a_column_that_holds_one_shows_it_after_its_values(path):
+def test_with_nulls_a_column_that_has_a_null_shows_it_after_its_values(path):
     rows = "CREATE TABLE t (a, b, c); INSERT INTO t VALUES ('b', 1, NULL), ('c', x'00', NULL)"
     assert examples(path, rows, nulls=True) == [("b", "c"), (1,), (None,)]
 
@@ -324,7 +324,7 @@ def test_a_null_is_found_beyond_the_rows_that_give_the_values(path):
     assert column.examples == (1, 2, 3, None)
 
 
-def test_no_values_show_no_null_either(path):
+def test_with_no_values_per_column_no_null_is_shown(path):
     rows = "CREATE TABLE t (a); INSERT INTO t VALUES (NULL)"
     assert examples(path, rows, per_column=0, nulls=True) == [()]
 
@@ -402,7 +402,7 @@ def test_a_table_that_takes_too_long_adds_a_line_to_skipped(path, monkeypatch):
     assert schema.skipped == ("t: no example values: interrupted",)
 
 
-def test_examples_come_from_the_first_rows_so_damage_behind_them_is_not_met(path):
+def test_examples_need_only_the_first_rows_so_later_damage_is_no_error(path):
     rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)"
     create(path, f"CREATE TABLE t (a); INSERT INTO t {rows} SELECT i FROM n")
     schema = read_schema(path)
@@ -466,7 +466,7 @@ def test_mac_sql_text():
     )
 
 
-def test_a_long_value_is_shown_shortened():
+def test_a_long_value_is_cut():
     schema = Schema("d", (Table("t", (Column("a", examples=("x" * 2000,)),)),))
     assert f"examples: '{'x' * 99}…'" in create_table_text(schema)
 
@@ -493,12 +493,12 @@ def test_only_keeps_primary_keys_and_both_ends_of_foreign_keys():
     assert [t.foreign_keys for t in cut.tables] == [t.foreign_keys for t in SHOP.tables[:2]]
 
 
-def test_only_drops_a_foreign_key_to_a_table_that_does_not_stay():
+def test_only_drops_a_foreign_key_to_a_removed_table():
     cut = SHOP.only([("order", "note")])
     assert [(t.name, t.foreign_keys) for t in cut.tables] == [("order", ())]
 
 
-def test_only_keeps_a_key_of_a_table_to_itself():
+def test_only_keeps_a_tables_foreign_key_to_itself():
     key = ForeignKey(("boss",), "t", ("id",))
     table = Table("t", (Column("id"), Column("boss"), Column("a")), ("id",), (key,))
     assert Schema("d", (table,)).only([("t", "a")]) == Schema("d", (table,))
@@ -528,7 +528,7 @@ def test_names_are_compared_as_sqlite_compares_them():
     assert schema.only([("é", "b")]).tables == schema.tables[1:]
 
 
-def test_the_union_of_two_queries_holds_the_columns_of_either():
+def test_the_union_of_two_queries_has_the_columns_of_both():
     queries = ["SELECT tier FROM customer", "SELECT line FROM recent AS r WHERE r.line > 1"]
     assert union_schema(SHOP, queries) == SHOP.only([("customer", "tier"), ("recent", "line")])
 

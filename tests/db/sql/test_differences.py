@@ -1,4 +1,4 @@
-"""Clause by clause: what two queries share however they are spelled, and what only one of them says."""
+"""The clauses of two queries compared: the parts that both have in any spelling, and the parts that only one has."""
 
 import pytest
 
@@ -16,7 +16,7 @@ SCHEMA = Schema(
 
 
 def only(first, second):
-    """What differs: for each clause what only the first and only the second says."""
+    """For each clause that differs, the parts that only the first and only the second query has."""
     return {
         ("in " if clause.nested else "") + clause.name: (
             list(clause.only_first),
@@ -70,7 +70,7 @@ def test_each_clause_lists_its_own_differences():
     }
 
 
-def test_the_order_of_result_columns_counts_and_that_of_conditions_does_not():
+def test_the_order_of_result_columns_counts_and_the_order_of_conditions_does_not():
     first = "SELECT imo, vname FROM vessel WHERE imo > 1 AND vname = 'x'"
     second = "SELECT vname, imo FROM vessel WHERE vname = 'x' AND imo > 1"
     assert only(first, second) == {"SELECT": ([], [])}
@@ -111,7 +111,7 @@ def test_an_unreadable_query_has_no_clauses():
     assert differences(deep, "SELECT 1", SCHEMA) == ()
 
 
-def test_a_name_that_is_nowhere_stays_as_written():
+def test_a_name_outside_the_schema_stays_as_written():
     assert only("SELECT imo FROM vessel", "SELECT x.tonnes FROM ship AS x") == {
         "SELECT": (["vessel.imo"], ["ship.tonnes"]),
         "FROM": (["vessel"], ["ship"]),

@@ -47,7 +47,7 @@ def test_a_star_gives_every_column_of_the_tables_it_stands_for():
     assert found.outputs == (Output(("stadium", "sid")), Output(("stadium", "city")))
 
 
-def test_a_compound_gives_what_its_first_query_gives():
+def test_the_outputs_of_a_compound_are_those_of_its_first_query():
     assert read("SELECT city FROM stadium UNION SELECT name FROM singer").outputs == (
         Output(("stadium", "city")),
     )
@@ -99,7 +99,7 @@ def test_columns_set_equal_are_found_in_every_form_of_join(sql):
     assert read(sql).equal_columns == ((("Singer", "id"), ("concert", "singer_id")),)
 
 
-def test_columns_compared_by_another_operator_than_equals_are_compared_columns():
+def test_columns_compared_by_an_operator_other_than_equals_are_not_equal_columns():
     found = read("SELECT 1 FROM singer, concert WHERE age >= year AND id <> singer_id")
     assert found.compared_columns == (
         (("Singer", "Age"), ("concert", "Year")),

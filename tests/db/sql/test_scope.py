@@ -1,7 +1,7 @@
-"""What each name in a query means, where a simpler search for names goes wrong."""
+"""The column that each name in a query means, in cases where a simpler search for names is wrong."""
 
 import pytest
-from sqlglot import exp  # noqa: TID251  the nodes that names are looked up for
+from sqlglot import exp  # noqa: TID251  for the type of nodes whose names are resolved
 
 from workbench.db.sql.parse import parse
 from workbench.db.sql.scope import Names
@@ -42,16 +42,16 @@ ID, NAME = ("Teacher", "Id"), ("Teacher", "Name")
         ("WITH c(a, b) AS (SELECT id, name FROM Teacher) SELECT b FROM c", "b", [NAME]),
         # A common table expression hides the table of the same name.
         ("WITH Teacher AS (SELECT id AS name FROM Course) SELECT name FROM Teacher", "name", [("Course", "Id")]),
-        # An inner alias hides an outer one of the same name.
+        # An inner alias hides an outer alias of the same name.
         (
             "SELECT t.id FROM Teacher t WHERE t.id IN (SELECT t.id FROM Course t)",
             "id",
             [ID, ID, ("Course", "Id")],
         ),
-        # A subquery in a condition sees the query around it, one in FROM does not see its neighbours.
+        # A subquery in a condition sees the outer query; a subquery in FROM does not see its neighbours.
         ("SELECT 1 FROM Teacher t WHERE EXISTS (SELECT 1 FROM Course WHERE t.name = 1)", "name", [NAME]),
         ("SELECT 1 FROM Teacher t, (SELECT t.name FROM Course) s", "name", [None]),
-        # An inner column that is not there is not looked for in the query that is being defined.
+        # A column that a subquery in FROM lacks is not looked up in the outer query.
         ("SELECT count(*) FROM (SELECT x FROM Course GROUP BY x) s", "x", [None, None]),
         # In ORDER BY an alias comes before a column, in GROUP BY after it.
         ("SELECT id AS name FROM Teacher ORDER BY name", "name", [None]),

@@ -1,4 +1,4 @@
-"""What is known of a query from its text, checked by hand, by SQLite itself and by NL2SQL360's labels."""
+"""Facts that are read from a query's text, checked by hand, by SQLite itself and by NL2SQL360's labels."""
 
 import csv
 import json
@@ -98,7 +98,7 @@ def test_text_that_is_not_one_query_gets_a_reason_and_raises_nothing(sql):
         ("SELECT Count( * ) FROM t", "SELECT count(*) FROM t"),
     ],
 )
-def test_equal_queries_have_one_normal_form(one, other):
+def test_queries_that_differ_only_in_spelling_have_one_normal_form(one, other):
     assert normal_form(one) == normal_form(other)
 
 
@@ -207,7 +207,7 @@ def test_columns_are_found_by_sqlites_rules(sql, columns):
     )
 
 
-def test_tables_count_without_a_column_of_theirs():
+def test_a_table_counts_as_used_without_any_of_its_columns():
     assert used("SELECT count(*) FROM SINGER, stadium", SCHEMA).tables == {"Singer", "stadium"}
 
 
@@ -251,7 +251,7 @@ def test_on_real_queries_the_columns_are_those_that_sqlite_reads(real_spider, go
 
 
 def read_by_sqlite(connection, sql, schema):
-    """What the authorizer is asked to allow while SQLite prepares the query."""
+    """The columns whose reading SQLite asks its authorizer to allow while it prepares the query."""
     reads = set()
 
     def allow(action, table, column, *_):

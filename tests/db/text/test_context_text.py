@@ -1,4 +1,4 @@
-"""A context's pieces as text: copied by models into SQL, and holding whatever a database holds."""
+"""The parts of a context as text: models can copy them into SQL, and any text of a database stays on its line."""
 
 import sqlite3
 from contextlib import closing
@@ -64,7 +64,7 @@ class TestValues:
             "class.room: 'A1'",
         ]
 
-    def test_no_values_make_no_text(self):
+    def test_the_text_of_no_values_is_empty(self):
         assert values_text([]) == descriptions_text([]) == examples_text([]) == ""
 
     @given(st.text(min_size=1), st.text(min_size=1), st.text())
@@ -80,7 +80,7 @@ class TestValues:
 
 
 class TestDescriptions:
-    def test_values_of_one_column_share_its_line(self):
+    def test_descriptions_of_one_column_share_a_line(self):
         found = [
             description("class", "room", "where it meets"),
             description("pupil", "name", "first\n## name"),
@@ -102,7 +102,7 @@ class TestExamples:
             "Question: How many? Really?\nHint: all\nSQL: SELECT   1\n\nQuestion: Who?\nSQL: SELECT 2"
         )
 
-    def test_a_comment_in_a_query_does_not_swallow_the_rest(self):
+    def test_a_comment_in_a_query_does_not_hide_the_rest(self):
         (line,) = examples_text([Example("?", "SELECT 1 -- one\n+ 2")]).splitlines()[1:]
         assert line == "SQL: SELECT 1 + 2"
 

@@ -144,7 +144,7 @@ def test_a_table_that_only_a_common_table_expression_names_is_not_opened():
         ("FROBNICATE {0} t", "FROBNICATE {0} t"),
     ],
 )
-def test_details_that_few_plans_have(detail, step):
+def test_plan_rows_that_few_queries_have_are_described(detail, step):
     assert f"1. {step}" in plan_text([PlanRow(1, 0, detail)], "") or f"2. {step}" in plan_text(
         [PlanRow(1, 0, detail)], ""
     )
