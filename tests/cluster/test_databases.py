@@ -85,7 +85,7 @@ def test_another_content_under_the_same_path_is_a_warning(
     copy = databases.local(wanted, read)
     assert database_files(copy, executor).content == wanted.content
     assert [line.split(":")[0] for line in warnings] == [
-        f"{other / 'zoo.sqlite'} has another content than the driver's file"
+        f"{other / 'zoo.sqlite'} differs from the driver's file"
     ]
 
 

@@ -143,12 +143,12 @@ def test_unquoted_commas_in_the_last_column_stay_in_it(folder):
     ("name", "text", "note"),
     [
         ("gone.csv", HEADER + COUNTY, "gone.csv: the database has no such table"),
-        ("Schools.csv", "", "Schools.csv: the file has no rows"),
-        ("Schools.csv", HEADER, "Schools.csv: the file has no rows"),
+        ("Schools.csv", "", "Schools.csv: no rows in the file"),
+        ("Schools.csv", HEADER, "Schools.csv: no rows in the file"),
         (
             "Schools.csv",
             "name,text\nCounty,it",
-            "Schools.csv: no column original_column_name; its columns are name, text",
+            "Schools.csv: no column original_column_name among name, text",
         ),
         (
             "Schools.csv",
@@ -178,7 +178,7 @@ def test_a_row_that_does_not_fit_adds_one_note(folder, name, text, note):
 
 
 def test_a_missing_folder_adds_one_note(tmp_path):
-    assert notes(tmp_path / "gone") == ("gone: no such folder, or a folder without CSV files",)
+    assert notes(tmp_path / "gone") == ("gone: no such folder, or no CSV file in it",)
 
 
 def test_a_folder_named_like_a_file_is_one_note(folder):
@@ -190,9 +190,7 @@ def test_if_two_files_describe_a_table_the_file_with_its_exact_name_is_read(fold
     write(folder, "SCHOOLS.csv", f"{HEADER}County,,wrong,,")
     write(folder, "Schools.csv", f"{HEADER}County,,right,,")
     assert county(folder).description == "right"
-    assert notes(folder) == (
-        "SCHOOLS.csv: not read, since Schools.csv describes the table Schools",
-    )
+    assert notes(folder) == ("SCHOOLS.csv: Schools.csv describes the table Schools already",)
 
 
 def test_hidden_files_and_files_of_other_kinds_are_ignored(folder):

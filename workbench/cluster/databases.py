@@ -63,9 +63,7 @@ class Databases:
         if shared.is_file() and os.access(shared, os.R_OK):
             if database_files(shared, self.executor).content == wanted.content:
                 return shared
-            self.warn(
-                f"{shared} has another content than the driver's file: the driver's file is copied"
-            )
+            self.warn(f"{shared} differs from the driver's file: the driver's file is copied")
         name = wanted.content.removeprefix("content:")[:32]
         copy = self.folder / name / shared.parent.name / shared.name
         try:

@@ -27,15 +27,13 @@ def describe(schema: Schema, folder: Path) -> Schema:
     described: dict[str, str] = {}
     files = [file for file in folder.glob("[!.]*") if file.suffix.lower() == ".csv"]
     if not files:
-        notes.append(f"{folder.name}: no such folder, or a folder without CSV files")
+        notes.append(f"{folder.name}: no such folder, or no CSV file in it")
     for path in sorted(files, key=lambda file: (file.stem not in tables, file.name)):
         name = _find(path.stem, tables)
         if name is None:
             notes.append(f"{path.name}: the database has no such table")
         elif name in described:
-            notes.append(
-                f"{path.name}: not read, since {described[name]} describes the table {name}"
-            )
+            notes.append(f"{path.name}: {described[name]} describes the table {name} already")
         else:
             described[name] = path.name
             try:
@@ -54,11 +52,9 @@ def describe(schema: Schema, folder: Path) -> Schema:
 def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[str]) -> Table:
     """The table with the descriptions of the rows; `notes` gets a line for each row that does not fit."""
     if not rows:
-        notes.append(f"{file}: the file has no rows")
+        notes.append(f"{file}: no rows in the file")
     elif "original_column_name" not in rows[0]:
-        notes.append(
-            f"{file}: no column original_column_name; its columns are {', '.join(rows[0])}"
-        )
+        notes.append(f"{file}: no column original_column_name among {', '.join(rows[0])}")
         rows = []
     columns = {column.name: column for column in table.columns}
     seen: set[str] = set()

@@ -101,7 +101,7 @@ class Executor:
         read_cached: Callable[[Store, Collection[str]], dict[str, _Result]],
         convert: Callable[[Answer], _Result],
     ) -> list[_Result]:
-        """The result of every job: `read_cached` finds it in the store, or `convert` makes it from a worker's answer."""
+        """The result of every job, which `read_cached` finds in the store or `convert` makes from a worker's answer."""
         paths = {str(path): path for path, _ in jobs}  # hashing texts is faster than hashing paths
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         states = {name: file_state(path)[0] for name, path in paths.items()} if self.store else {}

@@ -166,7 +166,7 @@ def _table(connection: sqlite3.Connection, name: str, kind: str) -> Table:
 
 
 def _resolved(tables: list[Table]) -> tuple[Table, ...]:
-    """The tables, in whose foreign keys each name is spelled as in its own table, and no column is missing."""
+    """The tables; their foreign keys spell names as the target tables do, and have all columns of their targets."""
     targets = {
         lower_name(table.name): (table, {lower_name(c.name): c.name for c in table.columns})
         for table in tables
@@ -204,19 +204,17 @@ def _sampled(
     source = f"FROM main.{quote(table.name)} {order} LIMIT ?"
     most = min(_ROWS, _CELLS // len(table.columns))
     rows = connection.execute(f"SELECT {shown} {source}", (most,)).fetchall()
-    have_null: tuple[int | None, ...] = (0,) * len(table.columns)
+    has_null: tuple[int | None, ...] = (0,) * len(table.columns)
     if nulls and per_column:
         names = [quote(column.name) for column in table.columns]
         tests = ", ".join(f"max({name} IS NULL)" for name in names)
-        inner = f"SELECT {', '.join(names)} {source}"
-        have_null = connection.execute(
-            f"SELECT {tests} FROM ({inner})", (_ROWS_FOR_NULL,)
-        ).fetchone()
+        part = f"SELECT {', '.join(names)} {source}"
+        has_null = connection.execute(f"SELECT {tests} FROM ({part})", (_ROWS_FOR_NULL,)).fetchone()
     counts = map(Counter, zip(*rows, strict=True)) if rows else (Counter() for _ in table.columns)
     columns: list[Column] = []
-    for column, count, has_null in zip(table.columns, counts, have_null, strict=True):
+    for column, count, with_null in zip(table.columns, counts, has_null, strict=True):
         del count[None]
         values = [value for value, _ in count.most_common(per_column)]
         examples = tuple(lenient_text(v) if isinstance(v, bytes) else v for v in values)
-        columns.append(replace(column, examples=(*examples, None) if has_null else examples))
+        columns.append(replace(column, examples=(*examples, None) if with_null else examples))
     return tuple(columns)

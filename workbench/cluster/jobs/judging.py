@@ -30,10 +30,8 @@ class JudgeTask:
 def judge_task(task: JudgeTask, lab: Lab) -> None:
     """Judge the task's queries on a worker; the verdicts are added to the worker's cache."""
     path = lab.database(task.benchmark.questions[0].db_id)
-    benchmark = replace(task.benchmark, databases=path.parents[1])
-    verdicts_on(
-        benchmark, task.queries, lab.executor, task.limits, keep_distinct=task.keep_distinct
-    )
+    local = replace(task.benchmark, databases=path.parents[1])
+    verdicts_on(local, task.queries, lab.executor, task.limits, keep_distinct=task.keep_distinct)
 
 
 def judge_on(

@@ -86,7 +86,7 @@ class Guard:
 def _set_up_virtual_tables(connection: sqlite3.Connection, with_json: bool) -> None:
     """Query the virtual tables before the authorizer is set, which would deny their set-up statements.
 
-    LIMIT 0 reads no row: reading rows of a virtual table may run any code.
+    LIMIT 0 reads no row: a virtual table may take its rows from an endless query.
     """
     rootless = connection.execute(
         # Virtual tables, views and triggers; as bytes, since a name that is not UTF-8 would be an error.

@@ -31,9 +31,7 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
             options += "&immutable=1"
         elif not path.with_name(f"{path.name}-shm").exists():
             unindexed = True
-            options += (
-                "&vfs=unix-none"  # a read-only connection cannot take the lock of exclusive mode
-            )
+            options += "&vfs=unix-none"  # a reader cannot take the lock of exclusive mode
     connection = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?{options}",
         uri=True,

@@ -16,7 +16,7 @@ def functions(sql: str) -> frozenset[str]:
     for node in tree.walk():
         if operator := _OPERATORS.get(type(node)):
             found.add(operator)
-        elif isinstance(node, exp.Func) and not is_aggregate(node) and not _is_operator(node):
+        elif isinstance(node, exp.Func) and not is_aggregate(node) and not _is_no_scalar(node):
             name = re.match(r"\w+(?=\()", node.sql(dialect="sqlite"))
             found |= {name[0].upper()} if name else set()
     return frozenset(found)
@@ -25,7 +25,7 @@ def functions(sql: str) -> frozenset[str]:
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Div: "/", exp.DPipe: "||", exp.Case: "CASE"}
 
 
-def _is_operator(node: exp.Expr) -> bool:
-    """Whether sqlglot has a function for what the query writes otherwise: AND, a comparison, a WHEN of CASE."""
+def _is_no_scalar(node: exp.Expr) -> bool:
+    """Whether this is AND, OR, a comparison, a WHEN of CASE or an aggregate, which sqlglot also reads as functions."""
     is_when = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
     return is_when or isinstance(node, exp.Connector | exp.Predicate | exp.AggFunc)

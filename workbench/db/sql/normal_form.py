@@ -1,4 +1,4 @@
-"""One spelling for queries that differ in layout, comments, letter case or optional words only."""
+"""The normal form of a query, by which equal queries are recognised."""
 
 import re
 from functools import lru_cache

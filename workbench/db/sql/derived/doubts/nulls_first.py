@@ -7,7 +7,7 @@ from workbench.types import Schema
 
 
 def nulls_first(sql: str, schema: Schema) -> Iterator[Doubt]:
-    """A doubt for each ascending ORDER BY of the outermost query, or with LIMIT; its probe returns result rows with NULL."""
+    """A doubt for each ascending ORDER BY, in a subquery only with LIMIT; its probe returns result rows with NULL."""
     for select in selects(sql, schema):
         limits, orders, outputs = select.limits(), select.orders(), select.outputs()
         first = select.node.args["order"].expressions[0] if orders else None

@@ -63,7 +63,7 @@ def _compared(
 
 
 def _ordered(select: QuerySelect) -> Iterator[Doubt]:
-    """Doubts about columns with numbers as text, whose largest or smallest text is not the largest or smallest number."""
+    """Doubts about columns with numbers as text, whose extreme text is not the extreme number."""
     terms = [(term, "MAX" if down else "MIN") for term, down in select.orders()]
     terms += [
         (call.this, "MAX" if isinstance(call, exp.Max) else "MIN")
