@@ -47,12 +47,28 @@ def open_cluster(cluster: "str | distributed.Client") -> Iterator[Cluster]:
 @contextmanager
 def client_of(cluster: str) -> Iterator[distributed.Client]:
     """A client of the scheduler at an address or in a file; "local:4" starts 4 workers on this machine."""
-    with _local(cluster) as address, _connected(address) as client:
-        yield client
+    with _address_of(cluster) as address:
+        file = "" if "://" in address else address
+        if file and not Path(file).is_file():
+            raise BadInputError(
+                f"cluster {address!r}: give the address of a Dask scheduler, as tcp://HOST:8786, its scheduler file,"
+                " or local: and a number of workers, as local:4"
+            )
+        given = {"scheduler_file": file} if file else {"address": address}
+        try:
+            client = distributed.Client(**given, timeout=_CONNECT)
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"no Dask scheduler answers at {address}: {error}; start it with `dask scheduler`, or check the"
+                " address"
+            ) from error
+        with client:
+            yield client
 
 
 @contextmanager
-def _local(cluster: str) -> Iterator[str]:
+def _address_of(cluster: str) -> Iterator[str]:
+    """The given address or file; for "local:4", the address of a new scheduler with 4 workers on this machine."""
     kind, _, count = cluster.partition(":")
     if kind != "local":
         yield cluster
@@ -68,22 +84,3 @@ def _local(cluster: str) -> Iterator[str]:
         )
     with started:
         yield started.scheduler_address
-
-
-@contextmanager
-def _connected(address: str) -> Iterator[distributed.Client]:
-    file = "" if "://" in address else address
-    if file and not Path(file).is_file():
-        raise BadInputError(
-            f"cluster {address!r}: give the address of a Dask scheduler, as tcp://HOST:8786, its scheduler file, or"
-            " local: and a number of workers, as local:4"
-        )
-    given = {"scheduler_file": file} if file else {"address": address}
-    try:
-        client = distributed.Client(**given, timeout=_CONNECT)
-    except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"no Dask scheduler answers at {address}: {error}; start it with `dask scheduler`, or check the address"
-        ) from error
-    with client:
-        yield client

@@ -87,11 +87,14 @@ class Executor:
         Cached fingerprints are read without the rows, several times faster than by `execute_many`.
         """
         read = executions.read_cached_fingerprints
-        return self._run(jobs, limits, progress, read, _fingerprint)
+        return self._run(
+            jobs, limits, progress, read, lambda answer: str(answer.get("fingerprint", ""))
+        )
 
     def statuses(self, jobs: Sequence[Job], limits: Limits = _DEFAULT) -> list[str]:
         """The status of every job's execution, without its rows."""
-        return self._run(jobs, limits, None, executions.read_cached_statuses, _status)
+        read = executions.read_cached_statuses
+        return self._run(jobs, limits, None, read, lambda answer: str(answer["status"]))
 
     def _run(
         self,
@@ -223,11 +226,3 @@ def _refusal(sql: str) -> str:
     except UnicodeEncodeError:
         return "the SQL contains half of a surrogate pair, which is not a character"
     return f"the SQL is longer than {SQL_LENGTH:,} bytes" if size > SQL_LENGTH else ""
-
-
-def _fingerprint(answer: Answer) -> str:
-    return str(answer.get("fingerprint", ""))
-
-
-def _status(answer: Answer) -> str:
-    return str(answer["status"])

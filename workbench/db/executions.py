@@ -75,6 +75,7 @@ class NewExecutions:
 
     def add(self, key: str, content: str, sql: str, answer: Answer) -> None:
         """Add a worker's answer; `content` is the database's fingerprint."""
+        rows: bytes = answer["rows"]
         row = (
             *(key, content, sql, self._limits, answer["status"]),
             answer.get("fingerprint", ""),
@@ -83,7 +84,7 @@ class NewExecutions:
             answer["seconds"],
             answer.get("error", ""),
             orjson.dumps(answer.get("columns", [])).decode(),
-            _stored(answer["rows"]),
+            rows.decode() if len(rows) <= _COMPRESS else zlib.compress(rows, 1),
         )
         self._rows.append(row)
         if time.monotonic() > self._saved_at + _INTERVAL:
@@ -112,10 +113,6 @@ def execution(answer: Answer) -> Execution:
         truncated=bool(answer.get("truncated", False)),
         transient=bool(answer.get("transient", False)),
     )
-
-
-def _stored(rows: bytes) -> str | bytes:
-    return rows.decode() if len(rows) <= _COMPRESS else zlib.compress(rows, 1)
 
 
 def _rows(text: bytes) -> tuple[Row, ...]:

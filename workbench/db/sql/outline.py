@@ -66,7 +66,10 @@ def _outline(select: exp.Select, names: Names) -> Outline:
     return Outline(
         sources=sources,
         conditions=tuple(_conditions(select, names)),
-        results=tuple(_result(part) for part in select.expressions),
+        results=tuple(
+            _words(part) + (f" (called {part.alias})" if isinstance(part, exp.Alias) else "")
+            for part in select.expressions
+        ),
         distinct=bool(select.args.get("distinct")),
         aggregates=tuple(dict.fromkeys(_words(node) for node in own if is_aggregate(node))),
         group_by=tuple(_term(part, select) for part in group.expressions) if group else (),
@@ -111,11 +114,6 @@ def _mentioned(part: exp.Expr, select: exp.Select, names: Names) -> frozenset[st
         return frozenset()
     bound = [names.binding(column).source for column in columns]
     return frozenset(source.name for source in bound if source in own)
-
-
-def _result(part: exp.Expr) -> str:
-    called = f" (called {part.alias})" if isinstance(part, exp.Alias) else ""
-    return _words(part) + called
 
 
 def _term(part: exp.Expr, select: exp.Select) -> str:

@@ -63,23 +63,16 @@ def may_be_string(name: exp.Expr, sql: str) -> bool:
     )
 
 
-_WINDOW_PARTS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
-
-
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether this is an aggregate call without OVER."""
-    if not (
-        isinstance(node, exp.AggFunc)
-        or (isinstance(node, exp.Anonymous) and node.name.lower() == "total")
-    ):
-        return False
-    return not has_over(node)
+    is_total = isinstance(node, exp.Anonymous) and node.name.lower() == "total"
+    return (is_total or isinstance(node, exp.AggFunc)) and not has_over(node)
 
 
 def has_over(call: exp.Expr) -> bool:
     """Whether this is a call with OVER, perhaps behind FILTER or IGNORE NULLS."""
     parent = call.parent
-    while isinstance(parent, _WINDOW_PARTS):
+    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         parent = parent.parent
     return isinstance(parent, exp.Window)
 

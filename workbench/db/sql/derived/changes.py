@@ -4,6 +4,7 @@ None as a replacement removes the node. A change yields nothing for a node of an
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from sqlglot import exp
 
@@ -27,6 +28,13 @@ def _swap(kind: str) -> Callable[[exp.Expr], Iterator[exp.Expr | None]]:
     return change
 
 
+def _with(node: exp.Expr, key: str, value: Any) -> exp.Expr:
+    """A copy of the node with another value of an argument."""
+    new = node.copy()
+    new.set(key, value)
+    return new
+
+
 def _number(node: exp.Expr) -> Iterator[exp.Expr | None]:
     if not isinstance(node, exp.Literal) or node.is_string or not node.this.isdecimal():
         return
@@ -46,9 +54,7 @@ def _pattern(node: exp.Expr) -> Iterator[exp.Expr | None]:
     if isinstance(node, exp.Like) and isinstance(node.expression, exp.Literal):
         pattern = node.expression.this
         for other in (pattern.strip("%"), pattern.lstrip("%"), pattern.rstrip("%")):
-            new = node.copy()
-            new.set("expression", exp.Literal.string(other))
-            yield new
+            yield _with(node, "expression", exp.Literal.string(other))
 
 
 def _dropped_condition(node: exp.Expr) -> Iterator[exp.Expr | None]:
@@ -78,43 +84,31 @@ def _counted(node: exp.Expr) -> Iterator[exp.Expr | None]:
 
 def _distinct(node: exp.Expr) -> Iterator[exp.Expr | None]:
     if isinstance(node, exp.Select):
-        new = node.copy()
         if node.args.get("distinct"):
-            new.set("distinct", None)
-            yield new
+            yield _with(node, "distinct", None)
         elif not node.parent and not node.args.get("group") and not node.find(exp.AggFunc):
-            new.set("distinct", exp.Distinct())
-            yield new
+            yield _with(node, "distinct", exp.Distinct())
 
 
 def _union_all(node: exp.Expr) -> Iterator[exp.Expr | None]:
     if isinstance(node, exp.Union):
-        new = node.copy()
-        new.set("distinct", not node.args.get("distinct"))
-        yield new
+        yield _with(node, "distinct", not node.args.get("distinct"))
 
 
 def _join_kind(node: exp.Expr) -> Iterator[exp.Expr | None]:
     if isinstance(node, exp.Join) and node.args.get("on"):
-        new = node.copy()
-        new.set("kind", None)
-        new.set("side", None if node.side else "LEFT")
-        yield new
+        yield _with(_with(node, "kind", None), "side", None if node.side else "LEFT")
 
 
 def _join_condition(node: exp.Expr) -> Iterator[exp.Expr | None]:
     if isinstance(node, exp.Join) and node.args.get("on"):
-        new = node.copy()
-        new.set("on", None)
-        yield new
+        yield _with(node, "on", None)
 
 
 def _direction_of_order(node: exp.Expr) -> Iterator[exp.Expr | None]:
     if isinstance(node, exp.Ordered):
-        new = node.copy()
-        new.set("desc", not node.args.get("desc"))
-        new.set("nulls_first", not node.args.get("nulls_first"))
-        yield new
+        new = _with(node, "desc", not node.args.get("desc"))
+        yield _with(new, "nulls_first", not node.args.get("nulls_first"))
 
 
 def _limit(node: exp.Expr) -> Iterator[exp.Expr | None]:
@@ -133,9 +127,7 @@ def _grouping(node: exp.Expr) -> Iterator[exp.Expr | None]:
 
 def _output(node: exp.Expr) -> Iterator[exp.Expr | None]:
     if isinstance(node, exp.Select) and len(node.expressions) > 1:
-        new = node.copy()
-        new.set("expressions", new.expressions[:-1])
-        yield new
+        yield _with(node, "expressions", node.copy().expressions[:-1])
 
 
 def _null_test(node: exp.Expr) -> Iterator[exp.Expr | None]:
