@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 
 from workbench.db import executions
 from workbench.db.executions import Answer, ExecutionKeys
-from workbench.db.fingerprint import database_fingerprints, file_state, is_unchanged
+from workbench.db.fingerprint import database_fingerprints, file_state, is_unchanged, real_path
 from workbench.db.sandbox.guard import SQL_LENGTH
 from workbench.db.sandbox.small import SmallDatabase, run_in_memory
 from workbench.db.sandbox.supervisor import Supervisor
@@ -107,12 +107,12 @@ class Executor:
         """The result of every job, which `read_cached` finds in the store or `convert` makes from a worker's answer."""
         paths = {str(path): path for path, _ in jobs}  # hashing texts is faster than hashing paths
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
-        states = {name: file_state(path)[0] for name, path in paths.items()} if self.store else {}
-        contents = (
-            {str(path): content for path, content in self.fingerprints(paths.values()).items()}
-            if self.store
-            else {name: _existing(path) for name, path in paths.items()}
-        )
+        states = {path: file_state(path) for path in paths.values()} if self.store else {}
+        fingerprints = database_fingerprints(states, self.supervisor, self.store, states)
+        contents = {
+            name: fingerprints[path] if self.store else _existing(path)
+            for name, path in paths.items()
+        }
         key_makers = {name: ExecutionKeys(content, limits) for name, content in contents.items()}
         results: dict[str, _Result] = {}
         queries: dict[str, tuple[str, str]] = {}  # by key: path and SQL
@@ -133,7 +133,6 @@ class Executor:
         done = sum(repeats[key] for key in results)
         if progress:
             progress(done, len(jobs))
-        real = {name: os.path.realpath(name) for name in paths}
         common = {
             "do": "run",
             "seconds": limits.seconds,
@@ -141,7 +140,7 @@ class Executor:
             "max_bytes": limits.bytes,
         }
         requests = [
-            common | {"path": real[name], "sql": sql}
+            common | {"path": real_path(name, states.get(paths[name])), "sql": sql}
             for name, sql in map(queries.__getitem__, todo)
         ]
         new = executions.NewExecutions(self.store, limits) if self.store and self.caches else None
@@ -152,7 +151,11 @@ class Executor:
                 results[key] = convert(answer)
                 name, sql = queries[key]
                 # If the file has changed, the answer may belong to another content.
-                if new and not answer.get("transient") and is_unchanged(paths[name], states[name]):
+                if (
+                    new
+                    and not answer.get("transient")
+                    and is_unchanged(paths[name], states[paths[name]][0])
+                ):
                     new.add(key, contents[name], sql, answer)
                 done += repeats[key]
                 if progress:

@@ -8,8 +8,9 @@ can set back. Workers read the file, as this process must not (see `opening._hea
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from workbench.canonical import canonical, content_hash
@@ -25,15 +26,22 @@ _SPEED = 20_000_000  # bytes a second that are read from a slow disk
 # file's path, the database's path and its state.
 _read: dict[tuple[Path, str, str], str] = {}
 
+FileState = tuple[str, int]
+"""The identity, sizes and times of a file and its log as text, and the time of their last change."""
+
 
 def database_fingerprints(
-    paths: Iterable[Path], workers: Supervisor, store: Store | None = None
+    paths: Iterable[Path],
+    workers: Supervisor,
+    store: Store | None = None,
+    states: Mapping[Path, FileState] | None = None,
 ) -> dict[Path, str]:
     """Each path's fingerprint, `db:` and a hash; files with equal content have equal fingerprints.
 
+    `states` has the paths' states, if the caller has just read them.
     Raises `UnreadableDatabaseError` for a path that is not a readable file.
     """
-    states = {path: file_state(path) for path in paths}
+    states = states or {path: file_state(path) for path in paths}
     known = {
         path: found
         for path, (state, _) in states.items()
@@ -90,6 +98,13 @@ def is_settled(changed: int) -> bool:
     return changed < time.time_ns() - _SETTLED
 
 
+@lru_cache(maxsize=1024)  # `realpath` asks the system once for each folder of the path
+def real_path(name: str, state: FileState | None) -> str:
+    """The path without links, found once for each state of the file."""
+    del state
+    return os.path.realpath(name)
+
+
 def is_unchanged(path: Path, state: str) -> bool:
     """Whether the file and its log still have this state."""
     try:
@@ -98,8 +113,8 @@ def is_unchanged(path: Path, state: str) -> bool:
         return False
 
 
-def file_state(path: Path) -> tuple[str, int]:
-    """The identity, sizes and times of the file and its log as text, and the time of their last change."""
+def file_state(path: Path) -> FileState:
+    """The state of a database; raises `UnreadableDatabaseError` for a path that is not a readable file."""
     name = str(path)  # every step of a system calls this, and texts are faster than paths
     try:
         stats = [os.stat(name)]  # noqa: PTH116

@@ -191,10 +191,10 @@ def _sampled(
 ) -> tuple[Column, ...]:
     if table.kind == "view":
         return table.columns
-    # length() stops at a NUL; counting bytes too keeps a cell of many megabytes inside SQLite.
+    # length() stops at a NUL; counting bytes too keeps a cell of many megabytes inside SQLite. No number is so long.
     shown = ", ".join(
-        f"CASE WHEN typeof({name}) <> 'blob' AND length({name}) <= {_LONGEST}"
-        f" AND length(CAST({name} AS BLOB)) <= {4 * _LONGEST} THEN {name} END"
+        f"CASE typeof({name}) WHEN 'blob' THEN NULL WHEN 'text' THEN CASE WHEN length({name}) <= {_LONGEST}"
+        f" AND length(CAST({name} AS BLOB)) <= {4 * _LONGEST} THEN {name} END ELSE {name} END"
         for name in (quote(column.name) for column in table.columns)
     )
     # If SQLite used an index that covers the columns, other rows would come first.

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -56,20 +56,25 @@ class ResultKeys:
     keeps_attempts: bool = True
     keeps_selections: bool = True
 
-    def of(self, question: Question, lab: Lab) -> tuple[str, str]:
-        """The keys of a question's attempt and selection."""
-        attempt = content_hash("attempt", [self.attempt, *_asked(question, lab)])
-        return attempt, content_hash("selection", [attempt, self.select])
+    def of(self, question: Question, lab: Lab) -> "QuestionKeys":
+        """The keys of a question's records."""
+        path = lab.database(question.db_id)
+        content = lab.executor.fingerprints([path])[path]
+        asked = [question, content, _hashed(lab.schema(question.db_id))]
+        attempt = content_hash("attempt", [self.attempt, *asked])
+        return QuestionKeys(
+            content_hash("prepared", [self.context, *asked]),
+            attempt,
+            content_hash("selection", [attempt, self.select]),
+        )
 
-    def prepared(self, question: Question, lab: Lab) -> str:
-        """The key of a question's context, before candidates are generated."""
-        return content_hash("prepared", [self.context, *_asked(question, lab)])
 
+class QuestionKeys(NamedTuple):
+    """The keys of a question's context after pruning, of its candidates, and of its selection."""
 
-def _asked(question: Question, lab: Lab) -> list[Any]:
-    path = lab.database(question.db_id)
-    content = lab.executor.fingerprints([path])[path]
-    return [question, content, _hashed(lab.schema(question.db_id))]
+    context: str
+    attempt: str
+    selection: str
 
 
 def keys(system: System, lab: Lab) -> ResultKeys:

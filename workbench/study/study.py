@@ -154,7 +154,8 @@ class Study:
         system = self.with_settings(system)
         result_keys = keys(system, lab)
         for question in self.benchmark.questions:
-            yield question, list(prepare_once(system, result_keys, question, lab).contexts)
+            key = result_keys.of(question, lab).context
+            yield question, list(prepare_once(system, key, question, lab).contexts)
         self._report(lab)
 
     def _report(self, lab: Lab) -> None:

@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -22,7 +23,7 @@ from workbench.llm.calls.locks import CallLocks
 from workbench.llm.provider import is_ours
 from workbench.parallel import each
 from workbench.pool import record_of, trial_of
-from workbench.study.result_cache import ResultKeys, keys, models, read, write
+from workbench.study.result_cache import QuestionKeys, ResultKeys, keys, models, read, write
 from workbench.systems.system import System, attempt, stages
 from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
 
@@ -64,7 +65,7 @@ def solve_all(
     """
     store = lab.client.store
     result_keys = keys(system, lab)
-    wanted = {question.id: result_keys.of(question, lab) for question in questions}
+    wanted = keys_by_question(result_keys, questions, lab)
     found = look(store, wanted)
     open_ = [question for question in questions if question.id not in found]
     locks = CallLocks(store)
@@ -103,6 +104,20 @@ def solve_all(
     return {question.id: found[question.id] for question in questions}
 
 
+def keys_by_question(
+    result_keys: ResultKeys, questions: Sequence[Question], lab: Lab
+) -> dict[str, QuestionKeys]:
+    """The keys of all questions; several databases are hashed and read at the same time."""
+    by_database: dict[str, list[Question]] = {}
+    for question in questions:
+        by_database.setdefault(question.db_id, []).append(question)
+
+    def keys_of(several: Sequence[Question]) -> list[tuple[str, QuestionKeys]]:
+        return [(question.id, result_keys.of(question, lab)) for question in several]
+
+    return dict(chain.from_iterable(each(keys_of, list(by_database.values()))))
+
+
 def selection_of(kept: QuestionRecords, question: Question, lab: Lab) -> Selection:
     """The selection that a question's records describe, with every execution read from the cache."""
     choice = kept.selection
@@ -131,16 +146,18 @@ def _trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     return tuple(map(executed, trials))
 
 
-def look(store: Any, wanted: Mapping[str, tuple[str, str]]) -> dict[str, QuestionRecords]:
-    """The cached records of questions; `wanted` has the keys of both records by the question's id."""
-    selections = read(store, "selections", [second for _, second in wanted.values()])
+def look(store: Any, wanted: Mapping[str, QuestionKeys]) -> dict[str, QuestionRecords]:
+    """The cached records of questions; `wanted` has their keys by the question's id."""
+    selections = read(store, "selections", [keys.selection for keys in wanted.values()])
     attempts = read(
-        store, "attempts", [a for a, selection in wanted.values() if selection in selections]
+        store,
+        "attempts",
+        [keys.attempt for keys in wanted.values() if keys.selection in selections],
     )
     return {
-        name: QuestionRecords(second, attempts[first], selections[second])
-        for name, (first, second) in wanted.items()
-        if first in attempts and second in selections
+        name: QuestionRecords(keys.selection, attempts[keys.attempt], selections[keys.selection])
+        for name, keys in wanted.items()
+        if keys.attempt in attempts and keys.selection in selections
     }
 
 
@@ -149,25 +166,25 @@ def solve_once(
 ) -> QuestionRecords | None:
     """The question's records; None while another process solves it."""
     store = lab.client.store
-    first, second = result_keys.of(question, lab)
+    wanted = result_keys.of(question, lab)
     lock = lock_name(question)
     if not locks.acquire(lock):
         return None
     try:
-        if found := look(store, {question.id: (first, second)}):
+        if found := look(store, {question.id: wanted}):
             return found[question.id]
         ledger = lab.client.ledger
         faults = sum(ledger.failed.values())
-        prepared = prepare_once(system, result_keys, question, lab)
+        prepared = prepare_once(system, wanted.context, question, lab)
         context = prepared.contexts[-1]
         start = ledger.of(question.id)
-        record: Record | None = read(store, "attempts", [first]).get(first)
+        record: Record | None = read(store, "attempts", [wanted.attempt]).get(wanted.attempt)
         if record is None:
             trials = attempt(system, context, lab)
             cost = _cost(ledger.of(question.id), start, prepared.cost)
             record = _plain({"trials": [_trial_record(t) for t in trials], "cost": cost})
             if result_keys.keeps_attempts and sum(ledger.failed.values()) == faults:
-                write(store, "attempts", first, question.id, record)
+                write(store, "attempts", wanted.attempt, question.id, record)
         else:
             trials = _trials(record, question, lab)
         before = ledger.of(question.id)
@@ -176,8 +193,8 @@ def solve_once(
         choice = _plain(about | {"cost": _cost(ledger.of(question.id), before)})
         if not result_keys.keeps_selections or sum(ledger.failed.values()) > faults:
             return QuestionRecords("", record, choice)
-        write(store, "selections", second, question.id, choice, first)
-        return QuestionRecords(second, record, choice)
+        write(store, "selections", wanted.selection, question.id, choice, wanted.attempt)
+        return QuestionRecords(wanted.selection, record, choice)
     finally:
         locks.release(lock)
 
@@ -198,10 +215,13 @@ class Prepared:
 _prepared: OrderedDict[str, Prepared] = OrderedDict()
 
 
-def prepare_once(system: System, result_keys: ResultKeys, question: Question, lab: Lab) -> Prepared:
-    """Retrieve and prune once in this process for all systems with the same steps of retrieval and pruning."""
-    # The key includes the cache's path, since a worker has a cache for each driver and its calls are cached there.
-    key = f"{lab.client.store.path} {result_keys.prepared(question, lab)}"
+def prepare_once(system: System, key: str, question: Question, lab: Lab) -> Prepared:
+    """Retrieve and prune once in this process for all systems with the same steps of retrieval and pruning.
+
+    `key` is the question's `QuestionKeys.context`.
+    """
+    # The path is part of the key, since a worker has a cache for each driver and its calls are cached there.
+    key = f"{lab.client.store.path} {key}"
     if known := _prepared.get(key):
         return known
     ledger = lab.client.ledger

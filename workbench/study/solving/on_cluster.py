@@ -56,7 +56,7 @@ def solve_task(task: SolveTask, lab: Lab) -> dict[str, tuple[str, Record, Record
     store = lab.client.store
     locks = CallLocks(store)
     for question in task.questions:
-        key, _ = task.result_keys.of(question, lab)
+        key = task.result_keys.of(question, lab).attempt
         if key in task.attempts:
             write(store, "attempts", key, question.id, task.attempts[key])
 
@@ -98,8 +98,8 @@ def solve_on(
         for several in _by_database(questions, size):
             locked = tuple(q for q in several if locks.acquire(lock_name(q)))
             held.update(map(lock_name, locked))
-            firsts = [result_keys.of(question, lab)[0] for question in locked]
-            attempts = read(store, "attempts", firsts)
+            wanted = [result_keys.of(question, lab).attempt for question in locked]
+            attempts = read(store, "attempts", wanted)
             if locked:
                 yield SolveTask(system, result_keys, locked, attempts, 1 if ours else len(locked))
 
