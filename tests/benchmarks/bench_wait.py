@@ -15,10 +15,10 @@ under other ids, with a number in their text.
 
 import argparse
 import asyncio
-import http.client
 import json
 import os
 import resource
+import socket
 import subprocess
 import sys
 import tempfile
@@ -111,29 +111,44 @@ class Calls:
     def __call__(self, request: Request, key: str, url: str, seconds: float) -> dict[str, Any]:
         del key
         start = time.monotonic()
-        connection = self._connection(url, seconds)
+        body = json.dumps(request.messages).encode()
+        head = f"POST /{request.prompt} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
         try:
-            connection.request("POST", f"/{request.prompt}", json.dumps(request.messages))
-            response = connection.getresponse()
-            body = response.read()
-        except OSError as error:
-            connection.close()
+            status, text = self._exchange(url, head.encode() + body, seconds)
+        except (OSError, ValueError) as error:
+            self._thread.connection.close()
+            del self._thread.connection
             raise Refusal("connection", str(error), again=True) from error
-        if response.status != 200:
+        if status != b"200":
             self.refused += 1
             raise Refusal("rate_limit", "slow down", again=True)
         self.times.setdefault(request.question, []).append((start, time.monotonic()))
-        found: dict[str, Any] = json.loads(body)
+        found: dict[str, Any] = json.loads(text)
         return found
 
-    def _connection(self, url: str, seconds: float) -> http.client.HTTPConnection:
+    def _exchange(self, url: str, message: bytes, seconds: float) -> tuple[bytes, bytes]:
+        """Status and body of the reply; the server sends head and body at once, and the body is short."""
+        connection = self._connection(url, seconds)
+        connection.sendall(message)
+        received = b""
+        while b"\r\n\r\n" not in received:
+            if not (more := connection.recv(65536)):
+                raise ConnectionError("the server closed the connection")
+            received += more
+        head, _, body = received.partition(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2])
+        while len(body) < length:
+            body += connection.recv(65536)
+        return head.split(b" ")[1], body
+
+    def _connection(self, url: str, seconds: float) -> socket.socket:
         """The thread's connection, which stays open between its calls."""
         if not hasattr(self._thread, "connection"):
             parts = urlsplit(url)
-            self._thread.connection = http.client.HTTPConnection(
-                parts.hostname or "", parts.port, timeout=seconds
+            self._thread.connection = socket.create_connection(
+                (parts.hostname, parts.port), seconds
             )
-        connection: http.client.HTTPConnection = self._thread.connection
+        connection: socket.socket = self._thread.connection
         return connection
 
 

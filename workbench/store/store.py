@@ -192,9 +192,7 @@ class Store:
 
     def read_keys(self, sql: str, keys: Sequence[str | int]) -> list[Any]:
         """The rows of a SELECT that ends in `IN`, for any number of keys."""
-        return (
-            self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)]) if keys else []
-        )
+        return self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)])
 
     @contextmanager
     def write(self, *, paid: bool = True) -> Iterator[sqlite3.Connection]:

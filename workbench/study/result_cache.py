@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ import orjson
 from workbench.canonical import canonical, content_hash, files_hash
 from workbench.lab import Lab
 from workbench.llm.parameters import ROLES
+from workbench.parallel import each
 from workbench.store import Store
 from workbench.systems.identity import identify
 from workbench.systems.system import System
@@ -67,6 +69,17 @@ class ResultKeys:
             attempt,
             content_hash("selection", [attempt, self.select]),
         )
+
+    def of_all(self, questions: Sequence[Question], lab: Lab) -> dict[str, "QuestionKeys"]:
+        """The keys by the question's id; several databases are hashed and read at the same time."""
+        by_database: dict[str, list[Question]] = {}
+        for question in questions:
+            by_database.setdefault(question.db_id, []).append(question)
+
+        def keys_of(several: Sequence[Question]) -> list[tuple[str, QuestionKeys]]:
+            return [(question.id, self.of(question, lab)) for question in several]
+
+        return dict(chain.from_iterable(each(keys_of, list(by_database.values()))))
 
 
 class QuestionKeys(NamedTuple):
@@ -159,6 +172,8 @@ def _hashed(schema: Any) -> str:
 
 def read(store: Store, table: str, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The cached records of a table, by key; keys without a record are left out."""
+    if not wanted:
+        return {}
     rows = store.read_keys(f"SELECT key, record FROM {table} WHERE key IN", list(wanted))
     return {key: orjson.loads(zlib.decompress(record)) for key, record in rows}
 

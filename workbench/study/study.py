@@ -152,10 +152,9 @@ class Study:
         """Each question with its context after retrieval and after each step of pruning."""
         lab = replace(self.lab, client=self._client())
         system = self.with_settings(system)
-        result_keys = keys(system, lab)
+        keys_of = keys(system, lab).of
         for question in self.benchmark.questions:
-            key = result_keys.of(question, lab).context
-            yield question, list(prepare_once(system, key, question, lab).contexts)
+            yield question, [*prepare_once(system, keys_of(question, lab), question, lab).contexts]
         self._report(lab)
 
     def _report(self, lab: Lab) -> None:

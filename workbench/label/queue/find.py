@@ -15,7 +15,7 @@ from workbench.label.cases import cases, draw
 from workbench.label.taxonomy import Taxonomy
 from workbench.llm.provider import is_ours
 from workbench.study.result_cache import keys, models
-from workbench.study.solving import keys_by_question, look, prepare_once, selection_of, solve_all
+from workbench.study.solving import look, prepare_once, selection_of, solve_all
 from workbench.study.study import Study
 from workbench.systems.system import System
 
@@ -39,7 +39,7 @@ def find_cases(
     lab = replace(study.lab, system=system.name)
     cache_keys = keys(system, lab)
     draws = {question.id: draw(seed, question.id) for question in study.benchmark.questions}
-    by_question = keys_by_question(cache_keys, study.benchmark.questions, lab)
+    by_question = cache_keys.of_all(study.benchmark.questions, lab)
     cached = look(lab.client.store, by_question)
     order = sorted(study.benchmark.questions, key=lambda q: (q.id not in cached, draws[q.id]))
     size = 1 if all(map(is_ours, models(system))) else _AT_ONCE
@@ -56,7 +56,7 @@ def find_cases(
             which=taxonomy.cases,
             seed=seed,
             contexts=lambda question: prepare_once(
-                system, by_question[question.id].context, question, lab
+                system, by_question[question.id], question, lab
             ).contexts[-1],
         )
         wrong = sorted(

@@ -11,7 +11,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import orjson
@@ -65,7 +64,7 @@ def solve_all(
     """
     store = lab.client.store
     result_keys = keys(system, lab)
-    wanted = keys_by_question(result_keys, questions, lab)
+    wanted = result_keys.of_all(questions, lab)
     found = look(store, wanted)
     open_ = [question for question in questions if question.id not in found]
     locks = CallLocks(store)
@@ -104,20 +103,6 @@ def solve_all(
     return {question.id: found[question.id] for question in questions}
 
 
-def keys_by_question(
-    result_keys: ResultKeys, questions: Sequence[Question], lab: Lab
-) -> dict[str, QuestionKeys]:
-    """The keys of all questions; several databases are hashed and read at the same time."""
-    by_database: dict[str, list[Question]] = {}
-    for question in questions:
-        by_database.setdefault(question.db_id, []).append(question)
-
-    def keys_of(several: Sequence[Question]) -> list[tuple[str, QuestionKeys]]:
-        return [(question.id, result_keys.of(question, lab)) for question in several]
-
-    return dict(chain.from_iterable(each(keys_of, list(by_database.values()))))
-
-
 def selection_of(kept: QuestionRecords, question: Question, lab: Lab) -> Selection:
     """The selection that a question's records describe, with every execution read from the cache."""
     choice = kept.selection
@@ -148,16 +133,13 @@ def _trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
 
 def look(store: Any, wanted: Mapping[str, QuestionKeys]) -> dict[str, QuestionRecords]:
     """The cached records of questions; `wanted` has their keys by the question's id."""
-    selections = read(store, "selections", [keys.selection for keys in wanted.values()])
-    attempts = read(
-        store,
-        "attempts",
-        [keys.attempt for keys in wanted.values() if keys.selection in selections],
-    )
+    selections = read(store, "selections", [key.selection for key in wanted.values()])
+    selected = {name: key for name, key in wanted.items() if key.selection in selections}
+    attempts = read(store, "attempts", [key.attempt for key in selected.values()])
     return {
-        name: QuestionRecords(keys.selection, attempts[keys.attempt], selections[keys.selection])
-        for name, keys in wanted.items()
-        if keys.attempt in attempts and keys.selection in selections
+        name: QuestionRecords(key.selection, attempts[key.attempt], selections[key.selection])
+        for name, key in selected.items()
+        if key.attempt in attempts
     }
 
 
@@ -175,7 +157,7 @@ def solve_once(
             return found[question.id]
         ledger = lab.client.ledger
         faults = sum(ledger.failed.values())
-        prepared = prepare_once(system, wanted.context, question, lab)
+        prepared = prepare_once(system, wanted, question, lab)
         context = prepared.contexts[-1]
         start = ledger.of(question.id)
         record: Record | None = read(store, "attempts", [wanted.attempt]).get(wanted.attempt)
@@ -215,13 +197,10 @@ class Prepared:
 _prepared: OrderedDict[str, Prepared] = OrderedDict()
 
 
-def prepare_once(system: System, key: str, question: Question, lab: Lab) -> Prepared:
-    """Retrieve and prune once in this process for all systems with the same steps of retrieval and pruning.
-
-    `key` is the question's `QuestionKeys.context`.
-    """
-    # The path is part of the key, since a worker has a cache for each driver and its calls are cached there.
-    key = f"{lab.client.store.path} {key}"
+def prepare_once(system: System, wanted: QuestionKeys, question: Question, lab: Lab) -> Prepared:
+    """Retrieve and prune once in this process for all systems with the same steps of retrieval and pruning."""
+    # The key includes the cache's path, since a worker has a cache for each driver and its calls are cached there.
+    key = f"{lab.client.store.path} {wanted.context}"
     if known := _prepared.get(key):
         return known
     ledger = lab.client.ledger
