@@ -19,8 +19,10 @@ __all__ = ["Cluster", "open_cluster"]
 
 _CONNECT = 20.0  # seconds for the connection to a scheduler
 _SILENT = logging.CRITICAL + 1
-# At Dask's own intervals of 10 to 100 ms, monitoring a worker takes a tenth of its time; tasks here take seconds.
+# At Dask's own intervals of 10 to 500 ms, monitoring a worker takes a tenth of its time; tasks here take seconds.
 _MONITORING = {
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "1s",
     "distributed.scheduler.work-stealing-interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",

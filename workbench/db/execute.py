@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 
 from workbench.db import executions
 from workbench.db.executions import Answer, ExecutionKeys
-from workbench.db.fingerprint import database_fingerprints, file_state, is_unchanged, real_path
+from workbench.db.fingerprint import database_fingerprints, file_state, real_path
 from workbench.db.sandbox.guard import SQL_LENGTH
 from workbench.db.sandbox.small import SmallDatabase, run_in_memory
 from workbench.db.sandbox.supervisor import Supervisor
@@ -143,20 +143,16 @@ class Executor:
             common | {"path": real_path(name, states.get(paths[name])), "sql": sql}
             for name, sql in map(queries.__getitem__, todo)
         ]
-        new = executions.NewExecutions(self.store, limits) if self.store and self.caches else None
+        store = self.store if self.caches else None
+        new = executions.NewExecutions(store, limits, states) if store else None
         try:
             save = new.save if new else None
             for index, answer in self.supervisor.run(requests, limits.seconds, meanwhile=save):
                 key = todo[index]
                 results[key] = convert(answer)
                 name, sql = queries[key]
-                # If the file has changed, the answer may belong to another content.
-                if (
-                    new
-                    and not answer.get("transient")
-                    and is_unchanged(paths[name], states[paths[name]][0])
-                ):
-                    new.add(key, contents[name], sql, answer)
+                if new and not answer.get("transient"):
+                    new.add(key, paths[name], contents[name], sql, answer)
                 done += repeats[key]
                 if progress:
                     progress(done, len(jobs))

@@ -2,13 +2,15 @@
 
 import time
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from workbench.canonical import canonical
+from workbench.db.fingerprint import FileState, is_unchanged
 from workbench.db.sandbox.fetch import untagged
 from workbench.store import Store
 from workbench.types import Execution, Limits, Row
@@ -65,16 +67,22 @@ def read_cached_statuses(store: Store, keys: Collection[str]) -> dict[str, str]:
 
 
 class NewExecutions:
-    """New executions on their way to the cache; executions that arrive within `_INTERVAL` share a transaction."""
+    """New executions on their way to the cache; executions that arrive within `_INTERVAL` share a transaction.
 
-    def __init__(self, store: Store, limits: Limits) -> None:
+
+    `states` has the state of each database before the queries. The executions on a database that has changed since
+    are not stored, as they may belong to another content.
+    """
+
+    def __init__(self, store: Store, limits: Limits, states: Mapping[Path, FileState]) -> None:
         self._store = store
         self._limits = canonical(limits).decode()
-        self._rows: list[tuple[Any, ...]] = []
+        self._states = states
+        self._rows: dict[Path, list[tuple[Any, ...]]] = {}
         self._saved_at = time.monotonic()
 
-    def add(self, key: str, content: str, sql: str, answer: Answer) -> None:
-        """Add a worker's answer; `content` is the database's fingerprint."""
+    def add(self, key: str, path: Path, content: str, sql: str, answer: Answer) -> None:
+        """Add a worker's answer; `content` is the fingerprint of the database at `path`."""
         rows: bytes = answer["rows"]
         row = (
             *(key, content, sql, self._limits, answer["status"]),
@@ -86,14 +94,20 @@ class NewExecutions:
             orjson.dumps(answer.get("columns", [])).decode(),
             rows.decode() if len(rows) <= _COMPRESS else zlib.compress(rows, 1),
         )
-        self._rows.append(row)
+        self._rows.setdefault(path, []).append(row)
         if time.monotonic() > self._saved_at + _INTERVAL:
             self.save()
 
     def save(self) -> None:
         """Store the executions that were added since the last call."""
-        if rows := self._rows:
-            self._rows = []
+        added, self._rows = self._rows, {}
+        rows = [
+            row
+            for path, rows in added.items()
+            if is_unchanged(path, self._states[path][0])
+            for row in rows
+        ]
+        if rows:
             marks = ", ".join("?" * len(rows[0]))
             with self._store.write(paid=False) as connection:
                 connection.executemany(f"INSERT OR IGNORE INTO executions VALUES ({marks})", rows)
