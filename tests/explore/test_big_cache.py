@@ -1,6 +1,6 @@
 """The views answer at once on 1,534 questions with 21 candidates each.
 
-Measured in processor time on two busy cores: 0.2 s for a picked question, 0.1 s to open the cache browser, 0.3 s for a
+Measured in processor time on two busy cores: 0.2 s for a picked question, 0.1 s to open the cache browser, 0.2 s for a
 search of two words in all prompts and replies, less than 0.1 s for the others. `pytest -s` prints the times.
 """
 

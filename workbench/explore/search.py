@@ -30,6 +30,8 @@ class Search:
         self._newest = 0  # the row id of the last call that was read
         self._calls: Rows = np.empty(0, np.int64)  # row ids of the calls that were read
         self._parts: Rows = np.empty((0, 2), np.int64)  # row id of a call, id of a part
+        self._ids: Rows = np.empty(0, np.int64)  # the distinct ids of parts, sorted
+        self._positions: Rows = np.empty(0, np.int64)  # of each part's id among the distinct ones
         self._updating = threading.Lock()
 
     def prepare(self) -> threading.Thread:
@@ -57,6 +59,7 @@ class Search:
             numbers = np.array([number for number, _ in new], np.int64)
             more = np.column_stack([np.repeat(numbers, counts), np.array(parts, np.int64)])
             self._parts = np.concatenate([self._parts, more])
+            self._ids, self._positions = np.unique(self._parts[:, 1], return_inverse=True)
             self._calls, self._newest = np.concatenate([self._calls, numbers]), new[-1][0]
 
     def find(self, words: Sequence[str]) -> list[int]:
@@ -80,8 +83,8 @@ class Search:
     def _shared(self, word: str) -> Marks:
         """A mark at the row id of each call whose prompt has a stored part with the word."""
         like = "SELECT id FROM texts WHERE text LIKE ? ESCAPE '\\'"
-        calls, parts = self._parts.T
-        return self._marked(calls[np.isin(parts, _numbers(self._store, like, _pattern(word)))])
+        have = np.isin(self._ids, _numbers(self._store, like, _pattern(word)))
+        return self._marked(self._parts[have[self._positions], 0])
 
     def _marked(self, numbers: Rows) -> Marks:
         """Marks for all row ids up to the newest: marks are combined much faster than sorted row ids."""
