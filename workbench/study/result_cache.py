@@ -61,8 +61,9 @@ class ResultKeys:
     def of(self, question: Question, lab: Lab) -> "QuestionKeys":
         """The keys of a question's records."""
         path = lab.database(question.db_id)
+        schema = _hashed(lab.schema(question.db_id))
         content = lab.executor.fingerprints([path])[path]
-        asked = [question, content, _hashed(lab.schema(question.db_id))]
+        asked = [question, content, schema]
         attempt = content_hash("attempt", [self.attempt, *asked])
         return QuestionKeys(
             content_hash("prepared", [self.context, *asked]),
