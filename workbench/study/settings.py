@@ -98,96 +98,115 @@ def experiment_of(name: str) -> Experiment:
 
 def load_experiment(name: str) -> Experiment:
     """The experiment of that name or path, checked. Opening it checks the benchmark's folder."""
-    path = find_experiment(name)
-    settings = read_yaml(path)
+    settings = read_yaml(path := find_experiment(name))
+    try:
+        _check_kinds(settings)
+        given = {key: value for key, value in settings.items() if value is not None}
+        _check_entries(given)
+        _check_models(given)
+        _check_values(given)
+        if os.environ.get("WORKBENCH_PREVIEW") and _lacks_data(given):
+            given |= _bundled_instead(given)
+        given |= _with_paths(given, path.absolute().parent)
+    except (BadInputError, ValueError) as error:
+        raise BadInputError(f"{path}: {error}") from error
+    path = path.absolute()
+    return Experiment(name=path.stem, path=path, folder=path.parents[1], **given)
+
+
+def _check_kinds(settings: Any) -> None:
+    """Refuse a file without settings, unknown settings, and settings of another kind than `_KINDS` has."""
     if not isinstance(settings, dict):
-        raise BadInputError(f"{path}: expected settings by name, and found {settings!r:.60}")
+        raise BadInputError(f"expected settings by name, and found {settings!r:.60}")
     if odd := sorted(set(map(str, settings)) - _KINDS.keys()):
-        raise BadInputError(
-            f"{path}: no setting {', '.join(odd)}; there are {', '.join(sorted(_KINDS))}"
-        )
+        raise BadInputError(f"no setting {', '.join(odd)}; there are {', '.join(sorted(_KINDS))}")
     for key, kinds in _KINDS.items():
         if settings.get(key) is not None and (
             not isinstance(settings[key], kinds)
             or (isinstance(settings[key], bool) and bool not in kinds)
         ):
             expected = " or ".join(_NAMES[kind] for kind in kinds)
-            raise BadInputError(f"{path}: {key} is {settings[key]!r:.60}, and should be {expected}")
-    given = {key: value for key, value in settings.items() if value is not None}
+            raise BadInputError(f"{key} is {settings[key]!r:.60}, and should be {expected}")
+
+
+def _check_entries(given: Mapping[str, Any]) -> None:
+    """Check the entries of the settings that have values by name."""
     for key in ("models", "golds"):
         for owner, value in given.get(key, {}).items():
             if not isinstance(owner, str) or not isinstance(value, str):
+                raise BadInputError(f"{key}: {owner!r} is {value!r:.60}, and both should be texts")
+    for key in ("notebooks", "parameters"):
+        for owner, parameters in given.get(key, {}).items():
+            if not isinstance(parameters, dict) and (key, parameters) != ("notebooks", None):
                 raise BadInputError(
-                    f"{path}: {key}: {owner!r} is {value!r:.60}, and both should be texts"
+                    f"{key}: {owner}: give parameters by name, not {parameters!r:.60}"
                 )
-    notebooks = given.get("notebooks", {})
-    for notebook, parameters in notebooks.items():
-        if parameters is not None and not isinstance(parameters, dict):
-            raise BadInputError(
-                f"{path}: notebooks: {notebook}: give parameters by name, not {parameters!r:.60}"
-            )
+
+
+def _check_models(given: Mapping[str, Any]) -> None:
+    """Check the names of models, and the parameters of models and roles."""
     for model in (given.get("model", NO_MODEL), *given.get("models", {}).values()):
-        try:
-            if model != NO_MODEL:
-                check_model(model)
-        except BadInputError as error:
-            raise BadInputError(f"{path}: {error}") from error
+        if model != NO_MODEL:
+            check_model(model)
     used = str({key: value for key, value in given.items() if key != "parameters"})
-    for model, parameters in given.get("parameters", {}).items():
-        if not isinstance(parameters, dict):
-            raise BadInputError(
-                f"{path}: parameters: {model}: give parameters by name, not {parameters!r:.60}"
-            )
+    for model in given.get("parameters", {}):
         if str(model) not in used and model not in ROLES:
             raise BadInputError(
-                f"{path}: parameters: no other setting names the model {model}, and the roles are"
-                f" {', '.join(ROLES)}"
+                f"parameters: no other setting names the model {model}, and the roles are {', '.join(ROLES)}"
             )
     try:
         check_given(given.get("parameters", {}))
     except BadInputError as error:
-        raise BadInputError(f"{path}: parameters: {error}") from error
+        raise BadInputError(f"parameters: {error}") from error
+
+
+def _check_values(given: Mapping[str, Any]) -> None:
+    """Check limits, retrieval and suspects."""
     for key, least in {"calls": 1, "dollars": 0}.items():
         if not given.get(key, least) >= least:  # nan is below nothing
-            raise BadInputError(f"{path}: {key} is {given[key]}, and should be {least} or more")
-    try:
-        check_limit(given.get("limit"))
-        Limits(seconds=given.get("sql_seconds", 30))
-    except (BadInputError, ValueError) as error:
-        raise BadInputError(f"{path}: {error}") from error
+            raise BadInputError(f"{key} is {given[key]}, and should be {least} or more")
+    check_limit(given.get("limit"))
+    Limits(seconds=given.get("sql_seconds", 30))
     if "retrieval" in given:
         from workbench.retrieve.named import retrieval_of  # noqa: PLC0415  numpy: a tenth of a second
 
-        try:
-            retrieval_of(given["retrieval"])
-        except BadInputError as error:
-            raise BadInputError(f"{path}: {error}") from error
+        retrieval_of(given["retrieval"])
     if given.get("suspect", "nulls") not in SUSPECT:
         raise BadInputError(
-            f"{path}: suspect is {given['suspect']!r}, and should be {' or '.join(SUSPECT)}"
+            f"suspect is {given['suspect']!r}, and should be {' or '.join(SUSPECT)}"
         )
-    given["notebooks"] = {name: parameters or {} for name, parameters in notebooks.items()}
-    if os.environ.get("WORKBENCH_PREVIEW") and _lacks_data(given):
-        size = BENCHMARKS[given["benchmark"]].questions
-        given |= {"benchmark": "bundled-dev", "root": None, "stands_for": size}
-        options = given.get("options", {}).items()
-        given["golds"] = {}  # they revise questions of the missing benchmark
-        splits = {key: "bundled-train" for key, value in options if _is_unpacked(value)}
-        given["options"] = dict(options) | splits
-    for key in ("root", "prompts"):
-        if given.get(key):
-            given[key] = path.absolute().parent / _filled(path, key, given[key])
-    if "golds" in given:
-        given["golds"] = {
-            str(name): path.absolute().parent / _filled(path, f"golds: {name}", str(file))
-            for name, file in given["golds"].items()
-        }
-    if "options" in given:
-        for key, value in given["options"].items():
-            if isinstance(value, str) and "$" in value:
-                given["options"][key] = str(_filled(path, key, value))
-    top = path.absolute().parent.parent
-    return Experiment(name=path.stem, path=path.absolute(), folder=top, **given)
+
+
+def _bundled_instead(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with which a preview asks bundled questions in place of a benchmark that is not there."""
+    options = given.get("options", {})
+    splits = {key: "bundled-train" for key, value in options.items() if _is_unpacked(value)}
+    return {
+        "benchmark": "bundled-dev",
+        "root": None,
+        "stands_for": BENCHMARKS[given["benchmark"]].questions,
+        "golds": {},  # they revise questions of the missing benchmark
+        "options": {**options, **splits},
+    }
+
+
+def _with_paths(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The settings that name files, with their paths; `folder` has the experiment's file."""
+    found: dict[str, Any] = {
+        "notebooks": {name: own or {} for name, own in given.get("notebooks", {}).items()},
+        "options": {
+            key: str(_filled(key, value)) if isinstance(value, str) and "$" in value else value
+            for key, value in given.get("options", {}).items()
+        },
+        "golds": {
+            name: folder / _filled(f"golds: {name}", file)
+            for name, file in given.get("golds", {}).items()
+        },
+    }
+    paths = {
+        key: folder / _filled(key, given[key]) for key in ("root", "prompts") if given.get(key)
+    }
+    return found | paths
 
 
 def _is_unpacked(name: Any) -> bool:
@@ -209,35 +228,23 @@ _NAMES: Mapping[type, str] = {
     bool: "true or false",
 }
 _KINDS: Mapping[str, tuple[type, ...]] = {
-    "about": (str,),
-    "benchmark": (str,),
-    "root": (str,),
-    "model": (str,),
-    "models": (dict,),
-    "parameters": (dict,),
-    "prompts": (str,),
-    "golds": (dict,),
-    "limit": (int, float),
-    "sql_seconds": (int, float),
-    "dollars": (int, float),
+    **dict.fromkeys(("about", "benchmark", "root", "model", "prompts", "suspect"), (str,)),
+    **dict.fromkeys(("models", "parameters", "golds", "options", "notebooks"), (dict,)),
+    **dict.fromkeys(("limit", "sql_seconds", "dollars"), (int, float)),
+    **dict.fromkeys(("batch", "cheaper"), (bool,)),
     "calls": (int,),
     "retrieval": (str, dict),
-    "batch": (bool,),
-    "cheaper": (bool,),
-    "suspect": (str,),
-    "options": (dict,),
-    "notebooks": (dict,),
 }
 
 
-def _filled(file: Path, key: str, value: str) -> Path:
+def _filled(key: str, value: str) -> Path:
     """The path with its environment variables replaced by their values."""
     try:
         return Path(string.Template(value).substitute(os.environ)).expanduser()
     except KeyError as error:
         raise BadInputError(
-            f"{file}: {key} is {value}, and ${error.args[0]} is not set; set this environment variable to the"
-            " path, as in export NAME=/path"
+            f"{key} is {value}, and ${error.args[0]} is not set; set this environment variable to the path, as in"
+            " export NAME=/path"
         ) from error
     except ValueError as error:
-        raise BadInputError(f"{file}: {key} is {value}: {error}") from error
+        raise BadInputError(f"{key} is {value}: {error}") from error
