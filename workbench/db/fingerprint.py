@@ -118,9 +118,10 @@ def file_state(path: Path) -> FileState:
     name = str(path)  # every step of a system calls this, and texts are faster than paths
     try:
         stats = [os.stat(name)]  # noqa: PTH116
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a ValueError for a name with a NUL
+        why = getattr(error, "strerror", error)
         raise UnreadableDatabaseError(
-            f"{path.name}: {error.strerror}; give the path of an SQLite database"
+            f"{path.name}: {why}; give the path of an SQLite database"
         ) from error
     if not stat.S_ISREG(stats[0].st_mode):
         raise UnreadableDatabaseError(

@@ -124,8 +124,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             connection.execute("BEGIN")
             connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
             yield connection
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         message = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, UnicodeDecodeError):
+            message = "its schema has text that is not UTF-8"
         code = getattr(error, "sqlite_errorname", type(error).__name__)
         remedy = next((text for key, text in _REMEDIES.items() if code.startswith(key)), _REMEDY)
         raise UnreadableDatabaseError(

@@ -1,8 +1,13 @@
 """Open a database file for reading only. Imports the standard library alone, as the worker must."""
 
+import os
 import sqlite3
 from pathlib import Path
 from urllib.parse import quote
+
+from workbench.db.sandbox.write_ahead_log import has_commit
+
+_HEADER = 100  # bytes
 
 
 def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite3.Connection:
@@ -16,7 +21,7 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
     """
     name = path.name
     if path.is_symlink():
-        path = path.resolve()  # SQLite looks for the -wal beside the link's target
+        path = Path(os.path.realpath(path))  # SQLite looks for the -wal beside the link's target
     if not path.exists():
         raise FileNotFoundError(f"{name}: no such file")
     if not path.is_file():
@@ -24,14 +29,18 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
     header = _header(path, alone)
     if header and not header.startswith(b"SQLite format 3\0"):
         raise sqlite3.DatabaseError(f"{name}: not an SQLite database")
+    log = wal(path)
+    logged = header[18:19] == b"\2" and _has_content(log)
+    indexed = path.with_name(f"{path.name}-shm").exists()
+    unindexed = logged and not indexed and has_commit(log)
+    if not logged:
+        _check_whole(path, header)
     options = "mode=ro"
-    unindexed = False
-    if header[18:19] == b"\2":  # a WAL database
-        if not wal(path).exists() or not wal(path).stat().st_size:
-            options += "&immutable=1"
-        elif not path.with_name(f"{path.name}-shm").exists():
-            unindexed = True
-            options += "&vfs=unix-none"  # a reader cannot take the lock of exclusive mode
+    if unindexed:
+        options += "&vfs=unix-none"  # a reader cannot take the lock of exclusive mode
+    elif not header or (header[18:19] == b"\2" and not (logged and indexed)):
+        # Without `immutable`, SQLite would delete a log without a commit.
+        options += "&immutable=1"
     connection = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?{options}",
         uri=True,
@@ -53,13 +62,27 @@ def _header(path: Path, alone: bool) -> bytes:
     """
     if alone:
         with path.open("rb") as file:
-            return file.read(20)
+            return file.read(_HEADER)
     import subprocess  # noqa: PLC0415  slow to import, and a worker does not need it
 
-    command = ["head", "-c", "20", str(path.absolute())]
+    command = ["head", "-c", str(_HEADER), str(path.absolute())]
     return subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
     ).stdout
+
+
+def _check_whole(path: Path, header: bytes) -> None:
+    """Raise for a file whose last page is cut off, of which SQLite would read the missing part as NULLs."""
+    page = int.from_bytes(header[16:18], "big")
+    page = 65_536 if page == 1 else page
+    changes, pages, checked = (int.from_bytes(header[at : at + 4], "big") for at in (24, 28, 92))
+    size, whole = path.stat().st_size, pages * page
+    if len(header) == _HEADER and changes == checked and whole - page < size < whole:
+        error = sqlite3.DatabaseError(
+            f"{path.name}: the file is cut off: {size:,} of its {whole:,} bytes are here"
+        )
+        error.sqlite_errorname = "SQLITE_CORRUPT"
+        raise error
 
 
 def wal(path: Path) -> Path:
