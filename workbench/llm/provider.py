@@ -201,7 +201,8 @@ def without_secrets(hidden: Collection[str], value: Any) -> Any:
             value = value.replace(secret, "***")
         return value
     if isinstance(value, Mapping):
-        return {key: without_secrets(hidden, item) for key, item in value.items()}
+        pairs = ((without_secrets(hidden, key), item) for key, item in value.items())
+        return {key: without_secrets(hidden, item) for key, item in pairs}
     if isinstance(value, list | tuple):
         return [without_secrets(hidden, item) for item in value]
     return value

@@ -102,15 +102,16 @@ def cost(
     """Dollars for these tokens, or None if the model has no price.
 
     `written` is the part of the input that the provider wrote to its cache, and `reasoning` a part of the output.
+    A server that counts a part apart may tell more of it than of the whole; the cost is never negative.
     """
     if (rate := price(model, usage.input, batch=batch, tier=tier)) is None:
         return None
-    fresh = usage.input - usage.cached - written
+    fresh = max(0, usage.input - usage.cached - written)
     return (
         fresh * rate.input
         + usage.cached * rate.cached
         + written * rate.written
-        + (usage.output - reasoning) * rate.output
+        + max(0, usage.output - reasoning) * rate.output
         + reasoning * rate.reasoning
     )
 

@@ -30,11 +30,16 @@ _MODEL = re.compile(
     r"|\bmodels?\b.{0,120}?(?:not found|not exist|no longer available)|not a valid model"
     r"|model identifier is invalid"
 )
+_FILTERED = re.compile(r"content_(?:filter|policy_violation)|content management policy")
 _QUOTA = "exceeded your current quota"
 _DAILY = re.compile(r"(?i)per ?day\b|PerDay|\b[RT]PD\b")
 _DELAY = re.compile(
     r'(?i)(?:"retryDelay": *"|(?:try again|retry) in )(?:(\d+)h ?)?(?:(\d+)m ?)?(?:([\d.]+) ?(ms|s))?'
 )
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal obeys them
+_LONGEST = 2_000  # characters of an error's text: a server may send a whole page
 
 
 class Refusal(Exception):  # noqa: N818  not an error of ours
@@ -53,7 +58,8 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
         again: bool = False,
         wait: float = 0.0,
     ) -> None:
-        super().__init__(redact(text))
+        plain = _CONTROL.sub(" ", redact(text))
+        super().__init__(f"{plain[:_LONGEST]} ..." if len(plain) > _LONGEST else plain)
         self.fault = fault
         self.fatal = fatal
         self.again = again
@@ -81,7 +87,7 @@ def refusal(error: Exception) -> Refusal:
     wait = _wait(chain, text)
     if missing := _missing_package(chain, text):
         return Refusal("rejected", missing, fatal=True)
-    if "ContentPolicyViolation" in names:
+    if "ContentPolicyViolation" in names or (status == 400 and _FILTERED.search(said)):
         return Refusal("filtered", text)
     if _PROVIDER in text:
         return UnknownModel("LiteLLM knows no such provider")
@@ -100,7 +106,7 @@ def refusal(error: Exception) -> Refusal:
         return Refusal("timeout", text, again=True)
     if "HTTPStatusError" not in names and any(map(_on_the_wire, chain)):
         return Refusal("connection", text, again=True)
-    if status >= 500:
+    if status >= 500 or status in {409, 425}:  # a conflict or a request too early, which pass
         return Refusal("server", text, again=True, wait=wait)
     if status:
         return Refusal("rejected", text)

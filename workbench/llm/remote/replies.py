@@ -14,6 +14,8 @@ from workbench.types import Usage
 
 Reply = dict[str, Any]
 
+_LARGEST = 10**9  # tokens: no call has more
+
 
 def tidy(reply: Mapping[str, Any]) -> Reply:
     """The reply in the form in which it is stored."""
@@ -25,11 +27,26 @@ def tidy(reply: Mapping[str, Any]) -> Reply:
 
 
 def _filled(value: Any) -> Any:
-    """The value without the empty fields that LiteLLM adds."""
+    """The value without the empty fields that LiteLLM adds.
+
+    What the cache cannot store is replaced: whole numbers beyond 64 bits, and halves of characters.
+    """
     if isinstance(value, Mapping):
         pairs = ((key, _filled(item)) for key, item in value.items())
         return {key: item for key, item in pairs if item is not None and item != {}}
+    if isinstance(value, str):
+        return _of_whole_characters(value)
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return str(value)
     return [_filled(item) for item in value] if isinstance(value, list) else value
+
+
+def _of_whole_characters(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _keep_empty(choice: dict[str, Any]) -> None:
@@ -40,17 +57,24 @@ def _keep_empty(choice: dict[str, Any]) -> None:
 
 
 def _count_tokens(reply: Reply) -> None:
-    """Count reasoning as output, and drop counts of zero.
+    """Count reasoning as output, and drop counts of zero and counts that cannot be, which would make costs negative.
 
     Grok counts reasoning in the total alone, and LiteLLM does so for what Gemini's filter withholds. A reply
     of no tokens to a prompt of none comes from a server that counts none.
     """
     usage = reply.get("usage") or {}
     read, written = (usage.get(f"{kind}_tokens") or 0 for kind in ("prompt", "completion"))
-    if not read and not written:
+    if not (read or written) or not _can_be(usage):
         reply.pop("usage", None)
     elif "total_tokens" in usage:
         usage["completion_tokens"] = max(written, usage["total_tokens"] - read)
+
+
+def _can_be(usage: Mapping[str, Any]) -> bool:
+    """Whether all counts of tokens are of a size that a call can have."""
+    details = (usage.get(f"{kind}_tokens_details") or {} for kind in ("prompt", "completion"))
+    counts = [row[name] for row in (usage, *details) for name in row if name.endswith("_tokens")]
+    return all(isinstance(count, int | float) and 0 <= count < _LARGEST for count in counts)
 
 
 def answer_of(reply: Reply) -> tuple[str, str]:
