@@ -10,8 +10,8 @@ from workbench.replies.text import answer_text
 _LABELLED = re.compile(
     r"^(?:[^\w\n]|\d)*+(?:question|input)\W*:[*_]*\s*(?P<question>.+?)\s*$"
     r"(?:\s*^\W*(?:hint|evidence)\W*:[*_]*[ \t]*(?P<hint>.*?)\s*$)?"
-    r"\s*^\W*(?:sql|query|output)\W*:[*_]*\s*"
-    r"(?P<sql>(?:```\w*\s*)?[^\n]+(?:\n(?!\s*\n|\W*(?:question|input)\W*:)[^\n]+)*)",
+    r"\s*^(?:\W*(?:sql|query|output)\W*:[*_]*\s*|\s*(?=```))"
+    r"(?P<sql>(?:```\w*\s*)?[^\n]+(?:\n(?!\s*\n|(?:[^\w\n]|\d)*(?:question|input)\W*:)[^\n]+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -24,12 +24,18 @@ def read_examples(reply: str) -> list[dict[str, str]]:
         return found
     return [
         _tidy(
-            one["question"],
-            one["hint"] or "",
-            re.sub(r"\A```\w*\s*|\s*```.*\Z", "", one["sql"], flags=re.DOTALL),
+            _unquoted(one["question"]),
+            _unquoted(one["hint"] or ""),
+            _unquoted(re.sub(r"\A```\w*\s*|\s*```.*\Z", "", one["sql"], flags=re.DOTALL)),
         )
         for one in _LABELLED.finditer(text)
     ]
+
+
+def _unquoted(text: str) -> str:
+    """The text without one pair of quotes around the whole of it."""
+    whole = re.fullmatch(r"""(["'])(.*)\1,?""", text.strip(), re.DOTALL)
+    return whole[2] if whole and whole[1] not in whole[2] else text
 
 
 def _rows(value: Any) -> Iterator[dict[str, str]]:

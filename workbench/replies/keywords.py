@@ -12,9 +12,13 @@ from workbench.replies.text import answer_text, sections
 
 _BULLET = re.compile(r"^\s*(?:[-*\u2022]|\(?\d{1,3}[.):])\s+")
 _LABEL = re.compile(
-    r"^[\s*#]*(?:here|key|named|entit|phrase|answer|term|important)[\w\s/&'-]*:\**\s*",
+    r"^[\s*#]*(?:here|key|named|entit|phrase|answer|term|important|\u5173\u952e)[\w\s/&'-]*[:\uff1a]\**\s*",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(
+    r"\b(?:left out|leave out|omit\w*|exclud\w+|skipp\w+|ignor\w+)\b[^.\n]*$", re.IGNORECASE
+)
+_TAG = re.compile(r"</?\w+>")
 _REASONS = {"reasoning", "reason", "explanation", "analysis", "thought", "note", "notes"}
 _QUOTED = re.compile(r"""(?<!\w)(?:"([^"\n]+)"|'([^'\n]+)'(?!\w)|`([^`\n]+)`|\*\*([^*\n]+)\*\*)""")
 
@@ -23,7 +27,9 @@ def read_keywords(reply: str, question: str) -> list[str]:
     """The keywords in the reply's order; `question` is the question with its hint."""
     text = answer_text(reply)
     part = _own_part(text, question)
-    values = json_values(part)
+    values = [
+        one for one in json_values(part) if not _LEFT_OUT.search(part[: one[0]].rpartition("\n")[2])
+    ]
     listed = [one for _, _, value in values for one in _leaves(value)]
     if listed:
         is_cut = values[-1][1] == len(part) and part[-1] not in "]}\"'"
@@ -76,13 +82,13 @@ def _leaves(value: Any, *, listed: bool = False) -> list[str]:
 def _items(text: str) -> Iterator[str]:
     """The items of lines, of commas, and what stands in quotes or bold; the whole item before its parts."""
     for line in text[:20_000].splitlines():
-        item = _LABEL.sub("", _BULLET.sub("", line.strip(" []")))
+        item = _LABEL.sub("", _BULLET.sub("", _TAG.sub("", line).strip(" []|")))
         marked = ["".join(groups) for groups in _QUOTED.findall(item)]
         if marked:
             yield from marked
             continue
         yield item
-        yield from re.split(r"[,;]|:\s|\s[-\u2013\u2014]\s|\s*\(", item)
+        yield from re.split(r"[,;|\uff0c\u3001\uff1b]|:\s|\s[-\u2013\u2014]\s|\s*\(", item)
 
 
 def _plain(text: str) -> str:

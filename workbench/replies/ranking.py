@@ -13,6 +13,11 @@ _MEMBERS = {
 }  # fmt: skip
 _REVERSED = re.compile(r"\bworst\b[^.\n]{0,20}\b(?:to|first)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"\b(?:final|ranking|ranked|order|answer|result)\b[^\[\n]*$", re.IGNORECASE)
+# "(At first I had [1, 2, 3].)": before a list that another one replaces.
+_DRAFTED = re.compile(
+    r"\b(?:at first|first i|initially|originally|my first|draft|previous(?:ly)?)\b[^\[\n]*$",
+    re.IGNORECASE,
+)
 _CHAIN = re.compile(
     r"(?:\W|^)((?:(?:candidates?\s*)?#?\d{1,4}\s*(?:>|\u2265|\u227b|,|->|\u2192|then|=)\s*){1,}"
     r"(?:candidate\s*)?#?\d{1,4})",
@@ -34,6 +39,15 @@ _PLACED = re.compile(
 )
 _ROW = re.compile(
     r"^\s*\|\s*(\d{1,3})\s*\|\s*(?:candidate\s*)?#?(\d{1,4})\s*\|", re.IGNORECASE | re.MULTILINE
+)
+# A table or lines that give each candidate its rank.
+_CANDIDATES_FIRST = re.compile(
+    r"^\s*\|\W*(?:candidate|query|option)\b[^|\n]*\|\W*(?:rank|place|position)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WITH_RANK = re.compile(
+    r"^\W*(?:candidate|query|option)\W{0,4}(\d{1,4})\W{1,8}(?:is\s+)?(?:rank(?:ed)?|place|position)\W{0,4}(\d{1,4})\W*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _NAMED = re.compile(
     r"\b(?:candidate|query|option|number)s?\W{0,4}(\d{1,4})\b|(?<![\w.])#(\d{1,4})\b", re.IGNORECASE
@@ -73,7 +87,9 @@ def _of_json(text: str) -> list[int]:
     found: list[tuple[int, list[int]]] = []
     position = 0
     for start, end, value in json_values(text):
-        labelled = bool(_LABELLED.search(text[position:start].rpartition("\n")[2]))
+        lead = text[position:start].rpartition("\n")[2]
+        labelled = bool(_LABELLED.search(lead))
+        drafted = bool(_DRAFTED.search(lead))
         position = end
         if isinstance(value, dict) and all(str(key).strip().isdigit() for key in value):
             found.append((1, _of_numbered_members(value)))
@@ -83,7 +99,7 @@ def _of_json(text: str) -> list[int]:
                     items = member if isinstance(member, list) else re.split(r"[,>]", member)
                     found.append((2, _numbers(items)))
         elif isinstance(value, list):
-            found.append((2 if labelled else 1, _numbers(value)))
+            found.append((2 if labelled else 0 if drafted else 1, _numbers(value)))
     ranked = [(weight, numbers) for weight, numbers in found if numbers]
     if not ranked:
         return []
@@ -143,6 +159,11 @@ def _of_chain(text: str) -> list[int]:
 
 def _of_lines(text: str) -> list[int]:
     """The candidates of numbered lines, in the order of their ranks."""
+    ranks = _WITH_RANK.findall(text)
+    if _CANDIDATES_FIRST.search(text):
+        ranks = _ROW.findall(text)
+    if len(ranks) > 1:
+        return [int(number) for number, _ in sorted(ranks, key=lambda row: int(row[1]))]
     lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
     named = [(line, found) for line in lines if (found := _NUMBERED.match(line))]
     if len(named) > 1:
@@ -176,7 +197,9 @@ def _of_prose(text: str, count: int) -> list[int]:
         numbers = [int(a or b) for a, b in _NAMED.findall(clause)]
         if not numbers and (
             bare := re.fullmatch(
-                r"\W*(?:then|next|followed by|finally|last(?:ly)?)?\W*(\d{1,4})\W*", clause
+                r"\W*(?:then|next|followed by|finally|last(?:ly)?)?\W*(\d{1,4})\W*"
+                r"(?:(?:is|comes|ranks)\s(?:the\s)?(?:best|first|second|third|last|worst|next)\W*)?",
+                clause,
             )
         ):
             numbers = [int(bare[1])]

@@ -1,6 +1,7 @@
 """Whether a reply says that a column is relevant: True, False, or None where it does not say."""
 
 import re
+from collections.abc import Iterator
 
 from workbench.replies.json_values import member_name, objects
 from workbench.replies.text import ANSWER_TAG, answer_text, boxed
@@ -12,8 +13,24 @@ MEMBERS = (
     "answer",
     "verdict",
     "relevance",
+    "relevante",
+    "pertinent",
 )
-_YES = {"yes", "y", "true", "relevant", "1", "ja", "oui", "si", "s\u00ed", "\u662f", "keep"}
+_YES = {
+    "yes",
+    "y",
+    "true",
+    "relevant",
+    "1",
+    "ja",
+    "oui",
+    "si",
+    "s\u00ed",
+    "\u662f",
+    "\u662f\u7684",
+    "\u76f8\u5173",
+    "keep",
+}
 _NO = {
     "no",
     "n",
@@ -25,14 +42,20 @@ _NO = {
     "non",
     "\u5426",
     "\u4e0d",
+    "\u4e0d\u662f",
+    "\u4e0d\u76f8\u5173",
+    "\u65e0\u5173",
+    "\u4e0d\u9700\u8981",
     "drop",
     "unrelated",
 }
 _FORM = re.compile(
-    r"^.*(?:\"yes\" or \"no\"|\byes or no\b|yes/no).*$", re.MULTILINE | re.IGNORECASE
+    r"^.*(?:\"yes\" or \"no\"|\byes or no\b|yes/no(?!\W{1,3}(?:yes|no)\b)).*$",
+    re.MULTILINE | re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"\b(?:relevant|relevance|answer|verdict)\b[\"'`*\s]*(?:[:=]|\bis\b)[\s\"'`*]*(\w+)",
+    r"\b(?:relevant|relevance|answer|verdict)\b[\"'`*\s]*(?:[:=>]|\bis\b)[\s\"'`*]*(\w+)\b"
+    r"(?![\"'`*]*\s*[:=]|\s+(?:other|column|doubt)\b)",
     re.IGNORECASE,
 )
 _MEMBER = re.compile(
@@ -44,6 +67,14 @@ _JUDGED = re.compile(
     re.IGNORECASE,
 )
 
+# "Is it relevant? No.": a question before its answer.
+_ASKED = re.compile(r"[^.!?\n\"{}]*\?\s*(?=(?:yes|no|ja|nein)\b)", re.IGNORECASE)
+_BEGINS = re.compile(
+    r"\W*(?:yes|no|ja|nein|oui|non|s\u00ed|si|true|false|[\u4e00-\u9fff]{1,3})\b"
+    r"(?!\s+(?:column|other|one|need|doubt|more)\b)",
+    re.IGNORECASE,
+)
+_HEDGED = re.compile(r"\brelevant or (?:not|ir)|\birrelevant or relevant\b", re.IGNORECASE)
 _NEEDED = re.compile(
     r"\b(?:is|are)?\s*(not |n['\u2019]t )(?:needed|required|necessary|used|useful)\b|\b(?:is"
     r"|are) (?:needed|required|necessary)\b",
@@ -53,13 +84,8 @@ _NEEDED = re.compile(
 
 def read_relevance(reply: str) -> bool | None:
     """What the reply says of its column."""
-    text = _FORM.sub("", answer_text(reply)).strip()
-    found = [
-        said
-        for row in objects(text)
-        for key, value in row.items()
-        if member_name(key) in MEMBERS and (said := _word(value)) is not None
-    ]
+    text = _ASKED.sub("", _FORM.sub("", answer_text(reply))).strip()
+    found = [said for row in objects(text) for said in _members(row)]
     if found:
         return found[-1]
     if text[:1] == "{":
@@ -69,6 +95,15 @@ def read_relevance(reply: str) -> bool | None:
         if (said := _word(inner)) is not None:
             return said
     return _of_prose(text)
+
+
+def _members(row: dict[str, object]) -> Iterator[bool]:
+    """What the members that judge say, also those of an object in the object."""
+    for key, value in row.items():
+        if isinstance(value, dict):
+            yield from _members(value)
+        elif member_name(key) in MEMBERS and (said := _word(value)) is not None:
+            yield said
 
 
 def relevance_of(value: object) -> bool | None:
@@ -91,18 +126,23 @@ def _of_prose(text: str) -> bool | None:
     labelled = [said for word in _LABEL.findall(text) if (said := _word(word)) is not None]
     if labelled:
         return labelled[-1]
+    if len(text.split()) == 1:
+        return _word(text)
+    if re.search(r"\b(?:is|does)(?: not|n['\u2019]t)\W*\Z", text, re.IGNORECASE):
+        return False  # "it could be relevant, but it is not"
     last = re.search(r"(\w+)\W*\Z", text)
     if last and last[1].lower() in {"yes", "no", "ja", "nein"} and len(text) > len(last[0]):
         return _word(last[1])
-    if re.match(
-        r"\W*(?:yes|no|ja|nein|oui|non|true|false)\b(?!\s+(?:column|other|one|need|doubt|more)\b)",
-        text,
-        re.IGNORECASE,
-    ):
-        return _word(text)
+    if _BEGINS.match(text) and (said := _word(text)) is not None:
+        return said
+    if _HEDGED.search(text):
+        return None
     if re.match(r"\W*(?:ir)?relevant\W*(?:[.;]\s|$)", text, re.IGNORECASE):
         return text.lower().lstrip("\"'`* ").startswith("relevant")
     if needed := _NEEDED.findall(text):
         return not needed[-1]
     judged = _JUDGED.findall(text)
-    return bool(judged[-1][0]) == bool(judged[-1][1]) if judged else None
+    if judged:
+        return bool(judged[-1][0]) == bool(judged[-1][1])
+    begun = (_word(line) for line in reversed(text.splitlines()) if _BEGINS.match(line))
+    return next((said for said in begun if said is not None), None)

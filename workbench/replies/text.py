@@ -12,11 +12,16 @@ LONGEST = 200_000  # characters of a reply that are read: the last ones, where a
 
 _WORD = r"think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratch_?pad|inner_monologue"
 _THOUGHT = re.compile(
-    rf"<(?P<xml>/?)(?:\w+:)?(?:{_WORD})\s*>"
+    rf"<(?P<xml>/?)(?:\w+:)?(?:{_WORD})(?:\s[^<>]*)?>"
     r"|\[(?P<square>/?)THINK\]"
     r"|\u25c1(?P<arrow>/?)think\u25b7"
     r"|<\|(?P<token>begin_of_thought|end_of_thought|START_THINKING|END_THINKING)\|>",
     re.IGNORECASE,
+)
+# A thought that a page folds away: <details type="reasoning">.
+_FOLDED = re.compile(
+    r"<details\b[^>]*\b(?:reasoning|thinking|thought)\b[^>]*>.*?(?:</details>|\Z)",
+    re.IGNORECASE | re.DOTALL,
 )
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>")
 _TURN_OPENS = re.compile(
@@ -34,31 +39,48 @@ _HEADING = re.compile(
     r"|^(?P<turn>question|user|human|input|instruction)[ \t]*:[ \t]",
     re.IGNORECASE | re.MULTILINE,
 )
+_ENVELOPE = re.compile(r'\[\s*\{\s*"type"\s*:\s*"text"|\{\s*"role"\s*:\s*"assistant"')
+_ENCODED = re.compile(r'(?:\A|\n)\s*(?P<json>"\s*(?:\\n\s*)*[\[{].*\\")')
 _QUOTED_BLOCK = re.compile(r"(?:^[ \t]*>[^\n]*(?:\n|\Z))+", re.MULTILINE)
 
 
 def answer_text(reply: str) -> str:
     """The reply without what the model only thought; "" where it was cut off in its thought."""
-    text = reply.removeprefix("\ufeff")[-LONGEST:]
+    text = reply.removeprefix("\ufeff")[-LONGEST:].replace("\r\n", "\n")
     channels = list(_CHANNEL.finditer(text))
     if channels:
         last = channels[-1]
         text = text[last.end() :] if last[1].lower() == "final" else ""
-    text = _without_thought(_TURN_OPENS.sub("", text, count=1))
+    text = _without_thought(_TURN_OPENS.sub("", _FOLDED.sub("", text), count=1))
     turns = _TURN_ENDS.split(text)
     text = next((turn for turn in turns if turn.strip()), "")
-    return _decoded_twice(_QUOTED_BLOCK.sub(_unquoted, text).strip())
+    return _without_envelope(_QUOTED_BLOCK.sub(_unquoted, text).strip())
+
+
+def _without_envelope(text: str) -> str:
+    """The text; if all of it is a message or a list of parts in JSON, their text."""
+    text = _decoded_twice(text)
+    if not _ENVELOPE.match(text):
+        return text
+    try:
+        found = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return text
+    parts = found if isinstance(found, list) else [found]
+    told = [part.get("text", part.get("content")) for part in parts if isinstance(part, dict)]
+    return "".join(one for one in told if isinstance(one, str)).strip() or text
 
 
 def _decoded_twice(text: str) -> str:
-    """The text; if all of it is a JSON string around an object or a list, the decoded string."""
-    if text[:1] == '"' and '\\"' in text:
-        try:
-            inner = json.loads(text, strict=False)
-        except ValueError:
-            return text
-        return inner if isinstance(inner, str) else text
-    return text
+    """The text; where it has a JSON string around an object or a list, the decoded string in its place."""
+    if not (found := _ENCODED.search(text)):
+        return text
+    start = found.start("json")
+    try:
+        inner, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+    except ValueError:
+        return text
+    return f"{text[:start]}{inner}{text[end:]}"
 
 
 def _unquoted(block: re.Match[str]) -> str:
@@ -82,9 +104,12 @@ def _without_thought(text: str) -> str:
     after = text[closing[-1].end() :]
     if unfinished := [tag for tag in opening if tag.start() > closing[-1].start()]:
         after = text[closing[-1].end() : unfinished[0].start()]
+    first = tags[0]
+    before = "" if _closes(first) else text[: first.start()]
+    if ANSWER_TAG.search(before):  # the reasoning follows the answer
+        return f"{before}\n{after}"
     if after.strip():
         return after
-    first = tags[0]
     return "" if _closes(first) else text[: first.start()]
 
 

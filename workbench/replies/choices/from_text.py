@@ -13,6 +13,7 @@ _NUMBERS = r"\d{1,4}(?:\s*(?:,|;|&|and|or|to|-|\u2013|through)+\s*(?:and\s+)?\d{
 _LABELLED = re.compile(
     r"\W*(?:verdict|result|status|answer|judge?ment|conclusion)\W*[:=]", re.IGNORECASE
 )
+_ALONE = re.compile(rf"[\W_]*(?:{PASSED}|{FAILED})[\W_]*", re.IGNORECASE)
 _EXCEPT = (
     r"\b(?:except(?:\s+for)?|but(?!\s+(?:also|the|it|this))|apart\s+from|other\s+than|save\s+for)\b"
 )
@@ -35,7 +36,7 @@ class _Patterns(NamedTuple):
 
 @lru_cache
 def _patterns(label: str, count: int) -> _Patterns:
-    noun = rf"(?:unit\s+)?(?:{label}s?|kandidat|candidat[eo]?|response|query|queries)"
+    noun = rf"(?:unit\s+)?(?:{label}s?|\u5019\u9009|kandidat|candidat[eo]?|response|query|queries)"
     return _Patterns(
         listed=re.compile(
             rf"(?:^|\b)(?:{noun}\s+)?(?:that\s+|which\s+)?(?P<word>{PASSED}|{FAILED})\w*"
@@ -129,7 +130,7 @@ def _named(
     """
     found = list(patterns.named.finditer(sentence))
     if not found:
-        if _LABELLED.match(sentence):
+        if _LABELLED.match(sentence) or _ALONE.fullmatch(sentence):
             return [(heading, judgement(_LABELLED.sub("", sentence, count=1)))], heading
         return [], heading
     ends = [*(after.start() for after in found[1:]), len(sentence)]

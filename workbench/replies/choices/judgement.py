@@ -6,10 +6,10 @@ Judgement = int | None  # 1 passed, 0 failed, None: not judged
 
 PASSED = (
     r"bestanden|r\u00e9ussie?|aprobad[oa]|pass(?:e[sd]|ing)?|satisf(?:y|ies|ied)|correct|succeed(?:s|ed)?"
-    r"|meets?|fulfil(?:ls?|led)?"
+    r"|meets?|fulfil(?:ls?|led)?|\u901a\u8fc7"
 )
 FAILED = (
-    r"durchgefallen|\u00e9chou\u00e9e?|suspendid[oa]|fail(?:s|ed|ing|ure)?|violat(?:es?|ed)"
+    r"\u672a\u901a\u8fc7|\u4e0d\u901a\u8fc7|\u5931\u8d25|durchgefallen|\u00e9chou\u00e9e?|suspendid[oa]|fail(?:s|ed|ing|ure)?|violat(?:es?|ed)"
     r"|incorrect|wrong"
 )
 _WORD = re.compile(
@@ -17,6 +17,10 @@ _WORD = re.compile(
     r"|\b(?:fail\w*|unable)\sto\W)?"
     rf"\b(?:(?P<pass>{PASSED})|(?P<fail>{FAILED}))\b"
     r"(?P<none>[\"'`*]{0,3}\s?[:=?]\s?[\"'`*]{0,3}(?:no|false|0)\b)?",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    rf"\b(?:(?:{PASSED})(?:\W+or\W+|\s*/\s*)(?:{FAILED})|partial\w*\s(?:{PASSED})|(?:{FAILED})\W+or\W+(?:{PASSED}))\b",
     re.IGNORECASE,
 )
 _BARE = re.compile(
@@ -34,6 +38,8 @@ def judgement(text: str) -> Judgement:
         r"[\W_]*(?:is|does|do|did|was|has)(?:\s+not|n['\u2019]t)\W*", text, re.IGNORECASE
     ):
         return 0  # "candidate 1 is correct, candidate 2 is not"
+    if _OPEN.search(text):
+        return None  # "passed or failed", "partially passed"
     words = list(_WORD.finditer(text))
     if words:
         lead = text[: words[0].start()].strip(" \t\"'*`|:=.-\u2013\u2014>#()[]{}")

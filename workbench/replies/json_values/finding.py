@@ -15,14 +15,20 @@ from workbench.replies.json_values.quotes import requoted
 _TRIES = 32  # brackets at which no value could be read
 _OPENING = re.compile(r"[\[{]")
 _BEGINS = re.compile(
-    r"""\{\s*["'\u201c\u2018`}\w]|\[\s*(?:["'\u201c\u2018`{\[\]]|-?\d|[A-Za-z_])"""
+    r"""\{\s*(?:["'\u201c\u2018`}\w]|//|/\*|\#\s)|\[\s*(?:["'\u201c\u2018`{\[\]]|-?\d|[A-Za-z_]|//)"""
 )
 _SIGNS = re.compile(r'\\.|"|[\[\]{}]|`{3}', re.DOTALL)
 _LONGEST = 20_000  # characters of broken JSON that are repaired, whose time grows with their square
 _DEEPEST = 20  # brackets in brackets of broken JSON
 _CLOSING = {"{": "}", "[": "]"}
+_CALL = {"arguments", "parameters", "function", "tool_calls"}
 _DECODER = json.JSONDecoder(strict=False)
 _PYTHON_TRIPLE = re.compile(r'"""(.*?)"""', re.DOTALL)
+# Between two texts that Python joins: 'SELECT name '\n'FROM ferry'.
+_JOINT = re.compile(
+    r"""(?<=[^\s:,\[{(]\s)(['"])[ \t]*\n[ \t]*\1(?=[^\s:,\]})])"""
+    r"""|(?<=[^\s:,\[{(])(['"])[ \t]*\n[ \t]*\2(?=[ ]\w)"""
+)
 
 
 def json_values(text: str, *, whole: bool = False) -> list[tuple[int, int, Any]]:
@@ -72,9 +78,29 @@ def _values(text: str, *, whole: bool) -> Iterator[tuple[int, int, Any]]:
             found = _repaired(text, start, end)
         if found:
             value, position = found
-            yield start, position, value
+            yield start, position, _asked(value)
         else:
             tries -= 1
+
+
+def _asked(value: Any) -> Any:
+    """The value; of the call of a tool, or a list of calls, its arguments, which may be JSON in a text."""
+    if isinstance(value, list) and all(
+        isinstance(one, dict) and _CALL & one.keys() for one in value
+    ):
+        value = [_asked(one) for one in value]
+        return value[0] if len(value) == 1 else value
+    if not isinstance(value, dict) or not _CALL & value.keys():
+        return value
+    if calls := value.get("tool_calls"):
+        return _asked(calls)
+    if isinstance(value.get("function"), dict):
+        return _asked(value["function"])
+    given = value.get("arguments") or value.get("parameters")
+    if "name" not in value or not given:
+        return value
+    inner = _strict(given, 0) if isinstance(given, str) else (given, 0)
+    return inner[0] if inner and isinstance(inner[0], dict | list) else value
 
 
 def _strict(text: str, start: int) -> tuple[Any, int] | None:
@@ -87,6 +113,7 @@ def _strict(text: str, start: int) -> tuple[Any, int] | None:
 def _repaired(text: str, start: int, end: int) -> tuple[Any, int] | None:
     """The value that begins here, with the usual slips corrected; None where the text is no JSON."""
     chunk = _PYTHON_TRIPLE.sub(lambda m: json.dumps(m[1]), text[start:end])
+    chunk = _JOINT.sub("", chunk)
     if text[start] == "[" and not re.search(r"""["'\u201c\d]""", chunk):
         return None  # [a remark]
     if text[start] == "{" and ":" not in chunk:

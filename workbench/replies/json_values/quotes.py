@@ -9,17 +9,20 @@ import re
 
 _CLOSING = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "`": "`"}
 _SIGN = re.compile(
-    r"""(?P<quote>["'\u201c\u2018`])|(?P<open>[\[{])|(?P<close>[\]}])|(?P<word>\w+)|.""",
+    r"""(?P<comment>//[^\n]*|\#[^\n]*|/\*.*?\*/)|(?P<quote>["'\u201c\u2018`])|(?P<open>[\[{])|(?P<close>[\]}])|(?P<word>\w+)|.""",
     re.DOTALL,
 )
-_COMMENT = re.compile(r"(?<=[\s,{\[])//[^\"\n]*$", re.MULTILINE)
+_GAP = r"(?:\s|//[^\n]*|#[^\n]*|/\*.*?\*/)*+"
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 _AFTER_KEY = re.compile(r"\s{0,9}:")
 _AFTER_ITEM = re.compile(
-    r"""\s*+(?:[\]}]|,\s*+(?:["'\u201c\u2018`\[{\]\d-]|(?:true|false|null|True|False|None)\b)|\Z)"""
+    rf"""{_GAP}(?:[\]}}]|,(?:{_GAP},)*{_GAP}(?:["'\u201c\u2018`\[{{\]\d-]|(?:true|false|null|True|False|None)\b)|\Z)""",
+    re.DOTALL,
 )
 _AFTER_MEMBER = re.compile(
-    r"""\s*+(?:[\]}]|,\s*+(?:\}|(["'\u201c\u2018`])[^"'\u201d\u2019`\n]{0,80}["'\u201d\u2019`]\s{0,9}:)|\Z)"""
+    rf"""{_GAP}(?:[\]}}]|,{_GAP}(?:\}}|(["'\u201c\u2018`])[^"'\u201d\u2019`\n]{{0,80}}["'\u201d\u2019`]\s{{0,9}}:)"""
+    r"|\Z)",
+    re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
@@ -27,7 +30,6 @@ _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 def requoted(text: str) -> str:
     """The text with every quoted part as a JSON text, and Python's words and commas at an end as in JSON."""
-    text = _COMMENT.sub("", text)
     parts: list[str] = []
     opened: list[str] = []
     position = 0
@@ -35,6 +37,8 @@ def requoted(text: str) -> str:
     while found := _SIGN.match(text, position):
         position = found.end()
         sign = found[0]
+        if found["comment"]:
+            continue
         if found["quote"]:
             in_object = opened[-1:] == ["{"]
             after = _AFTER_KEY if at_key else _AFTER_MEMBER if in_object else _AFTER_ITEM
@@ -53,6 +57,8 @@ def requoted(text: str) -> str:
                 parts.pop()
             if parts and parts[-1] == ",":
                 parts.pop()
+        if sign == "," and "".join(parts[-3:]).rstrip().endswith(","):
+            continue
         at_key = opened[-1:] == ["{"] and (sign in "{," if not sign.isspace() else at_key)
         parts.append(_WORDS.get(sign, sign))
     return "".join(parts)

@@ -9,7 +9,9 @@ from workbench.replies.names.spelling import Names, Tables, plain
 from workbench.replies.names.values import (
     REASONS,
     cells,
+    denied,
     items,
+    line_denies,
     named_values,
     parts,
     without_bullet,
@@ -18,6 +20,8 @@ from workbench.replies.text import answer_text
 
 _EVERY = {"all", "keep all", "all columns", "every column", ""}  # "" is a star without its marks
 _TABLE = {"table", "table name"}
+_TABLE_WITH_COLUMNS = re.compile(r"\W*([\w .]+?)[\W_]*\(([^()]+)\)\W*")
+_REMARK = re.compile(r"\([^()]*\)")
 BRACKETS = re.compile(r"[\[\](){}]")
 
 
@@ -59,21 +63,32 @@ def columns_in(value: Any, names: Names, table: str = "") -> list[tuple[str, str
         return [pair for item in value for pair in columns_in(item, names, table)]
     if table and plain(value) in _EVERY and str(value).strip():
         return [(table, column) for column in names.columns_of(table)]
-    if pair := names.column(value, table):
+    if pair := names.column(value, table) or _with_remark(value, names, table):
         return [pair]
+    owned = _TABLE_WITH_COLUMNS.fullmatch(str(value))
+    if owned and (owner := names.table(owned[1])):
+        return columns_in(owned[2], names, owner)
     listed = parts(value)
     named = [names.column(part, table) for part in listed] if len(listed) > 1 else []
     return [pair for pair in named if pair]
 
 
+def _with_remark(value: object, names: Names, table: str) -> tuple[str, str] | None:
+    """The column of a text such as "built: the year" or "name (text)"."""
+    name = re.split(r":\s|\s\(", str(value))[0]
+    return names.column(name, table) if name != str(value) else None
+
+
 def _of_object(value: Mapping[str, Any], names: Names, table: str) -> list[tuple[str, str]]:
     """The columns of an object: a row that names its table, or members named like tables or columns."""
+    if denied(value):
+        return []
     named = [item for key, item in value.items() if plain(key) in _TABLE]
     if owner := next(filter(None, map(names.table, named)), ""):
         return _of_row(value, names, owner)
     found: list[tuple[str, str]] = []
     for key, item in value.items():
-        if item is False or plain(key) in REASONS or plain(key) in _TABLE:
+        if denied(item) or plain(key) in REASONS or plain(key) in _TABLE:
             continue
         owner = names.table(key)
         pair = None if owner or isinstance(item, list | dict) else names.column(key, table)
@@ -97,13 +112,22 @@ def _of_lines(text: str, names: Names) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     heading = ""
     for line in text.splitlines():
+        if line_denies(line):
+            continue
         if len(row := cells(line)) > 1:
+            if not names.table(row[0]) and names.table(row[1]):
+                row[:2] = row[1::-1]  # the column stands before its table
             table = names.table(row[0])
             found += columns_in(row[1], names, table) if table else []
             continue
-        head, _, rest = without_bullet(line).partition(":")
+        if listed_in := _TABLE_WITH_COLUMNS.fullmatch(without_bullet(line)):
+            line = f"{listed_in[1]}: {listed_in[2]}"  # noqa: PLW2901  in the other form
+        head, _, rest = re.sub(r"^([^:=]*?) = ", r"\1: ", without_bullet(line)).partition(":")
         table = names.table(re.sub(r"\b[Tt]able\b", "", head))
-        named = columns_in(BRACKETS.sub("", rest), names, table) if table and rest.strip() else []
+        named = []
+        if table and rest.strip():
+            named = columns_in(BRACKETS.sub("", rest), names, table)
+            named = named or columns_in(_REMARK.sub("", rest), names, table)
         if table and not named:
             heading = table
         elif not named:

@@ -51,6 +51,8 @@ def _decisions_in(value: Any, names: Names) -> dict[str, Decision]:
     if not isinstance(value, dict):
         return {}
     for key, item in value.items():
+        if (word := _WORDS.get(plain(key))) and isinstance(item, list):  # {"keep_all": ["ferry"]}
+            found |= {table: word for one in item if (table := names.table(one))}
         table = names.table(key)
         if table and (decision := _decision(table, item, names)) is not None:
             found[table] = decision

@@ -22,7 +22,9 @@ class Names:
     def table(self, text: object) -> str:
         """The table that the text names, with or without its database; "" where there is none."""
         name = plain(text)
-        return self._tables.get(name) or self._tables.get(plain(name.rpartition(".")[2])) or ""
+        short = plain(name.rpartition(".")[2])
+        bare = re.sub(r"^table | table$", "", short)  # "the sailing table"
+        return self._tables.get(name) or self._tables.get(short) or self._tables.get(bare) or ""
 
     def column(self, text: object, table: str = "") -> tuple[str, str] | None:
         """The table and column that `table.column`, or a column of the given or of a single table, names."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.replies.json_values import is_cut_off, json_values
 from workbench.replies.names.spelling import Names, Tables, plain
-from workbench.replies.names.values import cells, items, named_values, parts
+from workbench.replies.names.values import cells, denied, items, line_denies, named_values, parts
 from workbench.replies.text import answer_text
 
 _LEFT_OUT = re.compile(
@@ -29,11 +29,19 @@ def read_tables(reply: str, tables: Tables) -> list[str]:
             return _once(found)
     if cut_off:
         return []
-    lines = text.splitlines()
+    text = re.sub(r"\((?:not|without|except)\b[^()\n]*\)", "", text)
+    lines = [line for line in text.splitlines() if not line_denies(line)]
     if found := _once(names.table(cell) for line in lines for cell in cells(line)[:1]):
         return found
-    listed = (item for line in lines for item in items(line, bulleted_only=bool(rows)))
-    return _once(map(names.table, listed)) or ([] if rows else _once(_of_prose(text, names)))
+    clauses = [one for line in lines for one in re.split(r"(?<=[;.])\s+", line)]
+    kept = [one for one in clauses if not _LEFT_OUT.search(one)]
+    named = any(names.table(item) for one in kept for item in items(one, bulleted_only=bool(rows)))
+    listed = (
+        item for one in (kept if named else lines) for item in items(one, bulleted_only=bool(rows))
+    )
+    return _once(map(names.table, listed)) or (
+        [] if rows else _once(_of_prose("\n".join(lines), names))
+    )
 
 
 def _once(found: Iterable[str]) -> list[str]:
@@ -43,7 +51,9 @@ def _once(found: Iterable[str]) -> list[str]:
 def _tables_in(value: Any, names: Names) -> list[str]:
     """The tables that a JSON value names; of an object its keys, where these are tables."""
     if isinstance(value, dict):
-        keys = [names.table(key) for key, item in value.items() if item is not False]
+        if denied(value):
+            return []
+        keys = [names.table(key) for key, item in value.items() if not denied(item)]
         inner = (table for item in value.values() for table in _tables_in(item, names))
         return [key for key in keys if key] or list(inner)
     if isinstance(value, list):

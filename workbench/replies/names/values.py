@@ -11,7 +11,25 @@ REASONS = {
     "chain of thought",
 }  # fmt: skip
 
-_BULLET = re.compile(r"\s*(?:[-*\u2022]|\(?\d{1,3}[.)])\s+(.*)")
+_LEFT_OUT = {
+    "irrelevant", "excluded", "unused", "unneeded", "unnecessary", "dropped", "rejected", "omitted", "removed",
+    "not",
+}  # fmt: skip
+_NO = {"no", "false", "irrelevant", "not needed", "not relevant", "unnecessary", "drop", "drop all"}
+_CALLED_NEEDED = {
+    "relevant",
+    "is relevant",
+    "needed",
+    "is needed",
+    "required",
+    "keep",
+    "used",
+    "use",
+}
+_BULLET = re.compile(r"\s*(?:[-*\u2022]|\(?\d{1,3}[.)])\s+(?:\[[xX]\]\s+)?(.*)")
+_DENIED = re.compile(
+    "\u274c|\u2717|\u2718|^\\s*[-*\u2022]\\s+\\[ \\]"
+)  # a cross, a box that is not ticked
 _QUOTED = re.compile(r"`([^`]+)`")
 
 
@@ -43,7 +61,32 @@ def _complete_member(text: str, name: str) -> Any:
 def _without_reasons(value: Any, names: Names) -> Any:
     if not isinstance(value, dict):
         return value
-    return {k: v for k, v in value.items() if names.table(k) or plain(k) not in REASONS}
+    return {
+        key: item
+        for key, item in value.items()
+        if names.table(key) or (plain(key) not in REASONS and not _LEFT_OUT & {*plain(key).split()})
+    }
+
+
+def denied(value: object) -> bool:
+    """Whether a value says of the name beside it that it is not needed; of an object, a member that says so."""
+    if isinstance(value, dict):
+        return any(denied(item) for key, item in value.items() if plain(key) in _CALLED_NEEDED)
+    return (isinstance(value, int) and value == 0) or (
+        isinstance(value, str) and plain(value.strip(". ")) in _NO
+    )
+
+
+def line_denies(line: str) -> bool:
+    """Whether an item of a list, or a row of a table, says that what it names is not needed."""
+    if _DENIED.search(line):
+        return True
+    if row := cells(line):
+        return any(map(denied, row[1:]))
+    head, separator, rest = without_bullet(line).partition(":")
+    return (
+        bool(separator) and head != line and denied(re.split(r"[,.(]|\s[-\u2013\u2014]\s", rest)[0])
+    )
 
 
 def items(line: str, *, bulleted_only: bool) -> list[str]:

@@ -86,7 +86,10 @@ def _chosen(text: str, depth: int) -> str:
             return statement(whole)
         return _chosen(whole, depth - 1) if depth else ""
 
-    text = bare(text)
+    whole = bare(text)
+    text = (
+        whole if START.match(whole) else text.strip()
+    )  # else its label stays, which may say "final"
     found = pieces(text, inner)
     if gives_none := _NO_QUERY.search(text):
         found = [piece for piece in found if piece.start > gives_none.start()]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from workbench.replies.sql.marks import bare
-from workbench.replies.sql.statement import START, statement
+from workbench.replies.sql.statement import START, readable, statement
 
 _MOST = 64
 _FENCE = re.compile(r"`{3,}|~{3,}")
@@ -49,4 +49,6 @@ def query_in_fence(language: str, body: str, read: Callable[[str], str]) -> str:
     inner = bare(body)
     if not START.match(inner) and inner[:1] in {"{", "[", '"'}:
         return read(inner)
-    return statement(inner)
+    sql = statement(inner)
+    # Prose follows in a fence that is not closed.
+    return (readable(sql, 0) or sql) if "\n\n" in sql else sql

@@ -5,9 +5,17 @@ import re
 from collections.abc import Callable
 
 _LITERALS = re.compile(r"""('(?:[^']|'')*'|"[^"]*"|`[^`]*`)""")
-_BACKSLASHED = re.compile(r"\\([*_<>()\[\]#|~-])")
+_BACKSLASHED = re.compile(r"\\(?:([*_<>()\[\]#|~-])|(?=[ \t]*\r?(?:\n|\Z)))")
 _WRITTEN_BREAK = re.compile(r"\\[nrt]")
-_ENTITY = re.compile(r"&(?:[lg]t|amp|quot|apos|nbsp|#0?39|#x27);")
+_ENTITY = re.compile(
+    r"&(?:[lg]t|amp|quot|apos|nbsp|#0?(?:34|38|39|60|62)|#160|#x(?:2[267]|3[ce]|a0));",
+    re.IGNORECASE,
+)
+_INVISIBLE = re.compile("[\u200b-\u200d\u2060\ufeff]")
+# The prompts of a shell before a query and its further lines.
+_PROMPT = re.compile(r"^[ \t]*(?:sqlite|mysql|mariadb|\w{1,20}=[#>]?)>[ \t]?", re.MULTILINE)
+_FURTHER = re.compile(r"^[ \t]*(?:\.{3}|-)>[ \t]?", re.MULTILINE)
+_LINE_NUMBER = re.compile(r"[ \t]*(\d{1,4})(?:[ \t]*[|:.)]|[ \t])[ \t]?")
 _TYPOGRAPHIC = re.compile("[\u2018\u2019\u201c\u201d]")
 _STRAIGHT = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _LABEL = re.compile(
@@ -22,6 +30,9 @@ def bare(text: str) -> str:
     """The text without a label in front, and without quotes, backticks, stars or CDATA around the whole."""
     if wrapped := _CDATA.fullmatch(text):
         text = wrapped[1].strip()
+    if _PROMPT.search(text):
+        text = _FURTHER.sub("", _PROMPT.sub("", text))
+    text = without_line_numbers(text)
     text = _LABEL.sub("", text, count=1).strip()
     if text.endswith("**") and text.count("**") % 2:
         text = text[:-2].rstrip()
@@ -34,8 +45,24 @@ def bare(text: str) -> str:
     return text
 
 
+def without_line_numbers(text: str) -> str:
+    """The text without a number before each of its lines; with fewer than two lines, the text."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    numbers = [found for line in lines[:1000] if (found := _LINE_NUMBER.match(line))]
+    if len(lines) < 2 or len(numbers) < len(lines):
+        return text
+    first = int(numbers[0][1])
+    if [int(found[1]) for found in numbers] != [*range(first, first + len(lines))]:
+        return text
+    rest = "\n".join(line[found.end() :] for line, found in zip(lines, numbers, strict=True))
+    # A list of queries has a query in each line.
+    return text if re.search(r"(?i)\n\s*(?:SELECT|WITH)\b", rest.strip()) else rest
+
+
 def tidied(sql: str) -> str:
-    """The query without Markdown's backslashes and typographic quotes outside its literals."""
+    """The query without invisible signs, Markdown's backslashes and typographic quotes outside its literals."""
+    if _INVISIBLE.search(sql):
+        sql = _outside_literals(sql, lambda part: _INVISIBLE.sub("", part))
     if "\\" in sql:
         sql = _outside_literals(
             sql, lambda part: _WRITTEN_BREAK.sub("\n", _BACKSLASHED.sub(r"\1", part))

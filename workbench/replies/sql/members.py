@@ -7,6 +7,7 @@ from workbench.replies.json_values import json_values, member_name
 from workbench.replies.sql.statement import MOST, START, statement
 
 _CALLED = {"sql", "final sql", "sql query", "final query", "query", "answer", "final answer"}
+_CORRECTED = {"final", "corrected", "revised", "fixed", "repaired", "improved"}
 _LIKE = {"sql", "query", "answer"}
 _OTHERS = {
     "reasoning", "explanation", "thought", "analysis", "draft", "wrong", "old", "original", "avoid",
@@ -32,8 +33,21 @@ def members(text: str, read: Callable[[str], str]) -> Iterator[tuple[int, int, s
         for row in value if isinstance(value, list) else [value]:
             if isinstance(row, dict) and (sql := _query(row, read)):
                 yield start, end, sql
+        if isinstance(value, list) and (sql := _query({"sql": value}, read)):
+            yield start, end, sql
     if "{" not in text:
         yield from _without_object(text)
+
+
+def quoted_in_object(text: str, start: int, sql: str) -> bool:
+    """Whether the query that starts here is quoted in an object's member that explains, such as its reasoning."""
+    rows = [value for begin, end, value in json_values(text) if begin <= start < end]
+    return any(
+        isinstance(value, str) and sql[:20] in value and set(member_name(key).split()) & _OTHERS
+        for row in rows
+        if isinstance(row, dict)
+        for key, value in row.items()
+    )
 
 
 def _query(row: dict[str, object], read: Callable[[str], str]) -> str:
@@ -50,8 +64,10 @@ def _query(row: dict[str, object], read: Callable[[str], str]) -> str:
             continue
         listed = value if isinstance(value, list) else [value]
         texts = [one for one in listed if isinstance(one, str)]
+        if [bool(START.match(one)) for one in texts[:2]] == [True, False]:
+            texts = ["\n".join(texts)]  # the lines of one query
         if sql := next((found for one in reversed(texts) if (found := read(one))), ""):
-            ranked.append((3 if name in _CALLED else 2, sql))
+            ranked.append((4 if words & _CORRECTED else 3 if name in _CALLED else 2, sql))
     return max(ranked, key=lambda one: one[0])[1] if ranked else ""
 
 

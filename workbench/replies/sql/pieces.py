@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.replies.sql.fences import fences, has_fence, query_in_fence
-from workbench.replies.sql.members import members
+from workbench.replies.sql.members import members, quoted_in_object
 from workbench.replies.sql.standing import Standing, is_withdrawn, standing_of
 from workbench.replies.sql.statement import (
     MOST,
@@ -67,7 +67,8 @@ def pieces(text: str, read: Callable[[str], str]) -> list[Piece]:
         add(start, end, sql, "answer")
     stays = any(not is_withdrawn(text[piece.end :]) for piece in found)
     for start, sql in in_prose(text, labelled=stays):
-        add(start, start + len(sql), sql, "prose")
+        if not quoted_in_object(text, start, sql):
+            add(start, start + len(sql), sql, "prose")
     return _with_standing(sorted(found, key=lambda piece: piece.start), text)
 
 

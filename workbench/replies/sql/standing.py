@@ -26,6 +26,7 @@ _ASIDE = re.compile(
     r"|\balso (?:possible|works?|be (?:written|expressed|done|used))\b|\bequivalent|\bequally\b"
     r"|\bsame (?:result|as)\b|\b(?:shorter|longer|simpler|older) (?:form|version|query)\b"
     r"|\bto (?:check|verify|see|test|look|inspect|explore|find out|confirm|debug|understand)\b"
+    r"|\b(?:quick|sanity) (?:test|check)\b|\btest query\b"
     r"|\blook(?:s|ing)? at\b|\bcheck (?:the|with|that|whether|how|which)\b|\b(?:output|example"
     r"|explain)\b\W*\Z"
     r"|\b(?:create|add) an? (?:\w+ )?index\b"
@@ -38,7 +39,15 @@ _OLD = re.compile(
     r"(?:^|\.\s)[^.\n]{0,60}\b(?:old|original|failed|failing|previous|earlier|broken|wrong|incorrect"
     r"|faulty|before)\b[^.\n]{0,40}[:\uff1a]\s*\Z"
     r"|\b(?:(?:do|is|are|does|was)\s+not|never|n['\u2019]t)\s+(?:use|write|right|correct|valid"
-    r"|work)\b[^.\n]*\Z",
+    r"|work)\b[^.\n]*\Z"
+    r"|^\W*(?:before|old|original)(?: (?:sql|query))?\W*\Z"
+    r"|(?:\u5143\u306e|\u539f\u6765|\u539f\u59cb|\u539f\u67e5\u8be2|\u65e7|\u4fee\u6b63\u524d)[^\n]*[:\uff1a]\s*\Z",
+    re.IGNORECASE,
+)
+# What is said of an old query that stays the answer: "it is correct, so I keep it".
+_KEPT = re.compile(
+    r"\b(?:keep|kept|unchanged|as it (?:is|was)|stays)\b"
+    r"|\b(?:is|was) (?:already |indeed )?(?:correct|right|valid|fine)\b",
     re.IGNORECASE,
 )
 # "A or B": which of them is the answer, it does not say.
@@ -56,7 +65,13 @@ _WITHDRAWN = re.compile(
     r"\W*(?:hmm|wait|oops|hold on|scratch that|my mistake|sorry|on (?:second thought|reflection)|actually|"
     r"no[,.:!]|but (?:wait|that|this)|however,? (?:this|that)|is (?:not|wrong|incomplete)|correction|"
     r"let me (?:correct|fix|revise)|"
-    r"(?:this|that|it) (?:(?:is|would be|seems) (?:wrong|not)|fail(?:s|ed)|raise[sd]|gives an error))\b",
+    r"(?:this|that|it) (?:(?:is|would be|seems) (?:wrong|not)|fail(?:s|ed)|raise[sd]|gives an error))\b"
+    r"|(?:->|=>|\u2192|\u27f6)\s*`",
+    re.IGNORECASE,
+)
+# "Wait, let me check. Yes, this is correct."
+_CONFIRMED = re.compile(
+    r"\b(?:yes|indeed|still|okay|ok)\b(?:(?!\bnot\b|n['\u2019]t)[^.?\n]){0,40}\b(?:correct|right|fine|good|holds|works)\b",
     re.IGNORECASE,
 )
 # A sentence after one query and before the next that speaks of the one above.
@@ -78,7 +93,7 @@ def standing_of(before: str, after: str) -> Standing:
     if _RIVAL.match(lead.strip("`~ \n")):
         return "rival"
     if _OLD.search(last_line):
-        return "old"
+        return "plain" if _KEPT.search(sentence) else "old"
     if _ASIDE.search(sentence):
         return "aside"
     if _DRAFT.search(paragraph) or is_withdrawn(after):
@@ -88,7 +103,7 @@ def standing_of(before: str, after: str) -> Standing:
 
 def is_withdrawn(after: str) -> bool:
     """Whether the words after a query take it back."""
-    return bool(_WITHDRAWN.match(after.lstrip("`~*\n \t")))
+    return bool(_WITHDRAWN.match(after.lstrip("`~*\n \t"))) and not _CONFIRMED.search(after[:300])
 
 
 def is_called_final(before: str) -> bool:

@@ -23,7 +23,7 @@ _QUOTED_OR_END = re.compile(
     re.DOTALL,
 )
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
-_BREAK = re.compile(r"\n|[.!?:](?=\s|\Z)|`|[ \t]\|[ \t]*(?=\n|\Z)")
+_BREAK = re.compile(r"\n|\"(?=\s*(?:\n|\Z))|[.!?:](?=\s|\Z)|`|[ \t]\|[ \t]*(?=\n|\Z)")
 _GOES_ON = re.compile(
     r"(?:FROM|WHERE|GROUP|HAVING|ORDER|LIMIT|OFFSET|UNION|INTERSECT|EXCEPT|AND|OR|ON|AS|WINDOW|SELECT"
     r"|(?:NATURAL|LEFT|RIGHT|FULL|INNER|OUTER|CROSS|JOIN))\b|[-+*/=<>|,()]",
@@ -42,7 +42,7 @@ def statement(text: str) -> str:
     start = 0
     while start < len(text):
         end = end_of(text, start)
-        if START.match(text, start, end):
+        if START.match(text, start, end) and not text[start:end].strip().isalpha():
             found.append(text[start:end].strip())
         start = end + 1
     called = [
@@ -66,15 +66,27 @@ def readable(text: str, start: int) -> str:
     sql = text[start : end_of(text, start)].strip()
     if is_english(sql) or (sql.startswith("Select") and " from " not in sql.lower()):
         return ""
-    if sql.endswith(".") and not why_unreadable(tidied(sql[:-1])):
-        return sql[:-1]
+    if (bare := _without_full_stop(sql)) != sql:
+        return bare
     ends = [gap.start() for gap in _PARAGRAPH.finditer(sql) if not _GOES_ON.match(sql, gap.end())]
     ends = [*ends[:MOST], len(sql)]
     breaks = [gap.start() for gap in _BREAK.finditer(sql)][:MOST]
     for end in (*ends, *reversed(breaks)):
         if sql.count("`", 0, end) % 2 == 0 and not why_unreadable(tidied(sql[:end])):
-            return sql[:end].rstrip()
+            return _without_full_stop(sql[:end].rstrip())
     return ""
+
+
+def _without_full_stop(sql: str) -> str:
+    """The query without the full stop of the sentence that it ends, which SQLite takes for part of a number."""
+    return sql[:-1] if sql.endswith(".") and not why_unreadable(tidied(sql[:-1])) else sql
+
+
+def _cut_off(text: str, start: int) -> str:
+    """The query that runs from here to the end of the reply, which stops in it; "" where prose follows."""
+    sql = text[start:].strip()
+    cut = re.search(r"(?i)\bFROM\s+\S", sql) and end_of(text, start) == len(text)
+    return sql if cut and "\n\n" not in sql and sql[-1] not in ".`" and not is_english(sql) else ""
 
 
 def is_english(text: str) -> bool:
@@ -92,9 +104,10 @@ def in_prose(text: str, *, labelled: bool) -> Iterator[tuple[int, str]]:
         start = word.start()
         if start < end or not START.match(text, start):
             continue
-        if labelled and not is_called_final(text[max(0, start - 120) : start]):
+        called_final = is_called_final(text[max(0, start - 120) : start])
+        if labelled and not called_final:
             continue
-        sql = readable(text, start)
+        sql = readable(text, start) or (_cut_off(text, start) if called_final else "")
         starts_line = not text[:start].rpartition("\n")[2].strip()
         if sql and (starts_line or re.search(r"\sFROM\b", sql, re.IGNORECASE)):
             yield start, sql

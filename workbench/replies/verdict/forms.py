@@ -17,18 +17,18 @@ _LONGEST_PROSE = 3_000  # of running text
 _LONGEST_LINE = 120  # of a line that is the letter alone
 
 _LABEL = re.compile(
-    r"\b(?:(?:final|my|the)\s+){0,3}(?:answer|verdict|choice|decision|winner|conclusion|selection"
+    r"\b(?:(?:final|my|the)\s+){0,3}(?<!wrong )(?<!incorrect )(?:answer|verdict|choice|decision|winner|conclusion|selection"
     r"|result|antwort|respuesta|r\u00e9ponse)"
     r"(?:\s+letter)?[\s*_\"'`]*(?:is|:|=|\uff1a|\u2192|->|ist|es|est)[\s*_\"'`(]*(?:candidate\s+"
     r"|option\s+|query\s+)?(?P<x>[ABab])\b(?!['\u2019])"
-    r"|(?:\u7b54\u6848|\u9009\u62e9|\u6b63\u786e\u7684?)\s*(?:\u662f"
+    r"|(?:\u7b54\u6848|\u9009\u62e9?|\u6b63\u786e\u7684?)\s*(?:\u662f"
     r"|\u4e3a)?\s*[:\uff1a]?\s*(?P<y>[AB])(?![a-z])"
     r"|^\W*(?:correct|better|best)(?:\s+candidate)?\s*[:=]\W*(?P<z>[ABab])\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _ROW = re.compile(
     rf"^[ \t|*_-]*(?P<mark>[\u2705\u2714\u2713\u274c\u2717\u2718]?)[\ufe0f \t*_]*"
-    rf"(?:{NAME}[ \t]*)?(?P<x>[AB])[*_\s]*(?:[|:(\u2013\u2014-](?P<said>[^\n]{{0,40}}))?$",
+    rf"(?:{NAME}[ \t]*)?(?P<x>[AB])[*_\s]*(?:(?:[|:(\u2013\u2014-]|(?<!\n)(?=[\u2705\u2714\u2713\u274c\u2717\u2718]))(?P<said>[^\n]{{0,40}}))?$",
     re.MULTILINE | re.IGNORECASE,
 )
 _TICK = re.compile(
@@ -56,9 +56,20 @@ _LETTER_FIRST = re.compile(
     r"|since|as)\b)"
 )
 # The prompt's own words: "Answer with only the letter of the correct candidate, A or B."
+# "Answer: A. Hmm, wait: B": a sentence that begins so takes the answer back.
+_CORRECTS = re.compile(
+    r"(?:^|[.!?\u2026\n)]\s*)(?:actually|hmm|wait|correction|on second thought|scratch that)\b\W",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(
+    r"[*_`\"')]*(?:\s+(?:is|was|isn['\u2019]t|fails|lacks|misses|omits|ignores|cannot|can['\u2019]t)\b|\s*[<>=])",
+    re.IGNORECASE,
+)
+_WIDE = str.maketrans("\uff21\uff22\uff41\uff42", "ABab")
 _ECHO = re.compile(r"\bletter of the\b", re.IGNORECASE)
 _MARKS = re.compile(r"[\W_]{65,}")  # marks and spaces in a row, each of which patterns would try
 _BOTH = re.compile(r"\bA or B\b", re.IGNORECASE)
+_ABOUT = re.compile(rf"\b(?:{NAME}|score|rating|points|is|correct)\b|\s")
 _CHOSEN_MEMBERS = {
     "answer", "final answer", "verdict", "choice", "winner", "correct", "correct candidate", "better",
     "better candidate", "best", "best candidate", "preferred", "preferred candidate", "selected", "selection",
@@ -69,7 +80,7 @@ _CHOSEN_MEMBERS = {
 
 def read_verdict(reply: str) -> Letter:
     """The letter of the candidate that the reply prefers."""
-    lines = answer_text(reply)[-_LONGEST:].splitlines()
+    lines = answer_text(reply)[-_LONGEST:].translate(_WIDE).splitlines()
     text = "\n".join(line for line in lines if not _ECHO.search(line))
     text = _MARKS.sub(lambda run: run[0][:32] + run[0][-32:], text)
     text = _BOTH.sub("", text).strip()
@@ -102,11 +113,21 @@ def _of_json(text: str) -> Letter:
             )
             if name in _CHOSEN_MEMBERS and said:
                 letter = letter_of(said[1])
-        members = {str(key).strip().upper(): value for key, value in row.items()}
-        numbers = {x: v for x in "AB" if isinstance(v := members.get(x), int | float)}
+        members = {_ABOUT.sub("", member_name(key)).upper(): value for key, value in row.items()}
+        numbers = {x: worth for x in "AB" if (worth := _worth(members.get(x))) is not None}
         if not letter and len(set(numbers.values())) == 2:  # true and false, or scores
             letter = letter_of(max(numbers, key=lambda x: numbers[x]))
     return letter
+
+
+def _worth(value: object) -> float | None:
+    """A number, true or false, or a word such as "correct", as a number; None for anything else."""
+    if isinstance(value, int | float):
+        return value
+    text = str(value).strip()
+    if len(text) > 40 or bool(_TICK.search(text)) == bool(_CROSS.search(text)):
+        return None
+    return float(bool(_TICK.search(text)))
 
 
 def _of_table(text: str) -> Letter:
@@ -125,7 +146,9 @@ def _of_table(text: str) -> Letter:
 
 def _of_scores(text: str) -> Letter:
     """The candidate with the higher score, where both have one."""
-    scores = {row["x"].upper(): float(row["score"]) for row in _SCORE.finditer(text)}
+    scores = {
+        row["x"].upper(): float(row["score"]) for row in _SCORE.finditer(text.replace(", ", "\n"))
+    }
     if len(scores) < 2 or scores["A"] == scores["B"] or not _SPEAKS_OF_SCORES.search(text):
         return ""
     return "A" if scores["A"] > scores["B"] else "B"
@@ -145,8 +168,14 @@ def _of_label(text: str) -> Letter:
         return ""
     last = found[-1]
     after = text[last.end() : last.end() + 12]
-    if re.match(r"[\s*_]*(?:or|and|/)\s*[\"'*_]*[AB]\b", after, re.IGNORECASE):
+    if re.match(r"[\s*_]*(?:or|and|/|&|\+)\s*[\"'*_]*[AB]\b", after, re.IGNORECASE):
         return ""
+    if _SENTENCE.match(text, last.end()):  # "Answer: B is wrong, so A"
+        start = max(last.start(name) for name in ("x", "y", "z"))
+        return _of_prose(text[start:])
+    correction = _CORRECTS.search(text, last.end())
+    if correction and (said := _of_prose(text[correction.start() :])):
+        return said
     return letter_of(last["x"] or last["y"] or last["z"])
 
 

@@ -38,8 +38,10 @@ _CHOICES = [
             rf"|the\s+answer\s+is\s+|I\s+say\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))"
         ),
         rf"\b(?:so|therefore|thus|hence)\b[\s,:*_]*(?P<won>{_C})\s+(?:is|answers|wins|gets)\b",
-        rf"(?P<won>{_C})\s*(?:>|\u227b)\s*{_D}",
+        rf"(?P<won>{_C})\s*(?:>{{1,3}}|\u227b)\s*{_D}",
+        rf"{_D}\s*(?:<{{1,3}}|\u227a)\s*(?P<won>{_C})",
         rf"\b(?:must|had\s+to|have\s+to)\s+(?:pick|choose|decide|select|name\s+one)\b[\s,:;]+(?P<won>{_C})",
+        rf"\bif\s+(?:forced|pressed)\b(?:\s+to\s+\w+)?[\s,:;]+(?P<won>{_C})",
         rf"(?P<won>{_C})\s+it\s+is\b",
         (
             rf"\b(?:it(?:['\u2019]s|\s+is|\s+must\s+be|\s+has\s+to\s+be)|that(?:['\u2019]s"
@@ -56,15 +58,26 @@ _NEGATION = re.compile(
     r"(?:\bnot|n['\u2019]t|\bneither|\bnor|\bboth)\s+(?:\w+\s+)?$", re.IGNORECASE
 )
 _RULED_OUT = re.compile(
-    rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks)?\s*(?:\w+ly\s+)?{BAD}|lacks|omits"
+    rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks)?\s*(?:the\s+)?(?:\w+ly\s+)?{BAD}|lacks|omits"
     rf"|misses|ignores|drops|forgets)\b"
-    rf"|\b(?:missing|wrong|lacking|error|mistake|flaw|problem)\s+(?:\w+\s+)?(?:in|with)\s+(?P<faulty>{_D})",
+    rf"|\b(?:missing|wrong|lacking|error|mistake|flaw|problem)\s+(?:\w+\s+)?(?:in|with)\s+(?P<faulty>{_D})"
+    rf"|\b(?:incorrect|wrong|rejected)(?:\s+\w+)?(?:\s+is\s+|\W{{0,4}}[:=]\W{{0,4}})(?P<blamed>{_D})",
     re.IGNORECASE,
 )
 
 
+# "It is not A", "the answer cannot be A", "I don't think that A is correct".
+_NOT = re.compile(
+    rf"(?:\b(?:can)?not|n['\u2019]t)\s+(?:be\s+|(?:think|believe|say)\s+(?:that\s+)?(?:it(?:['\u2019]s|\s+is)\s+)?)?"
+    rf"(?P<lost>{_C})(?=[\W_]*(?:$|[.!,\n])|\s+(?:is|was)\b)",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"[^.!?\n]*\?")
+
+
 def verdict_of_prose(text: str) -> Letter:
     """The candidate that the last statement of choice names; else the one that is not ruled out."""
+    text = _ASKED.sub("", text) if _ASKED.sub("", text).strip() else text
     found: list[tuple[int, Letter]] = []
     lost: set[Letter] = set()
     for pattern in _CHOICES:
@@ -72,7 +85,9 @@ def verdict_of_prose(text: str) -> Letter:
         for said in pattern.finditer(text):
             negated = not alike and _NEGATION.search(text[max(0, said.start() - 60) : said.start()])
             own_words = re.sub(r"(?i)\Anot\b.*\bbut\b", "", said[0])  # "not A but B"
-            within = re.search(r"\b(?:not|neither|both|n['\u2019]t)\b", own_words, re.IGNORECASE)
+            within = re.search(
+                r"\b(?:not|neither|both|less|n['\u2019]t)\b", own_words, re.IGNORECASE
+            )
             letter = letter_in(said["won"])
             if letter and not negated and not within:
                 found.append((said.start(), letter))
@@ -85,14 +100,18 @@ def verdict_of_prose(text: str) -> Letter:
         return max(found)[1]
     if _NEITHER.search(text):
         return ""
-    lost |= {letter_in(said["lost"] or said["faulty"]) for said in _RULED_OUT.finditer(text)}
+    lost |= {
+        letter_in(said["lost"] or said["faulty"] or said["blamed"])
+        for said in _RULED_OUT.finditer(text)
+    }
     lost -= {""}
     if len(lost) == 1:
         return "A" if lost == {"B"} else "B"
-    if only := re.fullmatch(rf"\W*not\s+(?P<lost>{_C})\W*", text, re.IGNORECASE):
-        return "A" if letter_in(only["lost"]) == "B" else "B"
     named = {
         letter_in(one[0]) for one in CANDIDATE.finditer(text) if one["letter"] not in {"a", "b"}
     } - {""}
+    denied = {letter_in(one["lost"]) for one in _NOT.finditer(text)} - {""}
+    if len(denied) == 1 and named <= denied:
+        return "A" if denied == {"B"} else "B"
     hedged = re.search(r"\b(?:could|might|may|either|both)\b", text, re.IGNORECASE)
     return named.pop() if len(named) == 1 and not lost and not hedged else ""
