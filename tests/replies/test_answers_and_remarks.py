@@ -5,6 +5,8 @@ import json
 import pytest
 
 from tests.exam.replies_adapter import read
+from workbench.replies.names import read_column_verdicts
+from workbench.replies.unit_tests import read_tests
 
 SQL = "SELECT name FROM ferry WHERE built < 1990"
 FENCE = f"```sql\n{SQL}\n```"
@@ -136,6 +138,19 @@ COLUMNS = [
     '{"irrelevant": {"ferry": ["built"]}, "relevant": {"ferry": ["name"], "route": ["minutes"]}}',
     '[{"table": "ferry", "column": "built", "relevant": "no"}, "ferry.name", "route.minutes"]',
 ]
+COLUMN_VERDICTS = [
+    "| ferry | name | yes |\n| route | port | no |",
+    "ferry.name \u2705\nroute.port \u274c",
+    '{"relevant": ["ferry.name"], "irrelevant": ["route.port"]}',
+    '{"name": "judge", "arguments": "{\\"ferry.name\\": \\"yes\\", \\"route.port\\": \\"no\\"}"}',
+]
+FIRST, SECOND = "The answer should count ferries.", "The answer should use DISTINCT."
+UNIT_TESTS = [
+    f"<test>{FIRST}</test>\n<test>{SECOND}</test>",
+    f"1. {FIRST} 2. {SECOND}",
+    f"1. {FIRST}\n2. {SECOND}\n3. The answer should",
+    json.dumps({"name": "write", "arguments": json.dumps({"unit_tests": [FIRST, SECOND]})}),
+]
 ASKED = "How many jars did Ada Lund sell in 2020?"
 KEYWORDS = [
     "| keyword |\n|---|\n| Ada Lund |\n| 2020 |",
@@ -202,6 +217,17 @@ def test_tables_listed_under_a_decision() -> None:
     reply = '{"keep_all": ["ferry"], "drop_all": ["ticket"]}'
     found = read("names", reply, {"want": "decisions", "schema": SCHEMA})
     assert found == {"ferry": "keep_all", "ticket": "drop_all"}
+
+
+@pytest.mark.parametrize("reply", COLUMN_VERDICTS)
+def test_verdicts_on_columns(reply: str) -> None:
+    said = {("ferry", "name"): True, ("route", "port"): False}
+    assert read_column_verdicts(reply, SCHEMA) == said
+
+
+@pytest.mark.parametrize("reply", UNIT_TESTS)
+def test_unit_tests(reply: str) -> None:
+    assert read_tests(reply) == [FIRST, SECOND]
 
 
 @pytest.mark.parametrize("reply", KEYWORDS)

@@ -11,11 +11,14 @@ _TEST = re.compile(
     [\W\d]{0,10}                      # a bullet, a number, a bracket and quotes
     (?:(?i:unit[ _-])?(?i:test))?     # what it is called,
     [\W\d_]{0,10}                     # with its number
-    (The\b.*\bshould\b.*)
+    (The\b.*\bshould\b\s+\w.*)
     """,
     re.VERBOSE,
 )
-_ITEMS = re.compile(r"""\n|(?<=["']),\s*(?=["'](?:The\b|(?i:unit|test)))""")  # what parts them
+_ITEMS = re.compile(
+    r"""\n|(?<=[.!])[ ]+(?=\d{1,2}[.)][ ]+The\b)|(?<=["']),\s*(?=["'](?:The\b|(?i:unit|test)))"""
+)  # what parts them
+_TAG = re.compile(r"</\w+>\s*\Z")
 _CLOSED = re.compile(r"""["'}\]`.]\s*\Z""")
 
 
@@ -58,7 +61,7 @@ def _items(text: str, *, cut_off: bool) -> list[str]:
         items.pop()
     tests = []
     for found in filter(None, map(_TEST.match, items)):
-        quote, test = found.string[: found.start(1)][-1:], found[1].rstrip(" *|,")
+        quote, test = found.string[: found.start(1)][-1:], _TAG.sub("", found[1]).rstrip(" *|,")
         tests.append(test.rstrip("]}").removesuffix(quote) if quote and quote in "\"'" else test)
     return tests
 

@@ -13,6 +13,18 @@ from workbench.replies.text import answer_text
 _SEPARATOR = re.compile(r":\s|->|\u2192|=|\s[-\u2013\u2014]\s|\s(?=is\s)")
 _OPENS = re.compile(r"^[\[{(\s]*")
 
+# A tick or a cross for a verdict, and the members that list the columns of one.
+_MARKS = str.maketrans(
+    dict.fromkeys("\u2705\u2714\u2713", ": yes") | dict.fromkeys("\u274c\u2717\u2718", ": no")
+)
+_LISTING = {
+    "relevant": True,
+    "needed": True,
+    "irrelevant": False,
+    "not relevant": False,
+    "not needed": False,
+}
+
 ColumnName = tuple[str, str]  # table, column
 
 
@@ -45,6 +57,10 @@ def _of_value(value: Any, names: Names, table: str = "") -> Iterator[tuple[Colum
         yield pair, verdict
         return
     for key, item in value.items():
+        listing = _LISTING.get(plain(key))
+        if listing is not None and isinstance(item, list):
+            listed = (names.column(one, owner) for one in item if isinstance(one, str))
+            yield from ((pair, listing) for pair in listed if pair)
         pair = names.column(key, owner)
         said = relevance_of(item)
         if pair and said is not None:
@@ -56,8 +72,10 @@ def _of_value(value: Any, names: Names, table: str = "") -> Iterator[tuple[Colum
 
 
 def _of_lines(text: str, names: Names) -> Iterator[tuple[ColumnName, bool]]:
-    for line in text.splitlines():
+    for line in text.translate(_MARKS).splitlines():
         head, *rest = cells(line) or _SEPARATOR.split(without_bullet(line.strip()), maxsplit=1)
+        if len(rest) > 1 and (table := names.table(head)):  # | table | column | verdict |
+            head, rest = f"{table}.{rest[0]}", rest[1:]
         pair = names.column(_OPENS.sub("", head))
         said = [verdict for cell in rest if (verdict := relevance_of(cell)) is not None]
         if pair and said:
