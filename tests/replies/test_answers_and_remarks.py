@@ -58,6 +58,9 @@ NO_QUERIES = {
     "the first word alone": "```sql\nSELECT\n```",
 }
 VERDICTS = [
+    ("B loses", "A"),
+    ('{"A": "wrong year", "B": "right year"}', "B"),
+    ('{"A": "no error", "B": "yes, an error"}', ""),
     ("It is not A", "B"),
     ("The answer isn't A.", "B"),
     ("The answer cannot be A.", "B"),
@@ -107,6 +110,8 @@ RANKINGS = [
     ("3 is best, then 1, then 2.", [3, 1, 2]),
 ]
 CHOICES = [
+    ("Passed:\n- Candidate 1\nFailed:\n- Candidate 2", [1, 0]),
+    ("Candidate 1 does not pass; candidate 2 does.", [0, 1]),
     ("Candidate 1: passed\nCandidate 2: passed or failed", [1, None]),
     ("Candidate 1: passed/failed\nCandidate 2: failed", [None, 0]),
     ("Candidate 1: partially passed\nCandidate 2: passed", [None, 1]),
@@ -115,6 +120,9 @@ CHOICES = [
 ]
 SCHEMA = {"ferry": ["name", "built"], "route": ["port", "minutes"], "ticket": ["fare"]}
 TABLES = [
+    "ferry, route. No ticket.",
+    "We don't need ticket, only ferry and route.",
+    "Excluded: ticket\nIncluded: ferry, route",
     "`ferry` and `route` are needed; `ticket` is not.",
     "Tables: `ferry`, `route` (not `ticket`)",
     "- ferry: yes\n- route: yes\n- ticket: no",

@@ -65,7 +65,14 @@ def read_text(text: str, label: str, count: int) -> list[Judgement]:
     judged: list[Judgement] = [None] * count
     # The numbers that the last line named, for a verdict on a line of its own.
     heading: list[int] = []
-    for line in text.splitlines():
+    above: Judgement = None  # of the items that are listed below the word
+    lines = text.splitlines()
+    alone = next((i for i, line in enumerate(lines) if _ALONE.fullmatch(line)), len(lines))
+    leads = not any(map(patterns.named.search, lines[:alone]))  # the words stand above the items
+    for line in lines:
+        if leads and _ALONE.fullmatch(line):
+            above = judgement(line)
+            continue
         sentences = re.split(r"(?<=[.!;])\s+(?=[A-Z*])", line)
         statements = _listed(line, patterns, count)
         for sentence in [] if statements else sentences:
@@ -73,7 +80,8 @@ def read_text(text: str, label: str, count: int) -> list[Judgement]:
             if not said:
                 said, heading = _named(sentence, patterns, count, heading)
             statements += said
-        for numbers, value in statements:
+        for numbers, said_here in statements:
+            value = above if said_here is None else said_here
             for number in numbers if value is not None else ():
                 judged[number - 1] = value
     return judged if any(value is not None for value in judged) else []

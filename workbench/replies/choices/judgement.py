@@ -38,6 +38,8 @@ def judgement(text: str) -> Judgement:
         r"[\W_]*(?:is|does|do|did|was|has)(?:\s+not|n['\u2019]t)\W*", text, re.IGNORECASE
     ):
         return 0  # "candidate 1 is correct, candidate 2 is not"
+    if re.fullmatch(r"[\W_]*(?:does|do|did)\W*", text, re.IGNORECASE):
+        return 1  # "candidate 1 does not pass, candidate 2 does"
     if _OPEN.search(text):
         return None  # "passed or failed", "partially passed"
     words = list(_WORD.finditer(text))

@@ -6,12 +6,22 @@ from typing import Any
 
 from workbench.replies.json_values import is_cut_off, json_values
 from workbench.replies.names.spelling import Names, Tables, plain
-from workbench.replies.names.values import cells, denied, items, line_denies, named_values, parts
+from workbench.replies.names.values import (
+    cells,
+    denied,
+    is_bulleted,
+    items,
+    line_denies,
+    named_values,
+    parts,
+)
 from workbench.replies.text import answer_text
 
 _LEFT_OUT = re.compile(
-    r"\b(?:not|n['\u2019]t|none|no|irrelevant|unnecessary|without)\b", re.IGNORECASE
+    r"(?:\b(?:not|none|no|irrelevant|unnecessary|excluded|omitted|without)|n['\u2019]t)\b",
+    re.IGNORECASE,
 )
+_CLAUSE = re.compile(r"(?<=[;.!?])\s+|,\s+(?=(?:only|but|just|not)\b)")
 
 
 def read_tables(reply: str, tables: Tables) -> list[str]:
@@ -33,15 +43,24 @@ def read_tables(reply: str, tables: Tables) -> list[str]:
     lines = [line for line in text.splitlines() if not line_denies(line)]
     if found := _once(names.table(cell) for line in lines for cell in cells(line)[:1]):
         return found
-    clauses = [one for line in lines for one in re.split(r"(?<=[;.])\s+", line)]
-    kept = [one for one in clauses if not _LEFT_OUT.search(one)]
-    named = any(names.table(item) for one in kept for item in items(one, bulleted_only=bool(rows)))
+    clauses = [one for line in lines for one in _CLAUSE.split(line)]
+    kept = [one for one in clauses if is_bulleted(one) or not _LEFT_OUT.search(one)]
+    bulleted_only = bool(rows)
+    named = any(
+        names.table(item) for one in kept for item in items(one, bulleted_only=bulleted_only)
+    )
     listed = (
-        item for one in (kept if named else lines) for item in items(one, bulleted_only=bool(rows))
+        table
+        for one in (kept if named else lines)
+        for table in _of_items(one, items(one, bulleted_only=bulleted_only), names)
     )
-    return _once(map(names.table, listed)) or (
-        [] if rows else _once(_of_prose("\n".join(lines), names))
-    )
+    return _once(listed) or ([] if rows else _once(_of_prose("\n".join(lines), names)))
+
+
+def _of_items(line: str, listed: list[str], names: Names) -> list[str]:
+    """The tables of a line's items; of "we need ferry and route", also those in an item of more words."""
+    tables = [names.table(item) for item in listed]
+    return tables if is_bulleted(line) or all(tables) else names.tables_in(line)
 
 
 def _once(found: Iterable[str]) -> list[str]:
@@ -70,7 +89,7 @@ def _tables_in(value: Any, names: Names) -> list[str]:
 
 def _of_prose(text: str, names: Names) -> list[str]:
     """The tables that the sentences of running text name, but for those that leave tables out."""
-    sentences = re.split(r"(?<=[.!?])\s+|\n", text)
+    sentences = [one for line in text.splitlines() for one in _CLAUSE.split(line)]
     return [
         table
         for sentence in sentences

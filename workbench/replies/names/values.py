@@ -97,7 +97,7 @@ def items(line: str, *, bulleted_only: bool) -> list[str]:
     if bulleted_only:
         return []
     bare = re.sub(r"^[^:]*:\s*", "", line) if ":" in line else line
-    parts = [part for part in re.split(r",|\band\b", bare) if part.strip()]
+    parts = [part.strip(" .") for part in re.split(r",|\band\b", bare) if part.strip(" .")]
     few_words = all(len(part.split()) <= 3 for part in parts)
     return [*_QUOTED.findall(line), *(parts if few_words else [])]
 
@@ -105,6 +105,10 @@ def items(line: str, *, bulleted_only: bool) -> list[str]:
 def parts(text: object) -> list[str]:
     """The parts of a text that lists names: "a, b and c"."""
     return [part for part in re.split(r",|\n|\band\b", str(text)) if plain(part)]
+
+
+def is_bulleted(line: str) -> bool:
+    return bool(_BULLET.match(line))
 
 
 def without_bullet(line: str) -> str:

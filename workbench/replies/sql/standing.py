@@ -50,6 +50,7 @@ _KEPT = re.compile(
     r"|\b(?:is|was) (?:already |indeed )?(?:correct|right|valid|fine)\b",
     re.IGNORECASE,
 )
+_NOT = re.compile(r"\bnot\b|n['\u2019]t\b", re.IGNORECASE)
 # "A or B": which of them is the answer, it does not say.
 _RIVAL = re.compile(r"(?:or|oder|ou|or else|or simply)\W*\Z", re.IGNORECASE)
 # A question, which says nothing of a query.
@@ -93,7 +94,7 @@ def standing_of(before: str, after: str) -> Standing:
     if _RIVAL.match(lead.strip("`~ \n")):
         return "rival"
     if _OLD.search(last_line):
-        return "plain" if _KEPT.search(sentence) else "old"
+        return "plain" if _KEPT.search(sentence) and not _NOT.search(sentence) else "old"
     if _ASIDE.search(sentence):
         return "aside"
     if _DRAFT.search(paragraph) or is_withdrawn(after):

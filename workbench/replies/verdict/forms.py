@@ -125,7 +125,10 @@ def _worth(value: object) -> float | None:
     if isinstance(value, int | float):
         return value
     text = str(value).strip()
-    if len(text) > 40 or bool(_TICK.search(text)) == bool(_CROSS.search(text)):
+    begins = re.match(
+        r"\W*(?:(?:yes|no|true|false)\W*$|correct|right|incorrect|wrong|not\b|\W)", text
+    )
+    if not begins or bool(_TICK.search(text)) == bool(_CROSS.search(text)):
         return None
     return float(bool(_TICK.search(text)))
 

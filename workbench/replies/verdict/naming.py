@@ -23,7 +23,7 @@ GOOD = (
     r"|richtig|besser|korrekt|correcta?|mejor|meilleure?|juste)"
 )
 BAD = (
-    r"(?:wrong|incorrect|not\s+(?:\w+\s+)?(?:correct|right|valid)|invalid|flawed|worse|fails?|falsch"
+    r"(?:wrong|loses|incorrect|not\s+(?:\w+\s+)?(?:correct|right|valid)|invalid|flawed|worse|fails?|falsch"
     r"|less\s+\w+|not\s+as\s+\w+|(?:cannot|can['\u2019]t|could\s+not)\s+be\s+(?:correct|right)"
     r"|n['\u2019]est\s+pas\s+\w+|no\s+es\s+\w+|mistaken|ruled\s+out|rejected|faulty|isn['\u2019]t\s+(?:\w+\s+)?(?:correct|right))"
 )
