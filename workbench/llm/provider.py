@@ -106,8 +106,14 @@ def address(model: str, given: str = "") -> str:
 
 def public(url: str) -> str:
     """The URL without user, query and fragment, which may contain secrets."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+    except ValueError as error:
+        raise BadInputError(
+            f"the address of the model's server is no URL ({redact(str(error))}): "
+            "write it like http://localhost:8000/v1"
+        ) from None
     return urlunsplit((parts.scheme.lower(), host, parts.path.rstrip("/"), "", ""))
 
 

@@ -10,6 +10,7 @@ from tests.llm.conftest import CANARY
 from tests.llm.providers.protocols import chat, error
 from tests.llm.server import Server
 from tests.llm.wire import ask
+from workbench.errors import BadInputError
 from workbench.llm.client import Client
 from workbench.llm.remote.prices import price
 from workbench.store import Store
@@ -109,3 +110,20 @@ def test_each_refusal_is_of_its_kind(
 ) -> None:
     answer, _ = answered(store, server, error(said, code), status)
     assert (answer.fault, server.asked.total()) == (fault, asked)
+
+
+def test_an_answer_in_which_the_provider_failed_is_asked_again_and_not_kept(
+    store: Store, server: Server
+) -> None:
+    body = chat({"content": "SELECT na"}, "error", **counts(100, 20, 120))
+    body["choices"][0]["error"] = {"code": 502, "message": "the upstream is gone"}
+    answer, cached = answered(store, server, body)
+    assert (answer.fault, answer.text, cached.text) == ("server", "", "")
+    assert "the upstream is gone" in answer.error
+    assert server.asked.total() == 2
+
+
+@pytest.mark.parametrize("url", ["http://[::1/v1", "http://localhost:port/v1"])
+def test_an_address_that_is_no_url_is_one_clear_error(store: Store, url: str) -> None:
+    with pytest.raises(BadInputError, match="is no URL"):
+        Client(store, api_base=url).complete(ask())

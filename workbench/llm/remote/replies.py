@@ -84,6 +84,12 @@ def answer_of(reply: Reply) -> tuple[str, str]:
     choice = reply["choices"][0]
     message = choice.get("message") or {}
     reason = choice.get("finish_reason") or "stop"
+    told = choice.get("provider_specific_fields") or {}
+    if told.get("error") or told.get("native_finish_reason") == "error":
+        said = told.get("error") or ""
+        raise Refusal(
+            "server", f"the provider failed in the middle of its answer {said}", again=True
+        )
     text = message.pop("content", None)
     refused = (message.get("provider_specific_fields") or {}).get("refusal")
     if reason == "content_filter" or refused:
