@@ -3,11 +3,9 @@
 import struct
 from pathlib import Path
 
-_WORDS = {
-    0x377F0682: "<",
-    0x377F0683: ">",
-}  # by the log's magic number, the byte order of its checksums
-_HEADER, _FRAME = 32, 24  # bytes, the latter before each page
+# The byte order of a log's checksums, by its magic number.
+_WORDS = {0x377F0682: "<", 0x377F0683: ">"}
+_HEADER, _FRAME = 32, 24  # bytes of the log's header, and of the header before each page
 
 Sums = tuple[int, int]
 
@@ -36,7 +34,7 @@ def has_commit(log: Path) -> bool:
             if pages and sums == (
                 first,
                 second,
-            ):  # the database's size, told at the end of a transaction
+            ):  # only a transaction's last frame counts the pages
                 return True
     return False
 
