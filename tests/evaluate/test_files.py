@@ -107,6 +107,30 @@ def test_a_comparison_is_with_the_first_file(bird, files, executor):
     assert json.dumps(report.as_json(), allow_nan=False)
 
 
+def test_a_comparison_in_json_is_in_percent_as_in_the_text(bird, files, executor):
+    paths = [files / "right.json", files / "wrong.json"]
+    report = evaluate_files(bird, paths, executor, compare=True)
+    row = report.as_json()["comparisons"]["wrong"]
+    shown = f"{row['difference']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
+    assert shown.startswith("-33.33 [")
+    assert shown in report.as_text()
+
+
+def test_a_comparison_of_several_answers_a_question_says_that_it_takes_the_first(
+    bird, files, executor, tmp_path
+):
+    given = [("one", 0, "right"), ("two", 0, "wrong"), ("two", 1, "right")]
+    lines = [
+        {"question_id": key, "generator": generator, "sample": sample, "sql": sql}
+        for generator, sample, name in given
+        for key, sql in json.loads((files / f"{name}.json").read_text()).items()
+    ]
+    (tmp_path / "pool.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    report = evaluate_files(bird, [tmp_path / "pool.jsonl"], executor, compare=True)
+    assert [file["generator"] for file in report.as_json()["files"]] == ["one", "two"]
+    assert "two against one, EX (BIRD), first answer of each question: -33.33" in report.as_text()
+
+
 def test_bounds_on_request(bird, files, executor):
     paths = [files / "right.json", files / "wrong.json"]
     report = evaluate_files(bird, paths, executor, pool=True)

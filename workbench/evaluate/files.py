@@ -77,9 +77,13 @@ class FilesReport:
         ]
         if len(failed) > _SHOWN:
             parts.append(f"and {len(failed) - _SHOWN} more gold queries failed")
+        again = self.verdicts.duplicated(["generator", "question_id"])
+        several = {*self.verdicts.loc[again, "generator"]}
         for other, comparison in self.comparisons.items():
+            here, there = other, next(iter(self.paths))
+            first = ", first answer of each question" * bool(several & {here, there})
             parts.append(
-                f"{other} against {next(iter(self.paths))}, EX (BIRD): {100 * comparison.difference:+.2f}"
+                f"{here} against {there}, EX (BIRD){first}: {100 * comparison.difference:+.2f}"
                 f" [{100 * comparison.low:+.2f}, {100 * comparison.high:+.2f}], p = {comparison.p_value:.3g}\n"
                 f"  right only here ({len(comparison.won)}): {' '.join(comparison.won)}\n"
                 f"  right only there ({len(comparison.lost)}): {' '.join(comparison.lost)}"
@@ -101,7 +105,7 @@ class FilesReport:
             "questions": len(self.benchmark.questions),
             "fingerprint": self.benchmark.fingerprint(),
             "files": [self._file(row) for row in _records(self.summary)],
-            "comparisons": {name: asdict(row) for name, row in self.comparisons.items()},
+            "comparisons": {name: _percent(row) for name, row in self.comparisons.items()},
             "bounds": None if self.bounds is None else _records(self.bounds),
         } | ({"golds": self.golds.as_json()} if self.golds else {})
 
@@ -115,7 +119,8 @@ class FilesReport:
             ]
             for column, slices in self.slices.items()
         }
-        return {"file": str(self.paths[name])} | {"em": None} | row | ({"by": by} if by else {})
+        file = {"file": str(self.paths[name]), "generator": name}
+        return file | {"em": None} | row | ({"by": by} if by else {})
 
 
 def evaluate_files(
@@ -222,6 +227,12 @@ def _table(frame: pd.DataFrame) -> str:
     empty = [name for name in ("failed", "missing", "gold_failed") if not shown[name].any()]
     shown = shown.drop(columns=empty).rename(columns=_HEADINGS)
     return shown.to_string(index=False, float_format="%.2f")
+
+
+def _percent(comparison: PairedComparison) -> dict[str, Any]:
+    """The comparison with its difference and interval in percent, as in the text."""
+    row = asdict(comparison)
+    return row | {name: round(100 * row[name], 4) for name in ("difference", "low", "high")}
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
