@@ -81,6 +81,15 @@ def test_a_question_that_a_server_failed_is_missing_and_told(down, tmp_path):
     assert [line["failed"] for line in lines(tmp_path) if "failed" in line] == [1]
 
 
+def test_a_run_without_a_display_says_that_calls_got_no_answer(down, monkeypatch, capsys):
+    monkeypatch.delenv("WORKBENCH_PROGRESS")
+    run = down.run(direct(down.model))
+    assert (
+        f"{run.name}: 1 calls got no answer (rejected 1), and the numbers lack"
+        in capsys.readouterr().err
+    )
+
+
 def test_a_run_that_is_asked_for_twice_tells_both(monkeypatch, tmp_path):
     monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress"))
     for calls in (5, 0):

@@ -82,6 +82,16 @@ class Progress:
             self._bar.close()
 
 
+def tell_failed(system: str, failed: Mapping[str, int]) -> None:
+    """Report how many calls of a system ended without an answer, by fault; `workbench reproduce` prints its own line."""
+    if os.environ.get("WORKBENCH_PROGRESS"):
+        tell(failed=sum(failed.values()))
+        return
+    faults = ", ".join(f"{fault} {number:,}" for fault, number in sorted(failed.items()))
+    line = f"{sum(failed.values()):,} calls got no answer ({faults}), and the numbers lack them: run it again"
+    print(f"{system}: {line}" if system else line, file=sys.stderr)
+
+
 def tell(**event: Any) -> None:
     """Report another event to `workbench reproduce`: a saved figure, failed calls."""
     if file := os.environ.get("WORKBENCH_PROGRESS"):

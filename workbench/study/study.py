@@ -27,7 +27,7 @@ from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.store import Store
 from workbench.study.analysis.gold_notes import gold_notes
 from workbench.study.previewing import StandIn, previewed
-from workbench.study.progress import Progress, tell
+from workbench.study.progress import Progress, tell_failed
 from workbench.study.result_cache import endpoints, keys, models, texts
 from workbench.study.runs import Run, cells, frames, run_id
 from workbench.study.saved import Claim, Saved
@@ -158,9 +158,9 @@ class Study:
         self._report(lab)
 
     def _report(self, lab: Lab) -> None:
-        """Report the number of failed calls and, in a preview, of expected calls to `workbench reproduce`."""
-        if failed := sum(lab.client.ledger.failed.values()):
-            tell(failed=failed)
+        """Report the number of failed calls and, in a preview, of expected calls."""
+        if failed := lab.client.ledger.failed:
+            tell_failed(lab.system, failed)
         if isinstance(lab.client.send, StandIn):
             lab.client.send.tell(self._weight, self._databases)
 
