@@ -101,6 +101,8 @@ def test_what_a_run_came_to_stands_beside_its_preview(tmp_path):
         save(preview(Client(store), [], [Estimate("p", MODEL, 5, 1000)]), path)
     said = "preview: 5 calls, 3,500 to 6,500 tokens in, 100 to 5,000 out, $0.0078 to $0.0530"
     assert beside(path, paid) == f"{alone}\n{said}"
+    halved = f"{said.rpartition(', ')[0]}, $0.0039 to $0.0265 in batches"
+    assert beside(path, paid, batch=True) == f"{alone}\n{halved}"
 
 
 def test_the_table_has_a_line_for_each_prompt_and_their_sums():

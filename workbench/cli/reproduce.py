@@ -82,7 +82,8 @@ def reproduce(
         names = ("calls", "input_tokens", "output_tokens", "hits")
         calls, size, output, hits = (int(sum(job.total(name) for job in jobs)) for name in names)
         paid = Tally(calls, size, output, sum(job.total("dollars") for job in jobs), hits=hits)
-        print(beside(manifest.preview_path(settings), paid))
+        batches = batch or settings.batch
+        print(beside(manifest.preview_path(settings), paid, batch=batches))
     if figures.is_dir():
         for job in jobs:
             page = figures / page_name(job.name)

@@ -137,7 +137,7 @@ def run(
     for number, done in enumerate(runs):
         if len(runs) > 1:
             print(f"\n{done.name}")
-        print(beside(folder / f"{name}{_numbered(number)}.preview.json", done.paid))
+        print(beside(folder / f"{name}{_numbered(number)}.preview.json", done.paid, batch=batch))
 
 
 def _numbered(number: int) -> str:

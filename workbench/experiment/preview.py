@@ -130,8 +130,11 @@ def save(found: Preview, path: Path) -> None:
     path.write_bytes(orjson.dumps(sums, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
-def beside(path: Path, paid: Tally) -> str:
-    """The calls and dollars of a run, and on a second line the estimate of its preview, if there was one."""
+def beside(path: Path, paid: Tally, *, batch: bool = False) -> str:
+    """The calls and dollars of a run, and on a second line the estimate of its preview, if there was one.
+
+    `batch` takes the estimate of the price in batches.
+    """
     calls = f"{paid.calls:,} calls, {paid.input_tokens:,} tokens in, {paid.output_tokens:,} out"
     cost = f"paid:    {calls}, {dollars(paid.cost, paid.unpriced)}"
     if not (paid.cost or paid.unpriced):
@@ -141,9 +144,9 @@ def beside(path: Path, paid: Tally) -> str:
     lines = [f"{cost}; {hits}"]
     if estimate := previewed(path):
         (least, most), (fewest, longest) = estimate["input_tokens"], estimate["output_tokens"]
-        low, high = estimate["dollars"]
+        low, high = estimate["dollars_in_batches" if batch else "dollars"]
         lines.append(
             f"preview: {estimate['calls']:,} calls, {least:,.0f} to {most:,.0f} tokens in, "
-            f"{fewest:,.0f} to {longest:,.0f} out, {dollars(low)} to {dollars(high)}"
+            f"{fewest:,.0f} to {longest:,.0f} out, {dollars(low)} to {dollars(high)}{' in batches' * batch}"
         )
     return "\n".join(lines)
