@@ -101,3 +101,25 @@ def test_a_cache_file_that_is_missing_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no cache file"):
         run("stats", "--cache", tmp_path / "none.sqlite")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command", ["stats", "verify", "prune --prompt p", "export new.jsonl", "import {}", "merge {}"]
+)
+def test_a_file_that_is_no_cache_is_refused_and_stays_as_it_is(
+    path: Path, tmp_path: Path, command: str
+) -> None:
+    other = tmp_path / "answers.csv"
+    other.write_text("question_id,sql\n1,SELECT 1\n")
+    with pytest.raises(BadInputError, match=r"answers\.csv is not a cache file"):
+        run(*command.format(path).split(), "--cache", other)
+    assert other.read_text() == "question_id,sql\n1,SELECT 1\n"
+    assert sorted(file.name for file in tmp_path.glob("answers*")) == ["answers.csv"]
+
+
+def test_export_says_how_many_of_the_keys_are_not_in_the_cache(path: Path, tmp_path: Path) -> None:
+    with Store(path) as store:
+        ((key,), *_) = store.read("SELECT key FROM calls ORDER BY key")
+    (tmp_path / "keys").write_text(f"{key} call:none call:none call:nor")
+    printed = run("export", tmp_path / "x.jsonl", "--keys", tmp_path / "keys", "--cache", path)
+    assert printed.endswith("2 of the keys are not in the cache, such as call:none\n")

@@ -10,6 +10,7 @@ from workbench.llm.cache import transfer
 from workbench.store import Store, home
 
 _FORMS = (".jsonl", ".csv", ".parquet", ".sqlite")
+_SQLITE = b"SQLite format 3\0"  # the beginning of each SQLite file
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _cache_file = click.option(
     "--cache",
@@ -25,7 +26,19 @@ def _open(cache_file: Path | None) -> Store:
     path = cache_file or home() / "lab.sqlite"
     if not path.exists():
         raise BadInputError(f"there is no cache file at {path}: name one with --cache")
-    return Store(path)
+    return _store(cache_file)
+
+
+def _store(cache_file: Path | None) -> Store:
+    """The cache file, or the default one; any other file that is named is refused, as a damaged cache is renamed."""
+    if cache_file and cache_file.is_file():
+        with naming(cache_file), cache_file.open("rb") as file:
+            head = file.read(len(_SQLITE))
+        if head and head != _SQLITE:
+            raise BadInputError(
+                f"{cache_file} is not a cache file: name an SQLite file that workbench made, such as lab.sqlite"
+            )
+    return Store(cache_file)
 
 
 @click.group()
@@ -93,6 +106,8 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: P
         else:
             number = transfer.export(store, file, select)
         print(f"{file}: {number:,} calls")
+        if chosen and (absent := transfer.absent(store, chosen)):
+            print(f"{len(absent):,} of the keys are not in the cache, such as {absent[0]}")
 
 
 @cache.command("import")
@@ -102,7 +117,7 @@ def load(file: Path, cache_file: Path | None) -> None:
     """Add the calls in FILE, JSON lines that export wrote."""
     if not file.is_file():
         raise BadInputError(f"there is no file {file}")
-    with Store(cache_file) as store:
+    with _store(cache_file) as store:
         new, known = transfer.load(store, file)
     print(f"{new:,} calls added, {known:,} were cached already")
 
@@ -112,7 +127,7 @@ def load(file: Path, cache_file: Path | None) -> None:
 @_cache_file
 def merge(other: Path, cache_file: Path | None) -> None:
     """Add the calls and executions of the cache file OTHER."""
-    with Store(cache_file) as store:
+    with _store(cache_file) as store:
         merged = transfer.merge(store, other)
     print(
         f"{merged.new:,} rows added, {merged.known:,} were cached already; {merged.different:,} calls have "

@@ -56,6 +56,12 @@ class Select:
 ALL = Select()
 
 
+def absent(store: Store, keys: Collection[str]) -> list[str]:
+    """The keys, each once and in their order, under which no call is cached."""
+    cached = {key for (key,) in store.read_keys("SELECT key FROM calls WHERE key IN", [*keys])}
+    return [key for key in dict.fromkeys(keys) if key not in cached]
+
+
 def calls(store: Store, select: Select = ALL) -> Iterator[Call]:
     """The chosen calls with their full requests, in the order of keys."""
     where, values = select.where()
