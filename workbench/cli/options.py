@@ -218,7 +218,10 @@ def check_writable(path: Path, *read: Path) -> None:
             f"{path}: is read by this command, and would be replaced; name another file to write"
         )
     with naming(path):
+        new = not path.exists() and not path.is_symlink()
         path.open("a").close()
+        if new:  # a command that fails leaves no empty file
+            path.unlink()
 
 
 @contextmanager
