@@ -30,7 +30,7 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
     if header and not header.startswith(b"SQLite format 3\0"):
         raise sqlite3.DatabaseError(f"{name}: not an SQLite database")
     log = wal(path)
-    logged = header[18:19] == b"\2" and _has_content(log)
+    logged = header[18:19] == b"\2" and log.exists() and log.stat().st_size > 0
     indexed = path.with_name(f"{path.name}-shm").exists()
     unindexed = logged and not indexed and has_commit(log)
     if not logged:
