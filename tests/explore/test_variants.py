@@ -156,3 +156,20 @@ def test_prompts_that_are_no_list_of_folders_are_refused(tmp_path, monkeypatch, 
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     with pytest.raises(BadInputError, match="give a list of folders"):
         wb.compare(wb.direct, prompts=prompts, limit=1)
+
+
+@pytest.mark.parametrize(
+    ("system", "fault"),
+    [
+        (wb.chase_table_7, "chase_table_7, which makes"),
+        (lambda: None, "which cannot be called with a model alone"),
+        (3, "system is 3"),
+        ("direct", "system is 'direct'"),
+    ],
+)
+def test_anything_but_a_system_or_a_function_that_makes_it_is_refused(
+    tmp_path, monkeypatch, system, fault
+):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    with pytest.raises(BadInputError, match=f"{fault}.*give a function that makes the system"):
+        wb.compare(system, limit=1)

@@ -1,5 +1,6 @@
 """Run variants of a system, after a count of the calls that each variant adds to the cache."""
 
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -21,6 +22,7 @@ from workbench.systems.system import System, with_model
 
 Folder = str | Path | None
 Maker = Callable[[str], System]  # the system for a model
+_GIVE_SYSTEM = "give a function that makes the system for a model, such as lambda model: wb.chase_sql(model, samples=3)"
 
 
 def compare(
@@ -41,8 +43,11 @@ def compare(
     if isinstance(system, System):
         own = _one_model(system)
         system, models = partial(with_model, system, own), models or [own]
+    elif not callable(system):
+        raise BadInputError(f"system is {system!r:.60}: {_GIVE_SYSTEM}")
     with ExitStack() as stack:
         study = stack.enter_context(open_study(benchmark, limit=limit, **settings))
+        _check_made(system, (models or [study.model])[0])
         by_name = studies(study, system, prompts, models)
         for name, part in by_name.items():
             if len(by_name) > 1 and not is_ours(part.model):
@@ -52,13 +57,26 @@ def compare(
     return variants
 
 
+def _check_made(maker: Maker, model: str) -> None:
+    """Raise BadInputError unless the function makes a system when it is given a model alone."""
+    try:
+        inspect.signature(maker).bind(model)
+    except (TypeError, ValueError) as error:  # ValueError: some builtins have no signature
+        name = getattr(maker, "__name__", repr(maker))
+        raise BadInputError(
+            f"system is {name}, which cannot be called with a model alone: {_GIVE_SYSTEM}"
+        ) from error
+    if not isinstance(made := maker(model), System):
+        name = getattr(maker, "__name__", repr(maker))
+        raise BadInputError(f"system is {name}, which makes {made!r:.60}: {_GIVE_SYSTEM}")
+
+
 def _one_model(system: System) -> str:
     """The only model that a system asks."""
     own = sorted(models_of(system))
     if len(own) != 1:
         raise BadInputError(
-            f"system is {system.name}, which asks {' and '.join(own) or 'no model'}: give a function that makes the"
-            " system for a model, such as lambda model: wb.chase_sql(model, samples=3)"
+            f"system is {system.name}, which asks {' and '.join(own) or 'no model'}: {_GIVE_SYSTEM}"
         )
     return own[0]
 
