@@ -1,5 +1,6 @@
 """The command line: tables and JSON for good input, one line and exit code 2 for any other."""
 
+import csv
 import errno
 import json
 import os
@@ -125,6 +126,15 @@ def test_verdicts_are_json_lines(run, bird, right, wrong, tmp_path):
     assert {row["generator"] for row in rows} == {str(right), str(wrong)}
     assert rows[0]["sql"] == "SELECT count(*) FROM animal"
     assert rows[0]["ex_bird"] == 1.0
+
+
+def test_verdicts_in_a_file_that_ends_in_csv_are_csv(run, bird, right, tmp_path):
+    path = tmp_path / "verdicts.csv"
+    command = ["evaluate", "bird-dev", "--root", bird, "--predictions", right]
+    assert run(*command, "--verdicts", path)[0] == 0
+    with path.open(newline="") as file:
+        rows = [*csv.DictReader(file)]
+    assert (len(rows), rows[0]["sql"]) == (12, "SELECT count(*) FROM animal")
 
 
 def test_gold_as_a_prediction_on_the_bundled_questions_with_efficiency(run, tmp_path):

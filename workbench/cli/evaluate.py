@@ -17,6 +17,7 @@ from workbench.cli import options
 from workbench.db.execute import Executor
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import BadInputError
+from workbench.spreadsheet import plain
 from workbench.store import Store
 from workbench.types import Limits
 
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 @click.option(
     "--verdicts",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a JSON line for every verdict.",
+    help="Write every verdict, to a file that ends in .jsonl or .csv.",
 )
 @options.cluster
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; numbers in percent.")
@@ -139,7 +140,10 @@ def evaluate(
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:
-        report.verdicts.to_json(verdicts, orient="records", lines=True)
+        if verdicts.suffix == ".csv":
+            report.verdicts.map(plain).to_csv(verdicts, index=False)
+        else:
+            report.verdicts.to_json(verdicts, orient="records", lines=True)
 
 
 @contextmanager
