@@ -163,3 +163,12 @@ def test_a_file_of_anything_else_is_refused_in_one_line(labels, tmp_path, name, 
         import_labels(path, labels)
     assert what in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_csv_file_with_an_open_quote_is_refused_in_plain_words(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text('id,note\n1,"open\n')
+    with pytest.raises(
+        BadInputError, match=r"not CSV; a quote may be open.*Export the labels again"
+    ):
+        load(path)

@@ -45,7 +45,11 @@ def load(path: Path) -> tuple[Label, ...]:
             records = [_record(row) for row in rows]
     except UnicodeDecodeError as error:
         raise BadInputError(f"{path}: not UTF-8 ({error})") from error
-    except (ValueError, csv.Error) as error:
+    except csv.Error as error:
+        raise BadInputError(
+            f"{path}: not CSV; a quote may be open, or text may follow a closing quote. Export the labels again"
+        ) from error
+    except ValueError as error:
         raise BadInputError(f"{path}: not {suffix[1:].upper()} ({error})") from error
     return tuple(
         read_label(record, f"{path}, label {number}") for number, record in enumerate(records, 1)
