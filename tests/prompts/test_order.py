@@ -4,7 +4,7 @@ import pytest
 
 from tests.prompts.cases import CASES
 from workbench.errors import BadInputError
-from workbench.prompts.order import CACHEABLE, arranged, read_order, shared_ends
+from workbench.prompts.order import CACHEABLE, arranged, read_order, shared_ends, warn_without_order
 from workbench.prompts.prompt import load, split_sections
 
 ABOUT_A_SCHEMA = [case for case in CASES if "schema" in CASES[case]]
@@ -77,3 +77,10 @@ def test_a_file_that_says_no_order_is_refused(tmp_path):
     (tmp_path / "order.txt").write_text("## Task\n")
     with pytest.raises(BadInputError, match="# System"):
         read_order(tmp_path)
+
+
+def test_a_folder_without_an_order_is_named_once_where_an_order_is_wanted(tmp_path, capsys):
+    for folder in (tmp_path, tmp_path, CACHEABLE):
+        warn_without_order(folder)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"workbench: {tmp_path} has no order.txt")

@@ -6,9 +6,10 @@ share a prefix. `cacheable/order.txt` puts the shared sections first; the prompt
 """
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from workbench.errors import BadInputError
@@ -53,6 +54,17 @@ def _parsed(path: Path, source: str) -> Order:
             " '## Title' below it"
         )
     return Order(found["system"].strip(), tuple(_TITLE.findall("\n" + found["titles"])))
+
+
+@cache
+def warn_without_order(folder: Path) -> None:
+    """Say once that a provider caches little of the prompts in a folder without an `order.txt`."""
+    if not read_order(folder):
+        print(
+            f"workbench: {folder} has no order.txt, so its prompts keep the order of their files and a provider caches"
+            f" little of them; for the order of --cheaper, copy {CACHEABLE / 'order.txt'} into it",
+            file=sys.stderr,
+        )
 
 
 def arranged(messages: Sequence[Message], order: Order | None, *, whole: bool) -> Sequence[Message]:

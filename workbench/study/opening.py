@@ -16,7 +16,7 @@ from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.llm.provider import check_model
-from workbench.prompts.order import CACHEABLE
+from workbench.prompts.order import CACHEABLE, warn_without_order
 from workbench.prompts.prompt import check_folder
 from workbench.report.display import install
 from workbench.store import Store
@@ -82,6 +82,7 @@ def open_study(
         check_folder(settings.prompts)
     if settings.cheaper:
         settings = replace(settings, prompts=settings.prompts or CACHEABLE)
+        warn_without_order(settings.prompts)
     whole = open_benchmark(settings.benchmark, settings.root)
     revisions = judging_revisions(settings.golds, whole)
     asked = some(some(whole.questions, settings.limit), limit)

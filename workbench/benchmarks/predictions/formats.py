@@ -53,7 +53,8 @@ def _from_csv(path: Path, text: str) -> Iterator[Prediction]:
     heading = re.split(r"[\r\n]", text, maxsplit=1)[0]
     separator = max(",;\t", key=heading.count)
     try:
-        heads, *rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=separator)] or [[]]
+        lines = io.StringIO(text, newline="")
+        heads, *rows = [*csv.reader(lines, delimiter=separator, strict=True)] or [[]]
         fields = [name.strip().lower() for name in heads]
         if twice := [name for name in fields if name and fields.count(name) > 1]:
             raise BadInputError(f"{path}: two columns are called {twice[0]!r}; keep one of them")
@@ -65,7 +66,9 @@ def _from_csv(path: Path, text: str) -> Iterator[Prediction]:
                 )
             yield _from_record(path, f"row {number}", dict(zip(fields, row, strict=True)))
     except csv.Error as error:
-        raise BadInputError(f"{path}: not CSV ({error})") from error
+        raise BadInputError(
+            f"{path}: not CSV ({error}); a quote may be open, or a quote inside quotes not doubled"
+        ) from error
 
 
 def _from_json(path: Path, text: str, benchmark: Benchmark) -> Iterator[Prediction]:

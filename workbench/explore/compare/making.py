@@ -14,6 +14,7 @@ from workbench.explore.compare.variants import Variants
 from workbench.explore.prompt.steps import record
 from workbench.llm.preview import Preview, preview
 from workbench.llm.provider import check_model, is_ours
+from workbench.prompts.order import warn_without_order
 from workbench.prompts.prompt import check_folder
 from workbench.study.opening import open_study
 from workbench.study.result_cache import models as models_of
@@ -38,7 +39,8 @@ def compare(
 
     `system` makes the system for a model: `wb.direct`, or `lambda model: wb.chase_sql(model, samples=3)`. A system that
     asks one model may be given itself. In `prompts`, None stands for the packaged prompts. `settings` are those of
-    `open_study`, such as `dollars`. The number and cost of new calls are printed before the calls are made.
+    `open_study`, such as `dollars`. With several variants, the number and cost of their new calls are printed before
+    the calls are made.
     """
     if isinstance(system, System):
         own = _one_model(system)
@@ -93,6 +95,8 @@ def studies(
     for folder in folders:
         if folder:
             check_folder(folder)
+        if folder and study.experiment.cheaper:
+            warn_without_order(folder)
     several = list(dict.fromkeys(models or [study.model]))
     for model in several:
         check_model(model)
