@@ -238,7 +238,7 @@ class Budget:
 
     def _refusal(self, amount: float) -> str:
         if self.calls is not None and self.made >= self.calls:
-            return f"the budget of {self.calls:,} calls is used up"
+            return f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
         return (
             f"the budget of ${self.dollars or 0:,.4f} is reached: ${self.spent:,.4f} are spent, and the "
             f"next call may cost ${amount:,.4f}; a lower max_tokens (--parameter) lets it cost less"

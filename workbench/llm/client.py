@@ -198,7 +198,7 @@ class Client:
             raise CacheMissError(
                 f"offline, and {len(calls):,} of {total:,} requests have no answer in "
                 f"{self.store.path}; the first: prompt {first.request.prompt!r}, question "
-                f"{first.request.question!r}, {first.key}"
+                f"{first.request.question!r}, {first.key}; ask without `offline`, or import a cache that has them"
             )
         runner = CallRunner(self._state, calls)
         try:

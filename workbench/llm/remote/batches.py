@@ -134,7 +134,11 @@ def _call(function: str, model: str, url: str, **given: Any) -> Any:
     given |= {"api_base": url} if url else {}
     if provider == "hosted_vllm":  # else LiteLLM sends it OpenAI's key, or takes OpenAI's address
         if not url:
-            raise Refusal("rejected", "HOSTED_VLLM_API_BASE is not set", fatal=True)
+            raise Refusal(
+                "rejected",
+                "HOSTED_VLLM_API_BASE is not set: set it to the server's address",
+                fatal=True,
+            )
         given["api_key"] = os.environ.get("HOSTED_VLLM_API_KEY") or "none"
     if provider == _UNLISTED and "batch" in function:
         given["model"] = model.partition("/")[2]

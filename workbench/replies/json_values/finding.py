@@ -78,24 +78,24 @@ def _values(text: str, *, whole: bool) -> Iterator[tuple[int, int, Any]]:
             found = _repaired(text, start, end)
         if found:
             value, position = found
-            yield start, position, _asked(value)
+            yield start, position, _without_call(value)
         else:
             tries -= 1
 
 
-def _asked(value: Any) -> Any:
-    """The value; of the call of a tool, or a list of calls, its arguments, which may be JSON in a text."""
+def _without_call(value: Any) -> Any:
+    """The value; a call of a tool is replaced by its arguments, which may be JSON in a text."""
     if isinstance(value, list) and all(
         isinstance(one, dict) and _CALL & one.keys() for one in value
     ):
-        value = [_asked(one) for one in value]
+        value = [_without_call(one) for one in value]
         return value[0] if len(value) == 1 else value
     if not isinstance(value, dict) or not _CALL & value.keys():
         return value
     if calls := value.get("tool_calls"):
-        return _asked(calls)
+        return _without_call(calls)
     if isinstance(value.get("function"), dict):
-        return _asked(value["function"])
+        return _without_call(value["function"])
     given = value.get("arguments") or value.get("parameters")
     if "name" not in value or not given:
         return value
