@@ -1,4 +1,4 @@
-"""What the systems cost at a provider that caches the beginnings of prompts: literal, then with each part added.
+"""What the systems cost at a provider that caches the prefixes of prompts: literal, then with each part added.
 
     python tests/benchmarks/bench_cost.py [--limit N] [--systems NAME ...]
 

@@ -25,7 +25,7 @@ def test_what_repeats_is_read_in_steps_of_128_tokens():
     ("model", "tokens", "read"),
     [(GPT, 1000, 0), (GPT, 1024, 1024), (GEMINI, 1500, 0), (GEMINI, 2048, 2048)],
 )
-def test_a_beginning_that_is_shorter_than_the_model_s_shortest_is_not_cached(model, tokens, read):
+def test_a_prefix_that_is_shorter_than_the_model_s_shortest_is_not_cached(model, tokens, read):
     cache = PrefixCache(model)
     cache.counts(prompt(model, tokens, "one"))
     assert cache.counts(prompt(model, tokens, "two")) == (read, 0)

@@ -1,11 +1,11 @@
-"""How requests are sent to providers that cache the beginnings of prompts."""
+"""How requests are sent to providers that cache the prefixes of prompts."""
 
 from dataclasses import replace
 
 import pytest
 
 from workbench.llm.cache.keys import request_key
-from workbench.llm.remote.prefixes import as_sent, beginning, cached_ends, with_common_part
+from workbench.llm.remote.prefixes import as_sent, cached_ends, prefix_hash, with_common_part
 from workbench.types import Request
 
 SCHEMA, TASK = f"## Database schema\n{'a ' * 4000}\n", f"## Task\n{'b ' * 4000}\n"
@@ -81,7 +81,7 @@ def test_a_single_request_shares_what_it_did():
     assert with_common_part([request(GPT)]) == [request(GPT)]
 
 
-def test_questions_about_one_database_have_one_beginning():
-    assert beginning(request(CLAUDE, "?")) == beginning(request(CLAUDE, "!"))
-    assert beginning(request(CLAUDE)) != beginning(request(CLAUDE, task=TASK + "c"))
-    assert beginning(replace(request(CLAUDE), shared=())) == ""
+def test_questions_about_one_database_have_one_prefix():
+    assert prefix_hash(request(CLAUDE, "?")) == prefix_hash(request(CLAUDE, "!"))
+    assert prefix_hash(request(CLAUDE)) != prefix_hash(request(CLAUDE, task=TASK + "c"))
+    assert prefix_hash(replace(request(CLAUDE), shared=())) == ""

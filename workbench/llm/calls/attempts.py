@@ -69,11 +69,11 @@ class Attempts:
             about = (call.key, call.request, call.endpoint, call.url)
             batches.join(Joined(*about, finish, again, call.batch))
         else:
-            state.beginnings.start(call.request)
+            state.new_prefixes.start(call.request)
             try:
                 state.threads.start(partial(self._make, call))
             except RuntimeError:  # the system has no thread left
-                state.beginnings.end(call.request, answered=False)
+                state.new_prefixes.end(call.request, answered=False)
                 self.cancel(call)
                 raise
         return True
@@ -144,7 +144,7 @@ def _answer(state: CallState, call: PendingCall, send: Send, *, save: bool) -> C
             state.doubt(call)
         raise
     finally:
-        state.beginnings.end(request, answered=paid)
+        state.new_prefixes.end(request, answered=paid)
         state.budget.settle(call.reserved, price, paid=paid)
     answer = Completion(
         "", request.model, usage=read_usage(reply) or Usage(), cost=price, key=call.key

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from workbench.llm.budget import Budget, Ledger
 from workbench.llm.cache.table import Cache
 from workbench.llm.calls.batches.gathering import Batches
-from workbench.llm.calls.beginnings import Beginnings
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
+from workbench.llm.calls.new_prefixes import NewPrefixes
 from workbench.llm.calls.threads import Threads
 from workbench.llm.parameters import Parameters
 from workbench.llm.provider import Send
@@ -68,7 +68,7 @@ class CallState:
     in_flight: dict[str, list[Callable[[Completion | None], None]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     threads: Threads = field(default_factory=Threads)
-    beginnings: Beginnings = field(default_factory=Beginnings)
+    new_prefixes: NewPrefixes = field(default_factory=NewPrefixes)
 
     def cached(self, key: str) -> Completion | None:
         """The stored answer; None while it is still to be refreshed."""

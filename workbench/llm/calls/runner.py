@@ -123,7 +123,7 @@ class CallRunner:
         call.batch = state.batch_of(call.key)  # first: a batch stores its replies, then ends
         if call.registered:
             return self._is_open(call)
-        if state.beginnings.waits(call.request):
+        if state.new_prefixes.waits(call.request):
             self._schedule.add(call, POLL)
             return False
         fitted = state.parameters.fit(call.request, call.endpoint)

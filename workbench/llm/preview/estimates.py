@@ -19,7 +19,7 @@ from workbench.types import Request, Usage
 TOKENS = (1 / 5, 1 / 3)  # per character of input
 OUTPUT = (20, 1000)  # tokens per answer, without those of thinking
 SECONDS = (1.0, 20.0)  # per call
-_AROUND = (0.7, 1.3)  # a number of tokens that was counted by letters
+_AROUND = (0.7, 1.3)  # the error of a number of tokens that was counted by letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Estimate:
         a thousand tokens, with more for a model that thinks.
     cacheable, written: the part of the input that the provider reads from its cache, and that it writes there at a
         price.
-    output_tokens: the length of the answer's shortest form, 0 if it is not known.
-    cached: how many more such calls our own cache answers.
+    output_tokens: the length of the shortest answer, 0 if it is not known.
+    cached: the number of further such calls that our own cache answers.
     tier: the calls' `service_tier`, which may have a price of its own.
     """
 
@@ -75,7 +75,7 @@ class Rates:
     measured: bool = False
 
     def replies(self, request: Request, shortest: float = 0.0) -> Range:
-        """The tokens of a reply. Measured ones have the tokens of thinking in them."""
+        """The tokens of a reply. Measured ones include the tokens of thinking."""
         if listed(request.model).get("mode") == "embedding":
             return 0.0, 0.0
         limit = longest(request)
@@ -87,7 +87,7 @@ class Rates:
 
 
 def measured(store: Store, prompt: str, model: str) -> Rates:
-    """The rates of cached calls, if there are five."""
+    """The rates of cached calls if there are at least five, else rules of thumb."""
     for select in (Select(prompt=prompt, model=model), Select(model=model)):
         found = [
             (
@@ -96,7 +96,7 @@ def measured(store: Store, prompt: str, model: str) -> Rates:
                 call.seconds,
             )
             for call, _ in zip(calls(store, select), range(200), strict=False)
-            if call.usage.input and "batch" not in call.reply  # its time is the batch's
+            if call.usage.input and "batch" not in call.reply  # it took as long as its batch
         ]
         if len(found) >= 5:
             tokens, output, seconds = map(_middle, zip(*found, strict=True))

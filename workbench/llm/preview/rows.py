@@ -13,10 +13,10 @@ NOTHING: Range = (0.0, 0.0)
 class Row:
     """The calls of one prompt with one model, or of several together.
 
-    calls: those to make. cached: those that our own cache answers.
+    calls: calls to make. cached: calls that our own cache answers.
     cacheable: the share of the input that the provider reads from its cache.
-    live, discounted, batched: dollars of calls sent live, with the provider's cache, and in batches with it where
-        they can be. unpriced: the calls of unknown price, which the dollars leave out.
+    live: dollars without the provider's cache. discounted: with it. batched: with it and in batches, if the provider
+        has batches. unpriced: calls of unknown price, which the dollars leave out.
     seconds: of all calls, one after another.
     """
 
@@ -83,12 +83,12 @@ class Preview:
         together = self.together
         tokens = " to ".join(f"{end:,.0f}" for end in together.input)
         low, high = together.live
-        ways = [f"{dollars(low)} to {dollars(high, together.unpriced)}"]
+        prices = [f"{dollars(low)} to {dollars(high, together.unpriced)}"]
         for title, ends in (("cached by the provider", together.discounted), ("in batches", together.batched)):  # fmt: skip
             if ends != together.live:
-                ways.append(f"{title} {dollars(ends[0])} to {dollars(ends[1])}")
-        money = ways[0] + (f" ({', '.join(ways[1:])})" if ways[1:] else "")
-        time = " to ".join(_duration(end) for end in self.seconds)
+                prices.append(f"{title} {dollars(ends[0])} to {dollars(ends[1])}")
+        money = prices[0] + (f" ({', '.join(prices[1:])})" if prices[1:] else "")
+        time = _ends(self.seconds, _duration)
         lines = [
             f"{_count(self.requests, 'request')}: {self.cached:,} cached, {_count(self.new, 'call')} to make",
             f"estimated: {tokens} tokens in, {money}, {time}",
@@ -136,7 +136,7 @@ class Preview:
 
 
 def added(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows with those of one prompt and model as one."""
+    """The rows, added up for each prompt and model."""
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
         pair = (row.prompt, row.model)
@@ -165,6 +165,8 @@ def _count(number: int, word: str) -> str:
 
 
 def _duration(seconds: float) -> str:
+    if 0 < seconds < 1:
+        return "under 1 s"
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -17,7 +17,7 @@ from workbench.llm.remote.replies import Reply, tidy
 from workbench.llm.remote.sending.load import load
 from workbench.types import Message, Request
 
-_TAG = "call:"  # the beginning of keys, which providers need not take in an id
+_TAG = "call:"  # each key begins with it; ids in a batch leave it out, since a provider may refuse the colon
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ def body(request: Request) -> dict[str, Any]:
         model=name, messages=messages, optional_params=given, litellm_params={}, headers={}
     )
     made.pop("stream", None)
-    more: dict[str, Any] = made.pop("extra_body", {})
-    return made | more
+    extra: dict[str, Any] = made.pop("extra_body", {})
+    return made | extra
 
 
 def read_line(line: bytes, url: str) -> Item | None:
@@ -73,7 +73,7 @@ def read_line(line: bytes, url: str) -> Item | None:
 
 
 def reply_of(answer: dict[str, Any], url: str) -> Reply | Refusal:
-    """A chat completion as it is stored, with the secrets taken out that a server repeats."""
+    """A chat completion in the form that the cache stores, without secrets that a server repeats."""
     litellm = load()
     import httpx  # noqa: PLC0415  LiteLLM imports it
 
@@ -105,7 +105,7 @@ class _Quiet:
 
 
 class _ItemError(Exception):
-    """An error of one request of a batch, with the attributes by which errors are sorted."""
+    """An error of one request of a batch, with the attributes that `refusal` reads."""
 
     def __init__(self, status: int, code: str, text: str) -> None:
         super().__init__(text)
@@ -114,13 +114,14 @@ class _ItemError(Exception):
 
 
 def _refused(response: dict[str, Any], error: dict[str, Any]) -> Refusal:
-    said = response.get("body") or {}
-    said = said.get("error", said) if isinstance(said, dict) else {"message": str(said)}
-    about = {**(said if isinstance(said, dict) else {"message": str(said)}), **error}
+    """The refusal of one request of a batch."""
+    answer = response.get("body") or {}
+    reported = answer.get("error", answer) if isinstance(answer, dict) else answer
+    details = {**(reported if isinstance(reported, dict) else {"message": str(reported)}), **error}
     status = int(response.get("status_code") or 500)  # without a status: expired or cancelled
-    text = f"{about.get('code') or ''} {about.get('message') or json.dumps(about)}".strip()
-    found = refusal(_ItemError(status, str(about.get("code") or ""), text))
-    # A limit that an item met is the provider's to keep, so no other call need wait for it.
+    text = f"{details.get('code') or ''} {details.get('message') or json.dumps(details)}".strip()
+    found = refusal(_ItemError(status, str(details.get("code") or ""), text))
+    # A rate limit inside a batch is the provider's own matter: live calls need not slow down.
     return Refusal("server", str(found), again=True) if found.fault == "rate_limit" else found
 
 

@@ -52,10 +52,10 @@ class BatchService(Protocol):
         """Begin the batch of that file; returns its id."""
 
     def find(self, model: str, url: str, name: str) -> str:
-        """The id of the batch of that name, which was perhaps created; "" if there is none."""
+        """The id of the batch of that name; "" if there is none."""
 
     def look(self, model: str, url: str, batch: str) -> Status:
-        """How far the batch is."""
+        """The progress of the batch."""
 
     def read(self, model: str, url: str, file: str) -> Iterator[Item | None]:
         """The items of a file of results; None for a line that is not whole."""
@@ -110,7 +110,7 @@ class LiteLLMBatches:
     def look(self, model: str, url: str, batch: str) -> Status:
         found = _call("retrieve_batch", model, url, batch_id=batch).model_dump()
         counts = found.get("request_counts") or {}
-        said = ((found.get("errors") or {}).get("data")) or []
+        errors = ((found.get("errors") or {}).get("data")) or []
         ends: dict[str, State] = {
             "completed": "ended", "expired": "ended", "cancelled": "ended", "failed": "failed",
         }  # fmt: skip
@@ -118,7 +118,9 @@ class LiteLLMBatches:
             ends.get(found["status"], "running"),
             tuple(filter(None, (found.get("output_file_id"), found.get("error_file_id")))),
             counts.get("completed"),
-            tuple((f"{e.get('code') or ''} {e.get('message')}", e.get("line") or 0) for e in said),
+            tuple(
+                (f"{e.get('code') or ''} {e.get('message')}", e.get("line") or 0) for e in errors
+            ),
         )
 
     def read(self, model: str, url: str, file: str) -> Iterator[Item | None]:
@@ -132,7 +134,7 @@ def _call(function: str, model: str, url: str, **given: Any) -> Any:
     litellm = load()
     provider = model.split("/", maxsplit=1)[0]
     given |= {"api_base": url} if url else {}
-    if provider == "hosted_vllm":  # else LiteLLM sends it OpenAI's key, or takes OpenAI's address
+    if provider == "hosted_vllm":  # by default LiteLLM takes OpenAI's key and address
         if not url:
             raise Refusal(
                 "rejected",

@@ -34,7 +34,7 @@ def listed_names() -> Mapping[str, set[str]]:
 
 @functools.lru_cache(maxsize=1000)
 def listed(model: str) -> Mapping[str, Any]:
-    """What LiteLLM lists of the model: its prices, limits and abilities; empty if it is not there.
+    """LiteLLM's entry of the model with its prices, limits and abilities; empty if the model is not listed.
 
     The list has some models under PROVIDER/NAME, some under their name alone, and Amazon's under a name
     without region and route. A name of another provider does not count.

@@ -1,4 +1,4 @@
-"""How long a reply may be at most, as a refusal of the output limit says it.
+"""Read the longest possible reply from a provider's refusal of an output limit.
 
 vLLM and others refuse a request whose prompt and output limit are longer together than the model's context; the
 prompt alone would fit. Providers also have a longest reply for each model. Their refusals name the numbers, and the

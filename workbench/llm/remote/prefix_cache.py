@@ -1,9 +1,9 @@
 """A simulation of a provider's prompt cache, for previews and benchmarks: which tokens it would have cached.
 
-A beginning of a prompt that is the same to the token, and as long as the model's shortest, is read from the cache: in
-steps of 128 tokens where the provider caches whatever repeats, and up to a mark at Anthropic, which charges for
-written tokens. No entry expires here: a provider keeps a beginning for minutes after its last use, and the questions of
-a database follow one another.
+A prefix that equals an earlier prompt's to the token, and has the model's shortest cached length or more, is read from
+the cache: in steps of 128 tokens where the provider caches whatever repeats, and up to a mark at Anthropic, which
+charges for written tokens. No entry expires here: a provider keeps a prefix for minutes after its last use, and the
+questions of a database follow one another.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ _FOUR_LETTERS = re.compile(r".{1,4}", re.DOTALL)  # a token has about four
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """The tokens of a prompt, and hashes of its beginnings by their tokens.
+    """The number of a prompt's tokens, and the hashes of its prefixes by their numbers of tokens.
 
-    every: those that end at each step. marked: those that end at a mark.
+    every: the prefixes that end at each step. marked: the prefixes that end at a mark.
     """
 
     tokens: int
@@ -44,7 +44,7 @@ def prefixes(
 def _tokens(
     messages: Sequence[Message], tokens_of: Callable[[str], list[str]]
 ) -> tuple[list[str], list[int]]:
-    """The tokens of the messages, and where marks stand."""
+    """The tokens of the messages, and the positions of the marks among them."""
     tokens: list[str] = []
     marks: list[int] = []
     for message in messages:
@@ -66,7 +66,7 @@ def _hashes(tokens: Sequence[str], ends: Sequence[int]) -> dict[int, bytes]:
 
 @dataclass(slots=True)
 class PrefixCache:
-    """The beginnings of prompts that a model's provider has in its cache."""
+    """The prefixes of prompts that a model's provider has in its cache."""
 
     model: str
     known: set[bytes] = field(default_factory=set)

@@ -1,11 +1,11 @@
-"""How a request is sent so that its provider reads its beginning from a cache, where LiteLLM lists that it has one.
+"""Send a request so that its provider reads the prompt's prefix from a cache, if LiteLLM lists that it has one.
 
-`Request.shared` says where the parts end that other calls begin with, too. Anthropic's models cache up to a mark,
-`cache_control`. OpenAI's cache whatever repeats, and `prompt_cache_key` leads calls with one beginning to one
-machine. Gemini's cache whatever repeats and take neither. Answers do not depend on any of this, so no key knows it.
+`Request.shared` has the ends of the prefixes that other calls share. Anthropic's models cache up to a mark,
+`cache_control`. OpenAI's models cache whatever repeats, and `prompt_cache_key` leads calls with one prefix to one
+machine. Gemini's models cache whatever repeats and take neither. Answers do not depend on marks and cache keys, so
+they are no part of a call's key.
 
-LiteLLM can set marks itself (`cache_control_injection_points`), but only behind whole messages; these stand within
-one.
+LiteLLM can set marks itself (`cache_control_injection_points`), but only after whole messages; ours stand within one.
 """
 
 import re
@@ -17,9 +17,9 @@ from workbench.canonical import content_hash
 from workbench.llm.remote.listed import listed
 from workbench.types import Message, Request
 
-# Characters of a token, about. What is a little too short is sent with a mark that has no effect.
+# Characters of a token, about. On a prefix that is a little too short, a mark has no effect.
 _CHARACTERS = 4
-_SHORTEST = (  # tokens of the shortest beginning that a model caches, by a pattern of its name
+_SHORTEST = (  # tokens of the shortest prefix that a model caches, by a pattern of its name
     (r"claude-(?:haiku-4-5|opus-4-[5-9])", 4096),
     (r"claude.*haiku", 2048),
     (r"gemini-3", 4096),
@@ -30,7 +30,7 @@ _SECTION = re.compile(r"^## ", re.MULTILINE)
 
 
 def with_common_part(requests: Sequence[Request]) -> list[Request]:
-    """Requests that are sent together, each with the sections that all of one prompt and model begin with."""
+    """Requests that are sent together; `shared` of each also has the sections that its prompt and model share."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for request in requests:
         groups.setdefault(_group(request), []).append(_content(request))
@@ -43,7 +43,7 @@ def _group(request: Request) -> tuple[str, str, str]:
 
 
 def _common_end(contents: Sequence[str]) -> int:
-    """Where the last section begins that not all texts begin with; the texts' length if they are equal."""
+    """The end of the sections that all texts have in common at their start; the texts' length if they are equal."""
     first, *others = contents
     if all(other == first for other in others):
         return len(first)
@@ -61,17 +61,17 @@ def _extended(request: Request, end: int) -> Request:
 
 
 def caches_prompts(model: str) -> bool:
-    """Whether LiteLLM lists that the model's provider caches the beginnings of prompts."""
+    """Whether LiteLLM lists that the model's provider caches the prefixes of prompts."""
     return bool(listed(model).get("supports_prompt_caching"))
 
 
 def shortest(model: str) -> int:
-    """The tokens of the shortest beginning that the model's provider caches."""
+    """The tokens of the shortest prefix that the model's provider caches."""
     return next(tokens for pattern, tokens in _SHORTEST if re.search(pattern, model))
 
 
 def cached_ends(request: Request) -> list[int]:
-    """Those of `shared` up to which the provider caches: the parts are long enough for the model."""
+    """The ends in `shared` of the prefixes that are long enough for the model's provider to cache."""
     if not request.shared or not caches_prompts(request.model):
         return []
     least = shortest(request.model)
@@ -79,16 +79,16 @@ def cached_ends(request: Request) -> list[int]:
     return [end for end in request.shared if (before + end) / _CHARACTERS >= least]
 
 
-def beginning(request: Request) -> str:
-    """A hash of the longest beginning that calls of other questions share and the provider caches; "" without one."""
+def prefix_hash(request: Request) -> str:
+    """A hash of the longest prefix that calls of other questions share and the provider caches; "" without one."""
     ends = cached_ends(request)
     return content_hash("prefix", [request.model, *_parts(request, ends[:2])[:-1]]) if ends else ""
 
 
 def as_sent(request: Request, url: str = "") -> tuple[Sequence[Message], Mapping[str, Any]]:
-    """The messages and parameters with what the provider's cache asks for.
+    """The messages and parameters with the marks or the cache key that the provider's cache needs.
 
-    A server at another address than OpenAI's own is sent no key: it may refuse a parameter that it does not know.
+    Servers at other addresses than OpenAI's get no cache key: they may refuse an unknown parameter.
     """
     ends = cached_ends(request)
     if not ends:
@@ -102,7 +102,7 @@ def as_sent(request: Request, url: str = "") -> tuple[Sequence[Message], Mapping
 
 
 def _marked(request: Request, ends: Sequence[int]) -> Sequence[Message]:
-    """The messages with the last one in parts, each of which but the last has a mark."""
+    """The messages; the last one is cut into parts, and each part except the last has a mark."""
     *others, last = request.messages
     *parts, rest = _parts(request, ends)[len(others) :]
     blocks: list[dict[str, Any]] = [
@@ -113,7 +113,7 @@ def _marked(request: Request, ends: Sequence[int]) -> Sequence[Message]:
 
 
 def _parts(request: Request, ends: Sequence[int]) -> list[str]:
-    """The texts of the messages before the last, and the last one's cut at these places."""
+    """The texts of the messages before the last one, and the last one's text, cut at these positions."""
     *others, _ = request.messages
     content, starts = _content(request), [0, *ends]
     cut = [content[start:end] for start, end in zip(starts, [*ends, len(content)], strict=True)]

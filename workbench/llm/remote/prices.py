@@ -39,22 +39,22 @@ def price(model: str, tokens: int = 0, *, batch: bool = False, tier: object = No
     """The model's price for a call with this many tokens of input; None if LiteLLM lists none.
 
     `tier` is the call's `service_tier`; without a price of its own in LiteLLM's list, it has the ordinary price.
-    `batch` is the price in a batch: half the other where LiteLLM lists none of its own. What the provider's cache has
-    costs as much as other input in a batch where LiteLLM lists no price of its own for it: OpenAI's gpt-4.1.
+    `batch` is the price in a batch: half the live price where LiteLLM lists no price of its own. In a batch, cached
+    input costs as much as other input unless LiteLLM lists a price for it, which gpt-4.1 lacks.
     """
     if is_ours(model):
         return Price(0.0, 0.0, 0.0, 0.0, 0.0)
-    way = "_batches" if batch else f"_{tier}" if tier else ""
-    return _price(model, -(-tokens // 1000) * 1000, way)  # tiers begin above whole thousands
+    suffix = "_batches" if batch else f"_{tier}" if tier else ""
+    return _price(model, -(-tokens // 1000) * 1000, suffix)  # tiers begin above whole thousands
 
 
 @functools.lru_cache(maxsize=1000)
-def _price(model: str, tokens: int, way: str) -> Price | None:
+def _price(model: str, tokens: int, suffix: str) -> Price | None:
     entry = listed(model)
-    batch = way == "_batches"
+    batch = suffix == "_batches"
 
     def rate(name: str) -> float | None:
-        live, own = _rate(entry, name, tokens), _rate(entry, name, tokens, way)
+        live, own = _rate(entry, name, tokens), _rate(entry, name, tokens, suffix)
         if own is not None or live is None:
             return own
         return live / 2 if batch else live
@@ -69,8 +69,8 @@ def _price(model: str, tokens: int, way: str) -> Price | None:
         _rate(entry, name, tokens, "_batches") if batch else rate(name) for name in of_cache
     )
     reasoning = rate("output_cost_per_reasoning_token")
-    if not batch and _rate(entry, "output_cost_per_token", tokens, way) is not None:
-        reasoning = _rate(entry, "output_cost_per_reasoning_token", tokens, way)
+    if not batch and _rate(entry, "output_cost_per_token", tokens, suffix) is not None:
+        reasoning = _rate(entry, "output_cost_per_reasoning_token", tokens, suffix)
     return Price(
         read,
         output,
@@ -80,13 +80,13 @@ def _price(model: str, tokens: int, way: str) -> Price | None:
     )
 
 
-def _rate(entry: Mapping[str, Any], name: str, tokens: int, way: str = "") -> float | None:
-    """The rate of that name where the input is so long; `way` ends the names of rates for batches or a service tier."""
+def _rate(entry: Mapping[str, Any], name: str, tokens: int, suffix: str = "") -> float | None:
+    """The rate for an input of this length; names of rates for batches or a service tier end in `suffix`."""
     tiers = (re.fullmatch(rf"{name}_above_(\d+)k_tokens", key) for key in entry if entry[key])
     reached = max(
         (int(tier[1]) for tier in tiers if tier and int(tier[1]) * 1000 < tokens), default=0
     )
-    found = entry.get(f"{name}_above_{reached}k_tokens{way}" if reached else f"{name}{way}")
+    found = entry.get(f"{name}_above_{reached}k_tokens{suffix}" if reached else f"{name}{suffix}")
     return None if found is None else float(found)
 
 
@@ -102,7 +102,7 @@ def cost(
     """Dollars for these tokens, or None if the model has no price.
 
     `written` is the part of the input that the provider wrote to its cache, and `reasoning` a part of the output.
-    A server that counts a part apart may tell more of it than of the whole; the cost is never negative.
+    Some servers report more tokens of a part than of the whole; the cost is never negative.
     """
     if (rate := price(model, usage.input, batch=batch, tier=tier)) is None:
         return None
@@ -117,9 +117,9 @@ def cost(
 
 
 def bill(model: str, reply: Reply, tier: object = None) -> float | None:
-    """Dollars for a reply; None if the model has no price, or the reply does not say how long it is.
+    """Dollars for a reply; None if the model has no price, or the reply has no token counts.
 
-    `tier` is the `service_tier` of the request, which counts if the reply does not name the one that it had.
+    `tier` is the `service_tier` of the request, which counts if the reply names none.
     """
     if usage := read_usage(reply):
         tier = reply.get("service_tier") or tier

@@ -14,7 +14,7 @@ from contextlib import suppress
 from workbench.errors import redact
 from workbench.types import Fault
 
-# Texts of errors that every further call would meet, too: of accounts, of keys, and of models.
+# Texts of errors that every further call would get, too: about accounts, keys and models.
 _ACCOUNT = re.compile(
     r"(?i)insufficient[_ ](?:quota|balance|credit|funds)|credit balance is too low|out of credits?"
     r"|(?:requires more|used all available) credits|credit limit exceeded|spending limit|payment required"
@@ -74,7 +74,7 @@ class UnknownModel(Refusal):
 
 
 class Gone(Refusal):
-    """The provider does not have the batch or file that was asked for, or has it no longer."""
+    """The provider does not have the batch or file, or has it no longer."""
 
 
 def refusal(error: Exception) -> Refusal:
@@ -83,17 +83,17 @@ def refusal(error: Exception) -> Refusal:
     names = " ".join(type(e).__name__ for e in chain)
     text = _text(error)
     status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), 0)
-    said = " ".join((text, *(str(getattr(e, "code", "")) for e in chain)))
+    searched = " ".join((text, *(str(getattr(e, "code", "")) for e in chain)))
     wait = _wait(chain, text)
     if missing := _missing_package(chain, text):
         return Refusal("rejected", missing, fatal=True)
-    if "ContentPolicyViolation" in names or (status == 400 and _FILTERED.search(said)):
+    if "ContentPolicyViolation" in names or (status == 400 and _FILTERED.search(searched)):
         return Refusal("filtered", text)
     if _PROVIDER in text:
         return UnknownModel("LiteLLM knows no such provider")
-    if status in {400, 404, 422} and _MODEL.search(said):
+    if status in {400, 404, 422} and _MODEL.search(searched):
         return UnknownModel(text)
-    if status in {401, 402, 403, 404} or _ACCOUNT.search(said) or _KEY.search(said):
+    if status in {401, 402, 403, 404} or _ACCOUNT.search(searched) or _KEY.search(searched):
         return Refusal("rejected", _missing_key(text) or text, fatal=True)
     if status == 429 and (_DAILY.search(text) or (_QUOTA in text and not wait)):
         return Refusal("rejected", text, fatal=True)
@@ -104,9 +104,9 @@ def refusal(error: Exception) -> Refusal:
         return Refusal("malformed", f"the reply is not JSON: {text}", again=True)
     if "Timeout" in names or status == 408:
         return Refusal("timeout", text, again=True)
-    if "HTTPStatusError" not in names and any(map(_on_the_wire, chain)):
+    if "HTTPStatusError" not in names and any(map(_is_of_connection, chain)):
         return Refusal("connection", text, again=True)
-    if status >= 500 or status in {409, 425}:  # a conflict or a request too early, which pass
+    if status >= 500 or status in {409, 425}:  # a conflict and "too early" are temporary, too
         return Refusal("server", text, again=True, wait=wait)
     if status:
         return Refusal("rejected", text)
@@ -114,7 +114,7 @@ def refusal(error: Exception) -> Refusal:
 
 
 def _text(error: Exception) -> str:
-    """What the error says, in one line, without LiteLLM's own prefixes and the traceback."""
+    """The error's text in one line, without LiteLLM's own prefixes and the traceback."""
     text = " ".join(str(error).removeprefix("litellm.").partition("Traceback (")[0].split())
     return re.sub(r"^(\w+): (?:\1: )+", r"\1: ", text).rstrip(".")
 
@@ -135,12 +135,12 @@ def _missing_package(chain: list[BaseException], text: str) -> str:
     )
 
 
-def _on_the_wire(error: BaseException) -> bool:
+def _is_of_connection(error: BaseException) -> bool:
     return isinstance(error, OSError) or type(error).__module__.startswith(("httpx", "httpcore"))
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and those behind it, the latest first."""
+    """The error and its causes, the latest first."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -1,7 +1,7 @@
-"""A reply as LiteLLM gives it, in one form whoever sent it: OpenAI's chat completion.
+"""A reply as LiteLLM gives it: an OpenAI chat completion, whoever sent it.
 
-LiteLLM translates the providers' protocols. What it leaves as it was is put right here: answers in parts,
-counts of tokens that leave out reasoning, and counts of zero from servers that do not count.
+LiteLLM translates the providers' protocols. This module corrects what LiteLLM leaves: answers in parts, token counts
+without reasoning, and counts of zero from servers that do not count.
 """
 
 import base64
@@ -50,28 +50,28 @@ def _of_whole_characters(text: str) -> str:
 
 
 def _keep_empty(choice: dict[str, Any]) -> None:
-    """An answer without text, as of a model whose thoughts took all its room, is paid: it is the empty text."""
+    """Give an answer without text the empty text: it is paid, and reasoning may have used the whole output limit."""
     message = choice.setdefault("message", {})
     refused = (message.get("provider_specific_fields") or {}).get("refusal")
     message.setdefault("content", refused or "")
 
 
 def _count_tokens(reply: Reply) -> None:
-    """Count reasoning as output, and drop counts of zero and counts that cannot be, which would make costs negative.
+    """Count reasoning as output, and drop counts of zero and impossible counts, which would make costs negative.
 
-    Grok counts reasoning in the total alone, and LiteLLM does so for what Gemini's filter withholds. A reply
-    of no tokens to a prompt of none comes from a server that counts none.
+    Grok counts reasoning in the total alone, and LiteLLM does so for text that Gemini's filter withholds. A reply
+    with zero tokens of input and of output comes from a server that does not count.
     """
     usage = reply.get("usage") or {}
     read, written = (usage.get(f"{kind}_tokens") or 0 for kind in ("prompt", "completion"))
-    if not (read or written) or not _can_be(usage):
+    if not (read or written) or not _are_possible(usage):
         reply.pop("usage", None)
     elif "total_tokens" in usage:
         usage["completion_tokens"] = max(written, usage["total_tokens"] - read)
 
 
-def _can_be(usage: Mapping[str, Any]) -> bool:
-    """Whether all counts of tokens are of a size that a call can have."""
+def _are_possible(usage: Mapping[str, Any]) -> bool:
+    """Whether all token counts have a size that a call can have."""
     details = (usage.get(f"{kind}_tokens_details") or {} for kind in ("prompt", "completion"))
     counts = [row[name] for row in (usage, *details) for name in row if name.endswith("_tokens")]
     return all(isinstance(count, int | float) and 0 <= count < _LARGEST for count in counts)
@@ -84,11 +84,11 @@ def answer_of(reply: Reply) -> tuple[str, str]:
     choice = reply["choices"][0]
     message = choice.get("message") or {}
     reason = choice.get("finish_reason") or "stop"
-    told = choice.get("provider_specific_fields") or {}
-    if told.get("error") or told.get("native_finish_reason") == "error":
-        said = told.get("error") or ""
+    details = choice.get("provider_specific_fields") or {}
+    if details.get("error") or details.get("native_finish_reason") == "error":
+        cause = details.get("error") or ""
         raise Refusal(
-            "server", f"the provider failed in the middle of its answer {said}", again=True
+            "server", f"the provider failed in the middle of its answer {cause}", again=True
         )
     text = message.pop("content", None)
     refused = (message.get("provider_specific_fields") or {}).get("refusal")
@@ -100,7 +100,7 @@ def answer_of(reply: Reply) -> tuple[str, str]:
 
 
 def read_usage(reply: Reply) -> Usage | None:
-    """The tokens of a reply; None if it does not say."""
+    """The token counts of a reply; None if it has none."""
     if not (usage := reply.get("usage")):
         return None
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0

@@ -1,8 +1,8 @@
-"""A prefix cache: a local model does not read again the beginning of a prompt that it has just read.
+"""A prefix cache: a local model does not read again the prefix of a prompt that it has just read.
 
 Prompts about one database share their task and its schema, which are most of their tokens, and reading a prompt
 takes most of a call's time on a processor. The attention keys and values of the latest prompts stay in memory; a
-new prompt takes those of the longest beginning that it shares with one of them. Rounding differs by a millionth
+new prompt takes those of the longest prefix that it shares with one of them. Rounding differs by a millionth
 from a prompt that is read in one piece, as it does between two batch sizes.
 """
 
@@ -21,7 +21,7 @@ class Prefixes:
     kept: list[tuple[list[int], Any]] = field(default_factory=list)
 
     def begin(self, prompt: Sequence[int]) -> Any | None:
-        """The attention cache of the longest known beginning of the prompt, if one is long enough.
+        """The attention cache of the longest known prefix of the prompt, if one is long enough.
 
         The last token is always left to read, since the first token of the reply is computed from it.
         """

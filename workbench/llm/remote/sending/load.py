@@ -1,9 +1,8 @@
 """LiteLLM, imported with the first call of a remote model, as that takes seconds and 170 MB.
 
-It is set to read its bundled price list and to send no telemetry. Two of its functions are replaced where
-they fail: the one that looks for tools behind MCP in every call of OpenAI's Responses API, which needs a
-package that calls without tools do not; and the one that reads an answer, which takes no answer in parts.
-A third, with which it sends, lets `posting` note its requests.
+It reads its bundled price list and sends no telemetry. Three functions are wrapped. The first looks for tools behind
+MCP in every call of OpenAI's Responses API and needs a package that calls without tools do not need. The second reads
+an answer, and fails on an answer in parts. The third is httpx's `send`, whose requests `posting` notes.
 """
 
 import gc
@@ -37,7 +36,7 @@ def _import() -> Any:
     litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
     litellm.suppress_debug_info = True
-    # LiteLLM answers this call itself, for which it imports its other modules.
+    # LiteLLM answers this call itself, and imports its other modules to do so.
     hello = [{"role": "user", "content": "hello"}]
     litellm.completion(model="openai/none", messages=hello, api_key="-", mock_response="hello")
     _replace("litellm.responses.main", "_responses_try_dispatch_mcp_gateway", lambda _: _no_tools)
@@ -48,7 +47,7 @@ def _import() -> Any:
 
 
 def _replace(module: str, path: str, wrapped: Any) -> None:
-    """Wrap a function that LiteLLM uses; versions without it stay as they are."""
+    """Wrap a function that LiteLLM uses, if this version of LiteLLM has it."""
     owner, _, name = path.rpartition(".")
     inside = importlib.import_module(module)
     inside = getattr(inside, owner) if owner else inside

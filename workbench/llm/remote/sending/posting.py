@@ -1,13 +1,13 @@
 """Send a chat as LiteLLM sends it, without the 7 ms of processor time that LiteLLM's `completion` takes around it.
 
-LiteLLM makes the first call of a kind: of one model and address, with the same parameters, roles of the messages,
-environment and settings of LiteLLM. The HTTP request that it sends is noted. Where that has the messages as they were
-given, and no credentials but those of the environment, the other calls of the kind are posted in the same form.
-LiteLLM makes all other calls itself: in other protocols, signed ones, those with a token that expires, and all where
-something is set to watch LiteLLM's calls.
+Calls are of one kind if they have the same model, address, parameters, roles of the messages, environment and settings
+of LiteLLM. LiteLLM makes the first call of a kind, and its HTTP request is noted. If the request has the messages
+unchanged, and no credentials except those of the environment, the other calls of the kind are posted in the same form.
+LiteLLM makes all other calls itself: calls in other protocols, signed calls, calls with a token that expires, and every
+call while something is set to watch LiteLLM's calls.
 
-A reply that `Reading` does not know is handed to LiteLLM, as though `completion` had just received it, and so is a
-failed connection. So every refusal is LiteLLM's own.
+LiteLLM reads each reply of a form that `Reading` does not know, and raises the error of a failed connection, as though
+`completion` had just received it. Every refusal is therefore LiteLLM's own.
 """
 
 import os
@@ -33,7 +33,7 @@ _SETTINGS = (  # settings of LiteLLM that change its requests, or how it connect
 )  # fmt: skip
 _CREDENTIALS = ("authorization", "api-key", "x-api-key")
 _NO_KEY = "fake-api-key"  # LiteLLM sends it to servers that need none
-_OF_ONE_CALL = (  # beginnings of headers that no other call has, or that httpx adds
+_OF_ONE_CALL = (  # the first letters of headers that no other call has, or that httpx adds
     b"x-stainless", b"idempotency", b"x-request-id", b"cookie", b"host", b"content-length",
 )  # fmt: skip
 
@@ -41,7 +41,7 @@ Call = Callable[..., Any]
 
 
 class _Kind:
-    """Calls that differ in their messages alone: the request of the first, and the known forms of their replies."""
+    """Calls that differ in their messages alone: the form of their requests, and the known forms of their replies."""
 
     def __init__(self) -> None:
         self.noted = threading.Event()
@@ -51,7 +51,7 @@ class _Kind:
         self.reading = Reading()
 
     def note(self, request: Any, messages: Sequence[Message]) -> None:
-        """Take the request as the form of the others, if it has the messages and a key of the environment."""
+        """Use the request as the form of the others, if it has the messages and a key of the environment."""
         try:
             body = orjson.loads(request.content)
         except orjson.JSONDecodeError:
@@ -69,7 +69,7 @@ class _Kind:
             self.body, self.url = body, request.url
 
     def filled(self, messages: Sequence[Message]) -> bytes:
-        """The body with these messages; empty where LiteLLM makes the call."""
+        """The body with these messages; empty if LiteLLM has to make the call."""
         try:
             return orjson.dumps({**self.body, "messages": messages}) if self.url else b""
         except TypeError:  # half a surrogate pair
@@ -111,8 +111,8 @@ _thread = threading.local()
 def complete(
     litellm: Any, call: Call, messages: Sequence[Message], about: Hashable, seconds: float
 ) -> Mapping[str, Any]:
-    """The reply to a chat, as LiteLLM gives it. `call` makes the whole call; calls with equal `about` are of one kind."""
-    global _calls  # noqa: PLW0603  settings that change begin anew
+    """The reply to a chat, as LiteLLM gives it. `call` makes the call by LiteLLM; calls with equal `about` are of one kind."""
+    global _calls  # noqa: PLW0603  changed settings start a new collection
     plain = all(m.keys() == {"role", "content"} and _is_text(m["content"]) for m in messages)
     if not plain or _is_watched(litellm):
         return _whole(call, messages)
@@ -129,7 +129,7 @@ def complete(
         return _whole(call, messages)
     try:
         response = calls.post(litellm, kind, body, seconds)
-    except Exception as error:  # noqa: BLE001  LiteLLM says what it means
+    except Exception as error:  # noqa: BLE001  LiteLLM explains the error
         with _sending(_raising(error)):
             return _whole(call, messages)
 
@@ -156,7 +156,7 @@ def _is_text(content: object) -> bool:
 
 
 def _whole(call: Call, messages: Sequence[Message]) -> dict[str, Any]:
-    """The reply by the whole of LiteLLM's `completion`, which may change the messages."""
+    """The reply by LiteLLM's whole `completion`, which may change the messages."""
     reply: dict[str, Any] = call(messages=[dict(message) for message in messages]).model_dump()
     return reply
 
@@ -199,7 +199,7 @@ def _raising(error: Exception) -> Call:
 
 
 def listening(real: Call) -> Call:
-    """`httpx.Client.send`, with which LiteLLM sends everything, with room for `_sending`."""
+    """`httpx.Client.send`, by which LiteLLM sends every request; in `_sending`, another function takes its place."""
 
     def send(client: Any, request: Any, **options: Any) -> Any:
         if act := getattr(_thread, "act", None):

@@ -1,8 +1,8 @@
 """Read replies to chats as LiteLLM reads them, in a tenth of a millisecond.
 
-The whole of LiteLLM's `completion` reads the first reply of each form. Where LiteLLM's function for OpenAI's chat
-completions alone makes the same of it, that function reads the other replies of this form. A form is all of a reply
-but the texts that a model writes, and the numbers.
+LiteLLM's whole `completion` reads the first reply of each form. If LiteLLM's function for OpenAI's chat completions
+gives the same result, this function reads the other replies of the form. A form is a reply without its numbers and
+without the texts that a model wrote.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from workbench.llm.remote.replies import tidy
 
 _MOST = 1000  # forms that are remembered
 _WRITTEN = {"content", "reasoning_content", "reasoning", "refusal", "id", "model"}
-_WORD = 24  # letters: a longer text is not one of the protocol's words
+_WORD = 24  # letters: a longer text is no word of the protocol
 _PARSER = "litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response"
 
 Read = Callable[[], Mapping[str, Any]]
@@ -26,11 +26,11 @@ class Reading:
     """The forms of replies to calls of one kind, and which of them are read without LiteLLM's `completion`."""
 
     def __init__(self) -> None:
-        self._forms: dict[Hashable, bool] = {}  # whether the function reads the same
+        self._forms: dict[Hashable, bool] = {}  # whether the function gives the same result
         self._lock = threading.Lock()
 
     def read(self, response: Any, whole: Read) -> Mapping[str, Any]:
-        """The reply as LiteLLM gives it; `whole` reads the response by the whole of `completion`."""
+        """The reply as LiteLLM gives it; `whole` reads the response by LiteLLM's whole `completion`."""
         body = _body(response)
         if body is None:
             return whole()
@@ -45,14 +45,14 @@ class Reading:
         return _parsed(body) if self._forms.get(form) else whole()
 
     def learn(self, response: Any, reply: Mapping[str, Any]) -> None:
-        """Compare what the function reads from the response with LiteLLM's reply, as replies are stored."""
+        """Compare the function's result with LiteLLM's reply, both in the form that the cache stores."""
         body = _body(response)
         if body is None or len(self._forms) >= _MOST:
             return
         form = _form(body)  # before the function changes the body
         try:
             found = tidy(_parsed(body))
-        except Exception:  # noqa: BLE001  whatever is odd in the reply, `completion` reads it
+        except Exception:  # noqa: BLE001  `completion` reads an odd reply
             found = {}
         invented = {"id", "created"} - body.keys()  # by LiteLLM, for each reply anew
         wanted = tidy(reply)
@@ -85,7 +85,7 @@ def _parsed(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _form(value: Any, name: str = "") -> Hashable:
-    """All of a reply but its numbers and what the model wrote: of these, the type and whether it is empty."""
+    """The form of a reply; numbers and texts of the model count by their type and whether they are empty."""
     if isinstance(value, Mapping):
         return frozenset((key, _form(item, key)) for key, item in value.items())
     if isinstance(value, list):

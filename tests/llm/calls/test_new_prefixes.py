@@ -1,4 +1,4 @@
-"""The first call of a beginning that a provider caches goes ahead of the others."""
+"""The first call with a prefix that a provider caches goes ahead of the others."""
 
 import threading
 from dataclasses import replace
