@@ -44,11 +44,15 @@ def test_the_explorer_and_the_variants_need_no_mouse(desk, expect):
     def view(name):
         return explorer.locator(f".{name}")
 
+    def is_marked():
+        desk.page.wait_for_timeout(200)
+        return desk.page.evaluate(IN_SIGHT)
+
     def walk_to(locator):
         for _ in range(40):
             keys.press("Tab")
-            desk.page.wait_for_timeout(200)
-            if not desk.page.evaluate(IN_SIGHT):
+            # On a busy machine, a mark may take a second to appear.
+            if not any(is_marked() for _ in range(10)):
                 unseen.append(desk.page.evaluate("document.activeElement.outerHTML.slice(0, 200)"))
             if locator.evaluate("element => element.contains(document.activeElement)"):
                 return
