@@ -20,6 +20,7 @@ _BEGINS = re.compile(
 _SIGNS = re.compile(r'\\.|"|[\[\]{}]|`{3}', re.DOTALL)
 _LONGEST = 20_000  # characters of broken JSON that are repaired, whose time grows with their square
 _DEEPEST = 20  # brackets in brackets of broken JSON
+_DEEPEST_WHOLE = 100  # of whole JSON, through which the readers go recursively
 _CLOSING = {"{": "}", "[": "]"}
 _CALL = {"arguments", "parameters", "function", "tool_calls"}
 _DECODER = json.JSONDecoder(strict=False)
@@ -105,9 +106,10 @@ def _without_call(value: Any) -> Any:
 
 def _strict(text: str, start: int) -> tuple[Any, int] | None:
     try:
-        return _DECODER.raw_decode(text, start)
+        value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
+    return None if _depth(text[start:end]) > _DEEPEST_WHOLE else (value, end)
 
 
 def _repaired(text: str, start: int, end: int) -> tuple[Any, int] | None:
