@@ -77,3 +77,18 @@ def test_reading_a_database_with_a_log_leaves_no_file_beside_it(tmp_path: Path) 
     with Executor(None, 1) as executor:
         assert executor.execute(folder / "a.sqlite", ALL).rows == ((1,),)
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_link_that_leads_to_another_database_is_followed_anew(
+    tmp_path: Path, *, cached: bool
+) -> None:
+    link = tmp_path / "link.sqlite"
+    with (
+        Store(tmp_path / "lab.sqlite") as store,
+        Executor(store if cached else None, 1) as executor,
+    ):
+        for n in (1, 2):
+            link.unlink(missing_ok=True)
+            link.symlink_to(write(tmp_path / f"{n}.sqlite", n))
+            assert executor.execute(link, ALL).rows == ((n,),)

@@ -30,7 +30,7 @@ def _open(cache_file: Path | None) -> Store:
 
 
 def _store(cache_file: Path | None) -> Store:
-    """The cache file, or the default one; any other file that is named is refused, as a damaged cache is renamed."""
+    """The named cache file, or the default one. Files of other kinds are refused: `Store` would rename them as damaged."""
     if cache_file and cache_file.is_file():
         with naming(cache_file), cache_file.open("rb") as file:
             head = file.read(len(_SQLITE))

@@ -140,7 +140,7 @@ def evaluate(
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:
-        if verdicts.suffix == ".csv":
+        if verdicts.suffix.lower() == ".csv":
             report.verdicts.map(plain).to_csv(verdicts, index=False)
         else:
             report.verdicts.to_json(verdicts, orient="records", lines=True)

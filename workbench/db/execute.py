@@ -139,8 +139,13 @@ class Executor:
             "max_rows": limits.rows,
             "max_bytes": limits.bytes,
         }
+        # Without a store there is no state that tells whether a link has changed.
+        real = {
+            name: real_path(name, states[path]) if states else os.path.realpath(name)
+            for name, path in paths.items()
+        }
         requests = [
-            common | {"path": real_path(name, states.get(paths[name])), "sql": sql}
+            common | {"path": real[name], "sql": sql}
             for name, sql in map(queries.__getitem__, todo)
         ]
         store = self.store if self.caches else None

@@ -99,7 +99,7 @@ def is_settled(changed: int) -> bool:
 
 
 @lru_cache(maxsize=1024)  # `realpath` asks the system once for each folder of the path
-def real_path(name: str, state: FileState | None) -> str:
+def real_path(name: str, state: FileState) -> str:
     """The path without links, found once for each state of the file."""
     del state
     return os.path.realpath(name)

@@ -98,7 +98,7 @@ def read_relevance(reply: str) -> bool | None:
 
 
 def _members(row: dict[str, object]) -> Iterator[bool]:
-    """What the members that judge say, also those of an object in the object."""
+    """The verdicts of an object's members, and of the objects inside it."""
     for key, value in row.items():
         if isinstance(value, dict):
             yield from _members(value)

@@ -44,7 +44,7 @@ _OLD = re.compile(
     r"|(?:\u5143\u306e|\u539f\u6765|\u539f\u59cb|\u539f\u67e5\u8be2|\u65e7|\u4fee\u6b63\u524d)[^\n]*[:\uff1a]\s*\Z",
     re.IGNORECASE,
 )
-# What is said of an old query that stays the answer: "it is correct, so I keep it".
+# Words by which an old query stays the answer: "it is correct, so I keep it".
 _KEPT = re.compile(
     r"\b(?:keep|kept|unchanged|as it (?:is|was)|stays)\b"
     r"|\b(?:is|was) (?:already |indeed )?(?:correct|right|valid|fine)\b",
