@@ -177,6 +177,8 @@ class Client:
     def stopped(self) -> Iterator[None]:
         """While the block runs, no call is sent; runs in other threads store replies that still arrive, and end."""
         self._state.stopped.set()
+        for wake in list(self._state.wake_ups):
+            wake()
         yield
         self._state.stopped.clear()  # skipped after a second Ctrl-C, when those threads may still run
 

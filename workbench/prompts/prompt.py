@@ -5,6 +5,7 @@ sections open with `## Title`. It is split into these roles before any data is i
 """
 
 import re
+import stat
 import warnings
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -76,13 +77,14 @@ def load(name: str, folder: Path | None = None) -> Prompt:
         raise BadInputError(
             f"{folder} is not a folder; a folder of prompts holds VERB/METHOD.md files"
         )
-    files = [base / f"{name}.md" for base in (folder, _OURS) if base is not None]
-    files = [path for path in files if path.is_file()] if _NAME.fullmatch(name) else []
-    if not files:
+    files = [base / f"{name}.md" for base in (_OURS, folder) if base is not None]
+    found = None
+    for path in files if _NAME.fullmatch(name) else []:
+        found = _read(name, path, found) or found
+    if not found:
         known = ", ".join(names(folder))
         raise BadInputError(f"there is no prompt {name!r}; the prompts are {known}")
-    ours = None if files[-1] is files[0] else _read(name, files[-1])
-    return _read(name, files[0], ours)
+    return found
 
 
 def names(folder: Path | None = None) -> tuple[str, ...]:
@@ -127,11 +129,15 @@ def split_sections(text: str) -> tuple[tuple[str, str], ...]:
     return (("", before.strip("\n")), *sections) if before.strip() else sections
 
 
-def _read(name: str, path: Path, ours: Prompt | None = None) -> Prompt:
-    """The prompt in a file; `ours` is the prompt of the package that it replaces."""
+def _read(name: str, path: Path, ours: Prompt | None) -> Prompt | None:
+    """The prompt in a file, None if there is no file; `ours` is the prompt of the package that it replaces."""
     try:
         status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return None
         source = _source(path, status.st_mtime_ns, status.st_size)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadInputError(f"{path} cannot be read: {reason}") from None

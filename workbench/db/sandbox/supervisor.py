@@ -43,6 +43,8 @@ class Supervisor:
         Abandoning the iterator kills the workers that still run. A request whose worker dies is run once more, by
         another worker: the system may have killed the first one, for example when memory ran out.
         """
+        if not requests:
+            return
         repeated: set[int] = set()
         todo = deque(
             (index, orjson.dumps(request) + b"\n") for index, request in enumerate(requests)
@@ -104,7 +106,7 @@ class Supervisor:
         As many slots are put back as were taken, even after Ctrl-C.
         """
         self._forget_after_fork()
-        taken: list[WorkerProcess | None] = [self._idle.get()] if most else []
+        taken: list[WorkerProcess | None] = [self._idle.get()]
         try:
             while len(taken) < min(most, self._size):
                 taken.append(self._idle.get_nowait())

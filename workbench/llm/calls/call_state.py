@@ -65,6 +65,7 @@ class CallState:
     rejections: Counter[tuple[str, ...]] = field(default_factory=Counter)  # by model and reason
     refreshed: set[str] = field(default_factory=set)  # keys whose answers were replaced
     stopped: threading.Event = field(default_factory=threading.Event)
+    wake_ups: set[Callable[[], None]] = field(default_factory=set)  # one for each run under way
     in_flight: dict[str, list[Callable[[Completion | None], None]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     threads: Threads = field(default_factory=Threads)

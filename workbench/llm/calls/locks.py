@@ -41,33 +41,35 @@ class _LockFile:
         with self._lock:
             if key in self._held:  # the system would grant the lock to this process a second time
                 return False
-            try:
-                if not self._held:
+            self._held.add(key)  # keeps the file open
+        try:
+            with self._lock:
+                if self._descriptor < 0:
                     self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
-                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(key))
-            except BlockingIOError:
-                self._close_unused()
-                return False
-            except OSError as error:
-                self._close_unused()
-                raise StoreError(
-                    f"{self._path} cannot be locked: {error.strerror}; set WORKBENCH_HOME to a folder "
-                    "that can be written"
-                ) from error
-            self._held.add(key)
-            return True
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(key))
+        except BlockingIOError:
+            self._leave(key)
+            return False
+        except OSError as error:
+            self._leave(key)
+            raise StoreError(
+                f"{self._path} cannot be locked: {error.strerror}; set WORKBENCH_HOME to a folder "
+                "that can be written"
+            ) from error
+        return True
 
     def release(self, key: str) -> None:
-        with self._lock:
-            if key in self._held:
-                self._held.remove(key)
-                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _byte(key))
-                self._close_unused()
+        if key in self._held:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _byte(key))
+            self._leave(key)
 
-    def _close_unused(self) -> None:
-        if not self._held and self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+    def _leave(self, key: str) -> None:
+        """Forget a key, and close the file if no other is held."""
+        with self._lock:
+            self._held.discard(key)
+            if not self._held and self._descriptor >= 0:
+                os.close(self._descriptor)
+                self._descriptor = -1
 
 
 # A forked process does not inherit its parent's locks, so it begins with files of its own.

@@ -30,9 +30,8 @@ from workbench.parallel import now_waits
 from workbench.types import Completion, Request
 
 STOP_WAIT = 1.5  # seconds that a stopped run waits for attempts under way
-STOP_CHECK = 0.5  # seconds between checks whether the client is stopped
 POLL = 0.05  # seconds between checks of a call that another process makes
-FULL = 60.0  # seconds between checks of a limiter without room, which wakes the run in time
+LONGEST = 60.0  # seconds between two checks; room for a call and a stop wake the run at once
 
 
 class CallRunner:
@@ -55,20 +54,24 @@ class CallRunner:
         self._woken = False  # whether a wake-up is among the events
         self._writable = False  # whether the cache file was found writable
         self._stopping = False
+        self._saves_at_end = any(is_ours(call.request.model) for call in calls.values())
 
     def finish(self) -> dict[int, Completion]:
         """Make all calls; returns the answers by the index of their request."""
+        self.state.wake_ups.add(self._wake)
         try:
             while (wait := self._start_calls()) is not None:
                 now_waits()
                 with suppress(queue.Empty):
                     self._events.get(timeout=wait)()
                 self._give_up_slow()
-            self.state.cache.save()
+            if self._saves_at_end:
+                self.state.cache.save()
         except BaseException:
             self._collect_last_answers()
             raise
         finally:
+            self.state.wake_ups.discard(self._wake)
             for limiter in self._schedule.due:
                 limiter.withdraw(self._wake)
             for call in self.open.values():
@@ -80,28 +83,28 @@ class CallRunner:
         """Start the calls that are due and have room; returns how long to wait, None if all are done."""
         if self.state.stopped.is_set():
             raise KeyboardInterrupt
-        waits = [STOP_CHECK, self._schedule.end_pauses()]
+        self._schedule.end_pauses()
+        waits = [LONGEST]
         for limiter, due in self._schedule.due.items():
             while due and not self.state.stopped.is_set() and (now := limiter.start(self._wake)):
                 call = due.popleft()
                 call.allowed = now
+                sent = False
                 try:
                     sent = self._secure(call) and self._attempts.start(call)
-                except BaseException:
-                    limiter.cancel()
-                    raise
-                if not sent:
-                    limiter.cancel()
-                    if call.registered:  # the budget has no room until a call under way ends
-                        due.appendleft(call)
-                        waits.append(POLL)
-                        break
+                finally:
+                    if not sent:
+                        limiter.cancel()
+                if call.registered and not sent:  # the budget waits for a call under way
+                    due.appendleft(call)
+                    waits.append(POLL)
+                    break
             if due:
-                waits.append(limiter.opens_in() or FULL)
+                waits.append(limiter.opens_in() or LONGEST)
             else:
                 limiter.withdraw(self._wake)
-        ends = [self._attempts.slow_at, *(call.waits_until for call in self._followed)]
-        waits.append(min(ends) - time.monotonic())
+        ends = (self._attempts.slow_at, *(call.waits_until for call in self._followed))
+        waits += [self._schedule.pause_left(), min(ends) - time.monotonic()]
         return max(0.0, min(waits)) if self.open else None
 
     def _wake(self) -> None:
@@ -177,13 +180,12 @@ class CallRunner:
     def _end_attempt(self, call: PendingCall, result: Result) -> None:
         """Act on the result of an attempt of this run."""
         self._attempts.stop_waiting(call)
-        if self.open.get(call.key) is not call:
+        ignored = self._stopping and not isinstance(result, Completion)
+        if ignored or self.open.get(call.key) is not call:
             return
         if isinstance(result, Completion):
             call.limiter.accepted(call.allowed)
             self._answer(call, result)
-        elif self._stopping:
-            return
         elif isinstance(result, Refusal):
             match consequence(self.state, call, result):
                 case Again(pause, first):
@@ -202,10 +204,10 @@ class CallRunner:
         key = request_key(request, call.endpoint)
         if key in self.open:
             self.open[key].indices += call.indices
-            return
-        again = PendingCall(key, request, call.endpoint, call.url, call.limiter, call.indices)
-        self.open[key] = again
-        self._schedule.add(again)
+        else:
+            again = PendingCall(key, request, call.endpoint, call.url, call.limiter, call.indices)
+            self.open[key] = again
+            self._schedule.add(again)
 
     def _answer(self, call: PendingCall, answer: Completion) -> None:
         """Record the answer for the call and for every equal request of this run."""
@@ -243,8 +245,6 @@ class CallRunner:
         """After a stop, take the answers that arrive within `STOP_WAIT`; start nothing new."""
         self._stopping = True
         until = time.monotonic() + STOP_WAIT
-        while any(not call.batched for call in self._attempts.under_way):
-            try:
+        with suppress(queue.Empty):
+            while any(not call.batched for call in self._attempts.under_way):
                 self._events.get(timeout=max(0.0, until - time.monotonic()))()
-            except queue.Empty:
-                return

@@ -33,9 +33,11 @@ class Schedule:
         else:
             calls.append(call)
 
-    def end_pauses(self) -> float:
-        """Move calls whose pause is over to `due`; returns the seconds until the next pause ends, inf without one."""
-        now = time.monotonic()
-        while self._later and self._later[0][0] <= now:
+    def end_pauses(self) -> None:
+        """Move calls whose pause is over to `due`."""
+        while self.pause_left() <= 0:
             self.add(heapq.heappop(self._later)[2])
-        return self._later[0][0] - now if self._later else math.inf
+
+    def pause_left(self) -> float:
+        """The seconds until the next pause ends; inf without one."""
+        return self._later[0][0] - time.monotonic() if self._later else math.inf
