@@ -14,26 +14,35 @@ Exits with 1 where a bar is missed.
 """
 
 import argparse
+import multiprocessing
 import os
 import statistics
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+R = TypeVar("R")
 OVERHEAD = 1.15
 SPEED = 7.0  # with eight workers
+_SPAWN = multiprocessing.get_context("spawn")
 
 
-def in_folder(side: Callable[[Path], Any]) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["WORKBENCH_HOME"] = folder  # so that no index is there before
-        return side(Path(folder))
+def alone(side: Callable[[Path], R]) -> R:
+    """What `side` returns for an empty folder, in a new process, as garbage of other parts would slow it down."""
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, _SPAWN) as process:
+        return process.submit(_with_home, side, Path(folder)).result()
+
+
+def _with_home(side: Callable[[Path], R], folder: Path) -> R:
+    os.environ["WORKBENCH_HOME"] = str(folder)  # so that no index is there before
+    return side(folder)
 
 
 def overhead(questions: int, rounds: int) -> bool:
@@ -51,7 +60,7 @@ def overhead(questions: int, rounds: int) -> bool:
         ("prediction", sides.PREDICTIONS, sides.predictions_here, sides.predictions_there),
     ):
         # In turn, so that both sides meet the same other work.
-        found = [[in_folder(side) for side in (here, there)] for _ in range(rounds)]
+        found = [[alone(side) for side in (here, there)] for _ in range(rounds)]
 
         def median(side: int, part: int, kind: int, found: Any = found) -> float:
             return statistics.median(round_[side][part][kind] for round_ in found)
@@ -74,7 +83,7 @@ def waiting(workers: list[int], questions: int, seconds: float, *, remote: bool)
 
     times: dict[int, float] = {}
     for count in workers:
-        times[count] = in_folder(lambda _: run(count, questions, seconds, remote=remote))  # noqa: B023  called at once
+        times[count] = alone(partial(run, count, questions, seconds, remote=remote))
         print(f"{count} workers: {times[count]:.1f} s", flush=True)
     if not {1, 8} <= set(workers):
         return True

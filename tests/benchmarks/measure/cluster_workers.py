@@ -5,7 +5,6 @@ question at a time. With `remote`, the driver asks for it, and a worker waits fo
 the workers and importing come before.
 """
 
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
@@ -38,8 +37,8 @@ def register(seconds: float) -> None:
     provider.register("waiting", answer)
 
 
-def run(workers: int, questions: int, seconds: float, *, remote: bool) -> float:
-    """The seconds of a run."""
+def run(workers: int, questions: int, seconds: float, folder: Path, *, remote: bool) -> float:
+    """The seconds of a run whose home is the folder."""
     from workbench.cluster.opening import client_of, open_cluster
     from workbench.study.solving.on_cluster import solve_on
 
@@ -53,10 +52,9 @@ def run(workers: int, questions: int, seconds: float, *, remote: bool) -> float:
 
     register(seconds)
     with (
-        tempfile.TemporaryDirectory() as folder,
         client_of(f"local:{workers}") as client,
         open_cluster(client) as cluster,
-        Store(Path(folder) / "lab.sqlite") as store,
+        Store(folder / "lab.sqlite") as store,
         Executor(store) as executor,
     ):
         client.run(warm)
