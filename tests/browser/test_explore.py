@@ -2,9 +2,6 @@
 
 import pytest
 
-from tests.browser.desk import ROOT
-
-README = ROOT / "notebooks" / "README.md"
 CHOSEN = "select => select.selectedOptions[0].text.replaceAll('\\u00a0', ' ')"
 NAMELESS = """box => [...box.querySelectorAll("input, select, textarea, button, canvas, [tabindex='0']")]
     .filter((one) => !(one.labels?.length || one.ariaLabel || one.textContent.trim() || one.title))
@@ -83,13 +80,11 @@ def test_a_view_that_opens_again_leaves_the_reader_where_she_was(desk, expect):
         assert desk.page.evaluate("document.activeElement.closest('.wb-explorer')") is None
 
 
-def test_the_way_to_run_a_notebook_and_stay_at_a_cell_is_as_the_readme_says(desk, expect):
-    assert "*Run > Run All Above Selected Cell*, then Ctrl+Enter" in README.read_text()
+def test_run_all_leaves_the_reader_at_her_cell(desk, expect):
     desk.open(desk.small("notebooks/explore.ipynb", limit=2))
     desk.stand_on("wb.PromptExplorer(")
-    run_above = 'window.jupyterapp.commands.execute("notebook:run-all-above").then(() => null)'
-    desk.page.evaluate(run_above)
-    desk.page.keyboard.press("Control+Enter")
+    run_all = 'window.jupyterapp.commands.execute("runmenu:run-all").then(() => null)'
+    desk.page.evaluate(run_all)
     active = desk.page.locator(".jp-Cell.jp-mod-active")
     expect(active).to_contain_text("The prompt as sent")
     expect(active.locator(".jp-InputArea")).to_be_in_viewport()

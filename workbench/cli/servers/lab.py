@@ -22,6 +22,7 @@ from workbench.experiment.signals import stop_on_signals
 from workbench.store import home
 
 FIRST = Path("notebooks/explore.ipynb")  # the notebook that opens
+_EXTENSIONS = Path(__file__).with_name("extensions")  # of JupyterLab
 _PORTS = range(8888, 8939)  # Jupyter's own port, and the ports to try if it is taken
 _NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 
@@ -50,6 +51,7 @@ def lab(port: int | None, browser: bool) -> None:
         f"--ServerApp.open_browser={browser}",
         "--ServerApp.allow_root=True",  # users of containers are often root
         f"--LabApp.default_url={page}",
+        f"--LabApp.extra_labextensions_path={_EXTENSIONS}",
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",  # the other manager asks PyPI for a list
