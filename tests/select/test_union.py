@@ -13,7 +13,7 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.select.groups import groups
 from workbench.store import Store
-from workbench.systems.system import ran
+from workbench.systems.system import run_candidates
 from workbench.types import Context
 
 EIGHT = DivideAndConquer("embedded/parser", temperature=0.8, samples=8)
@@ -31,7 +31,7 @@ def pairs(tmp_path_factory):
         lab = Lab(Client(store), executor, benchmark.database)
         for question in benchmark.questions[::9]:
             schema = lab.schema(question.db_id)
-            trials = ran(lab, question, EIGHT(lab, Context(question, schema)))
+            trials = run_candidates(lab, question, EIGHT(lab, Context(question, schema)))
             queries = [trials[group.representative].candidate.sql for group in groups(trials, "")]
             found += [(schema, union_schema(schema, pair)) for pair in combinations(queries, 2)]
     return found

@@ -21,7 +21,7 @@ from workbench.prompts.prompt import names
 from workbench.select.groups import query_and_result
 from workbench.store import Store
 from workbench.systems.baselines import WHOLE_SCHEMA
-from workbench.systems.system import ran
+from workbench.systems.system import run_candidates
 from workbench.types import Candidate, Context, Selection, Trial
 
 pytestmark = pytest.mark.model
@@ -137,7 +137,9 @@ def take(lab, benchmark, name, number):
     around = AroundGold(WHOLE_SCHEMA, benchmark.golds)
     context = around(lab, question, lab.schema(question.db_id))
     queries = (benchmark.golds[question.id].sql, "SELECT 1, 2, 3", BROKEN)
-    trials = ran(lab, question, [Candidate(sql, "given", n) for n, sql in enumerate(queries)])
+    trials = run_candidates(
+        lab, question, [Candidate(sql, "given", n) for n, sql in enumerate(queries)]
+    )
     return STEPS[name](lab, context, trials)
 
 

@@ -6,7 +6,7 @@ from workbench.lab import Lab
 from workbench.pool import pool_of
 from workbench.select.majority import Majority
 from workbench.systems.replay import picks, select_from
-from workbench.systems.system import ran
+from workbench.systems.system import run_candidates
 from workbench.types import Candidate, Trial
 
 
@@ -21,5 +21,7 @@ def test_candidates_are_run_and_one_is_picked_where_there_are_any(tiny, tmp_path
         assert selection.trial.execution.rows == ((4,),)
         picked = picks("most", Majority(), lab, benchmark.questions, pool)
         assert [(key, t.candidate.generator) for key, t in picked.items()] == [("0", "most")]
-        trials = ran(lab, benchmark.questions[0], [t.candidate for t in pool.trials["0"]])
+        trials = run_candidates(
+            lab, benchmark.questions[0], [t.candidate for t in pool.trials["0"]]
+        )
         assert [trial.execution.rows for trial in trials] == [((4,),), ((4,),), ((5,),)]

@@ -113,7 +113,7 @@ def revised(
     """List the labels that need another look, since a revision changed the question, hint or gold query."""
     from workbench.benchmarks.named import open_benchmark  # noqa: PLC0415
     from workbench.benchmarks.revisions import read_revisions  # noqa: PLC0415
-    from workbench.label.store.revised import carried, relooks  # noqa: PLC0415
+    from workbench.label.store.revised import outdated_labels, under_new_text  # noqa: PLC0415
 
     if not golds:
         raise BadInputError("no revision is given: add --gold NAME=FILE")
@@ -121,7 +121,7 @@ def revised(
     opened = open_benchmark(benchmark or name, root)
     labels = store.labels()
     for revision in read_revisions(golds, opened):
-        found = list(relooks(labels, opened, revision))
+        found = list(outdated_labels(labels, opened, revision))
         for one in found:
             given = choice_name(one.label.category, one.label.subcategory)
             print(
@@ -130,7 +130,9 @@ def revised(
             )
         print(f"{revision.name}: {len(found)} of {len(labels)} labels need another look")
         if carry:
-            print(f"{revision.name}: {store.add(carried(found))} labels added under the new text")
+            print(
+                f"{revision.name}: {store.add(under_new_text(found))} labels added under the new text"
+            )
 
 
 @label.command()

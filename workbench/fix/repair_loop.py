@@ -43,7 +43,9 @@ def repair_loop(
         repairs = ask_repairs(
             lab, context, trial, step, prompt, samples, schema_text=schema_text, result=result
         )
-        repair = _agreed([Trial(c, lab.run(context.question, c.sql), trial) for c in repairs])
+        repair = _most_frequent(
+            [Trial(c, lab.run(context.question, c.sql), trial) for c in repairs]
+        )
         if not repair or normal_form(repair.candidate.sql) == normal_form(trial.candidate.sql):
             break
         trial = repair
@@ -59,6 +61,8 @@ def ask_repairs(
     sample is not part of it.
     """
     last = trial.candidate
+    # A call's key contains the sample's number: with separate ranges of numbers, equal queries of two samples are
+    # repaired independently.
     first = last.sample * samples if step.temperature else 0
     asked = [
         lab.request(step, prompt, context, sample, query=last.sql, **data)
@@ -70,7 +74,7 @@ def ask_repairs(
     return [Candidate(sql, last.generator, last.sample, text, keys) for text, sql in found if sql]
 
 
-def _agreed(repairs: Sequence[Trial]) -> Trial | None:
+def _most_frequent(repairs: Sequence[Trial]) -> Trial | None:
     """Self-consistency: the first repair with the most frequent result, or the first repair if all fail."""
     results = [trial.execution.fingerprint if trial.execution else "" for trial in repairs]
     votes = Counter(filter(None, results))

@@ -1,13 +1,12 @@
 """Adaptive sampling: candidates are asked for in rounds, until the most frequent result can hardly change.
 
 After Adaptive-Consistency (Aggarwal et al., EMNLP 2023): the votes for the leading result and for another one are
-draws of a coin whose bias has a Beta(1, 1) prior, so those still to come follow a Beta-binomial distribution. Departs
-from it, which asks whether more and more samples would ever change the majority: here the number of candidates is
-limited, and the chance is that of a change until then. The chances of all other results and of one that no candidate has
-given yet are added up, each as if all further votes were for it or for the leader; a tie counts as a change. So the
-sum is an upper bound.
+draws of a coin whose bias has a Beta(1, 1) prior, so the votes to come follow a Beta-binomial distribution. That paper
+asks whether any number of further votes would change the majority; here the generators' samples limit the votes to
+come. The chances of all other results, and of a result that no candidate has yet, are added up, each as if all votes to
+come were for it or for the leader; a tie counts as a change. So the sum is an upper bound.
 
-A candidate without a result, which a fixer may repair, counts as still to come. No experiment of the papers uses this.
+A candidate without a result, which a fixer may repair, counts as a vote to come. No experiment of the papers uses this.
 """
 
 from collections.abc import Sequence
@@ -64,21 +63,22 @@ class Adaptive:
                 own.extend(generator.read([reply], number))
             queries = [own[-1].sql for _, _, own in asked]
             executions = lab.run_many(context.question, queries)
+            # A fixer may still give a suspect result's candidate any result, so it has no vote yet.
             results += ["" if e.is_suspect(self.suspect) else e.fingerprint for e in executions]
             if chance_of_change(results, self.samples) <= self.budget:
                 break
         return tuple(chain.from_iterable(found))
 
 
-def chance_of_change(results: Sequence[str], most: int) -> float:
-    """A bound on the chance that the most frequent result of `most` candidates is not that of these.
+def chance_of_change(results: Sequence[str], samples: int) -> float:
+    """A bound on the chance that the most frequent result of all `samples` candidates is not that of `results`.
 
     `results` has the fingerprint of each candidate's result, "" where it has none yet.
     """
     votes = sorted((results.count(result) for result in set(results) - {""}), reverse=True)
     if not votes:
         return 1.0
-    to_come = most - sum(votes)
+    to_come = samples - sum(votes)
     leader, *others = votes
     return min(1.0, sum(_overtakes(leader, other, to_come) for other in (*others, 0)))
 

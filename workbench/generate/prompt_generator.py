@@ -71,11 +71,13 @@ class PromptGenerator:
 
     def sample(self, lab: Lab, context: Context, sample: int, data: Mapping[str, Any]) -> Request:
         """The call for one sample; `data` is that of all samples."""
-        shown = self.data_of(data, context, sample)
-        seen = self._seen(lab, context, sample)
-        return lab.request(self, self.prompt, seen, sample, schema_text=self.schema_text, **shown)
+        variables = self.data_of(data, context, sample)
+        sample_context = self._context_of_sample(lab, context, sample)
+        return lab.request(
+            self, self.prompt, sample_context, sample, schema_text=self.schema_text, **variables
+        )
 
-    def _seen(self, lab: Lab, context: Context, sample: int) -> Context:
+    def _context_of_sample(self, lab: Lab, context: Context, sample: int) -> Context:
         if not self.shuffle:
             return context
         seed = content_hash("shuffle", [lab.seed(context.question), sample])
@@ -102,9 +104,9 @@ def _candidate(generator: str, sample: int, reply: Completion) -> Candidate:
 
 def shuffled(schema: Schema, seed: str) -> Schema:
     """The schema with its tables, and each table's columns, in an order drawn from the seed."""
-    chance = random.Random(seed)  # noqa: S311  no secret
+    rng = random.Random(seed)  # noqa: S311  no secret
     tables = [
-        replace(table, columns=tuple(chance.sample(table.columns, len(table.columns))))
+        replace(table, columns=tuple(rng.sample(table.columns, len(table.columns))))
         for table in schema.tables
     ]
-    return replace(schema, tables=tuple(chance.sample(tables, len(tables))))
+    return replace(schema, tables=tuple(rng.sample(tables, len(tables))))

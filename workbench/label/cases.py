@@ -67,6 +67,7 @@ def cases(
         index = chosen[question_id] if chosen else None
         if chosen is None and wrong:
             index = wrong[int(draw(seed, question_id, "candidate") * len(wrong))]
+        # "no correct candidate" takes the questions without a right candidate, "selection failed" those with one.
         none_right = which == "no correct candidate"
         if index in wrong and (which == "wrong" or none_right != any(right)):
             indexes[question_id] = index

@@ -19,7 +19,7 @@ from workbench.replies.names import read_column_verdicts
 from workbench.replies.relevance import read_relevance
 from workbench.types import Column, Completion, Context, Question, Request, Table, lower_name
 
-_Named = tuple[str, Column]  # a column with its table's name
+_TableColumn = tuple[str, Column]  # a column with its table's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,22 @@ class FilterColumns:
 
     def __call__(self, lab: Lab, context: Context) -> Context:
         schema = with_values(context.schema, context.values)
-        keys: list[_Named] = []
-        others: list[_Named] = []
+        keys: list[_TableColumn] = []
+        others: list[_TableColumn] = []
         for table in schema.tables:
             key_names = _keys(table)
             for column in table.columns:
                 is_key = lower_name(column.name) in key_names
                 (keys if is_key else others).append((table.name, column))
-        judge = self._one_by_one if self.group == 1 else self._in_groups
-        irrelevant = judge(lab, context.question, others)
+        irrelevant_of = (
+            self._irrelevant_one_by_one if self.group == 1 else self._irrelevant_in_groups
+        )
+        irrelevant = irrelevant_of(lab, context.question, others)
         columns = [(table, column.name) for table, column in keys + others]
         return keep(context, [pair for pair in columns if pair not in irrelevant])
 
-    def _one_by_one(
-        self, lab: Lab, question: Question, columns: Sequence[_Named]
+    def _irrelevant_one_by_one(
+        self, lab: Lab, question: Question, columns: Sequence[_TableColumn]
     ) -> set[ColumnName]:
         """The columns that are not relevant, by a call for each."""
         replies = lab.ask_many(
@@ -71,12 +73,13 @@ class FilterColumns:
             if read_relevance(reply.text) is False
         }
 
-    def _in_groups(
-        self, lab: Lab, question: Question, columns: Sequence[_Named]
+    def _irrelevant_in_groups(
+        self, lab: Lab, question: Question, columns: Sequence[_TableColumn]
     ) -> set[ColumnName]:
         """The columns that are not relevant, by calls about groups of columns."""
         verdicts: dict[ColumnName, bool] = {}
         left_out = list(columns)
+        # The second round is another sample: a prompt that is repeated unchanged gets a reply of its own.
         for sample in range(2):
             groups = [left_out[i : i + self.group] for i in range(0, len(left_out), self.group)]
             replies = lab.ask_many(self._request(lab, question, group, sample) for group in groups)
@@ -91,7 +94,7 @@ class FilterColumns:
         return {pair for pair, relevant in verdicts.items() if not relevant}
 
     def _request(
-        self, lab: Lab, question: Question, group: Sequence[_Named], sample: int
+        self, lab: Lab, question: Question, group: Sequence[_TableColumn], sample: int
     ) -> Request:
         return lab.request(
             self,
@@ -105,7 +108,7 @@ class FilterColumns:
         )
 
 
-def _verdicts(group: Sequence[_Named], reply: Completion) -> dict[ColumnName, bool]:
+def _verdicts(group: Sequence[_TableColumn], reply: Completion) -> dict[ColumnName, bool]:
     tables: dict[str, list[str]] = {}
     for table, column in group:
         tables.setdefault(table, []).append(column.name)

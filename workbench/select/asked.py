@@ -40,7 +40,7 @@ def mention(name: str, question: Sequence[Token]) -> int | None:
     return likeness.index(best) if best >= _MENTIONED else None
 
 
-def in_other_order(outputs: Iterable[Output], question: Sequence[Token]) -> bool:
+def out_of_order(outputs: Iterable[Output], question: Sequence[Token]) -> bool:
     """Whether the question mentions the columns in another order than that of the result."""
     names = [output.column[1] for output in outputs if output.column and not output.function]
     mentions = [place for name in names if (place := mention(name, question)) is not None]
@@ -49,9 +49,9 @@ def in_other_order(outputs: Iterable[Output], question: Sequence[Token]) -> bool
 
 def beginning(question: Sequence[Token]) -> range:
     """The positions of the words between the question's opening ("Which", "List all") and its first condition."""
-    places = range(len(question))
-    first = next((n for n in places if question[n].low not in _OPENING), len(question))
-    end = next((n for n in places[first + 1 :] if question[n].low in _CLOSING), len(question))
+    positions = range(len(question))
+    first = next((n for n in positions if question[n].low not in _OPENING), len(question))
+    end = next((n for n in positions[first + 1 :] if question[n].low in _CLOSING), len(question))
     return range(first, end)
 
 
@@ -59,22 +59,22 @@ def answered(
     outputs: Iterable[Output], question: Sequence[Token], found: Sequence[Cue]
 ) -> Answered:
     """The words at the question's beginning that mention the result columns or call for their functions."""
-    places = beginning(question)
-    likeness = dict.fromkeys(places, 0.0)
+    positions = beginning(question)
+    likeness = dict.fromkeys(positions, 0.0)
     for output in outputs:
         kinds = _CUES_BY_FUNCTION.get(output.function, set())
         for cue in found:
             if cue.kind in kinds:
-                likeness |= {n: 1.0 for n in range(cue.first, cue.end) if n in places}
+                likeness |= {n: 1.0 for n in range(cue.first, cue.end) if n in positions}
         names = name_words(output.column[1]) if output.column else ()
-        for n in places:
+        for n in positions:
             best = max((alike(question[n].stem, word) for word in names), default=0.0)
             if best >= _MENTIONED:
                 likeness[n] = max(likeness[n], best)
     return likeness
 
 
-def left_to_others(own: Answered, others: Sequence[Answered]) -> float:
+def missing_columns(own: Answered, others: Sequence[Answered]) -> float:
     """The number of words that other candidates answer better, up to 2; a word answered in part counts in part."""
     best = {n: max((other[n] for other in others), default=0.0) for n in own}
     return min(2.0, sum(max(0.0, best[n] - likeness) for n, likeness in own.items()))

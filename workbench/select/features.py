@@ -12,7 +12,7 @@ from workbench.db.sql.facts import Output, QueryFacts, query_facts
 from workbench.db.sql.sources import ColumnName
 from workbench.english.lexicon import cues
 from workbench.english.words import Token, alike, name_words, stem, tokens
-from workbench.select.asked import Answered, answered, in_other_order, left_to_others, mention
+from workbench.select.asked import Answered, answered, mention, missing_columns, out_of_order
 from workbench.select.grounding import ColumnValue
 from workbench.types import Execution, Question, Schema, lower_name
 
@@ -102,7 +102,7 @@ class DoubtExtractor:
     def answered(self, sql: str) -> Answered:
         """The words at the question's beginning that the query's result columns answer."""
         facts = self.facts(sql)
-        return answered(_parts(facts.outputs if facts else ()), self.tokens, self.found_cues)
+        return answered(_expanded(facts.outputs if facts else ()), self.tokens, self.found_cues)
 
     def doubts(
         self,
@@ -122,7 +122,7 @@ class DoubtExtractor:
         empty = result is None or _is_empty(result)
         if facts is None:
             return dict.fromkeys(DOUBTS, 0.0) | {"empty_result_known_literals": float(empty)}
-        outputs = tuple(_parts(facts.outputs))
+        outputs = tuple(_expanded(facts.outputs))
         unknown = not absent.isdisjoint(self.literals(sql))
         operations = facts.operations | {f"gives {output.function}" for output in outputs}
         missing = sum(
@@ -139,9 +139,9 @@ class DoubtExtractor:
             "rows_unknown_literal": float(unknown and not empty),
             "mismatched_comparisons": float(self._joins_wrongly(facts) + self._mixes_kinds(facts)),
             "uncovered_question_words": self._uncovered_words(facts, absent),
-            "unrequested_columns": min(2.0, sum(not self._is_asked(o) for o in facts.outputs)),
-            "missing_columns": left_to_others(self.answered(sql), others),
-            "columns_out_of_order": float(in_other_order(outputs, self.all_tokens)),
+            "unrequested_columns": min(2.0, sum(not self._is_requested(o) for o in facts.outputs)),
+            "missing_columns": missing_columns(self.answered(sql), others),
+            "columns_out_of_order": float(out_of_order(outputs, self.all_tokens)),
             "row_reference_column": float(any(map(self._is_row_reference, facts.outputs))),
             "missing_operations": float(missing + self._sorts_wrongly(operations)),
             "unrequested_operations": float(unrequested),
@@ -152,6 +152,7 @@ class DoubtExtractor:
         """Whether the query joins two columns without a key between them, although keys or values suggest others."""
         for left, right in facts.equal_columns:
             x, y = _lower(left), _lower(right)
+            # Two foreign keys to one column may be compared directly, without the table that they refer to.
             share_target = self._partners(x) & self._partners(y)
             if x[0] == y[0] or frozenset({x, y}) in self.keys or share_target:
                 continue
@@ -206,9 +207,9 @@ class DoubtExtractor:
         likeness = (max((alike(t.stem, word) for word in covered), default=0.0) for t in words)
         return min(3.0, sum(1 - best for best in likeness))
 
-    def _is_asked(self, output: Output) -> bool:
+    def _is_requested(self, output: Output) -> bool:
         if output.inside:
-            return any(map(self._is_asked, output.inside))
+            return any(map(self._is_requested, output.inside))
         if output.function:
             return bool(self.cues & _CUES_BY_FUNCTION.get(output.function, set()))
         return output.column is not None and mention(output.column[1], self.all_tokens) is not None
@@ -228,7 +229,7 @@ def _lower(column: ColumnName) -> ColumnName:
     return lower_name(column[0]), lower_name(column[1])
 
 
-def _parts(outputs: Iterable[Output]) -> Iterator[Output]:
+def _expanded(outputs: Iterable[Output]) -> Iterator[Output]:
     """The result columns; an expression is replaced by the columns and aggregates in it."""
     for output in outputs:
         yield from output.inside or [output]

@@ -37,20 +37,25 @@ def groups(trials: Sequence[Trial], seed: str, *, suspect: Suspect = "nulls") ->
     failed. Trials without a query are left out unless all lack one. The query that most members wrote
     represents the group.
     """
-    every = [index for index, _ in sorted(enumerate(trials), key=_identity)]
-    ran = [i for i in every if not (trials[i].execution or _NOT_RUN).is_suspect("failed")]
-    useful = [i for i in ran if not (trials[i].execution or _NOT_RUN).is_suspect(suspect)]
-    indices = useful or ran or every
+    all_indices = [index for index, _ in sorted(enumerate(trials), key=_sort_key)]
+    succeeded = [
+        i for i in all_indices if not (trials[i].execution or _NOT_RUN).is_suspect("failed")
+    ]
+    not_suspect = [
+        i for i in succeeded if not (trials[i].execution or _NOT_RUN).is_suspect(suspect)
+    ]
+    indices = not_suspect or succeeded or all_indices
     indices = [index for index in indices if trials[index].candidate.sql.strip()] or indices
     by_result: dict[str, list[int]] = {}
     for index in indices:
-        by_result.setdefault(_result(trials[index]), []).append(index)
+        by_result.setdefault(_result_key(trials[index]), []).append(index)
     found = []
     for result, members in by_result.items():
         spelled = {
             index: normal_form(normalise_text(trials[index].candidate.sql)) for index in members
         }
         counts = Counter(spelled.values())
+        # Of the most frequent spellings the alphabetically first, so that the order of the trials does not matter.
         representative = min(members, key=lambda index: (-counts[spelled[index]], spelled[index]))
         found.append(Group(result, tuple(members), representative))
     return tuple(sorted(found, key=lambda group: content_hash("tie", [seed, group.result])))
@@ -88,13 +93,13 @@ def query_and_result(trial: Trial) -> dict[str, str]:
     return {"query": trial.candidate.sql, "result": result}
 
 
-def _identity(indexed: tuple[int, Trial]) -> tuple[str, str, int]:
+def _sort_key(indexed: tuple[int, Trial]) -> tuple[str, str, int]:
     """A sort key that tells trials apart whatever their index."""
     candidate = indexed[1].candidate
     return candidate.sql, candidate.generator, candidate.sample
 
 
-def _result(trial: Trial) -> str:
+def _result_key(trial: Trial) -> str:
     """A text that trials with equal results share; a failed query equals only itself."""
     fingerprint = trial.execution.fingerprint if trial.execution else ""
     return fingerprint or normal_form(trial.candidate.sql)

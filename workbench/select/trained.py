@@ -27,7 +27,7 @@ from workbench.select.groups import Group, groups, select_group
 from workbench.types import Context, Question, Selection, Trial
 
 _BUNDLED = Path(__file__).with_name("bundled_selector.json")  # by benchmarks/measure/selection.py
-_SUREST = 0.999  # the largest belief: a softmax over a few groups cannot be surer
+_HIGHEST_SHARE = 0.999  # the largest share in `beliefs`: the log-odds of 1 are infinite
 _OLD_NAMES = {  # of doubts, in selectors saved by earlier versions
     "lost": "empty_result_unknown_literal",
     "hollow": "empty_result_known_literals",
@@ -66,7 +66,7 @@ class Weights:
     most_doubt: the most that all doubts count against a group, in logarithms of votes; None for no bound. With 2,
         a group with e^2 = 7 times the votes of any other is selected whatever the doubts.
     generators: the vote of each generator, 1 on average.
-    slope, intercept: the logistic calibration that turns a group's share of belief into a probability.
+    slope, intercept: the logistic calibration that turns a group's belief (see `beliefs`) into a probability.
     learned_from: a note on the training data; not used.
     """
 
@@ -123,6 +123,7 @@ class Weights:
 
     def scores(self, found: Sequence[Evidence]) -> list[float]:
         """The score of each group; the highest is selected. The order of a group's members does not matter."""
+        # fsum rounds once, so the order of the members does not change the last digits.
         votes = [fsum(self.generators.get(name, 1.0) for name in e.generators) for e in found]
         agreement = self._agreement_on_parts(found) if self.parts else [0.0] * len(found)
         doubts = [
@@ -164,7 +165,7 @@ def beliefs(scores: Sequence[float]) -> list[float]:
     most = max(scores, default=0.0)
     exponentials = [exp(score - most) for score in scores]
     total = fsum(exponentials)
-    shares = (min(max(e / total, 1 - _SUREST), _SUREST) for e in exponentials)
+    shares = (min(max(e / total, 1 - _HIGHEST_SHARE), _HIGHEST_SHARE) for e in exponentials)
     return [log(share / (1 - share)) for share in shares]
 
 
@@ -181,25 +182,29 @@ def evidence(
     absent = absent_values(lab.executor, database, literals)
     answered = [extractor.answered(sql) for sql in sorted(queries)]
     starts = [trials[group.representative].candidate.sql for group in found]
-    inert = unreactive(queries, starts, database, lab.executor) if len(found) > 1 else frozenset()
+    unreactive_queries = (
+        unreactive(queries, starts, database, lab.executor) if len(found) > 1 else frozenset()
+    )
     rows = []
     for group in found:
         candidates = [trials[index].candidate for index in group.members]
         result = trials[group.members[0]].execution
         by_sql = {
-            sql: extractor.doubts(sql, result, absent, answered, reacts=sql not in inert)
+            sql: extractor.doubts(
+                sql, result, absent, answered, reacts=sql not in unreactive_queries
+            )
             for sql in {c.sql for c in candidates}
         }
         means = {
             name: fsum(by_sql[c.sql][name] for c in candidates) / len(candidates) for name in DOUBTS
         }
         generators = tuple(c.generator for c in candidates)
-        parts = tuple(_parts(extractor, c.sql) for c in candidates)
+        parts = tuple(_query_parts(extractor, c.sql) for c in candidates)
         rows.append(Evidence(group, generators, parts, means))
     return tuple(rows)
 
 
-def _parts(extractor: DoubtExtractor, sql: str) -> Parts:
+def _query_parts(extractor: DoubtExtractor, sql: str) -> Parts:
     """The parts of a query in lower case; a query that cannot be parsed is all three."""
     if (facts := extractor.facts(sql)) is None:
         return sql, sql, sql

@@ -64,12 +64,13 @@ class UnitTester:
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         found = groups(trials, f"{self.seed}{context.question.id}", suspect=self.suspect)
         if self.told_apart:
-            found = tuple(_by_meaning(lab, context, trials, found))
+            found = tuple(_divided_by_small_databases(lab, context, trials, found))
         passed = [0.0] * len(found)
         keys: list[str] = []
         if len(found) > 1:
             shown = [query_and_result(trials[group.representative]) for group in found]
             passed, keys = self._judge(lab, context, shown)
+        # The parts of a divided group count as one result, so a tie goes to the result that the majority selects.
         votes = Counter(group.result for group in found for _ in group.members)
         best = max(
             range(len(found)),
@@ -86,18 +87,18 @@ class UnitTester:
         self, lab: Lab, context: Context, shown: Sequence[dict[str, Any]]
     ) -> tuple[list[float], list[str]]:
         """The number of tests that each candidate passes, and the keys of the calls."""
-        small: list[Shown] = []
+        small_databases: list[Shown] = []
         if self.told_apart:
             queries = [candidate["query"] for candidate in shown]
-            small = Several().examples(_database(lab, context), queries, lab.executor)
-        everyone = range(len(shown))
+            small_databases = Several().examples(_database(lab, context), queries, lab.executor)
+        all_indices = range(len(shown))
         written = lab.ask(
             self,
             "select/unit_tests",
             context,
             candidates=shown,
             count=self.tests,
-            small_databases=_with_results(small, everyone),
+            small_databases=_with_results(small_databases, all_indices),
         )
         tests = read_tests(written.text)[: self.tests]
         judge = replace(self, temperature=self.judge_temperature)
@@ -112,23 +113,23 @@ class UnitTester:
                     context,
                     test=test,
                     candidates=[shown[index] for index in order],
-                    small_databases=_with_results(small, order),
+                    small_databases=_with_results(small_databases, order),
                 )
                 for test, order in zip(tests, subjects, strict=True)
             ]
         else:
             label = "test"
-            subjects = [[index] * len(tests) for index in everyone if tests]
+            subjects = [[index] * len(tests) for index in all_indices if tests]
             requests = [
                 lab.request(
                     judge,
                     "select/evaluate_one_candidate",
                     context,
                     tests=tests,
-                    small_databases=_with_results(small, [index]),
+                    small_databases=_with_results(small_databases, [index]),
                     **shown[index],
                 )
-                for index in everyone
+                for index in all_indices
                 if tests
             ]
         replies = lab.ask_many(requests)
@@ -147,7 +148,7 @@ class UnitTester:
         )
 
 
-def _by_meaning(
+def _divided_by_small_databases(
     lab: Lab, context: Context, trials: Sequence[Trial], found: Sequence[Group]
 ) -> Iterator[Group]:
     """The groups, divided where queries with one result on the real database differ on a small one."""
@@ -161,9 +162,12 @@ def _by_meaning(
             yield Group(group.result, own, members[part[0]])
 
 
-def _with_results(small: Sequence[Shown], order: Sequence[int]) -> list[dict[str, Any]]:
+def _with_results(small_databases: Sequence[Shown], order: Sequence[int]) -> list[dict[str, Any]]:
     """The small databases as the prompts show them, with the results of these candidates in this order."""
-    return [{"rows": one.rows, "results": [one.results[index] for index in order]} for one in small]
+    return [
+        {"rows": one.rows, "results": [one.results[index] for index in order]}
+        for one in small_databases
+    ]
 
 
 def _database(lab: Lab, context: Context) -> Path:

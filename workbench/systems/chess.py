@@ -148,8 +148,8 @@ def chess_table_8(models: Mapping[str, str]) -> Mapping[str, System]:
     rows: dict[ChessModels, str] = {}
     for row in _TRIPLETS:
         kinds = row.split(", ")
-        named_ones = {engines.get(kind, "") for kind in kinds}
-        if "" not in named_ones and len(named_ones) == len(set(kinds)):
+        models_of_row = {engines.get(kind, "") for kind in kinds}
+        if "" not in models_of_row and len(models_of_row) == len(set(kinds)):
             rows.setdefault(ChessModels(*(engines[kind] for kind in kinds)), row)
     return named({row: chess_ir_ss_cg(triplet) for triplet, row in rows.items()})
 

@@ -95,22 +95,25 @@ class _Walk:
         self._step = ""  # the user's step that is being described
         self._packages = packages  # the steps' own packages are no libraries, even in site-packages
         self._numbers: dict[int, int] = {}
-        self._path: set[int] = set()
+        self._open_ids: set[int] = (
+            set()
+        )  # of the values that enclose the described one, to end cycles
 
     def value(self, value: Any) -> Any:
         """Any value as JSON."""
         if isinstance(value, _PLAIN) and not isinstance(value, Enum):
+            # JSON keeps texts, floats and integers of 64 bits as they are; other plain values are written as text.
             exact = isinstance(value, (str, float)) or (
                 isinstance(value, int) and abs(value) < 2**63
             )
             return value if exact or value is None else [type(value).__name__, repr(value)]
         if isinstance(value, (type, FunctionType)):
             return self._definition(value)
-        if id(value) in self._path:
+        if id(value) in self._open_ids:
             return "a cycle"
-        self._path.add(id(value))
+        self._open_ids.add(id(value))
         record = self._compound(value)
-        self._path.discard(id(value))
+        self._open_ids.discard(id(value))
         return record
 
     def _compound(self, value: Any) -> Any:
@@ -188,14 +191,14 @@ class _Walk:
         """A global that the code names; for a module of the user's, only its attributes that the code names."""
         if not isinstance(value, ModuleType):
             return self.value(value)
-        if id(value) in self._path or self._is_library_module(value.__name__):
+        if id(value) in self._open_ids or self._is_library_module(value.__name__):
             return value.__name__
-        self._path.add(id(value))
+        self._open_ids.add(id(value))
         named = sorted(
             {name for part in nested_codes(code) for name in part.co_names} & set(vars(value))
         )
         record = {name: self._global(vars(value)[name], code) for name in named}
-        self._path.discard(id(value))
+        self._open_ids.discard(id(value))
         return [value.__name__, record]
 
     def _is_library(self, thing: Any) -> bool:

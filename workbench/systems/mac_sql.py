@@ -38,25 +38,25 @@ class SchemaWithValues:
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         path = lab.database(question.db_id)
-        shown = _with_values(schema, path, self.values, file_state(path)[0])
-        return Context(question, shown)
+        schema = _with_examples(schema, path, self.values, file_state(path)[0])
+        return Context(question, schema)
 
 
 @cached_once(maxsize=64)
-def _with_values(schema: Schema, path: Path, most: int, state: str) -> Schema:
+def _with_examples(schema: Schema, path: Path, values: int, state: str) -> Schema:
     """The schema with example values, cached until the database changes."""
-    del state
-    read = with_examples(read_schema(path), path, most, nulls=True)
+    del state  # only part of the cache key
+    read = with_examples(read_schema(path), path, values, nulls=True)
     examples = {(table.name, c.name): c.examples for table in read.tables for c in table.columns}
 
-    def shown(table: Table) -> Table:
+    def with_its_examples(table: Table) -> Table:
         columns = (
             replace(column, examples=examples.get((table.name, column.name), column.examples))
             for column in table.columns
         )
         return replace(table, columns=tuple(columns))
 
-    return replace(schema, tables=tuple(map(shown, schema.tables)))
+    return replace(schema, tables=tuple(map(with_its_examples, schema.tables)))
 
 
 def mac_sql(

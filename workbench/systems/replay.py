@@ -7,7 +7,7 @@ from workbench.canonical import content_hash
 from workbench.lab import Lab
 from workbench.pool import Pool, chosen
 from workbench.systems.baselines import WHOLE_SCHEMA
-from workbench.systems.system import Select, System, ran
+from workbench.systems.system import Select, System, run_candidates
 from workbench.types import Candidate, Context, Question, Selection
 
 
@@ -59,4 +59,4 @@ def select_from(
         candidates = [trial.candidate for trial in pool.trials.get(question.id, ())]
         if candidates:
             context = Context(question, lab.schema(question.db_id))
-            yield select(lab, context, ran(lab, question, candidates))
+            yield select(lab, context, run_candidates(lab, question, candidates))

@@ -65,13 +65,17 @@ def stages(system: System, question: Question, lab: Lab) -> Iterator[Context]:
 def attempt(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
     """All candidates, run and fixed. Generators work at the same time, and so do a fixer's repairs."""
     found = lab.each(lambda generate: generate(lab, context), system.generate)
-    trials = ran(lab, context.question, [candidate for several in found for candidate in several])
+    trials = run_candidates(
+        lab, context.question, [candidate for several in found for candidate in several]
+    )
     for fix in system.fix:
         trials = tuple(lab.each(partial(fix, lab, context), trials))
     return trials
 
 
-def ran(lab: Lab, question: Question, candidates: Sequence[Candidate]) -> tuple[Trial, ...]:
+def run_candidates(
+    lab: Lab, question: Question, candidates: Sequence[Candidate]
+) -> tuple[Trial, ...]:
     """The candidates with their results on the question's database."""
     executions = lab.run_many(question, [candidate.sql for candidate in candidates])
     return tuple(map(Trial, candidates, executions))

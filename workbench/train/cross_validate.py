@@ -16,7 +16,7 @@ from workbench.errors import BadInputError
 from workbench.evaluate.stats import Interval, mean_interval, t_quantile
 from workbench.select.features import DOUBTS
 from workbench.select.trained import Weights
-from workbench.train.selector import JudgedQuestion, Learner, can_teach
+from workbench.train.selector import JudgedQuestion, Learner, has_comparisons
 
 # Parts of the databases: each is judged by weights from the others.
 Split = tuple[frozenset[str], ...]
@@ -100,7 +100,7 @@ def _judged(
     for split in splits:
         for part in split:
             rest = [question for question in questions if question.db_id not in part]
-            if not can_teach(rest):
+            if not has_comparisons(rest):
                 raise BadInputError(
                     f"cross-validation leaves out {', '.join(sorted(part))}, and on the other databases no "
                     "question has both a right and a wrong result: give candidates for more of them"

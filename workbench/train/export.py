@@ -35,26 +35,26 @@ def conversations(lab: Lab, pairs: Iterable[JudgePair]) -> Iterator[Conversation
     """The judge's prompt for each pair, and the letter that it should answer."""
     judge = Pairwise(model="")  # the model is no part of the prompt
     for pair in pairs:
-        asked = judge.request(lab, pair.context, pair.first, pair.second)
+        request = judge.request(lab, pair.context, pair.first, pair.second)
         question = pair.context.question
-        talk = (*asked.messages, {"role": "assistant", "content": pair.right})
-        yield Conversation(question.id, question.db_id, asked.prompt, talk)
+        messages = (*request.messages, {"role": "assistant", "content": pair.right})
+        yield Conversation(question.id, question.db_id, request.prompt, messages)
 
 
-def write(conversations_: Iterable[Conversation], path: Path, form: Format) -> int:
+def write(conversations: Iterable[Conversation], path: Path, form: Format) -> int:
     """Write the conversations as JSON lines, in order; return how many there are."""
-    lines = [orjson.dumps(_shaped(talk, form)) + b"\n" for talk in conversations_]
+    lines = [orjson.dumps(_record(conversation, form)) + b"\n" for conversation in conversations]
     with naming(path):
         path.write_bytes(b"".join(lines))
     return len(lines)
 
 
-def _shaped(talk: Conversation, form: Format) -> Any:
+def _record(conversation: Conversation, form: Format) -> Any:
     if form == "huggingface":
-        return talk
+        return conversation
     if form == "openai":
-        return {"messages": talk.messages}
-    system, *others = talk.messages
+        return {"messages": conversation.messages}
+    system, *others = conversation.messages
     names = {"user": "user", "assistant": "model"}
     return {
         "systemInstruction": {"role": "system", "parts": [{"text": system["content"]}]},

@@ -39,7 +39,7 @@ def instructions(
         progress=progress,
         ending=lab.client.stopped,
     )
-    return [talk for talks in found for talk in talks]
+    return [conversation for conversations in found for conversation in conversations]
 
 
 def _conversations(
@@ -62,8 +62,8 @@ def _conversations(
         answer = lab.client.cached(request)
         whole = answer and answer.text and not answer.fault and answer.finish_reason != "length"
         if answer and whole and key not in other_answers:
-            talk = (*request.messages, {"role": "assistant", "content": answer.text})
-            yield Conversation(question.id, question.db_id, request.prompt, talk)
+            messages = (*request.messages, {"role": "assistant", "content": answer.text})
+            yield Conversation(question.id, question.db_id, request.prompt, messages)
 
 
 def _calls_of_other_answers(selection: Selection) -> set[str]:

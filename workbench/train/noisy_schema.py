@@ -47,10 +47,10 @@ class NoisySchema:
             gold = benchmark.golds[question.id]
             context = self.retrieve(lab, question, lab.schema(question.db_id))
             context = replace(context, schema=self.noisy(lab, context.schema, gold))
-            asked = generate.request(lab, context)
+            request = generate.request(lab, context)
             reply = orjson.dumps({"reasoning": "", "sql": gold.sql}).decode()
-            talk = (*asked.messages, {"role": "assistant", "content": reply})
-            yield Conversation(question.id, question.db_id, asked.prompt, talk)
+            messages = (*request.messages, {"role": "assistant", "content": reply})
+            yield Conversation(question.id, question.db_id, request.prompt, messages)
 
     def noisy(self, lab: Lab, schema: Schema, gold: Gold) -> Schema:
         """The gold query's tables and columns with their keys, and the wrong columns most like them.
@@ -61,12 +61,14 @@ class NoisySchema:
         others = [pair for pair in schema.columns() if pair not in set(right)]
         if not self.wrong or not others:
             return schema.only(right)
-        texts = [_about(schema, *pair) for pair in others]
-        likeness = self.similarity(lab, [_about(schema, *pair) for pair in right], texts)
+        texts = [_name_and_description(schema, *pair) for pair in others]
+        likeness = self.similarity(
+            lab, [_name_and_description(schema, *pair) for pair in right], texts
+        )
         best = np.argsort(-likeness, axis=1, kind="stable")[:, : self.wrong]
         return schema.only({*right, *(others[n] for n in best.ravel().tolist())})
 
 
-def _about(schema: Schema, table: str, name: str) -> str:
+def _name_and_description(schema: Schema, table: str, name: str) -> str:
     column = schema.column(table, name)
     return f"{spaced(name)} {description(column) if column else ''}"

@@ -20,7 +20,7 @@ from workbench.lab import Lab
 from workbench.pool import Pool
 from workbench.select.groups import groups
 from workbench.systems.chase_sql import chase_sql
-from workbench.systems.system import Generate, System, prepare, ran
+from workbench.systems.system import Generate, System, prepare, run_candidates
 from workbench.types import Candidate, Context, Gold, Question, Trial
 
 
@@ -50,23 +50,27 @@ class Pairs:
         for question in benchmark.questions:
             candidates = [trial.candidate for trial in pool.trials.get(question.id, ())]
             gold = benchmark.golds[question.id]
-            ideal, *trials = ran(lab, question, [Candidate(gold.sql, "gold"), *candidates])
-            right, wrong = _sides(lab, benchmark, question, trials)
+            gold_trial, *trials = run_candidates(
+                lab, question, [Candidate(gold.sql, "gold"), *candidates]
+            )
+            right, wrong = _right_and_wrong(lab, benchmark, question, trials)
             if not wrong:
                 continue
             context = prepare(self.system, question, lab)
-            gold_works = ideal.execution is not None and ideal.execution.fingerprint != ""
+            gold_works = gold_trial.execution is not None and gold_trial.execution.fingerprint != ""
             if not right and self.from_gold and gold_works:
                 hinted = guided(lab, context, gold, self.generate) if self.generate else ()
-                right, _ = _sides(lab, benchmark, question, ran(lab, question, hinted))
-                right = right or [ideal]
-            draw = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
-            for good in right:
-                for bad in wrong:
-                    if draw.random() < 0.5:
-                        yield JudgePair(context, good, bad, "A")
+                right, _ = _right_and_wrong(
+                    lab, benchmark, question, run_candidates(lab, question, hinted)
+                )
+                right = right or [gold_trial]
+            rng = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
+            for right_trial in right:
+                for wrong_trial in wrong:
+                    if rng.random() < 0.5:
+                        yield JudgePair(context, right_trial, wrong_trial, "A")
                     else:
-                        yield JudgePair(context, bad, good, "B")
+                        yield JudgePair(context, wrong_trial, right_trial, "B")
 
 
 def guided(lab: Lab, context: Context, gold: Gold, generate: Generate) -> tuple[Candidate, ...]:
@@ -76,7 +80,7 @@ def guided(lab: Lab, context: Context, gold: Gold, generate: Generate) -> tuple[
     return generate(lab, replace(context, question=question))
 
 
-def _sides(
+def _right_and_wrong(
     lab: Lab, benchmark: Benchmark, question: Question, trials: Sequence[Trial]
 ) -> tuple[list[Trial], list[Trial]]:
     """The representatives of the groups with a right result, and of those with a wrong one."""

@@ -25,14 +25,16 @@ from workbench.pool import Pool
 from workbench.select.features import DOUBTS
 from workbench.select.majority import Majority
 from workbench.select.trained import Evidence, Weights, beliefs, evidence
-from workbench.systems.system import ran
+from workbench.systems.system import run_candidates
 from workbench.types import Context
 
 Floats = NDArray[np.float64]
 _PRIOR = (
     10  # answers of mean accuracy added to each generator's own, since a few answers prove little
 )
-_FREE = 30.0  # scales a column so that the penalty on its (small) weight is negligible
+_UNPENALISED = (
+    30.0  # a column scaled by this needs a small weight, which the penalty hardly changes
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class JudgedQuestion:
     """Whether the majority's pick is right."""
 
 
-def can_teach(questions: Sequence[JudgedQuestion]) -> bool:
+def has_comparisons(questions: Sequence[JudgedQuestion]) -> bool:
     """Whether any of the questions has both a right and a wrong result."""
     return any(len(set(question.right)) == 2 for question in questions)
 
@@ -61,7 +63,7 @@ def judged_questions(lab: Lab, benchmark: Benchmark, pool: Pool) -> list[JudgedQ
     for question in benchmark.questions:
         if not (trials := pool.trials.get(question.id)):
             continue
-        trials = ran(lab, question, [trial.candidate for trial in trials])
+        trials = run_candidates(lab, question, [trial.candidate for trial in trials])
         groups = evidence(lab, question, trials)
         right = tuple(verdicts[question.id][e.group.representative] for e in groups)
         picked = Majority()(lab, Context(question, lab.schema(question.db_id)), trials).chosen
@@ -93,19 +95,19 @@ class Learner:
         """The weights, and the calibration of their beliefs on databases left out in turn."""
         weights = self.weights(questions)
         databases = sorted({question.db_id for question in questions})
-        believed: list[tuple[float, bool]] = []
+        judged_beliefs: list[tuple[float, bool]] = []
         for left_out in databases:
             rest = [question for question in questions if question.db_id != left_out]
-            if not can_teach(rest):
+            if not has_comparisons(rest):
                 continue
             others = self.weights(rest)
             for question in questions:
                 if question.db_id == left_out and question.right:
                     scores = others.scores(question.evidence)
-                    believed += zip(beliefs(scores), question.right, strict=True)
-        if len({right for _, right in believed}) == 2:
-            x = np.array([[belief] for belief, _ in believed])
-            model = _logistic(1.0).fit(x, [right for _, right in believed])
+                    judged_beliefs += zip(beliefs(scores), question.right, strict=True)
+        if len({right for _, right in judged_beliefs}) == 2:
+            x = np.array([[belief] for belief, _ in judged_beliefs])
+            model = _logistic(1.0).fit(x, [right for _, right in judged_beliefs])
             slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
             weights = replace(weights, slope=max(slope, 0.01), intercept=intercept)
         facts = {"questions": len(questions), "databases": databases, "learner": repr(self)}
@@ -113,15 +115,15 @@ class Learner:
 
     def weights(self, questions: Sequence[JudgedQuestion]) -> Weights:
         """The weights without calibration, which picking does not need."""
-        if not can_teach(questions):
+        if not has_comparisons(questions):
             raise BadInputError(
                 "nothing to learn from: no question has both a right and a wrong result among its candidates"
             )
-        generators = _votes(questions) if self.reliability else {}
-        plain = Weights(1.0, {}, generators, parts=self.parts, most_doubt=self.most_doubt)
-        differences, counts = self._comparisons(questions, plain)
-        votes, doubts = differences[:, :1] * _FREE, differences[:, 1:]
-        columns = np.hstack([votes, doubts, doubts.sum(axis=1, keepdims=True) * _FREE])
+        generators = _generator_votes(questions) if self.reliability else {}
+        votes_only = Weights(1.0, {}, generators, parts=self.parts, most_doubt=self.most_doubt)
+        differences, counts = self._comparisons(questions, votes_only)
+        votes, doubts = differences[:, :1] * _UNPENALISED, differences[:, 1:]
+        columns = np.hstack([votes, doubts, doubts.sum(axis=1, keepdims=True) * _UNPENALISED])
         weight = counts
         for _ in range(self.rounds):
             # Every comparison enters both ways round, so that neither order is preferred; half the weight
@@ -135,10 +137,10 @@ class Learner:
             # A comparison that these weights explain badly is more likely a mistake in gold.
             explained = (1 - self.noise) / (1 + np.exp(-columns @ theta))
             weight = counts * explained / (explained + self.noise / 2)
-        common = theta[-1] * _FREE
+        common = theta[-1] * _UNPENALISED
         return replace(
-            plain,
-            votes=max(float(theta[0] * _FREE), 0.01),
+            votes_only,
+            votes=max(float(theta[0] * _UNPENALISED), 0.01),
             doubts={
                 name: min(float(own + common), 0.0)
                 for name, own in zip(self.doubts, theta[1:-1], strict=True)
@@ -146,13 +148,13 @@ class Learner:
         )
 
     def _comparisons(
-        self, questions: Sequence[JudgedQuestion], plain: Weights
+        self, questions: Sequence[JudgedQuestion], votes_only: Weights
     ) -> tuple[Floats, Floats]:
         """Right minus wrong, for every pair of groups; the pairs of a question weigh 1 together."""
         rows: list[list[float]] = []
         counts: list[float] = []
         for question in questions:
-            votes = plain.scores(question.evidence)
+            votes = votes_only.scores(question.evidence)
             table = [
                 [vote, *(e.doubts[name] for name in self.doubts)]
                 for vote, e in zip(votes, question.evidence, strict=True)
@@ -166,7 +168,7 @@ class Learner:
         return np.array(rows, dtype=np.float64), np.array(counts, dtype=np.float64)
 
 
-def _votes(questions: Sequence[JudgedQuestion]) -> dict[str, float]:
+def _generator_votes(questions: Sequence[JudgedQuestion]) -> dict[str, float]:
     """Each generator's vote, 1 on average: its log-odds to be right, shrunk towards those of all."""
     answered: Counter[str] = Counter()
     right: Counter[str] = Counter()

@@ -27,7 +27,7 @@ from workbench.llm.client import Client
 from workbench.pool import Pool, pool_of
 from workbench.store import Store
 from workbench.systems.baselines import WHOLE_SCHEMA
-from workbench.systems.system import ran
+from workbench.systems.system import run_candidates
 
 ORDERS = 20
 BUDGETS = (0.01, 0.05, 0.1, 0.2)
@@ -42,7 +42,9 @@ def sampled(lab: Lab, benchmark: Benchmark) -> Pool:
     pairs = []
     for question in benchmark.questions:
         context = WHOLE_SCHEMA(lab, question, lab.schema(question.db_id))
-        pairs += [(question.id, trial) for trial in ran(lab, question, generator(lab, context))]
+        pairs += [
+            (question.id, trial) for trial in run_candidates(lab, question, generator(lab, context))
+        ]
     return pool_of(pairs)
 
 

@@ -28,7 +28,7 @@ from workbench.llm.client import Client
 from workbench.select.trained import Weights
 from workbench.store import Store
 from workbench.train.cross_validate import pick
-from workbench.train.selector import JudgedQuestion, Learner, can_teach, judged_questions
+from workbench.train.selector import JudgedQuestion, Learner, has_comparisons, judged_questions
 
 # What may be chosen. Votes for results are always there.
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -71,7 +71,7 @@ class Nested:
     def weights(self, choice: Choice, without: frozenset[str]) -> Weights:
         if (choice, without) not in self._learned:
             rest = [case for case in self.cases if case.db_id not in without]
-            found = learner(choice).weights(rest) if can_teach(rest) else Weights()
+            found = learner(choice).weights(rest) if has_comparisons(rest) else Weights()
             self._learned[choice, without] = found
         return self._learned[choice, without]
 

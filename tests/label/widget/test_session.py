@@ -298,7 +298,7 @@ def test_cases_that_are_found_later_come_last_and_the_case_shown_stays(session, 
     mine = Session(growing, session.taxonomy, session.store, "me")
     mine.step("choose", VAGUE)
     growing += session.cases[2:]
-    mine.arrive()
+    mine.append_found_cases()
     assert ([case.predicted for case in mine.cases], mine.at) == (
         [case.predicted for case in session.cases],
         1,

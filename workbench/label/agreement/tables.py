@@ -71,19 +71,19 @@ def agreement(labels: Iterable[Label], *, subcategories: bool = False) -> pd.Dat
     which they agree), method, value, and the ends of its 95% interval. Rules do not count as annotators, nor does the
     adjudicator, who sees the others' labels. The labels are those of one taxonomy, from `LabelStore.labels`.
     """
-    chosen = _chosen(labels, subcategories=subcategories)
+    chosen = _by_annotator(labels, subcategories=subcategories)
     names = sorted(chosen)
     rows = []
     for pair in combinations(names, 2):
-        given = _common(chosen, pair)
+        given = _labelled_by_all(chosen, pair)
         found = measured(confusions(given, all_categories(given)), cohen)
         rows.append(_row(pair, given, "Cohen", found))
     if len(names) > 2:
-        given = _common(chosen, names)
+        given = _labelled_by_all(chosen, names)
         found = measured(coincidences(given, all_categories(given)), fleiss)
         rows.append(_row(names, given, "Fleiss", found))
     if len(names) > 1:
-        given = list(_several(chosen).values())
+        given = list(_labelled_by_several(chosen).values())
         found = measured(coincidences(given, all_categories(given)), alpha)
         rows.append(_row(names, given, "alpha", found))
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -94,11 +94,11 @@ def agreement_by_category(labels: Iterable[Label], *, subcategories: bool = Fals
 
     The kappa is Cohen's for two annotators and Fleiss' for more, over the cases that all of them labelled.
     """
-    chosen = _chosen(labels, subcategories=subcategories)
-    several, names = list(_several(chosen).values()), sorted(chosen)
+    chosen = _by_annotator(labels, subcategories=subcategories)
+    several, names = list(_labelled_by_several(chosen).values()), sorted(chosen)
     if len(names) < 2:
         return pd.DataFrame(columns=["category", "labels"])
-    common = _common(chosen, names)
+    common = _labelled_by_all(chosen, names)
     every = all_categories([*several, *common])
     build, coefficient = (confusions, cohen) if len(names) == 2 else (coincidences, fleiss)
     method = "Cohen" if len(names) == 2 else "Fleiss"
@@ -106,8 +106,8 @@ def agreement_by_category(labels: Iterable[Label], *, subcategories: bool = Fals
     rows = []
     for n, category in enumerate(every):
         row = {"category": category, "labels": sum(given.count(category) for given in several)}
-        row |= _ends("alpha", measured(_against(of_all, n), alpha))
-        row |= _ends(method, measured(_against(of_common, n), coefficient))
+        row |= _ends("alpha", measured(_against_rest(of_all, n), alpha))
+        row |= _ends(method, measured(_against_rest(of_common, n), coefficient))
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -120,7 +120,9 @@ def confusion(first: Mapping[Key, str], second: Mapping[Key, str]) -> pd.DataFra
     return pd.DataFrame([[counts[row, name] for name in names] for row in names], names, names)
 
 
-def _chosen(labels: Iterable[Label], *, subcategories: bool = False) -> dict[str, dict[Key, str]]:
+def _by_annotator(
+    labels: Iterable[Label], *, subcategories: bool = False
+) -> dict[str, dict[Key, str]]:
     """By annotator, the category of each case."""
     chosen: dict[str, dict[Key, str]] = {}
     for label in labels:
@@ -130,13 +132,15 @@ def _chosen(labels: Iterable[Label], *, subcategories: bool = False) -> dict[str
     return chosen
 
 
-def _common(chosen: Mapping[str, Mapping[Key, str]], names: Sequence[str]) -> list[list[str]]:
+def _labelled_by_all(
+    chosen: Mapping[str, Mapping[Key, str]], names: Sequence[str]
+) -> list[list[str]]:
     """The categories of each case that all of these annotators labelled."""
     keys = sorted(set.intersection(*(set(chosen[name]) for name in names)))
     return [[chosen[name][key] for name in names] for key in keys]
 
 
-def _several(chosen: Mapping[str, Mapping[Key, str]]) -> dict[Key, list[str]]:
+def _labelled_by_several(chosen: Mapping[str, Mapping[Key, str]]) -> dict[Key, list[str]]:
     """The categories of each case that two or more annotators labelled."""
     found: dict[Key, list[str]] = {}
     for given in chosen.values():
@@ -145,7 +149,7 @@ def _several(chosen: Mapping[str, Mapping[Key, str]]) -> dict[Key, list[str]]:
     return {key: found[key] for key in sorted(found) if len(found[key]) > 1}
 
 
-def _against(tables: Floats, category: int) -> Floats:
+def _against_rest(tables: Floats, category: int) -> Floats:
     return one_against_rest(tables, category) if len(tables) else tables
 
 

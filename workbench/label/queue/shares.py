@@ -44,6 +44,7 @@ def chances(sizes: Floats, n: int) -> Floats:
     while True:
         left = n - int(sure.sum())
         chance = np.where(sure, 1.0, left * sizes / max(float(sizes[~sure].sum()), 1e-12))
+        # A chance above 1 becomes 1, and the other cases share the rest of the n: some may then exceed 1, too.
         if not (more := ~sure & (chance >= 1)).any():
             return np.minimum(chance, 1.0)
         sure |= more
@@ -56,13 +57,13 @@ def estimate(
     n, total = int(known.sum()), len(rule)
     if n < 2:
         return float(rule.mean()), math.inf
-    p, open_ = chance[known], 1 - chance[known]
+    p, not_drawn = chance[known], 1 - chance[known]
     corrections = (true - rule)[known] / p
     value = float(rule.mean() + corrections.sum() / total)
-    if not open_.any():
+    if not not_drawn.any():
         return value, 0.0
-    centre = float((open_ * corrections).sum() / open_.sum())
-    variance = n / (n - 1) * float((open_ * (corrections - centre) ** 2).sum())
+    centre = float((not_drawn * corrections).sum() / not_drawn.sum())
+    variance = n / (n - 1) * float((not_drawn * (corrections - centre) ** 2).sum())
     # Without any correction the variance would be 0: add the variance of one more correction, of an average case.
-    variance += float((open_ / p**2).mean())
+    variance += float((not_drawn / p**2).mean())
     return value, t_quantile(0.95, n - 1) * math.sqrt(variance) / total

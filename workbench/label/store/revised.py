@@ -1,6 +1,6 @@
 """The labels to check again after a revision of their benchmark.
 
-A label is found by the text of its question, so it would be lost where a revision rewords the question: `carried`
+A label is found by the text of its question, so it would be lost where a revision rewords the question: `under_new_text`
 copies it to the new text.
 """
 
@@ -15,7 +15,7 @@ from workbench.label.store.label import Label
 
 
 @dataclass(frozen=True, slots=True)
-class Relook:
+class OutdatedLabel:
     """A label whose question, hint or gold query changed, and the names of the changed ones."""
 
     label: Label
@@ -24,16 +24,18 @@ class Relook:
     """The revision's text of the question."""
 
 
-def relooks(labels: Iterable[Label], benchmark: Benchmark, revision: Revision) -> Iterator[Relook]:
+def outdated_labels(
+    labels: Iterable[Label], benchmark: Benchmark, revision: Revision
+) -> Iterator[OutdatedLabel]:
     """The labels about questions of the benchmark that the revision changed."""
     id_of = question_ids(benchmark)
     for label in labels:
         key = id_of(label)
         if key is not None and (changed := revision.changes.get(key)):
-            yield Relook(label, changed, revision.questions[key].text)
+            yield OutdatedLabel(label, changed, revision.questions[key].text)
 
 
-def carried(found: Iterable[Relook]) -> Iterator[Label]:
+def under_new_text(found: Iterable[OutdatedLabel]) -> Iterator[Label]:
     """A copy of each label of a reworded question, under the new text; its id stays the same if copied again."""
     for one in found:
         if "question" in one.changed:

@@ -131,32 +131,33 @@ def other_column(pair: QueryPair) -> Iterator[str]:
     if missing != added:
         yield f"gold returns {_list(missing)} where the prediction returns {_list(added)}"
     if pair.gold and pair.predicted:
-        less = sorted(pair.gold.columns - pair.predicted.columns)
-        more = sorted(pair.predicted.columns - pair.gold.columns)
-        if less and more:
-            theirs, ours = (list(map(".".join, columns)) for columns in (less, more))
-            yield f"gold uses {_list(theirs)} where the prediction uses {_list(ours)}"
+        missing = [
+            ".".join(column) for column in sorted(pair.gold.columns - pair.predicted.columns)
+        ]
+        added = [".".join(column) for column in sorted(pair.predicted.columns - pair.gold.columns)]
+        if missing and added:
+            yield f"gold uses {_list(missing)} where the prediction uses {_list(added)}"
 
 
 def other_literal(pair: QueryPair) -> Iterator[str]:
     if pair.gold and pair.predicted:
-        less = [
+        missing_literals = [
             condition
             for condition in pair.gold.comparisons
             if condition not in pair.predicted.comparisons
         ]
-        more = [
+        added_literals = [
             condition
             for condition in pair.predicted.comparisons
             if condition not in pair.gold.comparisons
         ]
-        for condition in less:
-            for other in more:
+        for condition in missing_literals:
+            for other in added_literals:
                 if condition.column and condition.column == other.column:
                     yield f"gold has {_comparison(condition)}, the prediction {_comparison(other)}"
-    required, instead = pair.only("WHERE", "HAVING")
-    if required or instead:
-        yield f"gold requires {_list(required)}, the prediction {_list(instead)}"
+    missing, added = pair.only("WHERE", "HAVING")
+    if missing or added:
+        yield f"gold requires {_list(missing)}, the prediction {_list(added)}"
 
 
 def _comparison(condition: LiteralComparison) -> str:
@@ -172,9 +173,9 @@ def aggregation(pair: QueryPair) -> Iterator[str]:
                     user, other = other, user
                 name = "GROUP BY" if operation == "group" else operation.upper()
                 yield f"{user} uses {name}, {other} does not"
-    less, more = pair.only("GROUP BY")
-    if less and more:
-        yield f"gold groups by {_list(less)}, the prediction by {_list(more)}"
+    missing, added = pair.only("GROUP BY")
+    if missing and added:
+        yield f"gold groups by {_list(missing)}, the prediction by {_list(added)}"
 
 
 def function(pair: QueryPair) -> Iterator[str]:
@@ -186,27 +187,27 @@ def function(pair: QueryPair) -> Iterator[str]:
 
 
 def distinct_or_null_handling(pair: QueryPair) -> Iterator[str]:
-    less, more = pair.only(*CLAUSES)
+    missing, added = pair.only(*CLAUSES)
     for sign in (re.compile(r"\bDISTINCT\b"), re.compile(r"\bIS (?:NOT )?NULL\b")):
-        gold, predicted = ([t for t in texts if sign.search(t)] for texts in (less, more))
+        gold, predicted = ([t for t in texts if sign.search(t)] for texts in (missing, added))
         if len(gold) != len(predicted):
             yield f"gold has {_list(gold)}, the prediction {_list(predicted)}"
 
 
 def order_and_limit(pair: QueryPair) -> Iterator[str]:
     for name in ("ORDER BY", "LIMIT"):
-        less, more = pair.only(name)
-        if less or more:
-            yield f"in {name} gold has {_list(less)}, the prediction {_list(more)}"
+        missing, added = pair.only(name)
+        if missing or added:
+            yield f"in {name} gold has {_list(missing)}, the prediction {_list(added)}"
 
 
 def duplicates(pair: QueryPair) -> Iterator[str]:
     if not pair.gold or not pair.predicted or not {"count", "sum"} & pair.predicted.operations:
         return
     gold, predicted = _number(pair.case.gold_execution), _number(pair.case.execution)
-    apart = "distinct count" in pair.gold.operations - pair.predicted.operations
-    more = gold is not None and predicted is not None and predicted > gold
-    if more and (apart or pair.only("FROM")[1]):
+    gold_counts_distinct = "distinct count" in pair.gold.operations - pair.predicted.operations
+    predicts_more = gold is not None and predicted is not None and predicted > gold
+    if predicts_more and (gold_counts_distinct or pair.only("FROM")[1]):
         yield f"the prediction finds {predicted:g}, gold {gold:g}: rows may be counted twice"
 
 

@@ -58,12 +58,12 @@ def keys(taxonomy: Taxonomy, changed: Mapping[str, str] | None = None) -> Keys:
                 f" as in keys={{{name!r}: ...}}"
             )
         taken[key] = name
-    open_ = [name for name in choices if name not in given]
-    first = [name for name in open_ if not choices[name][1]]
+    without_key = [name for name in choices if name not in given]
+    first = [name for name in without_key if not choices[name][1]]
     digits = [key for key in string.digits[1:] if key not in taken]
     letters = [key for key in string.ascii_lowercase if key not in taken]
     given |= dict(zip(first, digits, strict=False))
-    given |= dict(zip((name for name in open_ if name not in given), letters, strict=False))
+    given |= dict(zip((name for name in without_key if name not in given), letters, strict=False))
     return Keys(steps, {choice: given[name] for name, choice in choices.items() if name in given})
 
 

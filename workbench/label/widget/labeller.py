@@ -49,7 +49,7 @@ class Labeller(anywidget.AnyWidget):
         self._begun = False  # whether the annotator has taken a step
         self.on_msg(self._on_message)
         self._current.observe(self._follow, names="picked")
-        self._adopt()
+        self._go_to_current()
         self._show()
         if isinstance(session.sample, Arriving):
             session.sample.listen(self._arrive)
@@ -61,9 +61,9 @@ class Labeller(anywidget.AnyWidget):
             if isinstance(sample, Arriving) and not (
                 early and self.session.cases and not sample.done
             ):
-                self.session.arrive()
+                self.session.append_found_cases()
                 if not self._begun:  # later, this would replace the case that the annotator reads
-                    self._adopt()
+                    self._go_to_current()
                 self._show()
 
     def _on_message(self, _: Any, message: dict[str, Any], __: Any) -> None:
@@ -77,7 +77,7 @@ class Labeller(anywidget.AnyWidget):
     def _follow(self, _: object) -> None:
         """Show the case of the question that another view picked; if it has no case, the status says so."""
         if self._current.picked != self._question():
-            self._take(self._adopt_or_say)
+            self._take(self._go_to_current_or_say_why_not)
 
     def _question(self) -> tuple[str, str]:
         """The benchmark and the question id of the shown case."""
@@ -87,9 +87,9 @@ class Labeller(anywidget.AnyWidget):
         case = session.cases[session.at]
         return case.benchmark, case.question.id
 
-    def _adopt(self) -> bool:
+    def _go_to_current(self) -> bool:
         """Go to the case of the current question, if there is one."""
-        self.session.arrive()
+        self.session.append_found_cases()
         wanted = self._current.picked
         for at, case in enumerate(self.session.cases):
             if (case.benchmark, case.question.id) == wanted:
@@ -98,8 +98,8 @@ class Labeller(anywidget.AnyWidget):
                 return True
         return False
 
-    def _adopt_or_say(self) -> None:
-        if not self._adopt():
+    def _go_to_current_or_say_why_not(self) -> None:
+        if not self._go_to_current():
             benchmark, key = self._current.picked
             self.session.status = f"question {key} of {benchmark} is not among these cases"
 
@@ -123,7 +123,7 @@ class Labeller(anywidget.AnyWidget):
             self.note = self.session.note() if self.session.cases else ""
             self.status = self.session.status
         if self.session.counterexamples:
-            self.session.counterexamples.search(self.session.soon(), self._show)
+            self.session.counterexamples.search(self.session.shown_and_next(), self._show)
 
 
 def label(

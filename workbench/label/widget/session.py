@@ -59,9 +59,9 @@ class Session:
             given = self.store.labels(taxonomy=self.taxonomy.name)
             worths = worth(self.cases, self.taxonomy, given)
             self.cases = list(self.plan.queue(self.annotator, self.cases, worths))
-        self.at = next(filter(self._open, range(len(self.cases))), 0)
+        self.at = next(filter(self._is_unlabelled, range(len(self.cases))), 0)
 
-    def arrive(self) -> None:
+    def append_found_cases(self) -> None:
         """Append the cases that were found since the last call."""
         known, mine = {case.key for case in self.cases}, self.plan or (lambda _: (self.annotator,))
         new = [
@@ -115,11 +115,11 @@ class Session:
         """The annotator's verdicts on gold queries."""
         return GoldVerdicts(self.store, self.annotator, self.lab)
 
-    def soon(self) -> tuple[Case, ...]:
-        """The shown case, and the case that follows a label."""
+    def shown_and_next(self) -> tuple[Case, ...]:
+        """The shown case, and the case that is shown after a label."""
         if not self.cases:
             return ()
-        ahead = next(filter(self._open, self._others()), self.at)
+        ahead = next(filter(self._is_unlabelled, self._others()), self.at)
         return self.cases[self.at], self.cases[ahead]
 
     def note(self) -> str:
@@ -136,7 +136,7 @@ class Session:
             return (label is None) == (self.filter == "to do")
         return self.filter == "all" or (label is not None and label.category == self.filter)
 
-    def _open(self, at: int) -> bool:
+    def _is_unlabelled(self, at: int) -> bool:
         return at not in self.skipped and self.label(at) is None
 
     def go(self, at: int) -> None:
@@ -155,9 +155,9 @@ class Session:
         """The other cases, from here to the end and then from the start."""
         return [*range(self.at + 1, len(self.cases)), *range(self.at)]
 
-    def _advance_to_open(self) -> None:
+    def _advance_to_unlabelled(self) -> None:
         """Show the next case that is left to label."""
-        at = next(filter(self._open, self._others()), None)
+        at = next(filter(self._is_unlabelled, self._others()), None)
         if at is None:
             self.status += "; no case is left to label"
         elif self.advance:
@@ -168,7 +168,7 @@ class Session:
         self.taxonomy.check(category, part)
         self._save(category, part)
         self.status = f"labelled {choice_name(category, part)}"
-        self._advance_to_open()
+        self._advance_to_unlabelled()
 
     def _save(self, category: str, part: str) -> None:
         case, note = self.cases[self.at], self.note()
@@ -190,7 +190,7 @@ class Session:
     def _skip(self, _: str) -> None:
         self.skipped.add(self.at)
         self.status = "skipped"
-        self._advance_to_open()
+        self._advance_to_unlabelled()
 
     def _undo(self, _: str) -> None:
         label = self.store.undo(self.annotator, self.taxonomy.name, GOLD)

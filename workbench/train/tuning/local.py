@@ -41,7 +41,7 @@ def version(model: str) -> str:
     """The hash of a model's files that stands in the keys of its calls."""
     folder, tuning = _tuned(model)
     if tuning is None:
-        return f"local@{_fingerprint(_found(model))}"
+        return f"local@{_fingerprint(_find_or_list(model))}"
     adapter = weights_hash(folder)
     if adapter != tuning.adapter:
         raise BadInputError(
@@ -65,7 +65,7 @@ def _tuned(model: str) -> tuple[Path, Tuning | None]:
         ) from error
 
 
-def _found(model: str) -> Path:
+def _find_or_list(model: str) -> Path:
     try:
         return find(model.removeprefix("local/"))
     except BadInputError as error:
@@ -98,7 +98,7 @@ def _model(model: str) -> tuple[Causal, Prefixes]:
         return _loaded[key]
     folder, tuning = _tuned(model)
     if tuning is None:
-        causal = load(_found(model))
+        causal = load(_find_or_list(model))
     else:
         base = find(tuning.model)
         if _fingerprint(base) != tuning.model_hash:

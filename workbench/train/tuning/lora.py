@@ -135,9 +135,10 @@ class Lora:
         warm = max(1, steps // 20)
         model.train()
         for epoch in range(len(tuning.losses), self.epochs):
-            chance = random.Random(f"{self.seed} {epoch}")  # noqa: S311  an order, not a secret
-            torch.manual_seed(chance.getrandbits(63))
-            order = chance.sample(rows, len(rows))
+            # Seeded by the epoch, so that a continued training draws the same order and dropout.
+            rng = random.Random(f"{self.seed} {epoch}")  # noqa: S311  an order, not a secret
+            torch.manual_seed(rng.getrandbits(63))
+            order = rng.sample(rows, len(rows))
             total = 0.0
             for step in range(per_epoch):
                 done = epoch * per_epoch + step

@@ -26,6 +26,7 @@ def loss_of(model: Any, rows: Sequence[Row]) -> Any:
         read[1, row, : len(tokens)] = 1
         read[2, row, start : len(tokens)] = read[0, row, start : len(tokens)]
     tokens, mask, targets = read.to(model.device)
+    # The logits at a position predict the next token, so those of a target are one position before it.
     positions = (targets != _IGNORED).any(0).nonzero()[:, 0]
     known = inspect.signature(model.get_base_model().forward).parameters
     few = {"logits_to_keep": positions - 1} if "logits_to_keep" in known else {}
