@@ -108,10 +108,12 @@ class Databases:
         """Delete copies that no worker uses, until another `size` bytes fit below the limit."""
         limit = float(os.environ.get(LIMIT) or _DEFAULT) * 1e9
         sizes = {path: _size(path) for path in self.folder.iterdir() if path.is_dir()}
+        # `local` sets the time of a copy whenever it is used, so the one unused for longest goes first.
         for path in sorted(sizes, key=lambda path: path.stat().st_mtime):
             if sum(sizes.values()) + size <= limit:
                 return
             with self._lock_file(path.name.removeprefix(_DRAFT)) as lock, suppress(BlockingIOError):
+                # Workers hold a shared lock on the copies that they use, so this fails for those.
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path)
                 del sizes[path]

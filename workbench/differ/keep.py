@@ -35,6 +35,7 @@ def holds(rows: Rows, rules: Rules) -> bool:
         for key in table.keys:
             referred = {_part(row, key.columns) for row in content}
             existing = {_part(parent, key.ref_columns) for parent in rows[key.table]}
+            # A foreign key with a NULL in it refers to no row, and breaks no rule.
             if any(None not in part for part in referred - existing):
                 return False
     return True
@@ -74,6 +75,7 @@ def _unique(content: list[Row], table: TableRules) -> list[Row]:
         result = []
         for row in content:
             other = row
+            # SQLite lets a unique key repeat if it has a NULL.
             while (part := _part(other, columns)) in seen and None not in part:
                 other = with_value(other, columns[-1], fresh(other[columns[-1]], len(seen)))
             seen.add(part)

@@ -61,6 +61,7 @@ def constants(queries: Iterable[str], rules: Rules) -> Constants:
                 found.loose += values
                 if isinstance(compared.value, int | float):
                     found.counts += _counts(int(compared.value))
+    # A constant that selects rows by one column also selects rows by the columns joined to it.
     for a, b in found.same:
         for cell, other in ((a, b), (b, a)):
             if cell in found.by_cell:
@@ -102,6 +103,7 @@ def near(value: Value, *, pattern: bool = False) -> list[Value]:
 
 def fitting(values: Iterable[Value], table: TableRules, column: int) -> list[Value]:
     """The values that the column accepts, converted to its type; a year also gives dates of the column in that year."""
+    # SQLite converts a constant to the column's type before it compares, so 5 also stands for the text '5'.
     kinds = table.kinds[column]
     fits: list[Value] = []
     for value in values:

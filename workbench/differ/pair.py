@@ -119,6 +119,7 @@ class Pair:
         tables = self.rules.tables.values()
         statements = (_IN_ORDER_OF_ROWS, *map(_without_keys, tables), *self.rules.views)
         random = Random(count)  # noqa: S311  no secret
+        # The reversed order comes first: it turns every tie around, which a random order may not.
         orders = [{name: content[::-1] for name, content in rows.items()}]
         orders += [
             {name: random.sample(content, len(content)) for name, content in rows.items()}
@@ -135,6 +136,7 @@ class Pair:
         for answer in answers:
             if answer is None or any(result.status not in _COMPLETE for result in answer[:2]):
                 return None
+            # Each query ran twice on a database, once with random() to break its ties: both are results of it.
             for result, known in zip(answer, (firsts, seconds, firsts, seconds), strict=True):
                 if not any(self.equal(result, other) for other in known):
                     known.append(result)

@@ -88,6 +88,7 @@ def _runs(
         answers = executor.execute_in_memory(small, texts, _LIMITS)
         for rows, answer in zip(batch, answers, strict=True):
             results = set(enumerate(execution.fingerprint for execution in answer or ()))
+            # A database that gives any query a new result is changed further.
             if not results <= seen:
                 known.append(rows)
             seen |= results

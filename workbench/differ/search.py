@@ -99,6 +99,7 @@ class TellApart:
                 return Outcome("failed", error=rows)
             smallest = rows
             if self.shrink:
+                # Shrinking asks the faster check, which ties may pass, so the full check has the last word.
                 small = shrunk(rows, rules, pair.seems_different)
                 smallest = small if pair.is_different(small) else rows
             ((a, b),) = filter(None, pair.results([smallest]))
@@ -138,6 +139,7 @@ class TellApart:
                     return
                 different = not pair.equal(*results) and pair.is_different(rows)
                 yield rows if different else None
+                # Databases with results not seen before are the ones to change further.
                 novelty = (results[0].fingerprint, results[1].fingerprint)
                 if novelty not in seen and "" not in novelty:
                     seen.add(novelty)

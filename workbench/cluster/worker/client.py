@@ -72,6 +72,7 @@ class WorkerClient(Client):
         for index, answer in answers.items():
             request = requests[index]
             tags = (request.prompt, request.question, request.system, request.model)
+            # The driver's ledger learns of these calls only from this list.
             usage = (answer.usage.input, answer.usage.output, answer.cost)
             self.answered.append((*tags, *usage, answer.cached, answer.fault))
         if drivers:

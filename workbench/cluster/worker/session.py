@@ -55,6 +55,7 @@ class Session:
         folder = None
         if texts is not None:
             name = content_hash("prompts", texts).removeprefix("prompts:")[:32]
+            # Named by its content: a folder is never changed, whatever prompts other labs have.
             folder = self.store.path.parent / "prompts" / name
             for file, text in texts.items():
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
@@ -121,6 +122,7 @@ def _new_session(link: Link) -> Session:
     folder = Path(worker.local_directory).parent / "workbench"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.glob("session-*.sqlite"):
+        # The file of a worker that was killed, which could not delete it.
         if not _is_alive(int(old.stem.split("-")[1])):
             _delete(old)
     number = content_hash("driver", link.driver.token).removeprefix("driver:")[:16]

@@ -182,6 +182,7 @@ def _parts(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
     where = select.args.get("where")
     for root in [*(join.args.get("on") for join in joins), where and where.this]:
         for part in _conjuncts(root):
+            # An equality of two columns joins, in WHERE as in ON: both spellings compare as the same join.
             joining = isinstance(part, exp.EQ) and all(
                 isinstance(side, exp.Column) for side in (part.this, part.expression)
             )

@@ -109,6 +109,7 @@ class _Reader:
             for left, operator, right in _comparisons(node):
                 column = self.names.column_name(left)
                 value = self.literal(right)
+                # The right side may be a subquery of one result column, as in `x = (SELECT MAX(y) FROM t)`.
                 output = self.only_output(right)
                 other = output.column if output else self.names.column_name(right)
                 if value is not None:

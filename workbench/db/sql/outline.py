@@ -51,6 +51,7 @@ def outlines(sql: str) -> tuple[Outline, ...]:
 
 
 def _outline(select: exp.Select, names: Names) -> Outline:
+    # ORDER BY and LIMIT after a UNION belong to the whole UNION; its first SELECT shows them.
     whole = with_compound(select)
     order, limit, offset = (whole.args.get(key) for key in ("order", "limit", "offset"))
     group, having = select.args.get("group"), select.args.get("having")
@@ -61,6 +62,7 @@ def _outline(select: exp.Select, names: Names) -> Outline:
         )
         for source in names.scope(select).sources
     )
+    # HAVING and ORDER BY may have aggregates and windows that no result column has.
     own = [node for part in select.expressions for node in own_nodes(part)]
     own += [node for part in (having, order) if part for node in own_nodes(part)]
     return Outline(
@@ -164,6 +166,7 @@ def _words(node: exp.Expr, *, negated: bool = False) -> str:
         return f"{_words(node.this)} is {where} {values}"
     if isinstance(node, exp.Exists):
         return f"the subquery finds {'no row' if negated else 'a row'}"
+    # The conditions above have a negated form of their own; NOT before anything else stays a NOT.
     if negated:
         return f"not ({_words(node)})"
     if isinstance(node, exp.Query):

@@ -98,6 +98,7 @@ class Names:
         if (clause := node.args.get("from_")) is not None:
             self._source(clause.this, scope, visible)
         self._joins(node, scope, visible)
+        # All sources are known by now: these clauses may name the columns of each.
         for key, value in node.args.items():
             if key not in {"with_", "from_", "joins"}:
                 parts = value if isinstance(value, list) else [value]
@@ -190,6 +191,7 @@ class Names:
             self.tables.add(found.name)
             return Binding()
         for scope in scopes:
+            # As in SQLite, a name in ORDER BY is an alias first, and in other clauses a column first.
             is_alias = not qualifier and name in scope.aliases
             if is_alias and isinstance(node.parent, exp.Ordered):
                 return Binding(is_alias=True)

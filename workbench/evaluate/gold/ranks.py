@@ -46,6 +46,7 @@ def compare_ranks(
     x, y = (_sums(verdicts, codes) for verdicts in (before, after))
     total_x, total_y = x.sum(axis=1), y.sum(axis=1)
     count = x.shape[1]
+    # Whole databases are drawn: the questions of one database are not independent.
     draws = np.random.default_rng(0).multinomial(count, [1 / count] * count, _DRAWS)
     drawn = [(x @ draw, y @ draw) for draw in draws] if count > 1 else []
     correlations = []

@@ -134,6 +134,7 @@ def _copied(
                 name = f"{other.db_id}_{name}"
             taken.add(lower_name(name))
             names[lower_name(table.name)] = name
+        # A foreign key may refer to a later table, so it is renamed after all tables have their names.
         for table in other.tables:
             keys = tuple(
                 replace(key, ref_table=names.get(lower_name(key.ref_table), key.ref_table))

@@ -117,6 +117,7 @@ class _Parser(Tokens):
                 tables.append(name)
                 names.append(name)
             if self.accept("on"):
+                # Spider keeps the conditions of all ONs in one list, joined by AND.
                 on = self.conditions(names)
                 connectors += ("and", *on.connectors) if units else on.connectors
                 units += on.units

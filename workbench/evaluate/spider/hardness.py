@@ -21,6 +21,7 @@ def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "ext
     if query is None:
         return ""
     clauses, nested, others = _clause_count(query), _nested_count(query), _other_count(query)
+    # The levels of `eval_hardness` in Spider's evaluation script, its conditions grouped by nested queries.
     if nested == 0:
         if clauses <= 1 and others == 0:
             return "easy"

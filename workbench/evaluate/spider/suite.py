@@ -70,6 +70,7 @@ class Suite:
         made: list[SmallDatabase] = []
         for mutant in _of_all_kinds(mutants(gold, schema), self.mutants):
             queries = (gold, mutant.sql)
+            # A mutant that an earlier database of the suite tells apart needs no database of its own.
             told = executor.execute_in_memory(made, queries, _LIMITS)
             if any(answer and not equal(answer[1], answer[0], gold, sense) for answer in told):
                 continue

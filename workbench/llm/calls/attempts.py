@@ -146,6 +146,7 @@ def _answer(state: CallState, call: PendingCall, send: Send, *, save: bool) -> C
     finally:
         state.new_prefixes.end(request, answered=paid)
         state.budget.settle(call.reserved, price, paid=paid)
+    # The provider bills a reply even if it cannot be read, so its cost is recorded before a Refusal.
     answer = Completion(
         "", request.model, usage=read_usage(reply) or Usage(), cost=price, key=call.key
     )

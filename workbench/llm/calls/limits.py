@@ -143,6 +143,7 @@ class Limiter:
     def accepted(self, sent: float) -> None:
         """Record that a call sent at `sent` met no 429."""
         with self._lock:
+            # An answer to a call sent before the last 429 says nothing about the trial that the 429 began.
             if sent > self._refused_at:
                 self._row = 0
                 self._end_trial(time.monotonic())
@@ -206,6 +207,7 @@ class Limiter:
         if self._after_answer:
             self._by_number = True
         if self._pause and self._by_chance <= 0:
+            # The calls accepted since the last pause, over their time with the pause; the trial counts for the next pace.
             span, accepted = now - self._since, max(1, self._sent - self._refused - 1)
             self._in_minute = max(self._in_minute, accepted * min(1.0, 60 / span))
             self.interval = min(span / accepted, 2 * 60 / self._in_minute, LONGEST_WAIT)

@@ -71,6 +71,7 @@ def _constants(
         if column := columns.get(lower_name(named)):
             word = found[5] if found[5] is not None else found[6]
             value = word if word is not None else float(found[7])
+            # A whole number is an int in the facts of a query.
             whole = int(value) if isinstance(value, float) and value.is_integer() else value
             said.setdefault(column, []).append(
                 LiteralComparison(column, _SPELT.get(operator, operator), whole)
@@ -102,6 +103,7 @@ def _missing_operations(hint: str, sql: str, facts: QueryFacts) -> Iterator[str]
     if _SAYS_NULL.search(hint) and not _NULL.search(sql):
         yield "tests for NULL"
     extremes = {name.lower() for name in _EXTREME.findall(hint)}
+    # ORDER BY with LIMIT finds an extreme, too; ascending is the default, so any ORDER BY may find a minimum.
     orders = {"max": "descending", "min": "order"}
     for name in extremes if len(extremes) == 1 else ():
         if not {name, orders[name]} & facts.operations:

@@ -191,11 +191,13 @@ class SentBatches:
         text = "; ".join(text for text, _ in status.errors) or "the provider gives no reason"
         named = {requests[line - 1] for _, line in status.errors if 0 < line <= len(requests)}
         full = "token_limit" in text or "enqueued" in text.lower()
+        # The provider's queue has no room: smaller batches are sent, after the longest time between two checks.
         if full:
             self.most = max(1, len(requests) // 2)
             self.full_until = time.monotonic() + POLL[1]
         for key, call in calls.items():
             if full or (named and key not in named):
+                # Without a batch, the call is gathered into the next one.
                 call.batch = ""
             else:
                 self._joined.end([call], failure(f"the batch failed: {text}"))

@@ -122,6 +122,7 @@ def complete(
         calls = _calls = _Calls(settings)
     fresh = _Kind()
     kind = calls.kinds.setdefault((about, *(message["role"] for message in messages)), fresh)
+    # `setdefault` is atomic, so of several threads one makes the first call, and the others wait for its request.
     if kind is fresh:
         return _first(kind, call, messages)
     kind.noted.wait()

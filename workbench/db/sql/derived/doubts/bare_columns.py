@@ -28,6 +28,7 @@ def bare_columns(sql: str, schema: Schema) -> Iterator[Doubt]:
             if isinstance(column, exp.Column) and _is_bare(column)
         }
         for name, column in bare.items():
+            # The result column may be an expression that is not in GROUP BY, of a column that is.
             if name in grouped:
                 continue
             values = exp.Distinct(expressions=[column.copy()])

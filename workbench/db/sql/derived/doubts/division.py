@@ -22,6 +22,7 @@ def integer_division(sql: str, schema: Schema) -> Iterator[Doubt]:
                 without = ["having"] if node.find_ancestor(exp.Having) else []
             else:
                 without = ["group", "having"]
+            # A condition with the division in it would hide the rows for which the dropped remainder makes it false.
             inside_where = node.find_ancestor(exp.Where, exp.Select)
             without += ["where"] if isinstance(inside_where, exp.Where) else []
             yield Doubt(

@@ -50,6 +50,7 @@ def _counted_table(select: QuerySelect, call: exp.Expr, question: str) -> Source
         found = {select.names.binding(column).source for column in columns}
         source = found.pop() if len(found) == 1 else None
         return source if source in sources else None
+    # COUNT(*) names no column: only the question can tell which of the tables it counts.
     if not isinstance(call, exp.Count) or select.groups():
         return None
     asked = [_singular(words) for words in _ASKED.findall(question)]

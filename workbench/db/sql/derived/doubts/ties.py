@@ -22,6 +22,7 @@ def ties(sql: str, schema: Schema) -> Iterator[Doubt]:
             f"SELECT *, RANK() OVER (ORDER BY {order}) AS place,"
             f" COUNT(*) OVER (PARTITION BY {', '.join(keys)}) AS tied FROM audit_answer"
         )
+        # Chance decides only where equal rows lie on both sides of a cut: after OFFSET, or after LIMIT.
         cuts = [cut for cut in (skipped, skipped + count) if cut]
         across = " OR ".join(f"(place <= {cut} AND place + tied - 1 > {cut})" for cut in cuts)
         yield Doubt(
