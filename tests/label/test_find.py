@@ -8,8 +8,8 @@ import pytest
 
 from workbench.html.tree import html
 from workbench.label.cases import cases
-from workbench.label.queue.arriving import Arriving, find
 from workbench.label.queue.find import _certain, find_cases
+from workbench.label.queue.growing import GrowingCases, find
 from workbench.label.store import LabelStore
 from workbench.label.taxonomy import Category, Taxonomy
 from workbench.label.widget.labeller import label
@@ -78,7 +78,7 @@ def slow(make_case):
 
 
 def test_the_labeller_shows_the_first_case_while_others_are_looked_for(slow, labels: LabelStore):
-    labeller = label(Arriving(slow, limit=5), kinds(1), labels, "me")
+    labeller = label(GrowingCases(slow, limit=5), kinds(1), labels, "me")
     while not labeller.session.cases:
         time.sleep(0.01)
     page = html(panel(labeller.session))
@@ -95,7 +95,7 @@ def test_what_ends_the_search_early_is_told_and_raised(labels):
         raise OSError("no space")
         yield
 
-    found = Arriving(broken)
+    found = GrowingCases(broken)
     with pytest.raises(OSError, match="no space"):
         found.wait()
     labeller = label(found, kinds(1), labels, "me")

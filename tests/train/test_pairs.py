@@ -16,7 +16,7 @@ from workbench.lab import Lab
 from workbench.pool import pool_of
 from workbench.systems.baselines import direct
 from workbench.train.export import conversations, write
-from workbench.train.pairs import Pairs, guided
+from workbench.train.pairs import Pairs, hinted_candidates
 from workbench.train.tuning.conversations import read_conversations
 from workbench.types import Candidate, Context, Trial
 
@@ -89,7 +89,7 @@ def test_the_hint_comes_after_the_questions_own(small):
     seen = []
     gold = small.benchmark.golds[question.id]
     context = Context(question, small.lab.schema(question.db_id))
-    guided(small.lab, context, gold, lambda *given: seen.append(given[1]) or ())
+    hinted_candidates(small.lab, context, gold, lambda *given: seen.append(given[1]) or ())
     assert seen[0].question.evidence.startswith("own hint A query")
     assert seen[0].question.evidence.endswith(gold.sql)
 

@@ -24,7 +24,7 @@ from workbench.store import Store
 from workbench.systems.baselines import direct
 from workbench.systems.replay import picks
 from workbench.systems.system import attempt, prepare
-from workbench.train.cross_validate import as_text, cross_validate, pick
+from workbench.train.cross_validate import as_text, cross_validate, picks_right
 from workbench.train.selector import Learner, judged_questions
 from workbench.types import Candidate, Trial
 
@@ -188,7 +188,7 @@ def test_thirty_real_systems_gap_closed_on_databases_not_seen(thirty):
 def test_the_bundled_selector_closes_much_of_a_gap_that_it_never_saw(thirty):
     """It closes 55%: 91.9 of 84.3 and 98.1."""
     weights = Trained.bundled().weights
-    picked = sum(pick(weights, case) for case in thirty)
+    picked = sum(picks_right(weights, case) for case in thirty)
     majority = sum(case.majority for case in thirty)
     oracle = sum(any(case.right) for case in thirty)
     assert picked - majority > 0.4 * (oracle - majority)
@@ -219,7 +219,7 @@ def bundled(request, tmp_path_factory):
 
 def gained(weights, cases):
     """How many more answers are right than the majority's."""
-    return sum(pick(weights, case) - case.majority for case in cases)
+    return sum(picks_right(weights, case) - case.majority for case in cases)
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from workbench.label.agreement import agreement, agreement_by_category, confused, disputes
 from workbench.label.cases import cases
 from workbench.label.frames import errors, labels_frame, progress_frame
-from workbench.label.queue.arriving import find
+from workbench.label.queue.growing import find
 from workbench.label.queue.pace import pace
 from workbench.label.queue.plan import Plan
 from workbench.label.queue.shares import shares

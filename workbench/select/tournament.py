@@ -58,6 +58,7 @@ def tournament(
         if not rivals:
             break
         pairs = (_next(unplayed, leader, rival, gain) for rival in sorted(rivals))
+        # Two rivals may have the same most decisive meeting: a dict plays it once, and keeps the order.
         both = dict.fromkeys(order for pair in pairs for order in (pair, pair[::-1]))
         play([meeting for meeting in both if meeting in unplayed])
     if unplayed and not adaptive:

@@ -86,7 +86,7 @@ def as_text(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def pick(weights: Weights, question: JudgedQuestion) -> bool:
+def picks_right(weights: Weights, question: JudgedQuestion) -> bool:
     """Whether the group that these weights rank first is right."""
     scores = weights.scores(question.evidence)
     return bool(scores) and question.right[scores.index(max(scores))]
@@ -108,7 +108,7 @@ def _judged(
             weights = learner.weights(rest)
             for index, question in enumerate(questions):
                 if question.db_id in part:
-                    right[index] += pick(weights, question) / len(splits)
+                    right[index] += picks_right(weights, question) / len(splits)
     return [min(share, 1.0) for share in right]
 
 

@@ -3,7 +3,7 @@
 The candidates of a question are grouped by result. The right group is paired with each wrong one, each group
 represented by the query that most of its members wrote. A seed draws which of the two comes first, so that a
 model cannot learn a position. If no candidate is right, the paper gives the gold query to the generator as a
-hint (`guided`); without a generator, the gold query itself is the right candidate.
+hint (`hinted_candidates`); without a generator, the gold query itself is the right candidate.
 
 A pair has the context of the system in which the judge will be asked: its retrieval and its pruning are run for
 each question. So the prompts that the judge learns from equal those that it will read.
@@ -59,7 +59,9 @@ class Pairs:
             context = prepare(self.system, question, lab)
             gold_works = gold_trial.execution is not None and gold_trial.execution.fingerprint != ""
             if not right and self.from_gold and gold_works:
-                hinted = guided(lab, context, gold, self.generate) if self.generate else ()
+                hinted = (
+                    hinted_candidates(lab, context, gold, self.generate) if self.generate else ()
+                )
                 right, _ = _right_and_wrong(
                     lab, benchmark, question, run_candidates(lab, question, hinted)
                 )
@@ -73,7 +75,9 @@ class Pairs:
                         yield JudgePair(context, wrong_trial, right_trial, "B")
 
 
-def guided(lab: Lab, context: Context, gold: Gold, generate: Generate) -> tuple[Candidate, ...]:
+def hinted_candidates(
+    lab: Lab, context: Context, gold: Gold, generate: Generate
+) -> tuple[Candidate, ...]:
     """Candidates of a generator whose hint contains the gold query. Only for training: it leaks the answer."""
     hint = f"{context.question.evidence} A query that answers the question: {gold.sql}".strip()
     question = replace(context.question, evidence=hint)

@@ -48,7 +48,7 @@ class JudgedQuestion:
     right: tuple[bool, ...]
     """Whether each group's result is gold's, by BIRD's EX."""
     majority: bool
-    """Whether the majority's pick is right."""
+    """Whether the candidate that the majority selects is right."""
 
 
 def has_comparisons(questions: Sequence[JudgedQuestion]) -> bool:
@@ -64,6 +64,7 @@ def judged_questions(lab: Lab, benchmark: Benchmark, pool: Pool) -> list[JudgedQ
         if not (trials := pool.trials.get(question.id)):
             continue
         trials = run_candidates(lab, question, [trial.candidate for trial in trials])
+        # A group's results are equal, so the verdict on its representative is that on the group.
         groups = evidence(lab, question, trials)
         right = tuple(verdicts[question.id][e.group.representative] for e in groups)
         picked = Majority()(lab, Context(question, lab.schema(question.db_id)), trials).chosen

@@ -27,7 +27,7 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.select.trained import Weights
 from workbench.store import Store
-from workbench.train.cross_validate import pick
+from workbench.train.cross_validate import picks_right
 from workbench.train.selector import JudgedQuestion, Learner, has_comparisons, judged_questions
 
 # What may be chosen. Votes for results are always there.
@@ -76,26 +76,26 @@ class Nested:
         return self._learned[choice, without]
 
     def choose(self, without: frozenset[str] = frozenset()) -> Choice:
-        """The groups that pick most right answers, each other database left out in turn; the fewest groups of equals."""
+        """The groups that picks_right most right answers, each other database left out in turn; the fewest groups of equals."""
         others = sorted({case.db_id for case in self.cases} - without)
         right: Counter[Choice] = Counter()
         for choice in CHOICES:
             for database in others:
                 weights = self.weights(choice, without | {database})
                 own = [case for case in self.cases if case.db_id == database]
-                right[choice] += sum(pick(weights, case) for case in own)
+                right[choice] += sum(picks_right(weights, case) for case in own)
         most = max(right.values())
         return next(choice for choice in CHOICES if right[choice] == most)
 
     def judged(self) -> Iterator[tuple[JudgedQuestion, bool, Choice]]:
-        """Each question, whether the pick is right, and the choice made without the question's database."""
+        """Each question, whether the picks_right is right, and the choice made without the question's database."""
         for database in sorted({case.db_id for case in self.cases}):
             without = frozenset({database})
             choice = self.choose(without)
             weights = self.weights(choice, without)
             for case in self.cases:
                 if case.db_id == database:
-                    yield case, pick(weights, case), choice
+                    yield case, picks_right(weights, case), choice
 
 
 def closed(picks: Sequence[tuple[JudgedQuestion, bool]]) -> tuple[float, float, float]:
@@ -129,7 +129,7 @@ def across(name: str, learned: Cases, judged: Cases) -> None:
     nested = Nested(learned)
     choice = nested.choose()
     weights = nested.weights(choice, frozenset())
-    shown(name, [(case, pick(weights, case)) for case in judged])
+    shown(name, [(case, picks_right(weights, case)) for case in judged])
     print(f"    with {', '.join(sorted(choice)) or 'votes for results alone'}")
 
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from workbench.current_question import CurrentQuestion
-from workbench.label.queue.arriving import Arriving
+from workbench.label.queue.growing import GrowingCases
 from workbench.label.taxonomy import open_taxonomy
 from workbench.label.widget.labeller import label
 
@@ -122,7 +122,7 @@ class Late:
 def test_the_case_of_the_current_question_is_shown_when_it_is_found(open_labeller, cases, current):
     search = Late(cases)
     current.picked = ("bird", "3")
-    labeller = open_labeller(Arriving(search))
+    labeller = open_labeller(GrowingCases(search))
     search.go.set()
     labeller.session.sample.wait()
     assert case_of(labeller) == "3"
@@ -133,7 +133,7 @@ def test_a_case_found_after_the_first_step_does_not_replace_the_one_shown(
 ):
     search = Late(cases)
     current.picked = ("bird", "3")
-    labeller = open_labeller(Arriving(search))
+    labeller = open_labeller(GrowingCases(search))
     press(labeller, "suggestions")
     search.go.set()
     labeller.session.sample.wait()
@@ -142,7 +142,7 @@ def test_a_case_found_after_the_first_step_does_not_replace_the_one_shown(
 
 def test_the_last_pick_is_shown_whatever_is_found_meanwhile(open_labeller, make_case, current):
     cases = [make_case(f"SELECT {n}", number=str(n), benchmark="bird") for n in range(60)]
-    labeller = open_labeller(Arriving(lambda _: iter(cases)))
+    labeller = open_labeller(GrowingCases(lambda _: iter(cases)))
     for case in cases:
         current.picked = ("bird", case.question.id)
     labeller.session.sample.wait()

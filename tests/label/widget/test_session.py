@@ -9,7 +9,7 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.label.agreement import disputes
 from workbench.label.frames import labels_frame, progress_frame
-from workbench.label.queue.arriving import Arriving
+from workbench.label.queue.growing import GrowingCases
 from workbench.label.queue.plan import Plan
 from workbench.label.store import LabelStore
 from workbench.label.suggest import automatic_labels
@@ -288,7 +288,7 @@ def test_an_annotator_of_a_plan_gets_the_cases_that_it_gives_them(session):
 
 def test_cases_that_are_all_found_come_in_the_order_of_the_plan(session, monkeypatch):
     monkeypatch.setattr(Plan, "queue", lambda _plan, _annotator, cases, _worth: cases[::-1])
-    found = Arriving(lambda _: iter(session.cases)).wait()
+    found = GrowingCases(lambda _: iter(session.cases)).wait()
     mine = Session(found, session.taxonomy, session.store, "me", plan=Plan(("me",), labels=1))
     assert mine.cases == list(session.cases[::-1])
 

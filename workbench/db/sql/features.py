@@ -70,6 +70,7 @@ def features(sql: str) -> Features | None:
     def count(*kinds: type[exp.Expr]) -> int:
         return sum(isinstance(node, kinds) for node in nodes)
 
+    # The first SELECT of a compound gives its number of result columns; every other SELECT of it has as many.
     first = tree.find(exp.Select)
     case = count(exp.Case)
     compounds = count(exp.SetOperation)

@@ -42,6 +42,7 @@ def _rows(gold: Gold, context: Context, schema: Schema) -> Iterator[dict[str, An
     asked = lower_name(f"{context.question.text} {context.question.evidence}")
     values = {(match.table, match.column, match.value) for match in context.values}  # noqa: PD011
     texts = {value for _, _, value in values}
+    # A query may compare a column with the same literal twice; it counts once.
     for literal in dict.fromkeys(facts.comparisons if facts else ()):
         value = literal.value
         if literal.column and literal.operator == "=" and isinstance(value, str) and value:

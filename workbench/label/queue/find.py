@@ -62,6 +62,7 @@ def find_cases(
         wrong = sorted(
             [*wrong, *((draws[case.question.id], case) for case in found)], key=lambda one: one[0]
         )
+        # Cached answers are read first, so an unread question may still be drawn before a case that was found.
         unread = sorted(draws[question.id] for question in order[start + size :])
         certain = _certain([drawn for drawn, _ in wrong], unread, taxonomy.share, limit)
         progress(start + len(part), len(order))

@@ -17,7 +17,7 @@ from workbench.html.tree import plain_data
 from workbench.lab import Lab
 from workbench.label.agreement import ADJUDICATOR, disputes
 from workbench.label.case import Case
-from workbench.label.queue.arriving import Arriving
+from workbench.label.queue.growing import GrowingCases
 from workbench.label.queue.plan import Plan
 from workbench.label.store import LabelStore
 from workbench.label.taxonomy import Taxonomy
@@ -51,14 +51,14 @@ class Labeller(anywidget.AnyWidget):
         self._current.observe(self._follow, names="picked")
         self._go_to_current()
         self._show()
-        if isinstance(session.sample, Arriving):
-            session.sample.listen(self._arrive)
+        if isinstance(session.sample, GrowingCases):
+            session.sample.listen(self._show_found_cases)
 
-    def _arrive(self) -> None:
+    def _show_found_cases(self) -> None:
         """Show new cases, at most once a second; the first case and the search's end are shown at once."""
         with self._lock:
             sample, early = self.session.sample, time.monotonic() < self._drawn + 1
-            if isinstance(sample, Arriving) and not (
+            if isinstance(sample, GrowingCases) and not (
                 early and self.session.cases and not sample.done
             ):
                 self.session.append_found_cases()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from workbench.html.parts import NO_MATH, beside, heading, table
 from workbench.html.tree import Element, Node, element
-from workbench.label.queue.arriving import Arriving
+from workbench.label.queue.growing import GrowingCases
 from workbench.label.store import Label
 from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD
 from workbench.label.taxonomy import FILTERS, Choice, Part, choice_name
@@ -23,7 +23,7 @@ def panel(session: Session) -> Element:
     if not session.cases:
         kind = "disputes to settle" if session.adjudicates else "cases to label"
         sample = session.sample
-        so_far = f" so far: {sample.status()}" if isinstance(sample, Arriving) else ""
+        so_far = f" so far: {sample.status()}" if isinstance(sample, GrowingCases) else ""
         return element("p", f"There are no {kind}{so_far}.", data_testid="empty")
     body = _help(session) if session.help else _case(session)
     return element(
@@ -61,7 +61,7 @@ def _top(session: Session) -> Iterator[Node | None]:
     done = sum(session.label(at) is not None for at in range(total))
     yield element("span", f"case {session.at + 1} of {total}", data_testid="position")
     yield element("span", f"{done} of {total} labelled", data_testid="progress")
-    if isinstance(session.sample, Arriving):
+    if isinstance(session.sample, GrowingCases):
         more = "" if session.sample.done else "searching for more: "
         yield element("span", more + session.sample.status(), class_="quiet", data_testid="found")
     key = session.keys.steps

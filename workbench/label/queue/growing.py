@@ -13,7 +13,7 @@ from workbench.systems.system import System
 Progress = Callable[[int, int], object]
 
 
-class Arriving(Sequence[Case]):
+class GrowingCases(Sequence[Case]):
     """The cases found so far. `listen` sets a callback for further cases; `wait` waits until the search ends."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Arriving(Sequence[Case]):
         self._callback = callback
         callback()
 
-    def wait(self) -> "Arriving":
+    def wait(self) -> "GrowingCases":
         """Wait until all cases are found; raise the error that ended the search early, if any."""
         self._thread.join()
         if self._error:
@@ -86,9 +86,9 @@ def find(
     *,
     limit: int | None = None,
     seed: int = 0,
-) -> Arriving:
+) -> GrowingCases:
     """Search in a thread for at most `limit` cases that the taxonomy sorts, among cached answers first."""
-    return Arriving(
+    return GrowingCases(
         lambda progress: find_cases(
             study, system, taxonomy, limit=limit, seed=seed, progress=progress
         ),
