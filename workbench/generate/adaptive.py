@@ -52,12 +52,13 @@ class Adaptive:
         results: list[str] = []
         for number in range(max(generator.samples for generator in self.generators)):
             asked = [
-                (generator, shown, own)
-                for generator, shown, own in zip(self.generators, data, found, strict=True)
+                (generator, variables, own)
+                for generator, variables, own in zip(self.generators, data, found, strict=True)
                 if number < generator.samples
             ]
             replies = lab.ask_many(
-                generator.sample(lab, context, number, shown) for generator, shown, _ in asked
+                generator.sample(lab, context, number, variables)
+                for generator, variables, _ in asked
             )
             for (generator, _, own), reply in zip(asked, replies, strict=True):
                 own.extend(generator.read([reply], number))

@@ -96,9 +96,8 @@ def _case(
     gold = benchmark.golds[question.id]
     candidate = trials[index].candidate
     path = benchmark.database(question.db_id)
-    texts = [
-        normalise_text(trial.candidate.sql) for trial in trials
-    ]  # results of these texts are cached
+    # In this form, as the verdicts ran them, the queries have cached results.
+    texts = [normalise_text(trial.candidate.sql) for trial in trials]
     results = lab.executor.result_fingerprints([(path, text) for text in texts])
     pair = [(path, normalise_text(gold.sql)), (path, texts[index])]
     gold_execution, execution = map(_trimmed, lab.executor.execute_many(pair))

@@ -28,12 +28,8 @@ from workbench.errors import BadInputError
 from workbench.yamlfile import read_yaml
 
 _FOLDER = Path(__file__).with_name("taxonomies")
-FILTERS = (
-    "all",
-    "to do",
-    "labelled",
-    "skipped",
-)  # the labeller's filters; no category may have their names
+# The labeller's filters, whose names no category may have.
+FILTERS = ("all", "to do", "labelled", "skipped")
 
 Which: TypeAlias = Literal["wrong", "no correct candidate", "selection failed"]
 WHICH: tuple[Which, ...] = get_args(Which)
@@ -119,9 +115,8 @@ class Taxonomy:
     ]
     source: StrictStr = ""  # the figure or section of the paper
     cases: Which = "wrong"  # which wrong answers the taxonomy sorts
-    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(
-        1
-    )  # of them to label
+    # The share of these cases to label.
+    share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)
 
     def choices(self) -> Iterator[tuple[Choice, Part]]:
         """All choices for a label: each category, followed by its sub-categories."""

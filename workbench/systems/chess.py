@@ -144,16 +144,17 @@ def chess_table_8(models: Mapping[str, str]) -> Mapping[str, System]:
     write candidates, `open` one with open weights. A row exists if all its roles are named, each by another
     model, and if no row before it has the same engines.
     """
-    engines = {kind: models[role] for kind, role in _ENGINES.items() if role in models}
+    model_of = {engine: models[role] for engine, role in _ENGINES.items() if role in models}
     rows: dict[ChessModels, str] = {}
     for row in _TRIPLETS:
-        kinds = row.split(", ")
-        models_of_row = {engines.get(kind, "") for kind in kinds}
-        if "" not in models_of_row and len(models_of_row) == len(set(kinds)):
-            rows.setdefault(ChessModels(*(engines[kind] for kind in kinds)), row)
+        row_engines = row.split(", ")
+        models_of_row = {model_of.get(engine, "") for engine in row_engines}
+        if "" not in models_of_row and len(models_of_row) == len(set(row_engines)):
+            rows.setdefault(ChessModels(*(model_of[engine] for engine in row_engines)), row)
     return named({row: chess_ir_ss_cg(triplet) for triplet, row in rows.items()})
 
 
+# The engines that the rows name, and their roles in `models`.
 _ENGINES = {"cheap": "filtering", "strong": "rest", "tuned": "tuned", "open": "open"}
 _TRIPLETS = (
     "cheap, tuned, strong",

@@ -26,9 +26,9 @@ class Proposed:
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         del lab  # no model is asked
-        mine = self.candidates.get(context.question.id, ())
-        answered = {candidate.generator for candidate in mine}
-        return *mine, *(Candidate("", name) for name in self.generators if name not in answered)
+        own = self.candidates.get(context.question.id, ())
+        answered = {candidate.generator for candidate in own}
+        return *own, *(Candidate("", name) for name in self.generators if name not in answered)
 
 
 def proposed(pool: Pool) -> Proposed:

@@ -29,9 +29,8 @@ from workbench.systems.system import run_candidates
 from workbench.types import Context
 
 Floats = NDArray[np.float64]
-_PRIOR = (
-    10  # answers of mean accuracy added to each generator's own, since a few answers prove little
-)
+# Answers of mean accuracy that are added to each generator's own, since a few answers prove little.
+_PRIOR_ANSWERS = 10
 _UNPENALISED = (
     30.0  # a column scaled by this needs a small weight, which the penalty hardly changes
 )
@@ -178,7 +177,10 @@ def _generator_votes(questions: Sequence[JudgedQuestion]) -> dict[str, float]:
             answered.update(e.generators)
             right.update(e.generators if is_right else ())
     mean = right.total() / max(answered.total(), 1)
-    share = {name: (right[name] + _PRIOR * mean) / (n + _PRIOR) for name, n in answered.items()}
+    share = {
+        name: (right[name] + _PRIOR_ANSWERS * mean) / (n + _PRIOR_ANSWERS)
+        for name, n in answered.items()
+    }
     odds = {name: max(log(p / (1 - p)) + 1 if 0 < p < 1 else 1.0, 0.1) for name, p in share.items()}
     return {name: vote * len(odds) / sum(odds.values()) for name, vote in sorted(odds.items())}
 

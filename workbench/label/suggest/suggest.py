@@ -34,9 +34,8 @@ def suggest(case: Case) -> tuple[Suggestion, ...]:
     pair = query_pair(case)
     by_rule = {cause: next(rule(pair), "") for cause, rule in RULES.items()}
     by_error = dict([fault]) if (fault := error_cause(case)) else {}
-    reasons = (
-        by_error | by_rule | by_error
-    )  # SQLite's error comes first, and its reason replaces a rule's
+    # The first `by_error` puts the cause of SQLite's error first, the last gives it SQLite's reason.
+    reasons = by_error | by_rule | by_error
     return tuple(Suggestion(cause, reason) for cause, reason in reasons.items() if reason)
 
 
