@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from tests.llm.wire import ask
 from workbench.cli.cache import cache
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, WorkbenchError
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
@@ -42,6 +42,15 @@ def test_export_and_import(path: Path, tmp_path: Path) -> None:
     assert "2 calls added, 0 were cached already" in run(
         "import", tmp_path / "x.jsonl", "--cache", other
     )
+
+
+@pytest.mark.parametrize("command", ["import", "merge"])
+def test_a_file_that_cannot_be_read_leaves_no_new_cache(tmp_path: Path, command: str) -> None:
+    bad, new = tmp_path / "bad.jsonl", tmp_path / "new.sqlite"
+    bad.write_text("not a call")
+    with pytest.raises(WorkbenchError, match=r"bad\.jsonl"):
+        run(command, bad, "--cache", new)
+    assert list(tmp_path.iterdir()) == [bad]
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.sqlite"])

@@ -1,5 +1,7 @@
 """`workbench cache ...`: count, copy, merge, delete and verify cached model calls."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,6 +41,19 @@ def _store(cache_file: Path | None) -> Store:
                 f"{cache_file} is not a cache file: name an SQLite file that workbench made, such as lab.sqlite"
             )
     return Store(cache_file)
+
+
+@contextmanager
+def _filled(cache_file: Path | None) -> Iterator[Store]:
+    """The same, to be filled; if that fails, a file that did not exist before is removed."""
+    new = cache_file if cache_file and not cache_file.exists() else None
+    try:
+        with _store(cache_file) as store:
+            yield store
+    except Exception:
+        if new:
+            new.unlink(missing_ok=True)
+        raise
 
 
 @click.group()
@@ -117,7 +132,7 @@ def load(file: Path, cache_file: Path | None) -> None:
     """Add the calls in FILE, JSON lines that export wrote."""
     if not file.is_file():
         raise BadInputError(f"there is no file {file}")
-    with _store(cache_file) as store:
+    with _filled(cache_file) as store:
         new, known = transfer.load(store, file)
     print(f"{new:,} calls added, {known:,} were cached already")
 
@@ -127,7 +142,7 @@ def load(file: Path, cache_file: Path | None) -> None:
 @_cache_file
 def merge(other: Path, cache_file: Path | None) -> None:
     """Add the calls and executions of the cache file OTHER."""
-    with _store(cache_file) as store:
+    with _filled(cache_file) as store:
         merged = transfer.merge(store, other)
     print(
         f"{merged.new:,} rows added, {merged.known:,} were cached already; {merged.different:,} calls have "

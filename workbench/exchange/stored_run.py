@@ -51,25 +51,32 @@ class Answered:
 
 
 def stored_run(name: str, store: Store) -> StoredRun:
-    """The run of that id, or the only run of that name."""
+    """The run of that id, or the only run of that name, which may be shortened and spelt as in a table."""
     columns = "id, name, benchmark, system, created"
-    rows = store.read(f"SELECT {columns} FROM runs WHERE id = ? OR name = ?", (name, name))
-    if len(rows) == 1:
-        return StoredRun(*rows[0])
-    about = store.read(
-        "SELECT id, name, json_array_length(selections) FROM runs WHERE ? IN ('', name) ORDER BY created DESC LIMIT ?",
-        (name if rows else "", _LISTED),
+    runs = [
+        StoredRun(*row) for row in store.read(f"SELECT {columns} FROM runs ORDER BY created DESC")
+    ]
+    found = [run for run in runs if name in {run.id, run.name}]
+    if not found and _plain(name):
+        found = [run for run in runs if _plain(run.name).startswith(_plain(name))]
+    if len(found) == 1:
+        return found[0]
+    sizes = dict(store.read("SELECT id, json_array_length(selections) FROM runs"))
+    possible = found or runs
+    listed = ", ".join(
+        f"{run.id} ({run.name}, {sizes[run.id]} questions)" for run in possible[:_LISTED]
     )
-    ((total,),) = store.read(
-        "SELECT count(*) FROM runs WHERE ? IN ('', name)", (name if rows else "",)
-    )
-    listed = ", ".join(f"{run} ({named}, {size} questions)" for run, named, size in about)
-    if total > len(about):
-        listed += f"; these are the newest {len(about)} of {total}, and the .json beside a figure has the ids of its runs"
-    why = f"{len(rows)} runs have the name {name!r}" if rows else f"there is no run {name!r}"
+    if len(possible) > _LISTED:
+        listed += f"; these are the newest {_LISTED} of {len(possible)}, and the .json beside a figure has the ids of its runs"
+    why = f"{len(found)} runs have the name {name!r}" if found else f"there is no run {name!r}"
     raise BadInputError(
         f"{why} in {store.path}: give the id of one, such as {listed}" if listed else why
     )
+
+
+def _plain(name: str) -> str:
+    """The letters and digits of a name: `CHASE-SQL` in a table is `chase_sql` in the cache."""
+    return "".join(filter(str.isalnum, name)).lower()
 
 
 def answers(

@@ -206,7 +206,7 @@ def prune(store: Store, select: Select, *, dry: bool = False) -> int:
     where, values = select.where()
     if where == "1":
         raise BadInputError(
-            "prune needs a choice: a prompt, a model, a finish reason, keys or a date"
+            "prune needs a choice of calls: by prompt, model, finish reason or date"
         )
     number: int = store.read(f"SELECT count(*) FROM calls WHERE {where}", values)[0][0]
     if number and not dry:
