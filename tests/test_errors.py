@@ -1,8 +1,14 @@
 """An error in a file or a parameter is one line that names the file, or the parameter and its allowed values."""
 
+import base64
+import json
+from urllib.parse import quote
+
 import pytest
 
-from workbench.errors import BadInputError, at_least, naming, one_of
+from workbench.errors import BadInputError, at_least, naming, one_of, redact
+
+KEY = 'a "key" / of ünusual+characters???'
 
 
 def test_what_the_system_refuses_names_the_file(tmp_path):
@@ -28,3 +34,20 @@ def test_an_invalid_choice_is_an_error_that_lists_the_allowed_ones():
     one_of(("a", "b"), by="a")
     with pytest.raises(BadInputError, match=r"^by is 'c': it must be 'a' or 'b'$"):
         one_of(("a", "b"), by="c")
+
+
+@pytest.mark.parametrize("before", ["", "u:", "Bearer ", "user:"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_a_key_inside_base64_is_hidden(monkeypatch, before, encode):
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    text = encode(f"{before}{KEY}, and more".encode()).decode()
+    left = redact(text).replace("***", "", 1)
+    assert (
+        len(text) - len(left) >= len(KEY) * 4 // 3 - 1
+    )  # a letter at each end shares bits with its neighbours
+
+
+@pytest.mark.parametrize("form", [KEY, quote(KEY, safe=""), json.dumps(KEY)])
+def test_a_key_is_hidden_as_urls_and_json_write_it(monkeypatch, form):
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    assert redact(f"<{form}>").strip('<">') == "***"

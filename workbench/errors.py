@@ -1,13 +1,14 @@
 """The package's exceptions. A model's failure is no exception but a `fault` of its `Completion`."""
 
 import base64
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 
 class WorkbenchError(Exception):
@@ -86,6 +87,7 @@ _SECRETS = re.compile(
     r"|(?i:(?<=api[-_]key[=:])\s*\S+)"
 )
 _SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
+_URL_SAFE = str.maketrans("+/", "-_")
 _SHORT = 8  # characters: a shorter value of the environment is a word like "none" and no secret
 
 
@@ -97,7 +99,7 @@ def redact(text: str) -> str:
 
 
 def secrets(url: str = "") -> list[str]:
-    """The secrets in the environment, and the user and password in the URL; the longest first."""
+    """The secrets in the environment, and the user and password in the URL, in each encoding; the longest first."""
     return list(_secrets(url, *os.environ.items()))
 
 
@@ -106,7 +108,18 @@ def _secrets(url: str, *variables: tuple[str, str]) -> list[str]:
     found = set(_user(url))
     for name, value in variables:
         found.update((value,) if _SECRET_NAMES.search(name) else _user(value))
-    return sorted((secret for secret in found if len(secret) >= _SHORT), key=len, reverse=True)
+    forms = {form for secret in found if len(secret) >= _SHORT for form in _encoded(secret)}
+    return sorted(forms, key=len, reverse=True)
+
+
+def _encoded(secret: str) -> Iterator[str]:
+    """A secret as it is, in a URL, in JSON, and inside base64 of a longer text."""
+    yield from (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])
+    data = secret.encode(errors="surrogateescape")
+    for before in range(3):  # bytes in its first group of three that belong to the text before it
+        letters = base64.b64encode(bytes(before) + data).decode()
+        own = slice((8 * before + 5) // 6, 8 * (before + len(data)) // 6)  # those of no other byte
+        yield from (letters[own], letters[own].translate(_URL_SAFE))
 
 
 def _user(url: str) -> Iterator[str]:
