@@ -15,6 +15,9 @@ SQL = [
     ("SELECT a\\nFROM t", "SELECT a\nFROM t"),
     ("**SELECT a FROM t**", "SELECT a FROM t"),
     ("| Question | SQL |\n|---|---|\n| Who? | SELECT a FROM t |", "SELECT a FROM t"),
+    # A mark of a fence in a literal
+    ("```sql\nSELECT replace(a, '```', '') FROM t\n```", "SELECT replace(a, '```', '') FROM t"),
+    ("It's ```SELECT a FROM t```, isn't it?", "SELECT a FROM t"),
     # The same query again and again, the last time cut off
     ("```sql\nSELECT name FROM t\n```\n\n```sql\nSELECT na", "SELECT name FROM t"),
     ("```sql\nSELECT name FROM t\n```\n\n```sql\nSELECT name FROM", "SELECT name FROM t"),
@@ -68,6 +71,12 @@ TABLES = [
     ('We need loan and member. The table "Book Copy" is not needed.', ["loan", "member"]),
     ("The tables book copy and loan are needed.", ["Book Copy", "loan"]),
     ("| Table | Why |\n|---|---|\n| loan | the fine |", ["loan"]),
+    ("All of the tables are needed.", ["Book Copy", "loan", "member"]),
+    ("We need all three tables.", ["Book Copy", "loan", "member"]),
+    ("All tables except member are needed.", ["Book Copy", "loan"]),
+    ("Every table other than `Book Copy` is needed: loan and member.", ["loan", "member"]),
+    ("We need all tables, but mostly loan.", ["loan"]),
+    ("Not all tables are needed.", []),
 ]
 COLUMNS = [
     (

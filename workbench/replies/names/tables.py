@@ -21,6 +21,16 @@ _LEFT_OUT = re.compile(
     r"(?:\b(?:not|none|no|irrelevant|unnecessary|excluded|omitted|without)|n['\u2019]t)\b",
     re.IGNORECASE,
 )
+_ALL = re.compile(
+    r"\b(?:all|every|each)(?: of)?(?: the)?(?: \w+)? tables?\b[^.;:,]*\b(?:needed|required|relevant|necessary|used)\b"
+    r"|\b(?:need|requires?|uses?|keep|select)(?: \w+)? (?:all|every)(?: of)?(?: the)?(?: \w+)? tables?\b",
+    re.IGNORECASE,
+)
+_EXCEPT = re.compile(
+    r"(?:\b(?:except|apart from|other than|besides)|(?<!,) but(?: not)?)\b"
+    r"(?P<tables>.*?)(?:[:;.]|\b(?:is|are)\b|\Z)",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"(?<=[;.!?])\s+|,\s+(?=(?:only|but|just|not)\b)")
 
 
@@ -43,6 +53,9 @@ def read_tables(reply: str, tables: Tables) -> list[str]:
     lines = [line for line in text.splitlines() if not line_denies(line)]
     if found := _once(names.table(cell) for line in lines for cell in cells(line)[:1]):
         return found
+    for line in lines:
+        if _EXCEPT.search(line) and (found := _all_but(line, names, tables)):
+            return found
     clauses = [one for line in lines for one in _CLAUSE.split(line)]
     kept = [one for one in clauses if is_bulleted(one) or not _LEFT_OUT.search(one)]
     bulleted_only = bool(rows)
@@ -54,7 +67,19 @@ def read_tables(reply: str, tables: Tables) -> list[str]:
         for one in (kept if named else lines)
         for table in _of_items(one, items(one, bulleted_only=bulleted_only), names)
     )
-    return _once(listed) or ([] if rows else _once(_of_prose("\n".join(lines), names)))
+    if (found := _once(listed)) or rows:
+        return found
+    found = _once(_of_prose("\n".join(lines), names))
+    return found or _once(table for line in lines for table in _all_but(line, names, tables))
+
+
+def _all_but(line: str, names: Names, tables: Tables) -> list[str]:
+    """All tables, if the line says that all are needed, but for those after a word like "except"."""
+    if not (whole := _ALL.search(line)) or _LEFT_OUT.search(line[: whole.end()]):
+        return []
+    excepted = _EXCEPT.search(line)
+    left_out = names.tables_in(excepted["tables"]) if excepted else []
+    return [table for table in tables if table not in left_out]
 
 
 def _of_items(line: str, listed: list[str], names: Names) -> list[str]:

@@ -8,6 +8,7 @@ from workbench.replies.sql.statement import START, readable, statement
 
 _MOST = 64
 _FENCE = re.compile(r"`{3,}|~{3,}")
+_QUOTE = re.compile(r"(?<!\w)'|'(?!\w)")  # no apostrophe inside a word
 _NAME = re.compile(
     r"[ \t]*(?:(?!SELECT|WITH|VALUES)(?P<name>[\w+#-]+)[ \t]*(?:\r?\n|\Z)|(?:sqlite3?|sql|json)\b)?",
     re.IGNORECASE,
@@ -24,7 +25,7 @@ _PROGRAM_TEXT = re.compile(
 
 def fences(text: str) -> Iterator[tuple[int, int, str, str]]:
     """Each fence: where it begins and ends, its language, and its text; the last one need not be closed."""
-    marks = list(_FENCE.finditer(text))[: 2 * _MOST]
+    marks = [mark for mark in _FENCE.finditer(text) if not _is_quoted(text, mark)][: 2 * _MOST]
     for opening, closing in zip(marks[::2], [*marks[1::2], None], strict=False):
         end = closing.start() if closing else len(text)
         body = text[opening.end() : end]
@@ -32,6 +33,13 @@ def fences(text: str) -> Iterator[tuple[int, int, str, str]]:
         language = (name["name"] or "").lower() if name else ""
         inner = body[name.end() :] if name else body
         yield opening.start(), closing.end() if closing else end, language, inner
+
+
+def _is_quoted(text: str, mark: re.Match[str]) -> bool:
+    """Whether the mark stands in a literal, such as '```', and so opens and closes nothing."""
+    start, end = text.rfind("\n", 0, mark.start()) + 1, text.find("\n", mark.end())
+    after = text[mark.end() : end if end >= 0 else len(text)]
+    return all(len(_QUOTE.findall(part)) % 2 for part in (text[start : mark.start()], after))
 
 
 def has_fence(text: str) -> bool:
