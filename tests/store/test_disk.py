@@ -294,7 +294,7 @@ def test_damage_met_by_a_read_is_named_and_the_next_opening_copies_the_readable_
     path = tmp_path / "lab.sqlite"
     fill(path)
     spoil_a_page_of_rows(path)
-    monkeypatch.setattr("workbench.store.store.CHECKED", 0)
+    monkeypatch.setattr("workbench.store.store.CHECKED_BYTES", 0)
     with Store(path) as store, pytest.raises(StoreError, match=r"is damaged .* open it again"):
         store.read("SELECT * FROM databases")
     with pytest.warns(UserWarning, match="renamed to"):

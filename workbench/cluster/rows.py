@@ -75,7 +75,7 @@ def insert(store: Store, rows: Rows) -> None:
         return
     if unknown := rows.keys() - {"texts", *_TABLES}:
         raise ValueError(f"workers send no rows of {', '.join(unknown)}")
-    with store.write(paid=False) as connection:
+    with store.write(durable=False) as connection:
         for table, added in rows.items():
             marks = ", ".join("?" * len(added[0]))
             connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", added)

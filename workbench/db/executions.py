@@ -109,7 +109,7 @@ class NewExecutions:
         ]
         if rows:
             marks = ", ".join("?" * len(rows[0]))
-            with self._store.write(paid=False) as connection:
+            with self._store.write(durable=False) as connection:
                 connection.executemany(f"INSERT OR IGNORE INTO executions VALUES ({marks})", rows)
         self._saved_at = time.monotonic()
 

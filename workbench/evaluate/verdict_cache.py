@@ -63,7 +63,7 @@ class VerdictCache:
             return  # the database has changed, so some verdicts may be about its new content
         records = [canonical(record).decode() for record in verdicts.values()]
         rows = zip(self._keys(question, verdicts), records, strict=True)
-        with self._store.write(paid=False) as connection:
+        with self._store.write(durable=False) as connection:
             connection.executemany("INSERT OR IGNORE INTO verdicts VALUES (?, ?)", rows)
 
     def _keys(self, question: Question, sqls: Collection[str | None]) -> list[str]:

@@ -10,14 +10,14 @@ DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
 
 
-def damage(reason: str) -> sqlite3.DatabaseError:
+def damage_error(reason: str) -> sqlite3.DatabaseError:
     """SQLite's error for a damaged file, made here for damage that SQLite does not notice."""
     error = sqlite3.DatabaseError(reason)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
 
 
-def failure(error: sqlite3.Error, path: Path) -> Exception:
+def as_store_error(error: sqlite3.Error, path: Path) -> Exception:
     """A disk failure as a `StoreError`; an error in the caller's SQL is returned unchanged."""
     code, file = primary_code(error), f"cache file {path}"
     if code in DAMAGED:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-HEADER = 100  # bytes of SQLite's file header, equal in all cache files of one page size
+HEADER_BYTES = 100  # of SQLite's file header, equal in all cache files of one page size
 
 
 def set_aside(path: Path) -> Path:
@@ -43,7 +43,7 @@ def salvage(damaged: Path, new: sqlite3.Connection) -> Salvaged:
     salvaged = Salvaged()
     with (
         tempfile.TemporaryDirectory() as folder,
-        closing(_readable(damaged, new, Path(folder))) as old,
+        closing(_connect_damaged(damaged, new, Path(folder))) as old,
     ):
         # Text that is not UTF-8 is damaged, so decoding it must raise.
         old.text_factory = lambda raw: raw.decode()
@@ -54,18 +54,18 @@ def salvage(damaged: Path, new: sqlite3.Connection) -> Salvaged:
                 f"INSERT OR IGNORE INTO {table}({names}) VALUES ({', '.join('?' * len(columns))})"
             )
             new.execute("BEGIN IMMEDIATE")
-            read = failures = 0
+            rows_read = failed_reads = 0
             for row in _rows(old, f"SELECT {names} FROM {table}"):
                 if row is None:
-                    failures += 1
+                    failed_reads += 1
                 else:
-                    read += 1
+                    rows_read += 1
                     salvaged.copied += new.execute(insert, row).rowcount
             new.execute("COMMIT")
-            if failures:
-                number = _count(old, table)
-                salvaged.lost += max(0, (number or read) - read)
-                salvaged.uncounted += [] if number else [table]
+            if failed_reads:
+                row_count = _row_count(old, table)
+                salvaged.lost += max(0, (row_count or rows_read) - rows_read)
+                salvaged.uncounted += [] if row_count else [table]
     return salvaged
 
 
@@ -73,7 +73,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
     return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
-def _count(connection: sqlite3.Connection, table: str) -> int | None:
+def _row_count(connection: sqlite3.Connection, table: str) -> int | None:
     """The number of rows, which SQLite counts in the table's smallest index; None if that index is damaged."""
     try:
         number: int = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
@@ -92,7 +92,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
         return set()
 
 
-def _readable(damaged: Path, new: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
+def _connect_damaged(damaged: Path, new: sqlite3.Connection, folder: Path) -> sqlite3.Connection:
     """A connection to the damaged file; if its header is unreadable, to a copy with the new file's header."""
     connection = sqlite3.connect(f"{damaged.absolute().as_uri()}?mode=ro", uri=True)
     try:
@@ -104,7 +104,7 @@ def _readable(damaged: Path, new: sqlite3.Connection, folder: Path) -> sqlite3.C
         new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         source = Path(new.execute("PRAGMA database_list").fetchone()[2])
         with source.open("rb") as fresh, copy.open("r+b") as patched:
-            header = bytearray(fresh.read(HEADER))
+            header = bytearray(fresh.read(HEADER_BYTES))
             page_size = int.from_bytes(header[16:18], "big")
             header[28:32] = (copy.stat().st_size // page_size).to_bytes(4, "big")
             patched.write(header)

@@ -22,16 +22,16 @@ from typing import Any, Self
 
 from workbench.canonical import canonical
 from workbench.errors import StoreError
-from workbench.store.connection import connected, primary_code
-from workbench.store.failures import DAMAGED, UNWRITABLE, damage, failure
+from workbench.store.connection import connect_read_write, primary_code
+from workbench.store.failures import DAMAGED, UNWRITABLE, as_store_error, damage_error
 from workbench.store.migrations import MIGRATIONS, statements
 from workbench.store.read_only import connect_read_only
 from workbench.store.salvage import Salvaged, salvage, set_aside
 
-CHECKED = 32_000_000  # bytes: files up to this size are checked at each opening, in 20 ms at most
+CHECKED_BYTES = 32_000_000  # files up to this size are checked at each opening, in 20 ms at most
 
-_MOMENT = 0.1  # seconds after a write during which the file counts as writable
-_MAKING = 0.1  # seconds after which a process that creates a file has written its first page
+_WRITABLE_SECONDS = 0.1  # after a write, during which the file counts as writable
+_CREATION_SECONDS = 0.1  # after which a process that creates a file has written its first page
 
 
 def _size(path: Path) -> int:
@@ -54,9 +54,9 @@ class Store:
         self.path = path or home() / "lab.sqlite"
         self.read_only = False
         self._wrote_at = -math.inf
-        self._syncs: bool | None = None  # whether the connection for writes waits for the disk
-        self._reading = threading.Lock()
-        self._writing = threading.Lock()
+        self._writer_is_durable: bool | None = None  # whether a commit waits for the disk
+        self._read_lock = threading.Lock()
+        self._write_lock = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._open()
@@ -73,16 +73,16 @@ class Store:
             return
         emptied = bool(inode) and self._is_empty()
         try:
-            if emptied and _size(self._log):
-                raise damage("it is empty and its log is not")  # SQLite would delete the log
+            if emptied and _size(self._log_path):
+                raise damage_error("it is empty and its log is not")  # SQLite would delete the log
             self._connect()
-            if self._marker.exists() or (inode and self.path.stat().st_size <= CHECKED):
+            if self._damage_marker.exists() or (inode and _size(self.path) <= CHECKED_BYTES):
                 self._check()
         except sqlite3.Error as error:
             if primary_code(error) in UNWRITABLE and inode:
                 self._open_read_only(error)
             elif primary_code(error) in DAMAGED:
-                self._replace(error, inode)
+                self._replace_damaged(error, inode)
             else:
                 raise
         else:
@@ -96,23 +96,23 @@ class Store:
     def _is_empty(self) -> bool:
         """Whether the file is empty, and stays so while another process may be creating it."""
         if not _size(self.path):
-            time.sleep(_MAKING)
+            time.sleep(_CREATION_SECONDS)
         return not _size(self.path)
 
     def _connect(self) -> None:
         """Open one connection for reads and one for writes, and bring the tables up to date."""
-        self._syncs = None
-        self._reader = connected(self.path)
-        self._writer = connected(self.path)
+        self._writer_is_durable = None
+        self._reader = connect_read_write(self.path)
+        self._writer = connect_read_write(self.path)
         self._migrate()
 
     @property
-    def _marker(self) -> Path:
+    def _damage_marker(self) -> Path:
         """An empty file that a read creates when it finds damage: the next opening then checks the cache file."""
         return self.path.with_name(self.path.name + ".damaged")
 
     @property
-    def _log(self) -> Path:
+    def _log_path(self) -> Path:
         return self.path.with_name(self.path.name + "-wal")
 
     def _inode(self) -> int:
@@ -121,25 +121,25 @@ class Store:
     def _check(self) -> None:
         verdict = self._reader.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise damage(verdict)
-        if self._marker.exists():
-            self._marker.unlink()
+            raise damage_error(verdict)
+        if self._damage_marker.exists():
+            self._damage_marker.unlink()
 
-    def _replace(self, error: sqlite3.Error, inode: int) -> None:
+    def _replace_damaged(self, error: sqlite3.Error, inode: int) -> None:
         """Rename the damaged file, begin a new one, and copy the readable rows into it."""
         self.close()
         # Another inode means that another process has replaced the file meanwhile: use its new one.
         aside = set_aside(self.path) if self._inode() == inode else None
-        self._marker.unlink(missing_ok=True)
+        self._damage_marker.unlink(missing_ok=True)
         self._connect()
         if aside:
-            found = (
+            salvaged = (
                 salvage(aside, self._writer) if _size(aside) else Salvaged(uncounted=["its log"])
             )
-            unknown = " and ".join(found.uncounted)
+            unknown = " and ".join(salvaged.uncounted)
             warnings.warn(
                 f"cache file {self.path} was damaged ({error}). It was renamed to {aside.name}, nothing "
-                f"was deleted; {found.copied:,} rows were copied into a new file, {found.lost:,} could not be read"
+                f"was deleted; {salvaged.copied:,} rows were copied into a new file, {salvaged.lost:,} could not be read"
                 + (f", besides an unknown number in {unknown}" if unknown else ""),
                 stacklevel=4,
             )
@@ -184,28 +184,28 @@ class Store:
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run a SELECT and return all its rows."""
-        with self._reading:
+        with self._read_lock:
             try:
                 return self._reader.execute(sql, parameters).fetchall()
             except sqlite3.Error as error:
-                raise self._failure(error) from error
+                raise self._as_store_error(error) from error
 
     def read_keys(self, sql: str, keys: Sequence[str | int]) -> list[Any]:
         """The rows of a SELECT that ends in `IN`, for any number of keys."""
         return self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)])
 
     @contextmanager
-    def write(self, *, paid: bool = True) -> Iterator[sqlite3.Connection]:
+    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """One transaction: committed and on disk when the block ends, rolled back if it raises.
 
-        Rows that can be recomputed (`paid=False`) skip fsync: they survive a killed process but may be
+        Rows that can be recomputed (`durable=False`) skip fsync: they survive a killed process but may be
         lost in a power cut.
         """
-        with self._writing:
+        with self._write_lock:
             try:
-                if paid is not self._syncs:
-                    self._writer.execute(f"PRAGMA synchronous={'FULL' if paid else 'NORMAL'}")
-                    self._syncs = paid
+                if durable is not self._writer_is_durable:
+                    self._writer.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+                    self._writer_is_durable = durable
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
                 self._writer.execute("COMMIT")
@@ -215,31 +215,31 @@ class Store:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 if isinstance(error, sqlite3.Error):
-                    raise self._failure(error) from error
+                    raise self._as_store_error(error) from error
                 raise
 
     def check_writable(self) -> None:
         """Before a call is paid, raise `StoreError` if the file cannot be written; a recent write shows that it can."""
-        if time.monotonic() - self._wrote_at > _MOMENT:
-            with self.write(paid=False) as connection:
+        if time.monotonic() - self._wrote_at > _WRITABLE_SECONDS:
+            with self.write(durable=False) as connection:
                 connection.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
 
-    def _failure(self, error: sqlite3.Error) -> Exception:
+    def _as_store_error(self, error: sqlite3.Error) -> Exception:
         if primary_code(error) in DAMAGED:
-            self._marker.touch()
-        return failure(error, self.path)
+            self._damage_marker.touch()
+        return as_store_error(error, self.path)
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy, even while others write; a plain copy of the file may lack recent rows."""
         if target.exists():
             raise StoreError(f"{target} exists: name a file that does not exist yet")
         target.touch()  # if no file can be made here, its error says why, and SQLite's does not
-        with closing(sqlite3.connect(target)) as copy, self._reading:
+        with closing(sqlite3.connect(target)) as copy, self._read_lock:
             self._reader.backup(copy)
 
     def close(self) -> None:
         """Close the file once no thread reads or writes it: closing a connection in use crashes SQLite."""
-        with self._reading, self._writing:
+        with self._read_lock, self._write_lock:
             for name in {"_reader", "_writer"} & vars(self).keys():
                 vars(self)[name].close()
 

@@ -183,5 +183,5 @@ def write(store: Store, table: str, key: str, question: str, record: Any, *more:
     """Cache a record, unless its key has one already."""
     packed = zlib.compress(canonical(record), 1)
     row = (key, question, *more, packed)
-    with store.write(paid=False) as database:
+    with store.write(durable=False) as database:
         database.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)

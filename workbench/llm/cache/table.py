@@ -99,10 +99,10 @@ class Cache:
         with unsaved.saving:
             if not (calls := tuple(unsaved.calls)):
                 return
-            paid = not all(is_ours(call.model) for call, _, _ in calls)
+            durable = not all(is_ours(call.model) for call, _, _ in calls)
             unsaved.refused = True
             try:
-                with self.store.write(paid=paid) as connection:
+                with self.store.write(durable=durable) as connection:
                     for _, packed, replace in calls:
                         write(connection, packed, replace=replace)
             except StoreError as error:
