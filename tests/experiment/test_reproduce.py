@@ -13,11 +13,11 @@ from workbench.label.store import Label, LabelStore
 from workbench.study.settings import CHECKOUT, load_experiment
 
 SAVES = """import os, pathlib
-from workbench.study.progress import tell
+from workbench.study.progress import report
 folder = pathlib.Path(os.environ["WORKBENCH_FIGURES"])
 folder.mkdir(parents=True, exist_ok=True)
 (folder / f"{name}.csv").write_text(str(limit))
-tell(saved=name)"""
+report(saved=name)"""
 
 
 def states(jobs):
@@ -113,7 +113,7 @@ def test_a_notebook_that_fails_names_its_cell_and_stops_no_other(checkout, tmp_p
 
 
 def test_a_notebook_whose_calls_failed_is_run_again(checkout, tmp_path):
-    experiment = checkout(one=[SAVES, "tell(failed=2)"])
+    experiment = checkout(one=[SAVES, "report(failed=2)"])
     for _ in range(2):
         jobs = plan(experiment)
         records = run(jobs, tmp_path / "figures" / "mine")
@@ -123,9 +123,9 @@ def test_a_notebook_whose_calls_failed_is_run_again(checkout, tmp_path):
 
 
 def test_a_run_that_was_asked_for_twice_counts_both_times(checkout, tmp_path):
-    cell = """from workbench.study.progress import tell
+    cell = """from workbench.study.progress import report
 for began, calls in ((1.0, 5), (1.0, 7), (2.0, 0)):
-    tell(id="x", run="it", began=began, done=1, total=1, calls=calls, hits=0, dollars=0.5)"""
+    report(id="x", run="it", began=began, done=1, total=1, calls=calls, hits=0, dollars=0.5)"""
     (record,) = run(plan(checkout(one=[cell])), tmp_path / "figures" / "mine")
     assert (record.calls, record.dollars) == (7, 1.0)
 

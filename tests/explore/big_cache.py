@@ -70,7 +70,7 @@ def big_study(home: Path, questions: int = QUESTIONS) -> Iterator[tuple[Study, l
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(home))
         patch.setattr(
-            "workbench.study.result_cache.code", lambda: ""
+            "workbench.study.result_cache.code_hash", lambda: ""
         )  # a change leaves it as it is
         with open_study("bundled-dev", figures=home) as small:
             benchmark = open_benchmark("bundled-dev")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from workbench.llm.budget import Tally
-from workbench.study.progress import Progress, tell_failed
+from workbench.study.progress import Progress, report_failed_calls
 
 
 class NotebookStream(io.StringIO):
@@ -42,7 +42,7 @@ def test_a_file_that_takes_stderr_gets_no_bar(monkeypatch):
 
 def test_a_run_says_how_many_calls_got_no_answer_and_why(monkeypatch, capsys):
     monkeypatch.delenv("WORKBENCH_PROGRESS", raising=False)
-    tell_failed("MAC-SQL", {"timeout": 1, "rejected": 2})
+    report_failed_calls("MAC-SQL", {"timeout": 1, "rejected": 2})
     assert capsys.readouterr().err == (
         "MAC-SQL: 3 calls got no answer (rejected 2, timeout 1), and the numbers lack them: run it again\n"
     )

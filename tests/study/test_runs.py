@@ -16,7 +16,7 @@ from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
 from workbench.store import Store
 from workbench.study import Study, accuracy, across, by_difficulty, open_study
-from workbench.study.result_cache import keys, models
+from workbench.study.result_cache import model_names, system_keys
 from workbench.study.settings import CHECKOUT
 from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
@@ -188,7 +188,7 @@ def answer(study, monkeypatch):
     """`answer(sql)` runs a system whose package code was changed so that it answers every question with this."""
 
     def answer(sql):
-        monkeypatch.setattr("workbench.study.result_cache.code", lambda: sql)
+        monkeypatch.setattr("workbench.study.result_cache.code_hash", lambda: sql)
         monkeypatch.setattr(Direct, "__call__", lambda *_: (Candidate(sql, "direct"),))
         return study.run(direct(study.model))
 
@@ -272,28 +272,29 @@ def test_keys_differ_wherever_systems_do(study):
         chase_sql(temperature=0.5),
         mac_sql(),
     ]
-    assert len({keys(system, lab).attempt for system in others}) == len(others)
-    assert keys(whole, lab).attempt == keys(replace(whole, select=Majority()), lab).attempt
-    assert keys(whole, lab).select != keys(replace(whole, select=Majority()), lab).select
-    assert keys(whole, lab) == keys(replace(whole, name="other"), lab)
+    assert len({system_keys(system, lab).attempt for system in others}) == len(others)
+    keys, by_majority = system_keys(whole, lab), system_keys(replace(whole, select=Majority()), lab)
+    assert keys.attempt == by_majority.attempt
+    assert keys.selector != by_majority.selector
+    assert keys == system_keys(replace(whole, name="other"), lab)
 
 
 def test_prompts_of_the_users_own_are_part_of_the_key(study, tmp_path):
     mine = tmp_path / "mine" / "generate"
     mine.mkdir(parents=True)
-    ours = keys(direct(), study.lab)
+    ours = system_keys(direct(), study.lab)
     lab = replace(study.lab, prompts=tmp_path / "mine")
     (mine / "direct.md").write_text("one")
-    one = keys(direct(), lab)
+    one = system_keys(direct(), lab)
     (mine / "direct.md").write_text("two")
-    two = keys(direct(), lab)
+    two = system_keys(direct(), lab)
     mine.rename(tmp_path / "mine" / "fix")  # the same text as another call's prompt
-    assert len({ours, one, two, keys(direct(), lab)}) == 4
+    assert len({ours, one, two, system_keys(direct(), lab)}) == 4
 
 
 def test_every_model_of_a_system_is_found():
     system = chase_sql("a/b", select=Ranker("c/d"))
-    assert models([system.generate, system.select]) == {"a/b", "c/d"}
+    assert model_names([system.generate, system.select]) == {"a/b", "c/d"}
 
 
 def test_spider_is_judged_in_its_own_sense(study):
@@ -309,13 +310,13 @@ def test_spider_is_judged_in_its_own_sense(study):
         ],
         "cost": dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 0),
     }  # fmt: skip
-    from workbench.study.runs import frames
+    from workbench.study.runs import run_tables
     from workbench.study.solving import QuestionRecords
 
     kept = {question.id: QuestionRecords("k", attempt, {"chosen": 0, "cost": attempt["cost"]})}
     part = replace(benchmark, questions=(question,), golds={question.id: gold})
     with Store() as store, Executor(store) as executor:
-        _, bird = frames("r", part, kept, executor)
-        _, spider = frames("r", replace(part, sense="spider"), kept, executor)
+        _, bird = run_tables("r", part, kept, executor)
+        _, spider = run_tables("r", replace(part, sense="spider"), kept, executor)
     assert bird["correct"].tolist() == [True]
     assert spider["correct"].tolist() == [False]

@@ -20,7 +20,7 @@ from workbench.prompts.order import CACHEABLE, warn_without_order
 from workbench.prompts.prompt import check_folder
 from workbench.report.display import install
 from workbench.store import Store
-from workbench.study.previewing import previewed
+from workbench.study.previewing import preview_questions
 from workbench.study.saved import Saved
 from workbench.study.settings import Experiment, experiment_of
 from workbench.study.study import Study, client_of
@@ -83,47 +83,45 @@ def open_study(
     if settings.cheaper:
         settings = replace(settings, prompts=settings.prompts or CACHEABLE)
         warn_without_order(settings.prompts)
-    whole = open_benchmark(settings.benchmark, settings.root)
-    revisions = judging_revisions(settings.golds, whole)
-    asked = some(some(whole.questions, settings.limit), limit)
-    own = settings.name if limit is None else f"{settings.name}-{limit}"
-    where = Path(
-        figures or os.environ.get("WORKBENCH_FIGURES") or settings.folder / settings.output / own
-    )
+    benchmark = open_benchmark(settings.benchmark, settings.root)
+    revisions = judging_revisions(settings.golds, benchmark)
+    questions = some(some(benchmark.questions, settings.limit), limit)
+    name = settings.name if limit is None else f"{settings.name}-{limit}"
+    own_folder = settings.folder / settings.output / name
+    folder = Path(figures or os.environ.get("WORKBENCH_FIGURES") or own_folder)
+    preview = preview_questions()
     with ExitStack() as stack:
         store = stack.enter_context(Store())
         cluster_solver = supervisor = None
-        if (cluster := cluster or os.environ.get("WORKBENCH_CLUSTER", "")) and not previewed():
+        if (cluster := cluster or os.environ.get("WORKBENCH_CLUSTER", "")) and not preview:
             from workbench.study.solving.on_cluster import cluster_of  # noqa: PLC0415  Dask, an extra
 
             cluster_solver, supervisor = stack.enter_context(cluster_of(cluster, store))
         executor = stack.enter_context(Executor(store, supervisor=supervisor))
-        budget = _left(settings, store)
-        few = some(asked, previewed() or None)
+        budget = _remaining_budget(settings, store)
+        opened = some(questions, preview or None)
         client = client_of(store, budget, batch=settings.batch)
         lab = Lab(
             client,
             executor,
-            whole.database,
+            benchmark.database,
             settings.prompts,
             parameters=settings.parameters,
             limits=Limits(seconds=settings.sql_seconds),
         )
-        part = replace(whole, questions=tuple(few))
-        many = size(size(settings.stands_for or len(whole.questions), settings.limit), limit)
-        weight = many / len(few) if previewed() else 0.0
-        saved = Saved(where, store)
-        databases = len({q.db_id for q in asked}) / len({q.db_id for q in few})
+        total = size(size(settings.stands_for or len(benchmark.questions), settings.limit), limit)
+        question_weight = total / len(opened) if preview else 0.0
+        database_weight = len({q.db_id for q in questions}) / len({q.db_id for q in opened})
         study = Study(
             settings if limit is None else replace(settings, limit=limit),
-            part,
+            replace(benchmark, questions=tuple(opened)),
             lab,
-            saved,
+            Saved(folder, store),
             budget,
             stack.pop_all(),
             cluster_solver,
-            weight,
-            databases,
+            question_weight,
+            database_weight,
             revisions,
         )
     atexit.register(study.close)
@@ -131,7 +129,7 @@ def open_study(
     return study
 
 
-def _left(experiment: Experiment, store: Store) -> Budget | None:
+def _remaining_budget(experiment: Experiment, store: Store) -> Budget | None:
     """The experiment's budget, less the calls and dollars since `workbench reproduce` started."""
     if experiment.dollars is None and experiment.calls is None:
         return None

@@ -22,32 +22,32 @@ from workbench.llm.remote.prefixes import caches_prompts, shortest
 from workbench.llm.remote.prices import longest
 from workbench.prompts.order import shared_ends
 from workbench.store import Store
-from workbench.study.progress import tell
+from workbench.study.progress import report
 from workbench.types import Completion, Request
 
-STAND_IN = "embedded/parser"
-_LETTERS = 4  # about the length of a language model's token
+EMBEDDED_PARSER = "embedded/parser"
+_LETTERS_PER_TOKEN = 4  # about, for a language model
 
 
-def previewed() -> int:
+def preview_questions() -> int:
     """The number of questions of the preview; 0 if this process is no preview."""
     return int(os.environ.get("WORKBENCH_PREVIEW") or 0)
 
 
 @dataclass(slots=True)
-class Seen:
+class CallCounts:
     """The calls of one prompt and model on the questions of a preview, and their tokens."""
 
     calls: int = 0
-    input: int = 0
-    output: int = 0
-    read: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_reads: int = 0
     """Tokens that the provider's prompt cache would hold after an earlier question of the same database."""
-    written: int = 0
+    cache_writes: int = 0
     """Tokens charged for writing to that cache, if an earlier question of the same database was asked before."""
-    first: int = 0
-    """The tokens of `read` that this preview is the first to send."""
-    limit: int = 0
+    first_reads: int = 0
+    """The tokens of `cache_reads` that this preview is the first to send."""
+    output_limit: int = 0
     """The most tokens that a reply may have."""
     tier: str = ""
     """The calls' `service_tier`."""
@@ -56,66 +56,74 @@ class Seen:
 
 
 class StandIn:
-    """Answers calls from the user's cache or by the embedded parser. `seen` counts calls by prompt and model."""
+    """Answers calls from the user's cache or by the embedded parser. `counts` has the calls by prompt and model."""
 
     def __init__(self) -> None:
-        self.seen: dict[tuple[str, str], Seen] = {}
+        self.counts: dict[tuple[str, str], CallCounts] = {}
         self._lock = threading.Lock()
 
     def __call__(self, request: Request, key: str, url: str, seconds: float) -> Reply:
-        cached = _cached(request)
-        reply = _as_reply(cached) if cached else stand_in(request, key, url, seconds)
+        completion = _cached(request)
+        reply = _reply_of(completion) if completion else stand_in(request, key, url, seconds)
         with self._lock:
-            seen = self.seen.setdefault((request.prompt, request.model), Seen())
-            if cached:
-                seen.cached += 1
+            counts = self.counts.setdefault((request.prompt, request.model), CallCounts())
+            if completion:
+                counts.cached += 1
             else:
-                self._count(seen, request, reply)
+                self._count(counts, request, reply)
         return reply
 
-    def _count(self, seen: Seen, request: Request, reply: Reply) -> None:
+    def _count(self, counts: CallCounts, request: Request, reply: Reply) -> None:
         prompt = prefixes(request)
-        read, written = _prefix_cache(request.model).counts(prompt)
-        before = sum(len(str(message["content"])) for message in request.messages[:-1])
-        ends = [(before + end) // _LETTERS for end in shared_ends(request.messages)]
-        again = max((end for end in ends if end >= shortest(request.model)), default=0)
-        first = max(0, again - read) if caches_prompts(request.model) else 0
-        seen.calls += 1
-        seen.input += reply["usage"]["prompt_tokens"]
-        seen.output += reply["usage"]["completion_tokens"]
-        seen.read += read + first
-        seen.written += max(0, written - first)
-        seen.first += first
-        seen.limit = max(seen.limit, longest(request))
-        seen.tier = str(request.parameters.get("service_tier") or "")
+        reads, writes = _prefix_cache(request.model).counts(prompt)
+        earlier = sum(len(str(message["content"])) for message in request.messages[:-1])
+        token_ends = [
+            (earlier + position) // _LETTERS_PER_TOKEN for position in shared_ends(request.messages)
+        ]
+        reusable = max(
+            (position for position in token_ends if position >= shortest(request.model)), default=0
+        )
+        first_reads = max(0, reusable - reads) if caches_prompts(request.model) else 0
+        counts.calls += 1
+        counts.input_tokens += reply["usage"]["prompt_tokens"]
+        counts.output_tokens += reply["usage"]["completion_tokens"]
+        counts.cache_reads += reads + first_reads
+        counts.cache_writes += max(0, writes - first_reads)
+        counts.first_reads += first_reads
+        counts.output_limit = max(counts.output_limit, longest(request))
+        counts.tier = str(request.parameters.get("service_tier") or "")
 
-    def tell(self, weight: float, databases: float) -> None:
+    def report(self, question_weight: float, database_weight: float) -> None:
         """Report the calls, scaled to all questions.
 
-        `weight` is the number of questions, and `databases` that of databases, for each one in the preview.
+        The weights are the numbers of questions and of databases that each one in the preview stands for.
         """
-        for (prompt, model), seen in self.seen.items():
-            calls = max(1, round(seen.calls * weight))
-            first = seen.first * min(weight, databases)
-            written = first if _prefix_cache(model).marking else 0.0
-            tell(
+        for (prompt, model), counts in self.counts.items():
+            calls = max(1, round(counts.calls * question_weight))
+            first_reads = counts.first_reads * min(question_weight, database_weight)
+            first_writes = first_reads if _prefix_cache(model).marking else 0.0
+            report(
                 prompt=prompt,
                 model=model,
-                calls=round(seen.calls * weight),
-                input_tokens=seen.input / max(1, seen.calls),
-                limit=seen.limit,
-                tier=seen.tier,
-                cacheable=max(0.0, seen.read * weight - first) / calls,
-                written=(seen.written * weight + written) / calls,
-                output_tokens=seen.output / max(1, seen.calls),
-                cached=round(seen.cached * weight),
+                calls=round(counts.calls * question_weight),
+                input_tokens=counts.input_tokens / max(1, counts.calls),
+                limit=counts.output_limit,
+                tier=counts.tier,
+                cacheable=max(0.0, counts.cache_reads * question_weight - first_reads) / calls,
+                written=(counts.cache_writes * question_weight + first_writes) / calls,
+                output_tokens=counts.output_tokens / max(1, counts.calls),
+                cached=round(counts.cached * question_weight),
             )
 
 
 def _cached(request: Request) -> Completion | None:
     """The reply from the user's own cache; None if the cache lacks the call."""
-    path = os.environ.get("WORKBENCH_PREVIEW_CACHE", "")
-    return _users_client(path).cached(request) if path and Path(path).is_file() else None
+    cache_path = os.environ.get("WORKBENCH_PREVIEW_CACHE", "")
+    return (
+        _users_client(cache_path).cached(request)
+        if cache_path and Path(cache_path).is_file()
+        else None
+    )
 
 
 @lru_cache(maxsize=1)
@@ -129,7 +137,7 @@ def _prefix_cache(model: str) -> PrefixCache:
     return PrefixCache(model)
 
 
-def _as_reply(cached: Completion) -> Reply:
+def _reply_of(cached: Completion) -> Reply:
     message = {"role": "assistant", "content": cached.text}
     return {
         "choices": [{"message": message, "finish_reason": cached.finish_reason}],
@@ -139,7 +147,7 @@ def _as_reply(cached: Completion) -> Reply:
 
 def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
     """The embedded parser's reply in place of the requested model's; for an embedding, a text's counts of letters."""
-    if request.model == STAND_IN:
+    if request.model == EMBEDDED_PARSER:
         return send(request, key, url, seconds)
     if request.parameters.get(EMBEDDING):
         text = str(request.messages[0]["content"])
@@ -148,13 +156,16 @@ def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
         message = {"role": "assistant", "content": b64encode(vector.tobytes()).decode()}
         return {
             "choices": [{"message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": len(text) // _LETTERS, "completion_tokens": 0},
+            "usage": {"prompt_tokens": len(text) // _LETTERS_PER_TOKEN, "completion_tokens": 0},
         }
     temperature = request.parameters.get("temperature", 1.0)
-    asked = replace(request, model=STAND_IN, parameters={"temperature": temperature})
-    reply = send(asked, "", "", seconds)
+    parser_request = replace(
+        request, model=EMBEDDED_PARSER, parameters={"temperature": temperature}
+    )
+    reply = send(parser_request, "", "", seconds)
     reply["usage"] = {
-        "prompt_tokens": sum(len(str(m["content"])) for m in request.messages) // _LETTERS,
-        "completion_tokens": len(reply["choices"][0]["message"]["content"]) // _LETTERS,
+        "prompt_tokens": sum(len(str(m["content"])) for m in request.messages)
+        // _LETTERS_PER_TOKEN,
+        "completion_tokens": len(reply["choices"][0]["message"]["content"]) // _LETTERS_PER_TOKEN,
     }
     return reply

@@ -14,7 +14,7 @@ from workbench.llm.budget import Tally
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-EVERY = 0.5  # seconds between two lines
+_INTERVAL = 0.5  # seconds between two reports of a run
 
 
 class Progress:
@@ -24,16 +24,16 @@ class Progress:
         self._name = name
         self._run = run
         self._file = os.environ.get("WORKBENCH_PROGRESS")
-        self._began = time.time()  # tells apart two runs of one id
-        self._reported = 0.0
-        self._at = (0, 0)
+        self._began_at = time.time()  # tells apart two runs of one id
+        self._reported_at = 0.0
+        self._done_and_total = (0, 0)
         self._bar: tqdm[None] | None = None
 
     def __call__(self, done: int, total: int, tally: Tally) -> None:
-        self._at = done, total
+        self._done_and_total = done, total
         if self._file:
-            if time.monotonic() - self._reported > EVERY or done == total:
-                self._reported = time.monotonic()
+            if time.monotonic() - self._reported_at > _INTERVAL or done == total:
+                self._reported_at = time.monotonic()
                 self._write(Path(self._file), done, total, tally)
             return
         if self._bar is None:
@@ -57,13 +57,13 @@ class Progress:
     def end(self, tally: Tally) -> None:
         """Report the last state of a run that ended or was stopped."""
         if self._file:
-            self._write(Path(self._file), *self._at, tally)
+            self._write(Path(self._file), *self._done_and_total, tally)
 
     def _write(self, file: Path, done: int, total: int, tally: Tally) -> None:
         state = {
             "id": self._run,
             "run": self._name,
-            "began": self._began,
+            "began": self._began_at,
             "done": done,
             "total": total,
             "calls": tally.calls,
@@ -82,17 +82,17 @@ class Progress:
             self._bar.close()
 
 
-def tell_failed(system: str, failed: Mapping[str, int]) -> None:
+def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:
     """Report how many calls of a system ended without an answer, by fault; `workbench reproduce` prints its own line."""
     if os.environ.get("WORKBENCH_PROGRESS"):
-        tell(failed=sum(failed.values()))
+        report(failed=sum(failed.values()))
         return
     faults = ", ".join(f"{fault} {number:,}" for fault, number in sorted(failed.items()))
     line = f"{sum(failed.values()):,} calls got no answer ({faults}), and the numbers lack them: run it again"
     print(f"{system}: {line}" if system else line, file=sys.stderr)
 
 
-def tell(**event: Any) -> None:
+def report(**event: Any) -> None:
     """Report another event to `workbench reproduce`: a saved figure, failed calls."""
     if file := os.environ.get("WORKBENCH_PROGRESS"):
         _append(Path(file), event)

@@ -28,7 +28,7 @@ from workbench.types import Question
 
 _PACKAGE = Path(__file__).parents[1]
 # Folders whose code no step can reach; the key hashes the code of all others.
-_ABOVE = {
+_UNREACHABLE = {
     "benchmarks",
     "cluster",
     "train",
@@ -51,34 +51,34 @@ class ResultKeys:
 
     attempt: str
     """For the steps before selection."""
-    select: str
+    selector: str
     """For the selector."""
     context: str
     """For retrieval and pruning alone."""
-    keeps_attempts: bool = True
-    keeps_selections: bool = True
+    caches_attempts: bool = True
+    caches_selections: bool = True
 
-    def of(self, question: Question, lab: Lab) -> "QuestionKeys":
+    def of_question(self, question: Question, lab: Lab) -> "QuestionKeys":
         """The keys of a question's records."""
         path = lab.database(question.db_id)
-        schema = _hashed(lab.schema(question.db_id))
-        content = lab.executor.fingerprints([path])[path]
-        asked = [question, content, schema]
-        attempt = content_hash("attempt", [self.attempt, *asked])
+        schema_hash = _schema_hash(lab.schema(question.db_id))
+        database_hash = lab.executor.fingerprints([path])[path]
+        inputs = [question, database_hash, schema_hash]
+        attempt = content_hash("attempt", [self.attempt, *inputs])
         return QuestionKeys(
-            content_hash("prepared", [self.context, *asked]),
+            content_hash("prepared", [self.context, *inputs]),
             attempt,
-            content_hash("selection", [attempt, self.select]),
+            content_hash("selection", [attempt, self.selector]),
         )
 
-    def of_all(self, questions: Sequence[Question], lab: Lab) -> dict[str, "QuestionKeys"]:
+    def of_questions(self, questions: Sequence[Question], lab: Lab) -> dict[str, "QuestionKeys"]:
         """The keys by the question's id; several databases are hashed and read at the same time."""
         by_database: dict[str, list[Question]] = {}
         for question in questions:
             by_database.setdefault(question.db_id, []).append(question)
 
         def keys_of(several: Sequence[Question]) -> list[tuple[str, QuestionKeys]]:
-            return [(question.id, self.of(question, lab)) for question in several]
+            return [(question.id, self.of_question(question, lab)) for question in several]
 
         return dict(chain.from_iterable(each(keys_of, list(by_database.values()))))
 
@@ -91,35 +91,43 @@ class QuestionKeys(NamedTuple):
     selection: str
 
 
-def keys(system: System, lab: Lab) -> ResultKeys:
+def system_keys(system: System, lab: Lab) -> ResultKeys:
     """The keys of a system's records in this lab."""
     steps = identify([system.retrieve, system.prune, system.generate, system.fix])
-    select = identify(system.select)
+    selector = identify(system.select)
     context = [system.retrieve, system.prune]
-    servers = endpoints(system, lab)
-    for name in dict.fromkeys(steps.unsourced + select.unsourced):
+    model_endpoints = endpoints(system, lab)
+    for name in dict.fromkeys(steps.unsourced + selector.unsourced):
         _warn_unsourced(name)
     return ResultKeys(
-        content_hash("steps", [code(), texts(lab.prompts), servers, lab.limits, steps.record]),
-        content_hash("select", select.record),
+        content_hash(
+            "steps",
+            [code_hash(), prompts_hash(lab.prompts), model_endpoints, lab.limits, steps.record],
+        ),
+        content_hash("select", selector.record),
         content_hash(
             "context",
-            [code(), texts(lab.prompts), endpoints(context, lab), identify(context).record],
+            [
+                code_hash(),
+                prompts_hash(lab.prompts),
+                endpoints(context, lab),
+                identify(context).record,
+            ],
         ),
-        keeps_attempts=not steps.unsourced,
-        keeps_selections=not steps.unsourced + select.unsourced,
+        caches_attempts=not steps.unsourced,
+        caches_selections=not steps.unsourced + selector.unsourced,
     )
 
 
 def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:
     """The address or version of each model, with the parameters that the experiment sets for it and for roles."""
-    found: dict[str, Any] = {}
+    endpoint_by_model: dict[str, Any] = {}
     roles = {name: lab.parameters[name] for name in ROLES if lab.parameters.get(name)}
-    for model in sorted(models(steps)):
-        given = [part for part in (lab.parameters.get(model), roles) if part]
+    for model in sorted(model_names(steps)):
+        parameters = [part for part in (lab.parameters.get(model), roles) if part]
         endpoint = lab.client.endpoint(model)
-        found[model] = [endpoint, *given] if given else endpoint
-    return found
+        endpoint_by_model[model] = [endpoint, *parameters] if parameters else endpoint
+    return endpoint_by_model
 
 
 @cache
@@ -130,10 +138,10 @@ def _warn_unsourced(step: str) -> None:
     )
 
 
-def models(value: Any) -> set[str]:
+def model_names(value: Any) -> set[str]:
     """The names of the models that a system or a step calls."""
     if isinstance(value, (list, tuple)):
-        return {model for part in value for model in models(part)}
+        return {model for part in value for model in model_names(part)}
     if isinstance(value, partial):
         named = value.keywords
     elif is_dataclass(value) and not isinstance(value, type):
@@ -141,47 +149,47 @@ def models(value: Any) -> set[str]:
     else:
         return set()
     model = named.get("model")
-    return models(list(named.values())) | ({model} if isinstance(model, str) else set())
+    return model_names(list(named.values())) | ({model} if isinstance(model, str) else set())
 
 
 @cache
-def code() -> str:
+def code_hash() -> str:
     """A hash of all code and prompts that a system's steps can reach."""
-    return _digest(_PACKAGE, _ABOVE)
+    return _folder_hash(_PACKAGE, _UNREACHABLE)
 
 
-def texts(folder: Path | None) -> str:
+def prompts_hash(folder: Path | None) -> str:
     """A hash of the texts in a folder of prompts; "" without one."""
-    return _digest(folder) if folder else ""
+    return _folder_hash(folder) if folder else ""
 
 
-def _digest(folder: Path, without: Collection[str] = ()) -> str:
+def _folder_hash(folder: Path, excluded: Collection[str] = ()) -> str:
     """A hash of the code and texts in a folder and of their paths; `without` names entries left out."""
-    found = (
+    files = (
         file
         for file in folder.rglob("*")
         if file.suffix in {".py", ".md", ".json", ".txt"}
-        and file.relative_to(folder).parts[0] not in without
+        and file.relative_to(folder).parts[0] not in excluded
     )
-    return files_hash(folder, found)
+    return files_hash(folder, files)
 
 
 @cache
-def _hashed(schema: Any) -> str:
+def _schema_hash(schema: Any) -> str:
     return content_hash("schema", repr(schema))
 
 
-def read(store: Store, table: str, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
+def read(store: Store, table: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The cached records of a table, by key; keys without a record are left out."""
-    if not wanted:
+    if not keys:
         return {}
-    rows = store.read_keys(f"SELECT key, record FROM {table} WHERE key IN", list(wanted))
+    rows = store.read_keys(f"SELECT key, record FROM {table} WHERE key IN", list(keys))
     return {key: orjson.loads(zlib.decompress(record)) for key, record in rows}
 
 
-def write(store: Store, table: str, key: str, question: str, record: Any, *more: str) -> None:
+def write(store: Store, table: str, key: str, question: str, record: Any, *columns: str) -> None:
     """Cache a record, unless its key has one already."""
     packed = zlib.compress(canonical(record), 1)
-    row = (key, question, *more, packed)
+    row = (key, question, *columns, packed)
     with store.write(durable=False) as database:
         database.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)

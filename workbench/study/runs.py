@@ -56,13 +56,13 @@ class Run:
         return pool_of((s.question_id, trial) for s in self.selections for trial in s.trials)
 
     def row(self, label: str = "") -> dict[str, Any]:
-        """EX with its interval, and what a question needs on average."""
-        asked = self.questions
-        return accuracy(asked, label or self.name) | {
-            "calls": asked["calls"].mean(),
-            "tokens": (asked["input_tokens"] + asked["output_tokens"]).mean(),
-            "dollars": asked["dollars"].mean(),
-            **_by_golds(asked),
+        """EX with its interval, and the mean calls, tokens and dollars of a question."""
+        questions = self.questions
+        return accuracy(questions, label or self.name) | {
+            "calls": questions["calls"].mean(),
+            "tokens": (questions["input_tokens"] + questions["output_tokens"]).mean(),
+            "dollars": questions["dollars"].mean(),
+            **_revised_gold_cells(questions),
             "run": self.id,
         }
 
@@ -81,39 +81,39 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
         "low": 100 * interval.low,
         "high": 100 * interval.high,
         "run": " ".join(frame["run"].unique()) if "run" in frame else "",
-    } | ({"counted": "all"} if _of_all(frame, column) else {})
+    } | ({"counted": "all"} if _counts_all(frame, column) else {})
 
 
-def _by_golds(asked: pd.DataFrame) -> dict[str, float]:
-    """Cells of a table: for each other gold its EX, and the paired difference to EX on the same questions."""
+def _revised_gold_cells(questions: pd.DataFrame) -> dict[str, float]:
+    """Cells of a table: EX by each revision's gold queries, and its difference to EX on the same questions."""
     row: dict[str, float] = {}
-    for column in asked.columns[asked.columns.str.startswith(BY_GOLD)]:
-        part = asked[asked[column].notna()]
-        if part.empty:
+    for column in questions.columns[questions.columns.str.startswith(BY_GOLD)]:
+        judged = questions[questions[column].notna()]
+        if judged.empty:
             continue
         name = column.removeprefix(BY_GOLD)
-        row |= cells(f"EX, {name}", accuracy(part, column=column))
-        after, before, clusters = (
-            dict(zip(part["question_id"], part[key], strict=True))
+        row |= cells(f"EX, {name}", accuracy(judged, column=column))
+        by_revised, by_gold, clusters = (
+            dict(zip(judged["question_id"], judged[key], strict=True))
             for key in (column, "correct", "db_id")
         )
-        paired = compare(after, before, clusters)
-        ends = {"EX": paired.difference, "low": paired.low, "high": paired.high}
-        row |= cells(f"change, {name}", {end: 100 * value for end, value in ends.items()})
+        paired = compare(by_revised, by_gold, clusters)
+        bounds = {"EX": paired.difference, "low": paired.low, "high": paired.high}
+        row |= cells(f"change, {name}", {bound: 100 * value for bound, value in bounds.items()})
     return row
 
 
-def _of_all(frame: pd.DataFrame, column: str) -> bool:
-    """Whether a verdict is about every candidate and not about the chosen one; `trace` reads the answer."""
+def _counts_all(frame: pd.DataFrame, column: str) -> bool:
+    """Whether a verdict is about every candidate and not about the chosen one, as `trace` has to know."""
     return column in {"oracle", "adversary"} or ("chosen" in frame and not frame["chosen"].all())
 
 
 def by_difficulty(run: Run, label: str = "") -> dict[str, Any]:
     """A row of a table: EX in percent at each difficulty, easiest first, and of `all`, with intervals."""
-    asked = run.questions
-    parts = {str(name): part for name, part in asked.groupby("difficulty", sort=False) if name}
-    row: dict[str, Any] = {"system": label or run.name, "n": len(asked)}
-    for name, part in [*((name, parts[name]) for name in ordered(parts)), ("all", asked)]:
+    questions = run.questions
+    parts = {str(name): part for name, part in questions.groupby("difficulty", sort=False) if name}
+    row: dict[str, Any] = {"system": label or run.name, "n": len(questions)}
+    for name, part in [*((name, parts[name]) for name in ordered(parts)), ("all", questions)]:
         row |= cells(name, accuracy(part))
     return row | {"run": run.id}
 
@@ -121,128 +121,128 @@ def by_difficulty(run: Run, label: str = "") -> dict[str, Any]:
 def across(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Accuracies as a wide table: a row for each system, EX with its interval for each value of a column."""
     wide: list[dict[str, Any]] = []
-    for system, part in rows.groupby("system", sort=False):
+    for system, system_rows in rows.groupby("system", sort=False):
         row: dict[str, Any] = {"system": system}
-        for found in part.to_dict("records"):
+        for found in system_rows.to_dict("records"):
             row |= cells(str(found[column]), found)
-        wide.append(row | {"run": " ".join(dict.fromkeys(" ".join(part["run"]).split()))})
+        wide.append(row | {"run": " ".join(dict.fromkeys(" ".join(system_rows["run"]).split()))})
     return pd.DataFrame(wide)
 
 
-def cells(name: str, found: Mapping[Any, Any]) -> dict[str, float]:
+def cells(name: str, row: Mapping[Any, Any]) -> dict[str, float]:
     """An accuracy as three columns: its name, and the ends of its interval."""
-    return {name: found["EX"], f"{name} low": found["low"], f"{name} high": found["high"]}
+    return {name: row["EX"], f"{name} low": row["low"], f"{name} high": row["high"]}
 
 
-def frames(
+def run_tables(
     run: str,
     benchmark: Benchmark,
-    kept: Mapping[str, QuestionRecords],
+    records: Mapping[str, QuestionRecords],
     executor: Executor,
     revisions: Sequence[Revision] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two tables of a run. Each revision adds its verdict, and whether its gold query fails, to the questions."""
-    right = _verdicts(benchmark, kept, executor)
-    trials, questions = [], []
+    verdicts = _verdicts(benchmark, records, executor)
+    trial_rows, question_rows = [], []
     for question in benchmark.questions:
-        record = kept[question.id]
-        about = {
+        solved = records[question.id]
+        shared = {
             "run": run,
             "question_id": question.id,
             "db_id": question.db_id,
             "difficulty": difficulty(benchmark, question),
         }
-        candidates = record.attempt["trials"]
+        candidates = solved.attempt["trials"]
         groups = group_numbers([candidate["fingerprint"] for candidate in candidates])
-        chosen = record.selection["chosen"]
-        verdicts = [right[question.id, candidate["sql"]] for candidate in candidates]
+        chosen = solved.selection["chosen"]
+        correct = [verdicts[question.id, candidate["sql"]] for candidate in candidates]
         for index, candidate in enumerate(candidates):
-            first, attempts = _first(candidate)
-            trials.append(
-                about
+            unfixed, fixes = _before_fixes(candidate)
+            trial_rows.append(
+                shared
                 | {
                     "generator": candidate["generator"],
                     "sample": candidate["sample"],
                     "sql": candidate["sql"],
                     "status": candidate["status"],
                     "problem": candidate["problem"],
-                    "correct": verdicts[index],
-                    "first_sql": first["sql"],
-                    "first_status": first["status"],
-                    "correct_first": right[question.id, first["sql"]],
-                    "attempts": attempts,
+                    "correct": correct[index],
+                    "first_sql": unfixed["sql"],
+                    "first_status": unfixed["status"],
+                    "correct_first": verdicts[question.id, unfixed["sql"]],
+                    "attempts": fixes,
                     "group": groups[index],
                     "chosen": index == chosen,
                 }
             )
-        picked = None if chosen is None else candidates[chosen]
-        costs = (record.attempt["cost"], record.selection["cost"])
-        questions.append(
-            about
+        answer = None if chosen is None else candidates[chosen]
+        costs = (solved.attempt["cost"], solved.selection["cost"])
+        question_rows.append(
+            shared
             | {
-                "sql": picked["sql"] if picked else "",
-                "status": picked["status"] if picked else "missing",
-                "correct": chosen is not None and verdicts[chosen],
-                "oracle": any(verdicts),
-                "adversary": bool(verdicts) and all(verdicts),
+                "sql": answer["sql"] if answer else "",
+                "status": answer["status"] if answer else "missing",
+                "correct": chosen is not None and correct[chosen],
+                "oracle": any(correct),
+                "adversary": bool(correct) and all(correct),
                 "candidates": len(candidates),
                 "groups": len({*groups} - {-1}),
-                "gold_failed": not right[question.id, benchmark.golds[question.id].sql],
+                "gold_failed": not verdicts[question.id, benchmark.golds[question.id].sql],
             }
             | {name: sum(cost[name] for cost in costs) for name in _COST}
         )
-    asked = pd.DataFrame(questions)
-    answers = dict(zip(asked["question_id"], asked["sql"], strict=True))
-    under = right_under(benchmark, answers, revisions, executor, Limits()) if revisions else {}
-    for one in revisions:
-        by_gold = under[one.name]
-        asked[BY_GOLD + one.name] = [float(by_gold.get(key, math.nan)) for key in answers]
-        failed = asked["question_id"].isin(failed_golds(benchmark, one, executor))
-        asked[FAILED_BY_GOLD + one.name] = failed
-    return pd.DataFrame(trials), asked
+    questions = pd.DataFrame(question_rows)
+    answers = dict(zip(questions["question_id"], questions["sql"], strict=True))
+    judged = right_under(benchmark, answers, revisions, executor, Limits()) if revisions else {}
+    for revision in revisions:
+        right = judged[revision.name]
+        questions[BY_GOLD + revision.name] = [float(right.get(key, math.nan)) for key in answers]
+        failed = questions["question_id"].isin(failed_golds(benchmark, revision, executor))
+        questions[FAILED_BY_GOLD + revision.name] = failed
+    return pd.DataFrame(trial_rows), questions
 
 
-def run_id(asked: str, kept: Mapping[str, QuestionRecords]) -> str:
-    """A hash of what was asked, and one of what was answered and what that cost.
+def run_id(input_hash: str, records: Mapping[str, QuestionRecords]) -> str:
+    """The input's hash, and a hash of the answers and their cost.
 
     Changed code gives a run another id exactly if it gives other answers, so that a stored run is never replaced by
     one with other content. The keys of calls are left out: they hold the version of the embedded model.
     """
-    answered = {
+    answers = {
         question: [
-            list(map(_answer, one.attempt["trials"])),
-            one.attempt["cost"],
-            {**one.selection, "call_keys": ()},
+            list(map(_without_call_keys, solved.attempt["trials"])),
+            solved.attempt["cost"],
+            {**solved.selection, "call_keys": ()},
         ]
-        for question, one in kept.items()
+        for question, solved in records.items()
     }
-    return f"{asked}-{content_hash('answers', answered).removeprefix('answers:')[:8]}"
+    return f"{input_hash}-{content_hash('answers', answers).removeprefix('answers:')[:8]}"
 
 
-def _answer(trial: Record) -> Record:
+def _without_call_keys(trial: Record) -> Record:
     """A trial and those that it was repaired from, without the keys of their calls."""
-    before = trial["repaired_from"]
-    return {**trial, "call_keys": (), "repaired_from": before and _answer(before)}
+    earlier = trial["repaired_from"]
+    return {**trial, "call_keys": (), "repaired_from": earlier and _without_call_keys(earlier)}
 
 
-def _first(record: Record) -> tuple[Record, int]:
+def _before_fixes(trial: Record) -> tuple[Record, int]:
     """The candidate before any fix, and the number of its fixes."""
     fixes = 0
-    while record["repaired_from"]:
-        record = record["repaired_from"]
+    while trial["repaired_from"]:
+        trial = trial["repaired_from"]
         fixes += 1
-    return record, fixes
+    return trial, fixes
 
 
 def _verdicts(
-    benchmark: Benchmark, kept: Mapping[str, QuestionRecords], executor: Executor
+    benchmark: Benchmark, records: Mapping[str, QuestionRecords], executor: Executor
 ) -> dict[tuple[str, str], bool]:
     """The verdict on each candidate before and after its fixes, and on the gold query."""
     known = {
         (question.id, trial["sql"]): trial["fingerprint"]
         for question in benchmark.questions
-        for candidate in kept[question.id].attempt["trials"]
-        for trial in (candidate, _first(candidate)[0])
+        for candidate in records[question.id].attempt["trials"]
+        for trial in (candidate, _before_fixes(candidate)[0])
     }
     golds = [(question.id, benchmark.golds[question.id].sql) for question in benchmark.questions]
     pairs = list(dict.fromkeys([*golds, *known]))

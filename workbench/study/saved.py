@@ -24,7 +24,7 @@ from workbench.report.stamp import stamped
 from workbench.report.tables import ResultTable
 from workbench.spreadsheet import plain
 from workbench.store import Store
-from workbench.study.progress import tell
+from workbench.study.progress import report
 from workbench.systems.system import System
 
 
@@ -54,14 +54,12 @@ class Saved:
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder = folder
         self._store = store
-        self._last = ""
-        self.asked: dict[str, tuple[str, ...]] = {}  # the models of this study's runs, by id
-        self._runs: dict[str, str] = {}  # the selections of each stored run, by the run's id
-        self._names: dict[
-            str, str
-        ] = {}  # the first name of each run of this study, by the run's id
+        self._last_saved = ""
+        self.models_by_run: dict[str, tuple[str, ...]] = {}  # of this study, by the run's id
+        self._selections: dict[str, str] = {}  # of each stored run, by the run's id
+        self._run_names: dict[str, str] = {}  # the first name of each run, by the run's id
 
-    def keep_run(
+    def store_run(
         self,
         run: str,
         name: str,
@@ -69,13 +67,13 @@ class Saved:
         system: System,
         selections: Sequence[tuple[str, ...]],
     ) -> None:
-        """Store a run and its selections; a selection is a key, question, database and difficulty."""
-        self._names.setdefault(run, name)
-        text = canonical(selections).decode()
-        if self._runs.get(run) == text or self._store.read_only:
+        """Store a run and its selections, each a tuple of key, question, database and difficulty."""
+        self._run_names.setdefault(run, name)
+        selections_text = canonical(selections).decode()
+        if self._selections.get(run) == selections_text or self._store.read_only:
             return
-        self._runs[run] = text
-        row = (run, name, benchmark, repr(system), text, time.time())
+        self._selections[run] = selections_text
+        row = (run, name, benchmark, repr(system), selections_text, time.time())
         with self._store.write() as database:
             database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
 
@@ -102,12 +100,12 @@ class Saved:
             if frame is not None:
                 cells = frame.rename(columns=plain).map(plain)
                 self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())
-            runs = {run: self._names.get(run, "") for run in _runs(frame)}
-            of = stamped(stamp, frame)
-            record = {"name": name, "kind": kind, "title": title, "stamp": of, "runs": runs}
-            self._last = name
+            runs = {run: self._run_names.get(run, "") for run in _run_ids(frame)}
+            stamp_text = stamped(stamp, frame)
+            record = {"name": name, "kind": kind, "title": title, "stamp": stamp_text, "runs": runs}
+            self._last_saved = name
             self._write_record(record | {"claims": []})
-            tell(saved=name)
+            report(saved=name)
         except OSError as error:
             raise StoreError(
                 f"{self.folder}: {error.strerror}; set WORKBENCH_FIGURES to a folder that can be written"
@@ -115,11 +113,11 @@ class Saved:
 
     def claim(self, claim: Claim) -> Claim:
         """Store a claim with the figure or table that was saved last."""
-        if not self._last:
+        if not self._last_saved:
             raise BadInputError(
                 "a claim belongs to a figure or a table: save the figure or table first"
             )
-        record = orjson.loads((self.folder / f"{self._last}.json").read_bytes())
+        record = orjson.loads((self.folder / f"{self._last_saved}.json").read_bytes())
         self._write_record(record | {"claims": [*record["claims"], asdict(claim)]})
         return claim
 
@@ -134,7 +132,7 @@ class Saved:
         draft.replace(self.folder / file)
 
 
-def _runs(frame: pd.DataFrame | None) -> list[str]:
+def _run_ids(frame: pd.DataFrame | None) -> list[str]:
     if frame is None or "run" not in frame:
         return []
     return sorted({run for cell in frame["run"].dropna() for run in str(cell).split()})

@@ -26,10 +26,10 @@ from workbench.report.tables import ResultTable, alone
 from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.store import Store
 from workbench.study.analysis.gold_notes import gold_notes
-from workbench.study.previewing import StandIn, previewed
-from workbench.study.progress import Progress, tell_failed
-from workbench.study.result_cache import endpoints, keys, models, texts
-from workbench.study.runs import Run, cells, frames, run_id
+from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
+from workbench.study.progress import Progress, report_failed_calls
+from workbench.study.result_cache import endpoints, model_names, prompts_hash, system_keys
+from workbench.study.runs import Run, cells, run_id, run_tables
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
 from workbench.study.solving import ClusterSolver, prepare_once, selection_of, solve_all
@@ -39,7 +39,6 @@ from workbench.systems.system import System, with_suspect
 from workbench.types import Context, Limits, Question, Suspect
 
 _Shown = TypeVar("_Shown", Figure, ResultTable)
-EMBEDDED = "embedded/parser"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,10 +50,10 @@ class Study:
     lab: Lab
     saved: Saved
     _budget: Budget | None
-    _open: ExitStack
+    _resources: ExitStack
     _solver: ClusterSolver | None = None  # solves questions on a cluster
-    _weight: float = 0.0  # in a preview: the number of questions that each question stands for
-    _databases: float = 1.0  # in a preview: the number of databases that each database stands for
+    _question_weight: float = 0.0  # in a preview: how many questions each question stands for
+    _database_weight: float = 1.0  # in a preview: how many databases each database stands for
     revisions: tuple[Revision, ...] = ()  # revised golds, by which runs are judged, too
 
     @property
@@ -89,24 +88,25 @@ class Study:
         """
         sense = "EX (Spider)" if self.benchmark.sense == "spider" else "EX (BIRD)"
         n = len(self.benchmark.questions)
-        asked = self.saved.asked
-        names = {self.model, *(name for run in asked.values() for name in run)}
-        lacks = {name: left for name in names if (left := left_out(self.lab.client.store, name))}
-        return Stamp(self.model, self.benchmark.name, n, sense, asked=asked, left_out=lacks)
+        asked, store = self.saved.models_by_run, self.lab.client.store
+        models = {self.model, *(model for models in asked.values() for model in models)}
+        refused = {model: parameters for model in models if (parameters := left_out(store, model))}
+        return Stamp(self.model, self.benchmark.name, n, sense, asked=asked, left_out=refused)
 
     def fewer(self, limit: float | None) -> "Study":
         """The study with fewer questions: `limit` is their number, or a share of each database's, such as 0.1."""
-        if self._weight:
-            many = round(self._weight * len(self.benchmark.questions))
-            return replace(self, _weight=size(many, limit) / len(self.benchmark.questions))
-        asked = some(self.benchmark.questions, limit)
-        return replace(self, benchmark=replace(self.benchmark, questions=tuple(asked)))
+        questions = self.benchmark.questions
+        if self._question_weight:
+            total = round(self._question_weight * len(questions))
+            return replace(self, _question_weight=size(total, limit) / len(questions))
+        questions = tuple(some(questions, limit))
+        return replace(self, benchmark=replace(self.benchmark, questions=questions))
 
     def with_settings(self, system: System) -> System:
         """The system with the experiment's `retrieval`, `suspect` and `cheaper`, as `run` runs it."""
         if self.experiment.retrieval != "default":
-            chosen = retrieval_of(self.experiment.retrieval)
-            system = replace(system, retrieve=with_retrieval(system.retrieve, chosen))
+            retrieval = retrieval_of(self.experiment.retrieval)
+            system = replace(system, retrieve=with_retrieval(system.retrieve, retrieval))
         if self.experiment.cheaper:
             system = cheaper(system, self.experiment.models.get("filtering", ""))
         return with_suspect(system, self.suspect) if self.suspect else system
@@ -116,28 +116,28 @@ class Study:
         name = name or system.name
         system = self.with_settings(system)
         lab = replace(self.lab, client=self._client(), system=name)
-        asked_id = self._asked_id(system)
-        with Progress(name, asked_id) as progress:
+        input_hash = self._input_hash(system)
+        with Progress(name, input_hash) as progress:
             try:
-                kept = solve_all(system, self.benchmark.questions, lab, progress, self._solver)
+                records = solve_all(system, self.benchmark.questions, lab, progress, self._solver)
             finally:
                 progress.end(lab.client.ledger.total())
         self._report(lab)
-        run = run_id(asked_id, kept)
-        own_first = sorted(models(system), key=lambda model: (model != self.model, model))
-        self.saved.asked[run] = tuple(own_first)
-        questions = {question.id: question for question in self.benchmark.questions}
-        trials, asked = frames(run, self.benchmark, kept, lab.executor, self.revisions)
-        about = zip(asked["question_id"], asked["db_id"], asked["difficulty"], strict=True)
-        selections = [(kept[question].key, question, *more) for question, *more in about]
-        self.saved.keep_run(run, name, self.benchmark.name, system, selections)
+        run = run_id(input_hash, records)
+        own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
+        self.saved.models_by_run[run] = tuple(own_first)
+        by_id = {question.id: question for question in self.benchmark.questions}
+        trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.revisions)
+        rows = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)
+        selections = [(records[question].key, question, *rest) for question, *rest in rows]
+        self.saved.store_run(run, name, self.benchmark.name, system, selections)
         return Run(
             run,
             name,
             system,
             trials,
-            asked,
-            lambda question: selection_of(kept[question], questions[question], lab),
+            questions,
+            lambda question: selection_of(records[question], by_id[question], lab),
             lab.client.ledger.total(),
         )
 
@@ -152,17 +152,18 @@ class Study:
         """Each question with its context after retrieval and after each step of pruning."""
         lab = replace(self.lab, client=self._client())
         system = self.with_settings(system)
-        keys_of = keys(system, lab).of
+        keys = system_keys(system, lab)
         for question in self.benchmark.questions:
-            yield question, [*prepare_once(system, keys_of(question, lab), question, lab).contexts]
+            question_keys = keys.of_question(question, lab)
+            yield question, [*prepare_once(system, question_keys, question, lab).contexts]
         self._report(lab)
 
     def _report(self, lab: Lab) -> None:
         """Report the number of failed calls and, in a preview, of expected calls."""
         if failed := lab.client.ledger.failed:
-            tell_failed(lab.system, failed)
+            report_failed_calls(lab.system, failed)
         if isinstance(lab.client.send, StandIn):
-            lab.client.send.tell(self._weight, self._databases)
+            lab.client.send.report(self._question_weight, self._database_weight)
 
     def verdicts(self, run: Run) -> pd.DataFrame:
         """The verdicts on every chosen query in every sense: EX as BIRD and Spider define it, EM, Soft-F1."""
@@ -171,22 +172,22 @@ class Study:
 
     def efficiency(self, run: Run) -> dict[str, float]:
         """Cells of a table: VES of the chosen queries, by SQLite's opcodes, which are the same on every machine."""
-        asked = run.questions.set_index("question_id")
+        answers = run.questions.set_index("question_id")
         ratios = [
             measure(
                 self.lab.executor,
                 self.benchmark.database(question.db_id),
-                str(asked["sql"][question.id]),
+                str(answers["sql"][question.id]),
                 self.benchmark.golds[question.id].sql,
                 repeats=1,
             ).opcode_ratio
-            if asked["correct"][question.id]
+            if answers["correct"][question.id]
             else None
             for question in self.benchmark.questions
         ]
-        found = ves_interval(ratios, [question.db_id for question in self.benchmark.questions])
-        ends = {"EX": found.mean, "low": found.low, "high": found.high}
-        return cells("VES, opcodes", {end: 100 * value for end, value in ends.items()})
+        interval = ves_interval(ratios, [question.db_id for question in self.benchmark.questions])
+        bounds = {"EX": interval.mean, "low": interval.low, "high": interval.high}
+        return cells("VES, opcodes", {bound: 100 * value for bound, value in bounds.items()})
 
     def save(
         self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = ""
@@ -205,7 +206,7 @@ class Study:
 
     def close(self) -> None:
         """End the workers and close the cache."""
-        self._open.close()
+        self._resources.close()
 
     def __enter__(self) -> Self:
         return self
@@ -225,26 +226,25 @@ class Study:
         """A client with a ledger of its own."""
         return client_of(self.lab.client.store, self._budget, batch=self.experiment.batch)
 
-    def _asked_id(self, system: System) -> str:
+    def _input_hash(self, system: System) -> str:
         """A hash of the system and of its input: models, parameters, prompts, questions and gold queries."""
-        servers = endpoints(system, self.lab)
+        model_endpoints = endpoints(system, self.lab)
         # The embedded model's version changes whenever its code does, but its answers rarely change.
-        servers.pop(EMBEDDED, None)
-        asked = [
+        model_endpoints.pop(EMBEDDED_PARSER, None)
+        inputs = [
             self.benchmark.name,
             self.benchmark.fingerprint(),
-            servers,
+            model_endpoints,
             identify(system).record,
             *([self.lab.limits] if self.lab.limits != Limits() else []),
-            *([texts(self.lab.prompts)] if self.lab.prompts else []),
+            *([prompts_hash(self.lab.prompts)] if self.lab.prompts else []),
         ]
-        return content_hash("run", asked).removeprefix("run:")[:12]
+        return content_hash("run", inputs).removeprefix("run:")[:12]
 
 
 def client_of(store: Store, budget: Budget | None, *, batch: bool = False) -> Client:
     """A client that calls the models, or in a preview the embedded parser."""
-    if (
-        previewed()
-    ):  # the address is part of a call's key, so the parser's replies do not pass for the models'
+    if preview_questions():
+        # The address is part of a call's key, so the parser's replies do not pass for the models'.
         return Client(store, send=StandIn(), api_base="http://stand-in.invalid")
     return Client(store, budget=budget, batch=batch)

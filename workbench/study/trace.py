@@ -17,7 +17,7 @@ from workbench.errors import BadInputError, naming
 from workbench.report.figures.bounds import TOGETHER
 from workbench.report.figures.overlap import SEVERAL
 from workbench.store import Store
-from workbench.study.result_cache import read
+from workbench.study import result_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ def answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
     ((selections,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
     rows = orjson.loads(selections)
     wanted = [key for key, *_ in rows]
-    choices = read(store, "selections", wanted)
+    choices = result_cache.read(store, "selections", wanted)
     found = store.read_keys("SELECT key, attempt FROM selections WHERE key IN", wanted)
     attempt = dict(found)
-    attempts = read(store, "attempts", list(attempt.values()))
+    attempts = result_cache.read(store, "attempts", list(attempt.values()))
     for key, question, db_id, difficulty in rows:
         choice = choices.get(key, {})  # empty if a call failed: such a question is not cached
         picking = tuple(choice.get("call_keys", ()))

@@ -17,7 +17,7 @@ from workbench.llm.provider import check_model, is_ours
 from workbench.prompts.order import warn_without_order
 from workbench.prompts.prompt import check_folder
 from workbench.study.opening import open_study
-from workbench.study.result_cache import models as models_of
+from workbench.study.result_cache import model_names
 from workbench.study.study import Study
 from workbench.systems.system import System, with_model
 
@@ -75,7 +75,7 @@ def _check_made(maker: Maker, model: str) -> None:
 
 def _one_model(system: System) -> str:
     """The only model that a system asks."""
-    own = sorted(models_of(system))
+    own = sorted(model_names(system))
     if len(own) != 1:
         raise BadInputError(
             f"system is {system.name}, which asks {' and '.join(own) or 'no model'}: {_GIVE_SYSTEM}"

@@ -14,8 +14,8 @@ from workbench.label.case import Case
 from workbench.label.cases import cases, draw
 from workbench.label.taxonomy import Taxonomy
 from workbench.llm.provider import is_ours
-from workbench.study.result_cache import keys, models
-from workbench.study.solving import look, prepare_once, selection_of, solve_all
+from workbench.study.result_cache import model_names, system_keys
+from workbench.study.solving import cached_records, prepare_once, selection_of, solve_all
 from workbench.study.study import Study
 from workbench.systems.system import System
 
@@ -37,12 +37,12 @@ def find_cases(
     """
     system = study.with_settings(system)
     lab = replace(study.lab, system=system.name)
-    cache_keys = keys(system, lab)
+    cache_keys = system_keys(system, lab)
     draws = {question.id: draw(seed, question.id) for question in study.benchmark.questions}
-    by_question = cache_keys.of_all(study.benchmark.questions, lab)
-    cached = look(lab.client.store, by_question)
+    by_question = cache_keys.of_questions(study.benchmark.questions, lab)
+    cached = cached_records(lab.client.store, by_question)
     order = sorted(study.benchmark.questions, key=lambda q: (q.id not in cached, draws[q.id]))
-    size = 1 if all(map(is_ours, models(system))) else _AT_ONCE
+    size = 1 if all(map(is_ours, model_names(system))) else _AT_ONCE
     wrong: list[tuple[float, Case]] = []
     yielded: set[str] = set()
     for start in range(0, len(order), size):

@@ -16,7 +16,7 @@ from workbench.replies.verdict import read_verdict
 from workbench.report.drawing.style import question_ids
 from workbench.select.groups import groups
 from workbench.select.pairwise import Pairwise
-from workbench.study.progress import tell
+from workbench.study.progress import report
 from workbench.study.runs import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare
@@ -76,7 +76,7 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
     tally = lab.client.ledger.total()
     counts = {"calls": tally.calls, "hits": tally.hits, "dollars": tally.cost}
     counts["failed"] = sum(lab.client.ledger.failed.values()) - faults
-    tell(id="duels", run="duels", done=len(rows), total=len(rows), **counts)
+    report(id="duels", run="duels", done=len(rows), total=len(rows), **counts)
     columns = "run question_id db_id first right wrong correct by_votes"
     return pd.DataFrame([row for some in rows for row in some], columns=columns.split())
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from workbench.benchmarks.named import open_benchmark
 from workbench.evaluate.gold.schema import AroundGold
-from workbench.study.previewing import previewed
+from workbench.study.previewing import preview_questions
 from workbench.study.runs import Run, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.system import System
@@ -18,7 +18,7 @@ def industrial(study: Study, system: System, columns: int) -> System:
     In a preview without the benchmark's data, the bundled columns are repeated to reach this number.
     """
     golds, others = study.benchmark.golds, merged(study)
-    around = AroundGold(system.retrieve, golds, columns, others, repeated=previewed() > 0)
+    around = AroundGold(system.retrieve, golds, columns, others, repeated=preview_questions() > 0)
     return replace(system, retrieve=around)
 
 

@@ -22,24 +22,25 @@ from workbench.llm.calls.locks import CallLocks
 from workbench.llm.provider import is_ours
 from workbench.parallel import each
 from workbench.pool import record_of, trial_of
-from workbench.study.result_cache import QuestionKeys, ResultKeys, keys, models, read, write
+from workbench.study import result_cache
+from workbench.study.result_cache import QuestionKeys, ResultKeys, model_names, system_keys
 from workbench.systems.system import System, attempt, stages
 from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
 
-_PAUSE = 0.2  # seconds before checking again the questions that other processes solve
-_QUESTIONS = 1000  # questions that are solved at once; each needs a thread
-_CONTEXTS = 2000  # prepared questions that are cached in memory
-_CHOICE = ("chosen", "selector", "scores", "comparisons", "call_keys")  # fields of a selection
+_PAUSE_SECONDS = 0.2  # before checking again the questions that other processes solve
+_QUESTIONS_AT_ONCE = 1000  # each needs a thread
+_MOST_CONTEXTS = 2000  # of prepared questions, cached in memory
+_SELECTION_FIELDS = ("chosen", "selector", "scores", "comparisons", "call_keys")
 
 Record = Mapping[str, Any]
-Watch = Callable[[int, int, Tally], None]
+ProgressReport = Callable[[int, int, Tally], None]
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecords:
     """The records of a question: its candidates and its selection."""
 
-    key: str  # of the selection's record; "" if it is not cached, as after a failed call
+    key: str  # the key of the selection's record; "" if it is not cached, as after a failed call
     attempt: Record
     selection: Record
 
@@ -54,91 +55,91 @@ def solve_all(
     system: System,
     questions: Sequence[Question],
     lab: Lab,
-    watch: Watch | None = None,
+    progress: ProgressReport | None = None,
     cluster_solver: ClusterSolver | None = None,
 ) -> dict[str, QuestionRecords]:
     """The records of each question, by its id.
 
-    `watch` is called with the number of questions done, the number of all, and the tally of calls.
+    `progress` is called with the number of questions done, the number of all, and the tally of calls.
     `cluster_solver` solves the questions that are not cached, on a cluster instead of in threads of this process.
     """
     store = lab.client.store
-    result_keys = keys(system, lab)
-    wanted = result_keys.of_all(questions, lab)
-    found = look(store, wanted)
-    open_ = [question for question in questions if question.id not in found]
+    result_keys = system_keys(system, lab)
+    keys = result_keys.of_questions(questions, lab)
+    records = cached_records(store, keys)
+    unsolved = [question for question in questions if question.id not in records]
     locks = CallLocks(store)
     # Models in this process only compute and never wait, so more threads would not help.
-    ours = all(map(is_ours, models(system)))
-    lab = replace(lab, at_once=not ours)
+    in_process = all(map(is_ours, model_names(system)))
+    lab = replace(lab, at_once=not in_process)
 
     def report(*_: int) -> None:
-        if watch:
-            watch(len(found), len(questions), lab.client.ledger.total())
+        if progress:
+            progress(len(records), len(questions), lab.client.ledger.total())
 
     def solve(question: Question) -> None:
-        if kept := solve_once(system, result_keys, lab, locks, question):
-            found[question.id] = kept
+        if solved := solve_once(system, result_keys, lab, locks, question):
+            records[question.id] = solved
 
     report()
-    while open_:
-        before = len(found)
-        start = os.getpid() * 7919 % len(open_)  # far from where another process begins
-        turned = open_[start:] + open_[:start]
+    while unsolved:
+        solved_before = len(records)
+        start = os.getpid() * 7919 % len(unsolved)  # far from where another process begins
+        rotated = unsolved[start:] + unsolved[:start]
         if cluster_solver:
-            for kept in cluster_solver(system, result_keys, turned, lab, report):
-                found |= kept
+            for solved in cluster_solver(system, result_keys, rotated, lab, report):
+                records |= solved
         else:
             each(
                 solve,
-                turned,
-                at_once=2 if ours else _QUESTIONS,
-                room=None if ours else lambda: lab.client.room,
+                rotated,
+                at_once=2 if in_process else _QUESTIONS_AT_ONCE,
+                room=None if in_process else lambda: lab.client.room,
                 progress=report,
                 ending=lab.client.stopped,
             )
-        open_ = [question for question in open_ if question.id not in found]
-        if len(found) == before:
-            time.sleep(_PAUSE)
-    return {question.id: found[question.id] for question in questions}
+        unsolved = [question for question in unsolved if question.id not in records]
+        if len(records) == solved_before:
+            time.sleep(_PAUSE_SECONDS)
+    return {question.id: records[question.id] for question in questions}
 
 
-def selection_of(kept: QuestionRecords, question: Question, lab: Lab) -> Selection:
+def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Selection:
     """The selection that a question's records describe, with every execution read from the cache."""
-    choice = kept.selection
+    selection = records.selection
     return Selection(
         question.id,
-        _trials(kept.attempt, question, lab),
-        choice["chosen"],
-        choice["selector"],
-        tuple(choice["scores"]),
-        tuple(Comparison(**one) for one in choice["comparisons"]),
-        tuple(choice["call_keys"]),
+        _executed_trials(records.attempt, question, lab),
+        selection["chosen"],
+        selection["selector"],
+        tuple(selection["scores"]),
+        tuple(Comparison(**one) for one in selection["comparisons"]),
+        tuple(selection["call_keys"]),
     )
 
 
-def _trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
-    """The trials of a record with their executions."""
+def _executed_trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
+    """The trials of a record, with executions that the cache has or that are run now."""
     trials = [trial_of(record) for record in attempt["trials"]]
-    queries = list({tried.candidate.sql for trial in trials for tried in trial.history})
+    queries = list({earlier.candidate.sql for trial in trials for earlier in trial.history})
     by_sql = dict(zip(queries, lab.run_many(question, queries), strict=True))
 
     def executed(trial: Trial) -> Trial:
-        before = trial.repaired_from
+        earlier = trial.repaired_from
         execution = by_sql[trial.candidate.sql]
-        return Trial(trial.candidate, execution, executed(before) if before else None)
+        return Trial(trial.candidate, execution, executed(earlier) if earlier else None)
 
     return tuple(map(executed, trials))
 
 
-def look(store: Any, wanted: Mapping[str, QuestionKeys]) -> dict[str, QuestionRecords]:
-    """The cached records of questions; `wanted` has their keys by the question's id."""
-    selections = read(store, "selections", [key.selection for key in wanted.values()])
-    selected = {name: key for name, key in wanted.items() if key.selection in selections}
-    attempts = read(store, "attempts", [key.attempt for key in selected.values()])
+def cached_records(store: Any, keys: Mapping[str, QuestionKeys]) -> dict[str, QuestionRecords]:
+    """The cached records of questions; `keys` has their keys by the question's id."""
+    selections = result_cache.read(store, "selections", [key.selection for key in keys.values()])
+    selected = {id_: key for id_, key in keys.items() if key.selection in selections}
+    attempts = result_cache.read(store, "attempts", [key.attempt for key in selected.values()])
     return {
-        name: QuestionRecords(key.selection, attempts[key.attempt], selections[key.selection])
-        for name, key in selected.items()
+        id_: QuestionRecords(key.selection, attempts[key.attempt], selections[key.selection])
+        for id_, key in selected.items()
         if key.attempt in attempts
     }
 
@@ -148,35 +149,36 @@ def solve_once(
 ) -> QuestionRecords | None:
     """The question's records; None while another process solves it."""
     store = lab.client.store
-    wanted = result_keys.of(question, lab)
+    keys = result_keys.of_question(question, lab)
     lock = lock_name(question)
     if not locks.acquire(lock):
         return None
     try:
-        if found := look(store, {question.id: wanted}):
-            return found[question.id]
+        if cached := cached_records(store, {question.id: keys}):
+            return cached[question.id]
         ledger = lab.client.ledger
-        faults = sum(ledger.failed.values())
-        prepared = prepare_once(system, wanted, question, lab)
+        failed_before = sum(ledger.failed.values())
+        prepared = prepare_once(system, keys, question, lab)
         context = prepared.contexts[-1]
-        start = ledger.of(question.id)
-        record: Record | None = read(store, "attempts", [wanted.attempt]).get(wanted.attempt)
-        if record is None:
+        tally_before = ledger.of(question.id)
+        attempts = result_cache.read(store, "attempts", [keys.attempt])
+        if (record := attempts.get(keys.attempt)) is None:
             trials = attempt(system, context, lab)
-            cost = _cost(ledger.of(question.id), start, prepared.cost)
-            record = _plain({"trials": [_trial_record(t) for t in trials], "cost": cost})
-            if result_keys.keeps_attempts and sum(ledger.failed.values()) == faults:
-                write(store, "attempts", wanted.attempt, question.id, record)
+            cost = _cost(ledger.of(question.id), tally_before, prepared.cost)
+            record = _as_read_back({"trials": [_trial_record(t) for t in trials], "cost": cost})
+            if result_keys.caches_attempts and sum(ledger.failed.values()) == failed_before:
+                result_cache.write(store, "attempts", keys.attempt, question.id, record)
         else:
-            trials = _trials(record, question, lab)
-        before = ledger.of(question.id)
+            trials = _executed_trials(record, question, lab)
+        tally_before = ledger.of(question.id)
         selection = system.select(lab, context, trials)
-        about = {name: getattr(selection, name) for name in _CHOICE}
-        choice = _plain(about | {"cost": _cost(ledger.of(question.id), before)})
-        if not result_keys.keeps_selections or sum(ledger.failed.values()) > faults:
-            return QuestionRecords("", record, choice)
-        write(store, "selections", wanted.selection, question.id, choice, wanted.attempt)
-        return QuestionRecords(wanted.selection, record, choice)
+        fields = {name: getattr(selection, name) for name in _SELECTION_FIELDS}
+        fields["cost"] = _cost(ledger.of(question.id), tally_before)
+        selected = _as_read_back(fields)
+        if not result_keys.caches_selections or sum(ledger.failed.values()) > failed_before:
+            return QuestionRecords("", record, selected)
+        result_cache.write(store, "selections", keys.selection, question.id, selected, keys.attempt)
+        return QuestionRecords(keys.selection, record, selected)
     finally:
         locks.release(lock)
 
@@ -197,26 +199,26 @@ class Prepared:
 _prepared: OrderedDict[str, Prepared] = OrderedDict()
 
 
-def prepare_once(system: System, wanted: QuestionKeys, question: Question, lab: Lab) -> Prepared:
+def prepare_once(system: System, keys: QuestionKeys, question: Question, lab: Lab) -> Prepared:
     """Retrieve and prune once in this process for all systems with the same steps of retrieval and pruning."""
-    # The key includes the cache's path, since a worker has a cache for each driver and its calls are cached there.
-    key = f"{lab.client.store.path} {wanted.context}"
-    if known := _prepared.get(key):
-        return known
+    # The key includes the cache's path, since a worker has a cache for each driver, where its calls are cached.
+    key = f"{lab.client.store.path} {keys.context}"
+    if prepared := _prepared.get(key):
+        return prepared
     ledger = lab.client.ledger
-    faults, before = sum(ledger.failed.values()), ledger.of(question.id)
+    failed_before, tally_before = sum(ledger.failed.values()), ledger.of(question.id)
     contexts = tuple(stages(system, question, lab))
-    fresh = Prepared(contexts, _cost(ledger.of(question.id), before))
-    if sum(ledger.failed.values()) == faults and not lab.watch:
-        _prepared[key] = fresh
-        if len(_prepared) > _CONTEXTS:
+    prepared = Prepared(contexts, _cost(ledger.of(question.id), tally_before))
+    if sum(ledger.failed.values()) == failed_before and not lab.watch:
+        _prepared[key] = prepared
+        if len(_prepared) > _MOST_CONTEXTS:
             _prepared.popitem(last=False)
-    return fresh
+    return prepared
 
 
-def _plain(record: Record) -> Record:
+def _as_read_back(record: Record) -> dict[str, Any]:
     """The record as it is read back from the cache."""
-    read_back: Record = orjson.loads(canonical(record))
+    read_back: dict[str, Any] = orjson.loads(canonical(record))
     return read_back
 
 
@@ -226,19 +228,19 @@ def _trial_record(trial: Trial) -> dict[str, Any]:
     part: dict[str, Any] | None = record
     step: Trial | None = trial
     while step and part:
-        ran = step.execution or Execution("error", error="never run")
-        part |= {"status": ran.status, "fingerprint": ran.fingerprint}
+        execution = step.execution or Execution("error", error="never run")
+        part |= {"status": execution.status, "fingerprint": execution.fingerprint}
         step, part = step.repaired_from, part["repaired_from"]
     return record
 
 
 def _cost(now: Tally, before: Tally, more: Mapping[str, float] | None = None) -> dict[str, float]:
     """The calls, tokens and dollars between two states of a question's tally, paid or cached, plus `more`."""
-    end, begin = _needed(now), _needed(before)
-    return {name: end[name] - begin[name] + (more or {}).get(name, 0) for name in end}
+    end, start = _paid_and_cached(now), _paid_and_cached(before)
+    return {name: end[name] - start[name] + (more or {}).get(name, 0) for name in end}
 
 
-def _needed(tally: Tally) -> dict[str, float]:
+def _paid_and_cached(tally: Tally) -> dict[str, float]:
     return {
         "calls": tally.calls + tally.hits,
         "input_tokens": tally.input_tokens + tally.cached_input_tokens,

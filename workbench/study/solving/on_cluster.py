@@ -21,13 +21,14 @@ from workbench.llm.calls.locks import CallLocks
 from workbench.llm.provider import is_ours
 from workbench.parallel import each
 from workbench.store import Store
-from workbench.study.result_cache import ResultKeys, models, read, write
+from workbench.study import result_cache
+from workbench.study.result_cache import ResultKeys, model_names
 from workbench.study.solving import (
     ClusterSolver,
     QuestionRecords,
     Record,
+    cached_records,
     lock_name,
-    look,
     solve_once,
 )
 from workbench.systems.system import System
@@ -36,8 +37,10 @@ from workbench.types import Question
 if TYPE_CHECKING:
     import distributed
 
-_COMPUTED = 4  # questions of a task whose models run on the worker; such a task takes some seconds
-_WAITING = 16  # questions of a task that calls remote models, all at the same time
+_COMPUTED_QUESTIONS = (
+    4  # questions of a task whose models run on the worker; such a task takes some seconds
+)
+_REMOTE_QUESTIONS = 16  # questions of a task that calls remote models, all at the same time
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +59,20 @@ def solve_task(task: SolveTask, lab: Lab) -> dict[str, tuple[str, Record, Record
     store = lab.client.store
     locks = CallLocks(store)
     for question in task.questions:
-        key = task.result_keys.of(question, lab).attempt
+        key = task.result_keys.of_question(question, lab).attempt
         if key in task.attempts:
-            write(store, "attempts", key, question.id, task.attempts[key])
+            result_cache.write(store, "attempts", key, question.id, task.attempts[key])
 
     def solve(question: Question) -> QuestionRecords | None:
         return solve_once(task.system, task.result_keys, lab, locks, question)
 
-    solved = each(solve, task.questions, at_once=task.at_once)
-    wanted = {question.id: task.result_keys.of(question, lab) for question in task.questions}
-    cached = look(store, wanted)
+    results = each(solve, task.questions, at_once=task.at_once)
+    keys = {question.id: task.result_keys.of_question(question, lab) for question in task.questions}
+    cached = cached_records(store, keys)
     return {
-        question.id: (kept.key, kept.attempt, kept.selection)
-        for question, kept in zip(task.questions, solved, strict=True)
-        if kept and question.id not in cached
+        question.id: (records.key, records.attempt, records.selection)
+        for question, records in zip(task.questions, results, strict=True)
+        if records and question.id not in cached
     }
 
 
@@ -79,66 +82,70 @@ def solve_on(
     result_keys: ResultKeys,
     questions: Sequence[Question],
     lab: Lab,
-    watch: Callable[[], object],
+    progress: Callable[[], object],
 ) -> Iterator[dict[str, QuestionRecords]]:
     """The records of questions by their ids, task by task. Questions that another process solves are left out."""
-    ours = all(map(is_ours, models(system)))
+    in_process = all(map(is_ours, model_names(system)))
     store = lab.client.store
     locks = CallLocks(store)
-    held: set[str] = set()
+    held_locks: set[str] = set()
 
-    def size(left: int) -> int:
+    def task_size(remaining: int) -> int:
         """The size of the next task. Later tasks are smaller, so that all workers end at about the same time."""
         threads = max(1, cluster.threads)
-        if ours:
-            return min(_COMPUTED, math.ceil(left / threads / 4))
-        return min(_WAITING, math.ceil(len(questions) / threads))
+        if in_process:
+            return min(_COMPUTED_QUESTIONS, math.ceil(remaining / threads / 4))
+        return min(_REMOTE_QUESTIONS, math.ceil(len(questions) / threads))
 
     def tasks() -> Iterator[SolveTask]:
-        for several in _by_database(questions, size):
-            locked = tuple(q for q in several if locks.acquire(lock_name(q)))
-            held.update(map(lock_name, locked))
-            wanted = [result_keys.of(question, lab).attempt for question in locked]
-            attempts = read(store, "attempts", wanted)
+        for part in _by_database(questions, task_size):
+            locked = tuple(q for q in part if locks.acquire(lock_name(q)))
+            held_locks.update(map(lock_name, locked))
+            keys = [result_keys.of_question(question, lab).attempt for question in locked]
+            attempts = result_cache.read(store, "attempts", keys)
             if locked:
-                yield SolveTask(system, result_keys, locked, attempts, 1 if ours else len(locked))
+                yield SolveTask(
+                    system, result_keys, locked, attempts, 1 if in_process else len(locked)
+                )
 
     try:
         for task, uncached in cluster.each(
-            solve_task, tasks(), lab, name=_name, split=_singles, watch=watch
+            solve_task, tasks(), lab, name=_task_name, split=_one_question_each, watch=progress
         ):
-            wanted = {question.id: result_keys.of(question, lab) for question in task.questions}
-            yield look(store, wanted) | {
+            keys = {
+                question.id: result_keys.of_question(question, lab) for question in task.questions
+            }
+            yield cached_records(store, keys) | {
                 name: QuestionRecords(*kept) for name, kept in uncached.items()
             }
             for lock in map(lock_name, task.questions):
                 locks.release(lock)
-                held.discard(lock)
+                held_locks.discard(lock)
     finally:
-        for lock in held:
+        for lock in held_locks:
             locks.release(lock)
 
 
 def _by_database(
-    questions: Sequence[Question], size: Callable[[int], int]
+    questions: Sequence[Question], task_size: Callable[[int], int]
 ) -> Iterator[list[Question]]:
-    """The questions in parts of one database each; `size` says how many to take, given how many are left."""
-    groups: dict[str, deque[Question]] = {}
+    """The questions in parts of one database each; `task_size` says how many to take, given how many remain."""
+    by_database: dict[str, deque[Question]] = {}
     for question in questions:
-        groups.setdefault(question.db_id, deque()).append(question)
-    left = len(questions)
-    for group in groups.values():
-        while group:
-            part = [group.popleft() for _ in range(min(size(left), len(group)))]
-            left -= len(part)
+        by_database.setdefault(question.db_id, deque()).append(question)
+    remaining = len(questions)
+    for queue in by_database.values():
+        while queue:
+            part = [queue.popleft() for _ in range(min(task_size(remaining), len(queue)))]
+            remaining -= len(part)
             yield part
 
 
-def _singles(task: SolveTask) -> list[SolveTask]:
+def _one_question_each(task: SolveTask) -> list[SolveTask]:
     return [replace(task, questions=(question,)) for question in task.questions]
 
 
-def _name(task: SolveTask) -> tuple[str, str]:
+def _task_name(task: SolveTask) -> tuple[str, str]:
     names = " ".join(question.id for question in task.questions)
     return f"{task.system.name} {task.questions[0].db_id}", names
 
