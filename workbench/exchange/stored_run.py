@@ -9,7 +9,7 @@ from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import ex_verdicts
 from workbench.store import Store
-from workbench.study.trace import Traced, answered
+from workbench.study.trace import TracedCandidate, candidates_by_question
 from workbench.types import Gold, Question
 
 _LISTED = 8  # runs that an error names
@@ -33,7 +33,7 @@ class Answered:
     question: Question
     gold: Gold
     difficulty: str
-    candidates: tuple[Traced, ...]
+    candidates: tuple[TracedCandidate, ...]
     correct: tuple[bool, ...]
 
     @property
@@ -83,7 +83,7 @@ def answers(
     run: StoredRun, benchmark: Benchmark, executor: Executor, store: Store
 ) -> Iterator[Answered]:
     """Every question of a run, in the order in which it was asked."""
-    rows = [(row, tuple(candidates)) for row, candidates in answered(run.id, store)]
+    rows = [(row, tuple(candidates)) for row, candidates in candidates_by_question(run.id, store)]
     questions = {question.id: question for question in benchmark.every or benchmark.questions}
     if unknown := [row.question_id for row, _ in rows if row.question_id not in questions]:
         raise BadInputError(

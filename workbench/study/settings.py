@@ -91,8 +91,8 @@ def find_experiment(name: str) -> Path:
 
 def experiment_of(name: str) -> Experiment:
     """The experiment of that name or path; for a benchmark's name or file, an experiment on it that saves to `runs`."""
-    if own := benchmark_name(name):
-        return Experiment(Path(own).stem, benchmark=own, output="runs")
+    if benchmark := benchmark_name(name):
+        return Experiment(Path(benchmark).stem, benchmark=benchmark, output="runs")
     return load_experiment(name)
 
 
@@ -106,7 +106,7 @@ def load_experiment(name: str) -> Experiment:
         _check_models(given)
         _check_values(given)
         if os.environ.get("WORKBENCH_PREVIEW") and _lacks_data(given):
-            given |= _bundled_instead(given)
+            given |= _bundled_settings(given)
         given |= _with_paths(given, path.absolute().parent)
     except (BadInputError, ValueError) as error:
         raise BadInputError(f"{path}: {error}") from error
@@ -118,28 +118,28 @@ def _check_kinds(settings: Any) -> None:
     """Refuse a file without settings, unknown settings, and settings of another kind than `_KINDS` has."""
     if not isinstance(settings, dict):
         raise BadInputError(f"expected settings by name, and found {settings!r:.60}")
-    if odd := sorted(set(map(str, settings)) - _KINDS.keys()):
-        raise BadInputError(f"no setting {', '.join(odd)}; there are {', '.join(sorted(_KINDS))}")
+    if unknown := ", ".join(sorted(set(map(str, settings)) - _KINDS.keys())):
+        raise BadInputError(f"no setting {unknown}; there are {', '.join(sorted(_KINDS))}")
     for key, kinds in _KINDS.items():
         if settings.get(key) is not None and (
             not isinstance(settings[key], kinds)
             or (isinstance(settings[key], bool) and bool not in kinds)
         ):
-            expected = " or ".join(_NAMES[kind] for kind in kinds)
+            expected = " or ".join(_KIND_NAMES[kind] for kind in kinds)
             raise BadInputError(f"{key} is {settings[key]!r:.60}, and should be {expected}")
 
 
 def _check_entries(given: Mapping[str, Any]) -> None:
     """Check the entries of the settings that have values by name."""
     for key in ("models", "golds"):
-        for owner, value in given.get(key, {}).items():
-            if not isinstance(owner, str) or not isinstance(value, str):
-                raise BadInputError(f"{key}: {owner!r} is {value!r:.60}, and both should be texts")
+        for name, value in given.get(key, {}).items():
+            if not isinstance(name, str) or not isinstance(value, str):
+                raise BadInputError(f"{key}: {name!r} is {value!r:.60}, and both should be texts")
     for key in ("notebooks", "parameters"):
-        for owner, parameters in given.get(key, {}).items():
+        for name, parameters in given.get(key, {}).items():
             if not isinstance(parameters, dict) and (key, parameters) != ("notebooks", None):
                 raise BadInputError(
-                    f"{key}: {owner}: give parameters by name, not {parameters!r:.60}"
+                    f"{key}: {name}: give parameters by name, not {parameters!r:.60}"
                 )
 
 
@@ -148,9 +148,9 @@ def _check_models(given: Mapping[str, Any]) -> None:
     for model in (given.get("model", NO_MODEL), *given.get("models", {}).values()):
         if model != NO_MODEL:
             check_model(model)
-    used = str({key: value for key, value in given.items() if key != "parameters"})
+    other_settings = str({key: value for key, value in given.items() if key != "parameters"})
     for model in given.get("parameters", {}):
-        if str(model) not in used and model not in ROLES:
+        if str(model) not in other_settings and model not in ROLES:
             raise BadInputError(
                 f"parameters: no other setting names the model {model}, and the roles are {', '.join(ROLES)}"
             )
@@ -177,10 +177,10 @@ def _check_values(given: Mapping[str, Any]) -> None:
         )
 
 
-def _bundled_instead(given: Mapping[str, Any]) -> dict[str, Any]:
+def _bundled_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with which a preview asks bundled questions in place of a benchmark that is not there."""
     options = given.get("options", {})
-    splits = {key: "bundled-train" for key, value in options.items() if _is_unpacked(value)}
+    splits = {key: "bundled-train" for key, value in options.items() if _is_not_bundled(value)}
     return {
         "benchmark": "bundled-dev",
         "root": None,
@@ -192,24 +192,24 @@ def _bundled_instead(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_paths(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The settings that name files, with their paths; `folder` has the experiment's file."""
-    found: dict[str, Any] = {
-        "notebooks": {name: own or {} for name, own in given.get("notebooks", {}).items()},
+    expanded: dict[str, Any] = {
+        "notebooks": {name: value or {} for name, value in given.get("notebooks", {}).items()},
         "options": {
-            key: str(_filled(key, value)) if isinstance(value, str) and "$" in value else value
+            key: str(_expanded(key, value)) if isinstance(value, str) and "$" in value else value
             for key, value in given.get("options", {}).items()
         },
         "golds": {
-            name: folder / _filled(f"golds: {name}", file)
+            name: folder / _expanded(f"golds: {name}", file)
             for name, file in given.get("golds", {}).items()
         },
     }
     paths = {
-        key: folder / _filled(key, given[key]) for key in ("root", "prompts") if given.get(key)
+        key: folder / _expanded(key, given[key]) for key in ("root", "prompts") if given.get(key)
     }
-    return found | paths
+    return expanded | paths
 
 
-def _is_unpacked(name: Any) -> bool:
+def _is_not_bundled(name: Any) -> bool:
     """Whether a name is that of a benchmark that is not bundled."""
     return isinstance(name, str) and name in BENCHMARKS and bool(BENCHMARKS[name].url)
 
@@ -217,10 +217,10 @@ def _is_unpacked(name: Any) -> bool:
 def _lacks_data(given: Mapping[str, Any]) -> bool:
     """Whether the benchmark is not bundled and its folder is named by a variable that is not set."""
     names = string.Template(given.get("root", "")).get_identifiers()
-    return _is_unpacked(given.get("benchmark")) and not all(map(os.environ.get, names))
+    return _is_not_bundled(given.get("benchmark")) and not all(map(os.environ.get, names))
 
 
-_NAMES: Mapping[type, str] = {
+_KIND_NAMES: Mapping[type, str] = {
     str: "a text",
     dict: "values by name",
     int: "a whole number",
@@ -237,7 +237,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def _filled(key: str, value: str) -> Path:
+def _expanded(key: str, value: str) -> Path:
     """The path with its environment variables replaced by their values."""
     try:
         return Path(string.Template(value).substitute(os.environ)).expanduser()

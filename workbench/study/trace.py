@@ -21,7 +21,7 @@ from workbench.study import result_cache
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class TracedCandidate:
     """A candidate that a number counts: its generator, its question, its SQL and its calls."""
 
     run: str
@@ -36,41 +36,49 @@ class Traced:
     calls: tuple[str, ...]
 
 
-def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[Traced]]:
+QuestionCandidates = tuple[TracedCandidate, list[TracedCandidate]]
+"""A placeholder for the missing answer to a question, and the question's final candidates."""
+
+
+def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[TracedCandidate]]:
     """A row of a figure's data, numbered from 0, and every candidate that the row counts.
 
     A question without an answer has one candidate without SQL, whose status is `missing`.
     """
-    row = _row(data, number)
+    row = _data_row(data, number)
     runs = row.get("run", "").split()
     if not runs:
-        raise BadInputError(f"{data}, row {number}: it names no run: {_why(row)}")
-    missing = [run for run in runs if not store.read("SELECT 1 FROM runs WHERE id = ?", (run,))]
-    if missing:
+        raise BadInputError(f"{data}, row {number}: it names no run: {_why_no_run(row)}")
+    unstored = [run for run in runs if not store.read("SELECT 1 FROM runs WHERE id = ?", (run,))]
+    if unstored:
         raise BadInputError(
-            f"run {missing[0]} is not in {store.path}: run the experiment here first, `workbench reproduce`"
+            f"run {unstored[0]} is not in {store.path}: run the experiment here first, `workbench reproduce`"
         )
-    return row, [traced for run in runs for traced in behind(answered(run, store), row)]
+    by_run = (counted_candidates(candidates_by_question(run, store), row) for run in runs)
+    return row, [candidate for counted in by_run for candidate in counted]
 
 
-def candidates(run: str, store: Store) -> Iterator[Traced]:
+def candidates(run: str, store: Store) -> Iterator[TracedCandidate]:
     """Every final candidate of a run."""
-    return (candidate for _, found in answered(run, store) for candidate in found)
+    return (candidate for _, found in candidates_by_question(run, store) for candidate in found)
 
 
-def answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
-    """For each question of a run: a placeholder for a missing answer, and the final candidates."""
-    ((selections,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
-    rows = orjson.loads(selections)
-    wanted = [key for key, *_ in rows]
-    choices = result_cache.read(store, "selections", wanted)
-    found = store.read_keys("SELECT key, attempt FROM selections WHERE key IN", wanted)
-    attempt = dict(found)
-    attempts = result_cache.read(store, "attempts", list(attempt.values()))
-    for key, question, db_id, difficulty in rows:
+def candidates_by_question(run: str, store: Store) -> Iterator[QuestionCandidates]:
+    """The final candidates of each question of a run."""
+    ((text,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
+    selections = orjson.loads(text)
+    keys = [key for key, *_ in selections]
+    choices = result_cache.read(store, "selections", keys)
+    query = "SELECT key, attempt FROM selections WHERE key IN"
+    attempt_keys = dict(store.read_keys(query, keys))
+    attempts = result_cache.read(store, "attempts", list(attempt_keys.values()))
+    for key, question, db_id, difficulty in selections:
         choice = choices.get(key, {})  # empty if a call failed: such a question is not cached
-        picking = tuple(choice.get("call_keys", ()))
-        missing = Traced(run, question, db_id, difficulty, "", 0, "", "missing", True, picking)
+        calls = tuple(choice.get("call_keys", ()))
+        missing = TracedCandidate(
+            run, question, db_id, difficulty, "", 0, "", "missing", True, calls
+        )
+        trials = attempts[attempt_keys[key]]["trials"] if choice else ()
         yield (
             missing,
             [
@@ -81,14 +89,14 @@ def answered(run: str, store: Store) -> Iterator[tuple[Traced, list[Traced]]]:
                     sql=trial["sql"],
                     status=trial["status"],
                     chosen=index == choice["chosen"],
-                    calls=(*trial["call_keys"], *(picking if index == choice["chosen"] else ())),
+                    calls=(*trial["call_keys"], *(calls if index == choice["chosen"] else ())),
                 )
-                for index, trial in enumerate(attempts[attempt[key]]["trials"] if choice else ())
+                for index, trial in enumerate(trials)
             ],
         )
 
 
-def rows(data: Path) -> list[dict[str, str]]:
+def data_rows(data: Path) -> list[dict[str, str]]:
     """The rows of a figure's data as text."""
     if data.suffix != ".csv":
         raise BadInputError(f"{data}: give the .csv beside a figure")
@@ -96,7 +104,9 @@ def rows(data: Path) -> list[dict[str, str]]:
         with naming(data):
             frame = pd.read_csv(data, dtype=str, keep_default_na=False)
     except ValueError as error:
-        raise BadInputError(f"{data}: {_fault(error)}; give the .csv beside a figure") from error
+        raise BadInputError(
+            f"{data}: {_csv_fault(error)}; give the .csv beside a figure"
+        ) from error
     if not isinstance(frame.index, pd.RangeIndex):
         raise BadInputError(
             f"{data}: rows have more cells than the first line; give the .csv beside a figure"
@@ -105,7 +115,7 @@ def rows(data: Path) -> list[dict[str, str]]:
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
-def _fault(error: ValueError) -> str:
+def _csv_fault(error: ValueError) -> str:
     """The reason why pandas cannot read a file as CSV, in plain words."""
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 text ({error.reason} at byte {error.start})"
@@ -114,14 +124,14 @@ def _fault(error: ValueError) -> str:
     return "a row has more cells than the first line, or a quote is not closed"
 
 
-def _row(data: Path, number: int) -> dict[str, str]:
-    found = rows(data)
-    if not 0 <= number < len(found):
-        raise BadInputError(f"{data} has rows 0 to {len(found) - 1}, and no row {number}")
-    return found[number]
+def _data_row(data: Path, number: int) -> dict[str, str]:
+    rows = data_rows(data)
+    if not 0 <= number < len(rows):
+        raise BadInputError(f"{data} has rows 0 to {len(rows) - 1}, and no row {number}")
+    return rows[number]
 
 
-def _why(row: Mapping[str, str]) -> str:
+def _why_no_run(row: Mapping[str, str]) -> str:
     """The reason why a row has no run; the paper's own numbers are in columns like "CHESS: EX"."""
     numbers = [name for name in row if row[name]][1:]
     if numbers and all(": " in name for name in numbers):
@@ -129,34 +139,34 @@ def _why(row: Mapping[str, str]) -> str:
     return "it describes the benchmark, or a step before any SQL was proposed"
 
 
-def behind(
-    found: Iterable[tuple[Traced, list[Traced]]], row: Mapping[str, str]
-) -> Iterator[Traced]:
+def counted_candidates(
+    questions: Iterable[QuestionCandidates], row: Mapping[str, str]
+) -> Iterator[TracedCandidate]:
     """The candidates of a run that a row counts, and the placeholder of each question without candidates."""
-    every = row["counted"] == "all" if "counted" in row else bool(row.get("generator"))
-    for missing, trials in found:
-        if _of_question(missing, row):
-            counted = [traced for traced in trials if every or traced.chosen] or [missing]
-            yield from [traced for traced in counted if _of_generator(traced, row)]
+    counts_all = row["counted"] == "all" if "counted" in row else bool(row.get("generator"))
+    for placeholder, candidates in questions:
+        if _matches_question(placeholder, row):
+            counted = [one for one in candidates if counts_all or one.chosen] or [placeholder]
+            yield from [one for one in counted if _matches_generator(one, row)]
 
 
-def _of_question(traced: Traced, row: Mapping[str, str]) -> bool:
-    if "question_ids" in row and not _among(traced.question_id, row["question_ids"], " "):
+def _matches_question(candidate: TracedCandidate, row: Mapping[str, str]) -> bool:
+    if "question_ids" in row and not _contains(candidate.question_id, row["question_ids"], " "):
         return False
-    own = {name: getattr(traced, name) for name in ("question_id", "db_id", "difficulty")}
-    return all(row.get(name) in {None, "", TOGETHER, value} for name, value in own.items())
+    values = {name: getattr(candidate, name) for name in ("question_id", "db_id", "difficulty")}
+    return all(row.get(name) in {None, "", TOGETHER, value} for name, value in values.items())
 
 
-def _of_generator(traced: Traced, row: Mapping[str, str]) -> bool:
+def _matches_generator(candidate: TracedCandidate, row: Mapping[str, str]) -> bool:
     """Whether the row names the candidate's generator, alone, with others as in a Venn diagram, or in a pair."""
-    if row.get("sample") not in {None, "", str(traced.sample)}:
+    if row.get("sample") not in {None, "", str(candidate.sample)}:
         return False
-    if row.get("generator") in {None, "", TOGETHER} or traced.status == "missing":
+    if row.get("generator") in {None, "", TOGETHER} or candidate.status == "missing":
         return True
-    pair = SEVERAL.join(filter(None, (row["generator"], row.get("other"))))
-    return _among(traced.generator, pair, SEVERAL)
+    generators = SEVERAL.join(filter(None, (row["generator"], row.get("other"))))
+    return _contains(candidate.generator, generators, SEVERAL)
 
 
-def _among(name: str, names: str, between: str) -> bool:
+def _contains(name: str, names: str, separator: str) -> bool:
     """Whether `names` contains a name, which may itself contain the separator `between`."""
-    return f"{between}{name}{between}" in f"{between}{names}{between}"
+    return f"{separator}{name}{separator}" in f"{separator}{names}{separator}"

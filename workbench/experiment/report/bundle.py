@@ -26,13 +26,17 @@ from workbench.html.tree import Raw, element
 from workbench.llm.cache.rows import part_ids
 from workbench.llm.provider import without_secrets
 from workbench.store import Store
-from workbench.study.trace import Traced, answered, behind, rows
+from workbench.study.trace import (
+    QuestionCandidates,
+    candidates_by_question,
+    counted_candidates,
+    data_rows,
+)
 
 FOLDER = "report"
 _VIEWER = Path(__file__).with_name("viewer.js")
 _CALLS, _TEXTS = 400, 600  # calls in a file, parts of prompts in a file
 _FILTERS = ("question_ids", "question_id", "db_id", "difficulty", "generator", "other", "sample", "counted")  # fmt: skip
-Asked = list[tuple[Traced, list[Traced]]]
 
 
 @dataclass(slots=True)
@@ -56,11 +60,11 @@ def write_bundle(
     target.mkdir(parents=True)
     written = _Folder(target)
     bundle = Bundle()
-    data = {piece.name: rows(piece.data) for piece in pieces if piece.data.is_file()}
+    data = {piece.name: data_rows(piece.data) for piece in pieces if piece.data.is_file()}
     bundle.rows = data
     wanted = {run for table in data.values() for row in table for run in row.get("run", "").split()}
     stored = store.read_keys("SELECT id, name, system, benchmark FROM runs WHERE id IN", [*wanted])
-    found = {run: list(answered(run, store)) for run, *_ in stored}
+    found = {run: list(candidates_by_question(run, store)) for run, *_ in stored}
     bundle.runs = {run: (name, system) for run, name, system, _ in stored}
     numbers = _numbered(found.values())
     written.write("rows", _sets(bundle, pieces, found))
@@ -108,7 +112,7 @@ def _opened(name: str, root: Path | None) -> Benchmark | None:
         return None
 
 
-def _numbered(found: Iterable[Asked]) -> dict[str, int]:
+def _numbered(found: Iterable[Sequence[QuestionCandidates]]) -> dict[str, int]:
     """A number for the key of each call behind a candidate."""
     keys = {
         key
@@ -120,7 +124,9 @@ def _numbered(found: Iterable[Asked]) -> dict[str, int]:
     return {key: number for number, key in enumerate(sorted(keys))}
 
 
-def _sets(bundle: Bundle, pieces: Sequence[Piece], found: Mapping[str, Asked]) -> dict[str, Any]:
+def _sets(
+    bundle: Bundle, pieces: Sequence[Piece], found: Mapping[str, Sequence[QuestionCandidates]]
+) -> dict[str, Any]:
     """The rows of every figure and table, each with the questions and candidates that it counts.
 
     Rows that count the same answers share one entry of `sets`: (index of the question, indexes of its candidates).
@@ -149,9 +155,11 @@ def _sets(bundle: Bundle, pieces: Sequence[Piece], found: Mapping[str, Asked]) -
     return {"tables": tables, "sets": sets}
 
 
-def _indexes(asked: Asked, row: Mapping[str, str]) -> list[tuple[int, list[int]]]:
+def _indexes(
+    asked: Sequence[QuestionCandidates], row: Mapping[str, str]
+) -> list[tuple[int, list[int]]]:
     """The questions that a row counts and their counted candidates, by index; a question may have none."""
-    counted = {id(one) for one in behind(asked, row)}
+    counted = {id(one) for one in counted_candidates(asked, row)}
     indexes = (
         (
             number,
@@ -164,7 +172,7 @@ def _indexes(asked: Asked, row: Mapping[str, str]) -> list[tuple[int, list[int]]
 
 
 def _verdicts(
-    benchmark: Benchmark, found: Iterable[Asked], executor: Executor
+    benchmark: Benchmark, found: Iterable[Sequence[QuestionCandidates]], executor: Executor
 ) -> dict[tuple[str, str], bool]:
     """Whether each candidate is right, in the benchmark's sense of EX."""
     known = {question.id for question in benchmark.questions}
@@ -179,7 +187,7 @@ def _verdicts(
 
 
 def _answers(
-    asked: tuple[Traced, list[Traced]],
+    asked: QuestionCandidates,
     numbers: Mapping[str, int],
     verdicts: Mapping[tuple[str, str], bool],
 ) -> tuple[Any, ...]:

@@ -29,33 +29,34 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
     `by_votes` is true if the right query is in the larger group, or in the first of two groups of one size.
     """
     lab = study.lab
-    verdicts = {
-        str(question): right.tolist()
-        for question, right in run.trials.groupby("question_id", sort=False)["correct"]
+    correct_by_question = {
+        str(question): verdicts.tolist()
+        for question, verdicts in run.trials.groupby("question_id", sort=False)["correct"]
     }
 
-    def of(question: Question) -> Iterator[dict[str, Any]]:
+    def duels_of(question: Question) -> Iterator[dict[str, Any]]:
         trials = run.selection(question.id).trials
-        right = verdicts[question.id]
+        is_right = correct_by_question[question.id]
         found = groups(trials, f"{judge.seed}{question.id}", suspect=study.suspect or judge.suspect)
-        met = [
+        pairs = [
             (a, b)
             for a in found
             for b in found
-            if right[a.representative] and not right[b.representative]
+            if is_right[a.representative] and not is_right[b.representative]
         ]
-        if not met:
+        if not pairs:
             return
         context = prepare(run.system, question, lab)
-        asked = [pair for a, b in met for pair in ((a, b), (b, a))]
+        orders = [pair for a, b in pairs for pair in ((a, b), (b, a))]
         replies = lab.ask_many(
             judge.request(lab, context, trials[a.representative], trials[b.representative])
-            for a, b in asked
+            for a, b in orders
         )
         winners = ["" if reply.fault else read_verdict(reply.text) for reply in replies]
-        for (good, bad), as_first, as_second in zip(met, winners[::2], winners[1::2], strict=True):
-            preferred = {"right": as_first == "A", "wrong": as_second == "B"}
-            for first, correct in preferred.items():
+        by_pair = zip(pairs, winners[::2], winners[1::2], strict=True)
+        for (good, bad), right_first, wrong_first in by_pair:
+            decided = {"right": right_first == "A", "wrong": wrong_first == "B"}
+            for first, correct in decided.items():
                 yield {
                     "run": run.id,
                     "question_id": question.id,
@@ -67,15 +68,15 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
                     "by_votes": len(good.members) > len(bad.members) - (first == "right"),
                 }
 
-    faults = sum(lab.client.ledger.failed.values())
+    failed_before = sum(lab.client.ledger.failed.values())
     rows = each(
-        lambda question: list(of(question)),
+        lambda question: list(duels_of(question)),
         study.benchmark.questions,
         ending=lab.client.stopped,
     )
     tally = lab.client.ledger.total()
     counts = {"calls": tally.calls, "hits": tally.hits, "dollars": tally.cost}
-    counts["failed"] = sum(lab.client.ledger.failed.values()) - faults
+    counts["failed"] = sum(lab.client.ledger.failed.values()) - failed_before
     report(id="duels", run="duels", done=len(rows), total=len(rows), **counts)
     columns = "run question_id db_id first right wrong correct by_votes"
     return pd.DataFrame([row for some in rows for row in some], columns=columns.split())
@@ -90,16 +91,16 @@ def judged(duels: pd.DataFrame, label: str, column: str = "correct") -> dict[str
     if duels.empty:
         measured = ("accuracy", "low", "high", "steady", "first")
         return {"system": label, "duels": 0} | dict.fromkeys(measured, float("nan")) | {"run": ""}
-    found = mean_interval(duels[column].astype(float).tolist(), duels["db_id"].tolist())
+    interval = mean_interval(duels[column].astype(float).tolist(), duels["db_id"].tolist())
     took_first = duels[column].astype(bool) == (duels["first"] == "right")
-    of_pair = duels.groupby(["question_id", "right", "wrong"])[column]
+    by_pair = duels.groupby(["question_id", "right", "wrong"])[column]
     return {
         "system": label,
         "duels": len(duels),
-        "accuracy": 100 * found.mean,
-        "low": 100 * found.low,
-        "high": 100 * found.high,
-        "steady": 100 * (of_pair.min() == of_pair.max()).mean(),
+        "accuracy": 100 * interval.mean,
+        "low": 100 * interval.low,
+        "high": 100 * interval.high,
+        "steady": 100 * (by_pair.min() == by_pair.max()).mean(),
         "first": 100 * took_first.mean(),
         "run": " ".join(duels["run"].unique()),
         "question_ids": question_ids(duels),

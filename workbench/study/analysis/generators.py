@@ -25,23 +25,25 @@ def selected_alone(study: Study, run: Run, step: int = 2) -> pd.DataFrame:
     A row has the EX of the chosen candidates with its interval, and both bounds of the same candidates.
     """
     runs: dict[tuple[str, int], Run] = {}
-    most = int(run.questions["candidates"].max())
+    total = int(run.questions["candidates"].max())
     generators = run.trials["generator"].unique()
     trials = list(run.pool.items())
-    for generator, one in zip(generators, run.system.generate, strict=True):
-        if not isinstance(one, PromptGenerator):
+    for generator, prompted in zip(generators, run.system.generate, strict=True):
+        if not isinstance(prompted, PromptGenerator):
             continue
-        own = [(q, trial) for q, trial in trials if trial.candidate.generator == generator]
-        for k in [*range(1, one.samples, step), one.samples]:
-            first = pool_of((q, trial) for q, trial in own if trial.candidate.sample < k)
-            alone = replace(run.system, generate=(proposed(first),), fix=())
+        candidates = [(q, trial) for q, trial in trials if trial.candidate.generator == generator]
+        for k in [*range(1, prompted.samples, step), prompted.samples]:
+            pool = pool_of((q, trial) for q, trial in candidates if trial.candidate.sample < k)
+            system = replace(run.system, generate=(proposed(pool),), fix=())
             label = f"{run.name}, first {k} of {shown(generator)}"
-            runs[generator, k] = study.run(alone, label)
-    runs[TOGETHER, most] = run
+            runs[generator, k] = study.run(system, label)
+    runs[TOGETHER, total] = run
     rows = []
-    for (generator, k), ran in runs.items():
-        found = accuracy(ran.questions)
-        bounds = {name: accuracy(ran.questions, "", of)["EX"] for name, of in _BOUNDS.items()}
+    for (generator, k), selected in runs.items():
+        found = accuracy(selected.questions)
+        bounds = {
+            name: accuracy(selected.questions, "", column)["EX"] for name, column in _BOUNDS.items()
+        }
         row = {"generator": generator, "k": k, "n": found["n"]} | bounds
         rows.append(row | {key: found[key] for key in ("EX", "low", "high", "run")})
     return pd.DataFrame(rows)

@@ -17,19 +17,21 @@ def predicted(study: Study) -> tuple[Study, Pool]:
 
     The returned study names the files in place of its model, since no model was called.
     """
-    option = study.options["predictions"]
-    names = [option] if isinstance(option, str) else option
-    files = prediction_files([str(study.experiment.folder / name) for name in names])
-    whole = open_benchmark(study.experiment.benchmark, study.experiment.root)
-    return _of(study, f"{len(files)} prediction files"), load_pool(file_names(files), whole)
+    setting = study.options["predictions"]
+    paths = [setting] if isinstance(setting, str) else setting
+    files = prediction_files([str(study.experiment.folder / name) for name in paths])
+    benchmark = open_benchmark(study.experiment.benchmark, study.experiment.root)
+    return _with_model(study, f"{len(files)} prediction files"), load_pool(
+        file_names(files), benchmark
+    )
 
 
 def answers(study: Study, runs: Iterable[Run]) -> tuple[Study, Pool]:
     """The pool of the queries that systems chose; the returned study names the systems in place of its model."""
-    ran = list(runs)
-    asked = study.stamp.of(pd.DataFrame({"run": [run.id for run in ran]})).models
-    pairs = (pair for run in ran for pair in chosen(run.name, run.selections).items())
-    return _of(study, f"{asked}, the answers of {len(ran)} systems"), pool_of(pairs)
+    listed = list(runs)
+    models = study.stamp.of(pd.DataFrame({"run": [run.id for run in listed]})).models
+    pairs = (pair for run in listed for pair in chosen(run.name, run.selections).items())
+    return _with_model(study, f"{models}, the answers of {len(listed)} systems"), pool_of(pairs)
 
 
 def lost(run: Run, study: Study) -> pd.DataFrame:
@@ -40,17 +42,17 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     """
     texts = {question.id: question.text for question in study.benchmark.questions}
     rows = []
-    asked = run.questions
-    possible = asked.loc[
-        asked["oracle"].astype(bool) & ~asked["correct"].astype(bool), "question_id"
+    questions = run.questions
+    possible = questions.loc[
+        questions["oracle"].astype(bool) & ~questions["correct"].astype(bool), "question_id"
     ]
     # Each question takes milliseconds, so questions without a right candidate, or answered correctly, are skipped.
-    some = run.trials[run.trials["question_id"].isin(possible)]
-    for question_id, trials in some.groupby("question_id", sort=False):
+    candidates = run.trials[run.trials["question_id"].isin(possible)]
+    for question_id, trials in candidates.groupby("question_id", sort=False):
         sizes = trials.loc[trials["group"] >= 0, "group"].value_counts()
         votes = trials["group"].map(sizes).fillna(0).astype(int)
-        right, taken = trials[trials["correct"]], trials[trials["chosen"]]
-        if right.empty or taken["correct"].any():
+        right, answer = trials[trials["correct"]], trials[trials["chosen"]]
+        if right.empty or answer["correct"].any():
             continue
         best = right.iloc[int(votes[right.index].argmax())]
         rows.append(
@@ -59,8 +61,8 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
                 "db_id": best["db_id"],
                 "difficulty": best["difficulty"],
                 "question": texts[str(question_id)],
-                "chosen": "".join(taken["sql"]),
-                "votes": votes[taken.index].sum(),
+                "chosen": "".join(answer["sql"]),
+                "votes": votes[answer.index].sum(),
                 "right": best["sql"],
                 "right votes": votes[right.index].max(),
                 "right by": ", ".join(right["generator"].unique()),
@@ -73,5 +75,5 @@ def lost(run: Run, study: Study) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*names, *more])
 
 
-def _of(study: Study, model: str) -> Study:
+def _with_model(study: Study, model: str) -> Study:
     return replace(study, experiment=replace(study.experiment, model=model))

@@ -31,18 +31,18 @@ def merged(study: Study) -> tuple[Schema, ...]:
     seen: set[tuple[str, ...]] = set()
     schemas: list[Schema] = []
     for name in dict.fromkeys(names):
-        whole = open_benchmark(name, study.experiment.root)
-        lab = replace(study.lab, database=whole.database)
-        for path in sorted(whole.databases.glob("*/*.sqlite")):
+        benchmark = open_benchmark(name, study.experiment.root)
+        lab = replace(study.lab, database=benchmark.database)
+        for path in sorted(benchmark.databases.glob("*/*.sqlite")):
             schema = lab.schema(path.parent.name)
-            tables = [(table, _names(table)) for table in schema.tables]
-            fresh = tuple(table for table, names_ in tables if names_ not in seen)
-            seen.update(names_ for _, names_ in tables)
-            schemas.append(replace(schema, tables=fresh))
+            tables = [(table, _table_key(table)) for table in schema.tables]
+            unseen = tuple(table for table, key in tables if key not in seen)
+            seen.update(key for _, key in tables)
+            schemas.append(replace(schema, tables=unseen))
     return tuple(schemas)
 
 
-def _names(table: Table) -> tuple[str, ...]:
+def _table_key(table: Table) -> tuple[str, ...]:
     return tuple(map(lower_name, (table.name, *(column.name for column in table.columns))))
 
 
@@ -56,11 +56,11 @@ def distinct_columns(study: Study) -> str:
 
 def pass_at(run: Run, label: str = "") -> dict[str, Any]:
     """A row of a table: pass@1 and, of all k candidates of a question, pass@k, with intervals."""
-    most = f"pass@{run.questions['candidates'].max()}"
+    column = f"pass@{run.questions['candidates'].max()}"
     return (
         {"system": label or run.name, "n": len(run.questions)}
         | cells("pass@1", accuracy(run.trials))
-        | cells(most, accuracy(run.questions, column="oracle"))
+        | cells(column, accuracy(run.questions, column="oracle"))
         | {"run": run.id, "counted": "all"}
     )
 
