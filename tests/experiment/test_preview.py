@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from workbench.cli.reproduce import preview
 from workbench.errors import BadInputError
-from workbench.experiment.preview import cost, cost_of
+from workbench.experiment.preview import preview_experiment, preview_work
 from workbench.llm import provider
 from workbench.prompts.prompt import load
 from workbench.store import Store
@@ -46,7 +46,7 @@ def test_a_preview_counts_the_calls_of_every_model_and_leaves_no_files(
         models="{judge: openai/gpt-3.5-turbo}",
     )  # fmt: skip
     with Store() as store:
-        found = cost(experiment, 2, store)
+        found = preview_experiment(experiment, 2, store)
         assert store.read("SELECT count(*) FROM calls") == [(0,)]
     counted = {row.model: row.calls for row in found.total.rows}
     assert counted == {"openai/gpt-4": 1534, "openai/gpt-3.5-turbo": 10}
@@ -67,7 +67,7 @@ def test_no_reply_is_estimated_longer_than_its_step_allows(tmp_path, monkeypatch
                 study.run(direct(study.model))
 
         with Store() as store:
-            return cost_of(run, 2, store).together.live[1]
+            return preview_work(run, 2, store).together.live[1]
 
     whole, short = dollars(), dollars(max_tokens=10)
     output = 0.06 / 1000  # dollars for a token of GPT-4's output
@@ -90,7 +90,7 @@ def test_an_experiment_without_model_calls_cannot_be_previewed(checkout, monkeyp
     monkeypatch.setenv("WORKBENCH_PREVIEW", "2")
     experiment = checkout(one=["1 / 0"])
     with Store() as store, pytest.raises(BadInputError, match="no notebook made a model call"):
-        cost(experiment, 2, store)
+        preview_experiment(experiment, 2, store)
 
 
 def test_a_file_of_calls_is_compared_with_the_named_cache(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 import workbench as wb
-from workbench.experiment.preview import beside, cost_of, save
+from workbench.experiment.preview import cost_lines, preview_work, save_preview
 from workbench.llm.budget import Tally
 from workbench.llm.client import Client
 from workbench.llm.preview import Estimate, preview
@@ -41,13 +41,13 @@ def answered(monkeypatch, tmp_path):
                 return opened.run(chase_sql(MODEL, samples=2))
 
         with Store() as store, monkeypatch.context() as patched:
-            before = cost_of(run, QUESTIONS, store)
+            before = preview_work(run, QUESTIONS, store)
             client = Client(store, send=Provider())
             patched.setattr(study, "client_of", lambda *_, **__: client)
             run()
             patched.undo()
             solving._prepared.clear()  # contexts of the first preview, which a new process does not have
-            return before, client.ledger, cost_of(run, QUESTIONS, store)
+            return before, client.ledger, preview_work(run, QUESTIONS, store)
 
     return answered
 
@@ -92,17 +92,17 @@ def test_embedding_calls_are_counted_and_have_no_output():
 def test_what_a_run_came_to_stands_beside_its_preview(tmp_path):
     path = tmp_path / "preview.json"
     paid = Tally(3, 2000, 100, 0.05, hits=4)
-    alone = beside(path, paid)
+    alone = cost_lines(path, paid)
     assert (
         alone == "paid:    3 calls, 2,000 tokens in, 100 out, $0.0500; 4 further calls were cached"
     )
-    assert beside(path, Tally()).endswith("which cost nothing; all answers were cached")
+    assert cost_lines(path, Tally()).endswith("which cost nothing; all answers were cached")
     with Store() as store:
-        save(preview(Client(store), [], [Estimate("p", MODEL, 5, 1000)]), path)
+        save_preview(preview(Client(store), [], [Estimate("p", MODEL, 5, 1000)]), path)
     said = "preview: 5 calls, 3,500 to 6,500 tokens in, 100 to 5,000 out, $0.0078 to $0.0530"
-    assert beside(path, paid) == f"{alone}\n{said}"
+    assert cost_lines(path, paid) == f"{alone}\n{said}"
     halved = f"{said.rpartition(', ')[0]}, $0.0039 to $0.0265 in batches"
-    assert beside(path, paid, batch=True) == f"{alone}\n{halved}"
+    assert cost_lines(path, paid, batch=True) == f"{alone}\n{halved}"
 
 
 def test_the_table_has_a_line_for_each_prompt_and_their_sums():

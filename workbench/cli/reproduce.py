@@ -14,7 +14,7 @@ from workbench.experiment import manifest
 from workbench.experiment.answers import runs_behind, write_answers
 from workbench.experiment.display import Display, spent
 from workbench.experiment.pages import page_name, write_page
-from workbench.experiment.preview import beside, cost
+from workbench.experiment.preview import cost_lines, preview_experiment
 from workbench.experiment.report import write_report
 from workbench.experiment.report.gallery import write_gallery
 from workbench.experiment.reproduce import plan, run
@@ -58,7 +58,7 @@ def reproduce(
     """
     settings = load_experiment(experiment)
     jobs = plan(settings, only, limit)
-    figures = settings.folder / "figures" / manifest.folder(settings, limit).name
+    figures = settings.folder / "figures" / manifest.run_folder(settings, limit).name
     if settings.model.startswith("embedded/"):
         print(
             f"Every number here is that of {settings.model}, a small statistical parser that needs no network.\n"
@@ -83,7 +83,7 @@ def reproduce(
         calls, size, output, hits = (int(sum(job.total(name) for job in jobs)) for name in names)
         paid = Tally(calls, size, output, sum(job.total("dollars") for job in jobs), hits=hits)
         batches = batch or settings.batch
-        print(beside(manifest.preview_path(settings), paid, batch=batches))
+        print(cost_lines(manifest.preview_path(settings), paid, batch=batches))
     if figures.is_dir():
         for job in jobs:
             page = figures / page_name(job.name)
@@ -162,7 +162,7 @@ def preview(
     settings = load_experiment(experiment)
     display = Display()
     with Store() as store:
-        found = cost(settings, questions, store, display, cheaper=cheaper)
+        found = preview_experiment(settings, questions, store, display, cheaper=cheaper)
     where = settings.benchmark
     if settings.stands_for:
         where += f"'s questions as if they were {settings.stands_for:,}"

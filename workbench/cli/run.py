@@ -79,7 +79,7 @@ def run(
     sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again asks only for what
     is missing.
     """
-    from workbench.experiment.preview import beside, preview_of, save  # noqa: PLC0415
+    from workbench.experiment.preview import cost_lines, preview_of, save_preview  # noqa: PLC0415
     from workbench.explore.compare.making import compare  # noqa: PLC0415
     from workbench.pool import chosen  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
@@ -104,7 +104,7 @@ def run(
         asked = make_system(system, model, judge, filtering)
         for number, (words, prompts_of) in enumerate(zip(own or [PACKAGED], folders, strict=True)):
             found = preview_of(asked, benchmark, model=model, prompts=prompts_of, **settings)
-            save(found, folder / f"{name}{_numbered(number)}.preview.json")
+            save_preview(found, folder / f"{name}{_numbered(number)}.preview.json")
             print(f"{words}:\n{found.table()}\n" if len(folders) > 1 else found.table())
         return
     with compare(
@@ -137,7 +137,9 @@ def run(
     for number, done in enumerate(runs):
         if len(runs) > 1:
             print(f"\n{done.name}")
-        print(beside(folder / f"{name}{_numbered(number)}.preview.json", done.paid, batch=batch))
+        print(
+            cost_lines(folder / f"{name}{_numbered(number)}.preview.json", done.paid, batch=batch)
+        )
 
 
 def _numbered(number: int) -> str:

@@ -15,27 +15,27 @@ from workbench.spreadsheet import PlainWriter
 from workbench.store import Store
 from workbench.study.trace import candidates
 
-NAME = "answers.csv"
-FIELDS = ("run", "system", "question_id", "db_id", "status", "sql")
+FILE_NAME = "answers.csv"
+COLUMNS = ("run", "system", "question_id", "db_id", "status", "sql")
 
 
 def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
     """Write each run's chosen query for each question to `answers.csv` beside the figures."""
-    path = folder / NAME
+    path = folder / FILE_NAME
     with path.open("w", encoding="utf-8", newline="") as file:
-        lines = PlainWriter(csv.writer(file, lineterminator="\n"))
-        lines.writerow(FIELDS)
+        rows = PlainWriter(csv.writer(file, lineterminator="\n"))
+        rows.writerow(COLUMNS)
         stored = {
             run: store.read("SELECT name FROM runs WHERE id = ?", (run,)) for run in sorted(runs)
         }
-        named = {run: runs[run] or rows[0][0] for run, rows in stored.items() if rows}
-        chosen = {run: [a for a in candidates(run, store) if a.chosen] for run in named}
-        sizes = {run: f"{len(found)} questions" for run, found in chosen.items()}
-        names = _unique(_unique(named, sizes), {run: run for run in named})
-        for run, found in chosen.items():
-            for answer in found:
-                about = (run, names[run], answer.question_id, answer.db_id, answer.status)
-                lines.writerow((*about, " ".join(answer.sql.split("\n"))))
+        names = {run: runs[run] or named[0][0] for run, named in stored.items() if named}
+        chosen = {run: [one for one in candidates(run, store) if one.chosen] for run in names}
+        sizes = {run: f"{len(answers)} questions" for run, answers in chosen.items()}
+        names = _with_unique_names(_with_unique_names(names, sizes), {run: run for run in names})
+        for run, answers in chosen.items():
+            for answer in answers:
+                cells = (run, names[run], answer.question_id, answer.db_id, answer.status)
+                rows.writerow((*cells, " ".join(answer.sql.split("\n"))))
     return path
 
 
@@ -46,10 +46,10 @@ def runs_behind(folder: Path) -> dict[str, str]:
         runs = orjson.loads(path.read_bytes())["runs"]
         for run in runs:  # earlier versions listed the ids alone
             names.setdefault(run, set()).add(runs[run] if isinstance(runs, dict) else "")
-    return {run: "; ".join(sorted(found - {""})) for run, found in names.items()}
+    return {run: "; ".join(sorted(run_names - {""})) for run, run_names in names.items()}
 
 
-def _unique(names: Mapping[str, str], details: Mapping[str, str]) -> dict[str, str]:
+def _with_unique_names(names: Mapping[str, str], details: Mapping[str, str]) -> dict[str, str]:
     """The names by run; runs that share a name get their detail added."""
     shared = {name for name, count in Counter(names.values()).items() if count > 1}
     return {

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_LINE = 160  # characters of a line of code
-_ERROR = 600  # characters of an error: what to do stands at its end
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_LINE_LENGTH = 160  # of a line of code, in characters
+_ERROR_LENGTH = 600  # of an error, in characters: what to do stands at its end
+_COLOUR_CODE = re.compile(r"\x1b\[[0-9;]*m")
 _ARROW = re.compile(r"^-+> *\d+ (.*)$", re.MULTILINE)
 
 
@@ -15,23 +15,25 @@ def failed_cell(cells: Sequence[Mapping[str, Any]]) -> str:
 
     Papermill adds a cell with the parameters, which the reader's own notebook does not have.
     """
-    code = [cell for cell in cells if cell["cell_type"] == "code" and not _injected(cell)]
-    for number, cell in enumerate(code, 1):
+    code_cells = [
+        cell for cell in cells if cell["cell_type"] == "code" and not _has_injected_parameters(cell)
+    ]
+    for number, cell in enumerate(code_cells, 1):
         for output in cell["outputs"]:
             if output["output_type"] == "error":
-                where = f"cell {number} ({_line(cell, output):.{_LINE}})"
-                return f"{where}: {output['ename']}: {output['evalue']:.{_ERROR}}"
+                place = f"cell {number} ({_failed_line(cell, output):.{_LINE_LENGTH}})"
+                return f"{place}: {output['ename']}: {output['evalue']:.{_ERROR_LENGTH}}"
     return ""
 
 
-def _injected(cell: Mapping[str, Any]) -> bool:
+def _has_injected_parameters(cell: Mapping[str, Any]) -> bool:
     return "injected-parameters" in cell["metadata"].get("tags", ())
 
 
-def _line(cell: Mapping[str, Any], output: Mapping[str, Any]) -> str:
+def _failed_line(cell: Mapping[str, Any], output: Mapping[str, Any]) -> str:
     """The line at which the traceback's part about the cell points, else the cell's first line."""
     for part in output.get("traceback", ()):
-        text = _COLOUR.sub("", part)
+        text = _COLOUR_CODE.sub("", part)
         if "Cell In[" in text and (found := _ARROW.search(text)):
             return found[1].strip()
     return next(iter("".join(cell["source"]).strip().splitlines()), "")

@@ -19,7 +19,7 @@ from traitlets.config import Config
 
 from workbench.experiment.signals import Stopped, exit_code, stop_on_signals
 
-_GRACE = 1.9  # seconds; Jupyter ends a kernel after half of its `shutdown_wait_time`
+_GRACE_SECONDS = 1.9  # Jupyter ends a kernel after half of its `shutdown_wait_time`
 
 
 def _stop_with_parent() -> None:
@@ -36,7 +36,7 @@ def main(notebook: str, output: str, parameters: str) -> None:
         config = Config()
         config.KernelManager.transport = "ipc"
         config.KernelManager.ip = str(Path(folder) / "k")
-        config.KernelManager.shutdown_wait_time = 2 * _GRACE
+        config.KernelManager.shutdown_wait_time = 2 * _GRACE_SECONDS
         papermill.execute_notebook(
             notebook,
             output,

@@ -28,13 +28,13 @@ from workbench.store import Store, home
 from workbench.study.settings import Experiment, load_experiment
 
 _PACKAGE = Path(__file__).parents[1]
-_LABELS = {".sqlite", ".jsonl"}  # the second was written by earlier versions
+_LABEL_SUFFIXES = {".sqlite", ".jsonl"}  # the second was written by earlier versions
 _LIBRARIES = ("ipykernel", "litellm", "matplotlib", "matplotlib-venn", "numpy", "pandas", "papermill",
               "rapidfuzz", "seaborn", "sqlglot")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class NotebookRecord:
     """A notebook that was run: what it cost, and the hash of every file it saved."""
 
     notebook: str
@@ -59,25 +59,25 @@ class Record:
 
     def is_current(self, figures: Path) -> bool:
         """Whether every file that the notebook saved is unchanged."""
-        return all(digest(figures / name) == saved for name, saved in self.files.items())
+        return all(file_hash(figures / name) == saved for name, saved in self.files.items())
 
 
-def digest(path: Path) -> str:
+def file_hash(path: Path) -> str:
     """A hash of a file's content; "" if there is no file."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
-def folder(experiment: Experiment, limit: int | None) -> Path:
+def run_folder(experiment: Experiment, limit: int | None) -> Path:
     """The folder of an experiment's executed notebooks; runs with a limit have one of their own."""
     return home() / "runs" / (experiment.name if limit is None else f"{experiment.name}-{limit}")
 
 
 def preview_path(experiment: Experiment) -> Path:
     """The file of an experiment's last preview."""
-    return folder(experiment, None) / "preview.json"
+    return run_folder(experiment, None) / "preview.json"
 
 
-def previewed(path: Path) -> Mapping[str, Any] | None:
+def read_preview(path: Path) -> Mapping[str, Any] | None:
     """The sums of a saved preview, if there is a readable one."""
     with suppress(OSError, ValueError):
         sums: Mapping[str, Any] = orjson.loads(path.read_bytes())
@@ -87,43 +87,53 @@ def previewed(path: Path) -> Mapping[str, Any] | None:
 
 def notebook_path(experiment: Experiment, limit: int | None, notebook: str) -> Path:
     """The path of an executed notebook; its record is the .json beside it."""
-    return folder(experiment, limit) / f"{notebook.replace('/', '-')}.ipynb"
+    return run_folder(experiment, limit) / f"{notebook.replace('/', '-')}.ipynb"
 
 
-def common(experiment: Experiment) -> str:
+def shared_inputs_hash(experiment: Experiment) -> str:
     """A hash of what all notebooks of an experiment depend on: code, data, labels, settings, libraries.
 
     The hash includes the files that settings name: prompts, predictions, weights, another benchmark.
     """
     settings = replace(experiment, notebooks={}, about="", batch=False)  # batches answer alike
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
-    names = {question.db_id for question in benchmark.questions}
-    databases = {name: file_state(benchmark.database(name))[0] for name in names}
+    db_ids = {question.db_id for question in benchmark.questions}
+    databases = {name: file_state(benchmark.database(name))[0] for name in db_ids}
     labels = {
-        p.name: digest(p) for p in sorted((home() / "labels").glob("*")) if p.suffix in _LABELS
+        p.name: file_hash(p)
+        for p in sorted((home() / "labels").glob("*"))
+        if p.suffix in _LABEL_SUFFIXES
     }
-    options = [text for option in settings.options.values() for text in _texts(option)]
-    named = [_named(text, settings) for text in options]
+    texts = [text for option in settings.options.values() for text in _texts(option)]
+    named_inputs = [_named_inputs_hash(text, settings) for text in texts]
     files = [
-        files_at(p)
+        file_stats(p)
         for p in (
-            *(settings.folder / text for text in options),
+            *(settings.folder / text for text in texts),
             settings.prompts,
             *settings.golds.values(),
         )
         if p
     ]
-    parts = [repr(settings), code(), benchmark.fingerprint(), databases, labels, named, files]
-    servers = {m: endpoint(m, address(m)) for m in (settings.model, *settings.models.values())}
-    return content_hash("experiment", [*parts, servers, versions()])
+    inputs = [
+        repr(settings),
+        package_hash(),
+        benchmark.fingerprint(),
+        databases,
+        labels,
+        named_inputs,
+        files,
+    ]
+    endpoints = {m: endpoint(m, address(m)) for m in (settings.model, *settings.models.values())}
+    return content_hash("experiment", [*inputs, endpoints, versions()])
 
 
-def _named(text: str, experiment: Experiment) -> str:
+def _named_inputs_hash(text: str, experiment: Experiment) -> str:
     """A hash of the other benchmark or the other experiment that an option names; "" if it names none."""
     with suppress(BadInputError, OSError):
         if text in BENCHMARKS:
             return open_benchmark(text, experiment.root).fingerprint()
-        return common(replace(load_experiment(text), options={}))
+        return shared_inputs_hash(replace(load_experiment(text), options={}))
     return ""
 
 
@@ -132,24 +142,24 @@ def _texts(option: object) -> list[str]:
     return [text for text in several if isinstance(text, str) and text]
 
 
-def files_at(path: Path) -> list[list[str | int]]:
+def file_stats(path: Path) -> list[list[str | int]]:
     """Name, size and time of every file at a path; none if the setting is not a path."""
     with suppress(OSError):  # a text may be too long for a name
-        found = [path, *sorted(path.rglob("*"))]
-        stats = [(p.relative_to(path).as_posix(), p.stat()) for p in found if p.is_file()]
-        return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+        paths = [path, *sorted(path.rglob("*"))]
+        files = [(p.relative_to(path).as_posix(), p.stat()) for p in paths if p.is_file()]
+        return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in files]
     return []
 
 
-def key(shared: str, notebook: Path, parameters: Mapping[str, Any]) -> str:
-    return content_hash("notebook", [shared, digest(notebook), dict(parameters)])
+def notebook_key(shared: str, notebook: Path, parameters: Mapping[str, Any]) -> str:
+    return content_hash("notebook", [shared, file_hash(notebook), dict(parameters)])
 
 
 @cache
-def code() -> str:
+def package_hash() -> str:
     """A hash of the whole package."""
     files = sorted(p for p in _PACKAGE.rglob("*") if p.is_file() and p.suffix != ".pyc")
-    return content_hash("code", [[p.relative_to(_PACKAGE).as_posix(), digest(p)] for p in files])
+    return content_hash("code", [[p.relative_to(_PACKAGE).as_posix(), file_hash(p)] for p in files])
 
 
 def versions() -> dict[str, str]:
@@ -159,49 +169,56 @@ def versions() -> dict[str, str]:
 
 def commit() -> str:
     """The checkout's commit, with a `+` if files have changed since; "" outside a checkout."""
-    ask = ["git", "-C", str(_PACKAGE), "describe", "--always", "--dirty=+", "--abbrev=12"]
+    command = ["git", "-C", str(_PACKAGE), "describe", "--always", "--dirty=+", "--abbrev=12"]
     try:
-        done = subprocess.run(ask, capture_output=True, text=True, check=False, timeout=10)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip()
 
 
 def write_manifest(
-    experiment: Experiment, records: Sequence[Record], failed: Iterable[str], limit: int | None
+    experiment: Experiment,
+    completed: Sequence[NotebookRecord],
+    failed: Iterable[str],
+    limit: int | None,
 ) -> Path:
     """Write the manifest of an experiment: everything that a number in a figure can be traced to.
 
     A notebook that did not run this time is listed with the record of its last run.
     """
-    path = folder(experiment, limit) / "manifest.json"
+    path = run_folder(experiment, limit) / "manifest.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    ran = {record.notebook: record for record in records}
-    others = {
-        name: Record.load(notebook_path(experiment, limit, name).with_suffix(".json"))
+    new_records = {record.notebook: record for record in completed}
+    last_records = {
+        name: NotebookRecord.load(notebook_path(experiment, limit, name).with_suffix(".json"))
         for name in experiment.notebooks
     }
-    listed = [record for name, old in others.items() if (record := ran.get(name, old))]
+    records = [
+        record for name, last in last_records.items() if (record := new_records.get(name, last))
+    ]
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
     with Store() as store:
         names = sorted({experiment.model, *experiment.models.values()})
-        refused = {name: left for name in names if (left := left_out(store, name))}
+        left_out_parameters = {
+            name: parameters for name in names if (parameters := left_out(store, name))
+        }
     manifest = {
         "experiment": experiment.name,
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "commit": commit(),
-        "code": code(),
+        "code": package_hash(),
         "versions": versions(),
         "benchmark": benchmark.name,
         "questions": benchmark.fingerprint(),
         "model": experiment.model,
         "models": dict(experiment.models),
         "parameters": experiment.parameters,
-        "left_out": refused,
+        "left_out": left_out_parameters,
         "limit": experiment.limit if limit is None else limit,
-        "dollars": sum(record.dollars for record in listed),
-        "preview": previewed(preview_path(experiment)),
-        "notebooks": [asdict(record) for record in listed],
+        "dollars": sum(record.dollars for record in records),
+        "preview": read_preview(preview_path(experiment)),
+        "notebooks": [asdict(record) for record in records],
         "failed": list(failed),
     }
     path.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

@@ -11,7 +11,7 @@ import orjson
 
 from workbench.errors import BadInputError
 
-_SECRET = re.compile(r"(?i)(?:^|_|api)(?:key|token|secret|password|credential)s?$")
+_SECRET_NAME = re.compile(r"(?i)(?:^|_|api)(?:key|token|secret|password|credential)s?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
     the notebook. None fits where the default is None or the comment speaks of it. A parameter whose name
     sounds like a secret is refused: Papermill writes parameters into the notebook that it saves.
     """
-    if secret := next(filter(_SECRET.search, given), None):
+    if secret := next(filter(_SECRET_NAME.search, given), None):
         raise BadInputError(
             f"{notebook.name}: parameter {secret} would be written into the notebook; set keys in the"
             " environment, such as OPENAI_API_KEY"
@@ -63,11 +63,15 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
             default = ast.literal_eval(known[name].default)
         except ValueError:  # the default is an expression, whose type is known only when it runs
             continue
-        unset = default is None or "None" in known[name].comment
-        if default is not None and not (unset and value is None) and not _fits(value, default):
+        may_be_none = default is None or "None" in known[name].comment
+        if (
+            default is not None
+            and not (may_be_none and value is None)
+            and not _fits(value, default)
+        ):
             raise BadInputError(
                 f"{notebook.name}: {name} is {value!r:.60}; it must be {_kind(default)}"
-                f"{' or null' if unset else ''}"
+                f"{' or null' if may_be_none else ''}"
             )
 
 

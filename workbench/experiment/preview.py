@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from workbench.errors import BadInputError
-from workbench.experiment.manifest import preview_path, previewed
+from workbench.experiment.manifest import preview_path, read_preview
 from workbench.experiment.reproduce import Job, plan, run
 from workbench.llm.budget import Tally, dollars
 from workbench.llm.client import Client
@@ -27,24 +27,24 @@ from workbench.systems.system import System
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class ExperimentPreview:
     """The calls of all notebooks together; `failed` names notebooks that failed with few questions."""
 
     total: Preview
     failed: tuple[str, ...]
 
 
-def cost(
+def preview_experiment(
     experiment: Experiment,
     questions: int,
     store: Store,
     watch: Callable[[Sequence[Job]], None] | None = None,
     *,
     cheaper: bool = False,
-) -> Cost:
+) -> ExperimentPreview:
     """Estimate an experiment's cost from this number of questions."""
     with tempfile.TemporaryDirectory(prefix="preview") as temporary:
-        _share_bundled(temporary)
+        _link_bundled(temporary)
         jobs = plan(experiment)
         for job in jobs:
             job.output = Path(temporary) / "runs" / job.output.name
@@ -60,39 +60,41 @@ def cost(
             else f"{experiment.name} names no notebooks"
         )
     failed = tuple(f"{job.name}: {job.error}" for job in jobs if job.state == "failed")
-    found = preview(Client(store), [], estimates)
+    total = preview(Client(store), [], estimates)
     if not cheaper:
-        save(found, preview_path(experiment))
-    return Cost(found, failed)
+        save_preview(total, preview_path(experiment))
+    return ExperimentPreview(total, failed)
 
 
-def cost_of(work: Callable[[], object], questions: int, store: Store) -> Preview:
+def preview_work(work: Callable[[], object], questions: int, store: Store) -> Preview:
     """Estimate what `work` costs, a function that opens studies and runs systems in this process."""
-    before = dict(os.environ)
+    environment = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="preview") as temporary:
-        _share_bundled(temporary)
-        lines = Path(temporary) / "lines"
-        os.environ |= _environment(temporary, questions, store) | {"WORKBENCH_PROGRESS": str(lines)}
+        _link_bundled(temporary)
+        progress_file = Path(temporary) / "lines"
+        os.environ |= _environment(temporary, questions, store) | {
+            "WORKBENCH_PROGRESS": str(progress_file)
+        }
         try:
             work()
         finally:
             os.environ.clear()
-            os.environ.update(before)
-        estimates = _estimates(map(orjson.loads, lines.read_bytes().splitlines()))
+            os.environ.update(environment)
+        estimates = _estimates(map(orjson.loads, progress_file.read_bytes().splitlines()))
     return preview(Client(store), [], estimates)
 
 
 def preview_of(
-    system: System, experiment: str | Experiment, *, questions: int = 3, **opened: Any
+    system: System, experiment: str | Experiment, *, questions: int = 3, **study_options: Any
 ) -> Preview:
     """Estimate what a system costs on an experiment's or a benchmark's questions; `opened` as for `open_study`."""
 
     def work() -> None:
-        with open_study(experiment, **opened) as study:
+        with open_study(experiment, **study_options) as study:
             study.run(system)
 
     with Store() as store:
-        return cost_of(work, questions, store)
+        return preview_work(work, questions, store)
 
 
 def _environment(folder: str, questions: int, store: Store) -> dict[str, str]:
@@ -104,7 +106,7 @@ def _environment(folder: str, questions: int, store: Store) -> dict[str, str]:
     }
 
 
-def _share_bundled(folder: str) -> None:
+def _link_bundled(folder: str) -> None:
     """Link the bundled databases that are built already into a folder that becomes the home."""
     if (built := home() / "bundled").is_dir():
         Path(folder, built.name).symlink_to(built.absolute())
@@ -114,10 +116,10 @@ def _estimates(lines: Iterable[Mapping[str, Any]]) -> list[Estimate]:
     return [Estimate(**line) for line in lines if "cacheable" in line]
 
 
-def save(found: Preview, path: Path) -> None:
+def save_preview(estimate: Preview, path: Path) -> None:
     """Save the sums of a preview."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    together = found.together
+    together = estimate.together
     sums = {
         "calls": together.calls,
         "cached": together.cached,
@@ -125,24 +127,26 @@ def save(found: Preview, path: Path) -> None:
         "output_tokens": together.output,
         "dollars": (together.discounted[0], together.live[1]),
         "dollars_in_batches": together.batched,
-        "rows": [asdict(row) for row in found.rows],
+        "rows": [asdict(row) for row in estimate.rows],
     }
     path.write_bytes(orjson.dumps(sums, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
-def beside(path: Path, paid: Tally, *, batch: bool = False) -> str:
+def cost_lines(path: Path, tally: Tally, *, batch: bool = False) -> str:
     """The calls and dollars of a run, and on a second line the estimate of its preview, if there was one.
 
     `batch` takes the estimate of the price in batches.
     """
-    calls = f"{paid.calls:,} calls, {paid.input_tokens:,} tokens in, {paid.output_tokens:,} out"
-    cost = f"paid:    {calls}, {dollars(paid.cost, paid.unpriced)}"
-    if not (paid.cost or paid.unpriced):
+    calls = f"{tally.calls:,} calls, {tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
+    cost = f"paid:    {calls}, {dollars(tally.cost, tally.unpriced)}"
+    if not (tally.cost or tally.unpriced):
         cost = f"asked:   {calls}, which cost nothing"
-    none = not paid.calls and not paid.hits
-    hits = "all answers were cached" if none else f"{paid.hits:,} further calls were cached"
-    lines = [f"{cost}; {hits}"]
-    if estimate := previewed(path):
+    all_cached = not tally.calls and not tally.hits
+    cached_text = (
+        "all answers were cached" if all_cached else f"{tally.hits:,} further calls were cached"
+    )
+    lines = [f"{cost}; {cached_text}"]
+    if estimate := read_preview(path):
         (least, most), (fewest, longest) = estimate["input_tokens"], estimate["output_tokens"]
         low, high = estimate["dollars_in_batches" if batch else "dollars"]
         lines.append(

@@ -20,13 +20,19 @@ import orjson
 
 from workbench.errors import BadInputError, redact
 from workbench.experiment.failure import failed_cell
-from workbench.experiment.manifest import Record, common, digest, key, notebook_path
+from workbench.experiment.manifest import (
+    NotebookRecord,
+    file_hash,
+    notebook_key,
+    notebook_path,
+    shared_inputs_hash,
+)
 from workbench.experiment.notebooks import check_parameters
 from workbench.study.settings import CHECKOUT, Experiment
 
 NOTEBOOKS = "notebooks"
-_POLL = 0.3  # seconds between two polls of the processes
-_MOMENT = 2.5  # seconds that a stopped notebook has to store paid replies
+_POLL_SECONDS = 0.3  # between two polls of the processes
+_STOP_SECONDS = 2.5  # that a stopped notebook has to store paid replies
 
 
 @dataclass(slots=True)
@@ -38,25 +44,25 @@ class Job:
     parameters: Mapping[str, Any]
     key: str
     output: Path
-    began: float = 0.0
+    started: float = 0.0
     state: str = "waiting"  # then running, done, unchanged, failed or stopped
     error: str = ""
     cells_done: int = 0
     cell_count: int = 0
     reports: list[Mapping[str, Any]] = field(default_factory=list)
-    _read: int = 0  # bytes of `lines` that are in `reports`
-    _saved: int = 0  # when the output that `update` read was written, in nanoseconds
+    _bytes_read: int = 0  # of the progress file, that are in `reports`
+    _output_time: int = 0  # when the output that `update` read was written, in nanoseconds
 
     @property
-    def lines(self) -> Path:
+    def progress_file(self) -> Path:
         """The file to which the notebook appends its progress."""
         return self.output.with_suffix(".progress")
 
     def start(self, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
         """Start the notebook's process, which ends when its standard input does."""
-        self.began, self.state = time.monotonic(), "running"
+        self.started, self.state = time.monotonic(), "running"
         self.output.parent.mkdir(parents=True, exist_ok=True)
-        self.lines.unlink(missing_ok=True)
+        self.progress_file.unlink(missing_ok=True)
         self.output.unlink(missing_ok=True)
         given = [str(self.notebook), str(self.output), orjson.dumps(dict(self.parameters)).decode()]
         with self.output.with_suffix(".log").open("wb") as log:
@@ -65,25 +71,25 @@ class Job:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env=os.environ | {**environment, "WORKBENCH_PROGRESS": str(self.lines)},
+                env=os.environ | {**environment, "WORKBENCH_PROGRESS": str(self.progress_file)},
                 start_new_session=True,  # a terminal's Ctrl-C reaches `reproduce` alone
             )
 
     def update(self) -> None:
         """Read the reports of the notebook, and which of its cells are done."""
-        with suppress(FileNotFoundError), self.lines.open("rb") as lines:
-            lines.seek(self._read)
-            for line in lines:
+        with suppress(FileNotFoundError), self.progress_file.open("rb") as file:
+            file.seek(self._bytes_read)
+            for line in file:
                 if line.endswith(b"\n"):  # else it is being written
                     self.reports.append(orjson.loads(line))
-                    self._read += len(line)
+                    self._bytes_read += len(line)
         with suppress(OSError, ValueError):  # Papermill may be writing it just now
-            if (saved := self.output.stat().st_mtime_ns) != self._saved:
+            if (written := self.output.stat().st_mtime_ns) != self._output_time:
                 cells = orjson.loads(self.output.read_bytes())["cells"]
                 states = [cell["metadata"].get("papermill", {}).get("status") for cell in cells]
                 self.cell_count = len(cells)
                 self.cells_done = sum(state in {"completed", "failed"} for state in states)
-                self._saved = saved
+                self._output_time = written
 
     def failure(self) -> str:
         """The cell that failed and why, else the last line that the process wrote."""
@@ -93,38 +99,38 @@ class Job:
         log = self.output.with_suffix(".log").read_text(encoding="utf-8", errors="replace")
         return redact(f"the kernel ended: {(log.strip().splitlines() or ['no reason given'])[-1]}")
 
-    def last(self) -> dict[Any, Mapping[str, Any]]:
+    def last_reports(self) -> dict[Any, Mapping[str, Any]]:
         """The newest line of each of its runs; a run that is asked for twice counts as two."""
         return {(line["id"], line.get("began")): line for line in self.reports if "id" in line}
 
     def total(self, what: str) -> float:
         """Calls, hits or dollars of all its runs."""
-        return sum(float(line[what]) for line in self.last().values())
+        return sum(float(line[what]) for line in self.last_reports().values())
 
 
 def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = None) -> list[Job]:
     """The notebooks that an experiment names, checked before any is run."""
-    own = experiment.folder / NOTEBOOKS
-    folder = own if own.is_dir() else CHECKOUT / NOTEBOOKS
-    ours = experiment.path.parent == CHECKOUT / "experiments"
-    named = experiment.name if ours else str(experiment.path)
+    own_folder = experiment.folder / NOTEBOOKS
+    folder = own_folder if own_folder.is_dir() else CHECKOUT / NOTEBOOKS
+    is_bundled = experiment.path.parent == CHECKOUT / "experiments"
+    experiment_name = experiment.name if is_bundled else str(experiment.path)
     unknown = sorted(set(only) - set(experiment.notebooks))
     if unknown:
         raise BadInputError(
             f"{experiment.name} has no notebook {', '.join(unknown)}; it has "
             f"{', '.join(experiment.notebooks) or 'none'}"
         )
-    shared = common(experiment)
-    sources = ""
+    shared_inputs = shared_inputs_hash(experiment)
+    source = ""
     jobs = []
-    for notebook, given in experiment.notebooks.items():
+    for notebook, notebook_parameters in experiment.notebooks.items():
         path = folder / f"{notebook}.ipynb"
         if not path.is_file():
             raise BadInputError(
                 f"{experiment.name} names the notebook {notebook}, and there is no {path}"
             )
-        sources += path.read_text(encoding="utf-8")
-        parameters: dict[str, Any] = {"experiment": named, **given}
+        source += path.read_text(encoding="utf-8")
+        parameters: dict[str, Any] = {"experiment": experiment_name, **notebook_parameters}
         if limit is not None:
             parameters["limit"] = limit
         check_parameters(path, parameters)
@@ -135,13 +141,13 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
                 notebook,
                 path,
                 parameters,
-                key(shared, path, parameters),
+                notebook_key(shared_inputs, path, parameters),
                 notebook_path(experiment, limit, notebook),
             )
         )
-    takes_all = "study.experiment.models" in sources  # a function picks from them
-    for role in () if takes_all else experiment.models:
-        if not re.search(rf"""["']{re.escape(role)}\\?["']""", sources):
+    uses_all_models = "study.experiment.models" in source  # a function picks from them
+    for role in () if uses_all_models else experiment.models:
+        if not re.search(rf"""["']{re.escape(role)}\\?["']""", source):
             raise BadInputError(
                 f"{experiment.path}: models: no notebook uses the role {role}; correct the name, or leave it out"
             )
@@ -156,19 +162,19 @@ def run(
     again: bool = False,
     environment: Mapping[str, str] = MappingProxyType({}),
     watch: Callable[[Sequence[Job]], None] | None = None,
-) -> list[Record]:
+) -> list[NotebookRecord]:
     """Run the jobs, as many at once as there are processors, and return the records of the completed notebooks.
 
     `again` runs unchanged notebooks as well; `environment` is added to that of the kernels; `watch` is called
     with all jobs several times a second. Ctrl-C ends all kernels within about two seconds.
     """
-    records: dict[str, Record] = {}
+    records: dict[str, NotebookRecord] = {}
     for job in jobs:
-        known = Record.load(job.output.with_suffix(".json"))
-        if known and not again and known.key == job.key and known.is_current(figures):
+        previous = NotebookRecord.load(job.output.with_suffix(".json"))
+        if previous and not again and previous.key == job.key and previous.is_current(figures):
             job.state = "unchanged"
-            records[job.name] = known
-    shared = {
+            records[job.name] = previous
+    kernel_environment = {
         "WORKBENCH_FIGURES": str(figures),
         "WORKBENCH_BEGAN": str(time.time()),
         "PYTHONHASHSEED": "0",  # sums of numbers in a set are the same to the last bit
@@ -180,15 +186,15 @@ def run(
         while waiting or running:
             while waiting and len(running) < (at_once or os.cpu_count() or 1):
                 job = waiting.pop(0)
-                running[job.name] = job, job.start(shared)
-            time.sleep(_POLL)
+                running[job.name] = job, job.start(kernel_environment)
+            time.sleep(_POLL_SECONDS)
             for job, process in list(running.values()):
                 code = process.poll()
                 job.update()
                 if code is not None:
                     del running[job.name]
                     process.communicate()
-                    if record := _end(job, code, figures):
+                    if record := _finish(job, code, figures):
                         records[record.notebook] = record
             if watch:
                 watch(jobs)
@@ -198,46 +204,46 @@ def run(
 
 
 def _stop(running: Iterable[tuple[Job, "subprocess.Popen[bytes]"]]) -> None:
-    """Interrupt the notebooks; after `_MOMENT` seconds kill the processes that still run."""
-    until = time.monotonic() + _MOMENT
+    """Interrupt the notebooks; after `_STOP_SECONDS` kill the processes that still run."""
+    deadline = time.monotonic() + _STOP_SECONDS
     for job, process in running:
         job.state = "stopped"
         if process.stdin:
             process.stdin.close()
     for _, process in running:
         try:
-            process.wait(max(0.0, until - time.monotonic()))
+            process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             process.kill()  # its kernel notices within a second
             process.wait()
 
 
-def _end(job: Job, code: int, figures: Path) -> Record | None:
+def _finish(job: Job, exit_code: int, figures: Path) -> NotebookRecord | None:
     """Note how a notebook ended; its record, if every cell ran."""
-    if code:
+    if exit_code:
         job.state, job.error = "failed", job.failure()
         return None
     job.state = "done"
     if failed := sum(line.get("failed", 0) for line in job.reports):
         job.error = f"{failed:,} calls got no answer, and its numbers lack them: run it again"
-    record = Record(
+    record = NotebookRecord(
         notebook=job.name,
         key=job.key,
         parameters=dict(job.parameters),
-        seconds=round(time.monotonic() - job.began, 1),
+        seconds=round(time.monotonic() - job.started, 1),
         calls=int(job.total("calls")),
         hits=int(job.total("hits")),
         dollars=job.total("dollars"),
-        files=dict(_files(job, figures)),
+        files=dict(_saved_files(job, figures)),
     )
     if not job.error:  # else it is run again, and asks only for what is missing
         record.save(job.output.with_suffix(".json"))
-    job.lines.unlink(missing_ok=True)
+    job.progress_file.unlink(missing_ok=True)
     return record
 
 
-def _files(job: Job, figures: Path) -> Iterator[tuple[str, str]]:
+def _saved_files(job: Job, figures: Path) -> Iterator[tuple[str, str]]:
     """The files that the notebook saved, with their hashes."""
     for name in sorted({line["saved"] for line in job.reports if "saved" in line}):
         for path in sorted(figures.glob(f"{name}.*")):
-            yield path.name, digest(path)
+            yield path.name, file_hash(path)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.experiment.report.bundle import Bundle, write_bundle
-from workbench.experiment.report.pieces import PARSER, Piece, pieces
-from workbench.experiment.report.summary import behind_link, provenance, summary
+from workbench.experiment.report.pieces import PARSER_SUFFIX, Piece, pieces
+from workbench.experiment.report.summary import answers_link, provenance, summary
 from workbench.html.parts import details, image, page, without_style
 from workbench.html.tree import Element, Node, Raw, element, html
 from workbench.report.drawing.palette import shown
@@ -25,35 +25,35 @@ def write_report(
     folder: Path, store: Store, manifest: Mapping[str, Any], root: Path | None = None
 ) -> tuple[Path, Bundle]:
     """Write `report.html` and, beside it, the bundle to which its numbers lead; neither needs a network."""
-    found = pieces(folder)
-    bundle = write_bundle(folder, found, store, root)
-    main = [piece for piece in found if not piece.is_appendix]
-    rest = [piece for piece in found if piece.is_appendix]
+    saved = pieces(folder)
+    bundle = write_bundle(folder, saved, store, root)
+    numbered = [piece for piece in saved if not piece.is_appendix]
+    appendices = [piece for piece in saved if piece.is_appendix]
     parts: list[Node] = [
         element("h1", folder.name),
-        *summary(found, bundle, manifest),
-        _contents(main, rest),
-        *_papers(main, bundle),
+        *summary(saved, bundle, manifest),
+        _contents(numbered, appendices),
+        *_papers(numbered, bundle),
     ]
-    if rest:
-        parts += [element("h1", "Appendices", id="appendices"), *_papers(rest, bundle)]
+    if appendices:
+        parts += [element("h1", "Appendices", id="appendices"), *_papers(appendices, bundle)]
     parts.append(provenance(bundle, manifest))
     path = folder / "report.html"
     path.write_text(page(folder.name, *parts), encoding="utf-8")
     return path, bundle
 
 
-def _contents(main: Sequence[Piece], rest: Sequence[Piece]) -> Element:
+def _contents(numbered: Sequence[Piece], appendix_pieces: Sequence[Piece]) -> Element:
     lists = [
         element("div", element("h4", group), element("ul", *map(_entry, members), class_="plain"))
-        for group, members in groupby(main, key=lambda piece: piece.group)
+        for group, members in groupby(numbered, key=lambda piece: piece.group)
     ]
-    appendices = details("Appendices", element("ul", *map(_entry, rest), class_="plain"))
+    appendices = details("Appendices", element("ul", *map(_entry, appendix_pieces), class_="plain"))
     return element(
         "nav",
         element("h2", "Contents", id="contents"),
         element("div", *lists, class_="beside"),
-        appendices if rest else None,
+        appendices if appendix_pieces else None,
         element("p", element("a", "Provenance", href="#provenance")),
     )
 
@@ -62,8 +62,8 @@ def _entry(piece: Piece) -> Element:
     return element("li", element("a", piece.heading, href=f"#{piece.name}"))
 
 
-def _papers(found: Sequence[Piece], bundle: Bundle) -> Iterator[Element]:
-    for group, members in groupby(found, key=lambda piece: piece.group):
+def _papers(saved: Sequence[Piece], bundle: Bundle) -> Iterator[Element]:
+    for group, members in groupby(saved, key=lambda piece: piece.group):
         yield element("h2", group)
         for piece in members:
             yield _section(piece, bundle)
@@ -71,24 +71,26 @@ def _papers(found: Sequence[Piece], bundle: Bundle) -> Iterator[Element]:
 
 def _section(piece: Piece, bundle: Bundle) -> Element:
     if piece.kind == "figure":
-        drawn: Node = image((piece.folder / f"{piece.name}.png").read_bytes(), piece.heading)
+        content: Node = image((piece.folder / f"{piece.name}.png").read_bytes(), piece.heading)
     else:
         saved = (piece.folder / f"{piece.name}.html").read_text(encoding="utf-8")
-        drawn = Raw(_linked(without_style(saved), piece.name, bundle))
+        content = Raw(_with_links(without_style(saved), piece.name, bundle))
     claims = []
     for claim in piece.claims:
-        word, detail = element("b", verdict(claim["holds"])), element("i", claim["detail"])
-        claims.append(element("li", word, f": {claim['text']} ", detail))
-    leads = any(name == piece.name for name, _ in bundle.linked)
+        outcome, detail = element("b", verdict(claim["holds"])), element("i", claim["detail"])
+        claims.append(element("li", outcome, f": {claim['text']} ", detail))
+    is_linked = any(name == piece.name for name, _ in bundle.linked)
     return element(
         "article",
         element("h3", piece.heading),
-        element("div", drawn, class_="scroll"),
+        element("div", content, class_="scroll"),
         element(
             "p",
-            piece.stamp.replace(PARSER, ""),
-            " " if leads else None,
-            behind_link(piece.name, None, "The numbers and what is behind them") if leads else None,
+            piece.stamp.replace(PARSER_SUFFIX, ""),
+            " " if is_linked else None,
+            answers_link(piece.name, None, "The numbers and what is behind them")
+            if is_linked
+            else None,
             class_="quiet",
         ),
         element("ul", *claims) if claims else None,
@@ -96,26 +98,32 @@ def _section(piece: Piece, bundle: Bundle) -> Element:
     )
 
 
-def _linked(table: str, name: str, bundle: Bundle) -> str:
+def _with_links(table: str, name: str, bundle: Bundle) -> str:
     """A saved table whose numbers, other than a paper's, are links to the row of the data with the same label."""
     rows = bundle.rows.get(name, [])
     labels = [html(shown(next(iter(row.values()), ""))) for row in rows]
-    parts = _BODY.fullmatch(table)
-    if not parts or not any(owner == name for owner, _ in bundle.linked):
+    split = _BODY.fullmatch(table)
+    if not split or not any(owner == name for owner, _ in bundle.linked):
         return table
 
     def row(number: int, cells: str) -> str:
         label = _LABEL.match(cells)
         text = label[1] if label else ""
-        same = [n for n, own in enumerate(labels) if own == text]
-        at = number if number in same else same[0] if len(same) == 1 else None
-        if at is not None and (name, at) not in bundle.linked:
+        equal_labels = [n for n, row_label in enumerate(labels) if row_label == text]
+        index = (
+            number
+            if number in equal_labels
+            else equal_labels[0]
+            if len(equal_labels) == 1
+            else None
+        )
+        if index is not None and (name, index) not in bundle.linked:
             return cells  # a paper's row, or one that counts no answers
         # A number that sums up several rows of the data leads to all of them.
-        link = html(behind_link(name, at, "")).removesuffix("</a>")
+        link = html(answers_link(name, index, "")).removesuffix("</a>")
         return _NUMBER.sub(lambda found: f"<td>{link}{found[1]}</a>", cells)
 
     body = "".join(
-        f"<tr>{row(number, cells)}</tr>" for number, cells in enumerate(_ROW.findall(parts[2]))
+        f"<tr>{row(number, cells)}</tr>" for number, cells in enumerate(_ROW.findall(split[2]))
     )
-    return parts[1] + body + parts[3]
+    return split[1] + body + split[3]

@@ -35,13 +35,13 @@ from workbench.study.trace import (
 
 FOLDER = "report"
 _VIEWER = Path(__file__).with_name("viewer.js")
-_CALLS, _TEXTS = 400, 600  # calls in a file, parts of prompts in a file
-_FILTERS = ("question_ids", "question_id", "db_id", "difficulty", "generator", "other", "sample", "counted")  # fmt: skip
+_CALLS, _TEXTS = 400, 600  # in a file; a text is a part of a prompt
+_FILTER_COLUMNS = ("question_ids", "question_id", "db_id", "difficulty", "generator", "other", "sample", "counted")  # fmt: skip
 
 
 @dataclass(slots=True)
 class Bundle:
-    """The bundle as written: for each figure and table the rows that lead to their questions, and its size."""
+    """The bundle as written: the rows of each figure and table, which of them lead to questions, and its size."""
 
     rows: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     linked: set[tuple[str, int]] = field(default_factory=set)
@@ -54,46 +54,46 @@ class Bundle:
 def write_bundle(
     folder: Path, pieces: Sequence[Piece], store: Store, root: Path | None = None
 ) -> Bundle:
-    """Write the folder anew; `root` is where the benchmark was unpacked."""
+    """Write the folder anew; `root` is the folder of the unpacked benchmark."""
     target = folder / FOLDER
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    written = _Folder(target)
+    scripts = _ScriptFolder(target)
     bundle = Bundle()
-    data = {piece.name: data_rows(piece.data) for piece in pieces if piece.data.is_file()}
-    bundle.rows = data
-    wanted = {run for table in data.values() for row in table for run in row.get("run", "").split()}
-    stored = store.read_keys("SELECT id, name, system, benchmark FROM runs WHERE id IN", [*wanted])
-    found = {run: list(candidates_by_question(run, store)) for run, *_ in stored}
+    rows = {piece.name: data_rows(piece.data) for piece in pieces if piece.data.is_file()}
+    bundle.rows = rows
+    ids = {run for table in rows.values() for row in table for run in row.get("run", "").split()}
+    stored = store.read_keys("SELECT id, name, system, benchmark FROM runs WHERE id IN", [*ids])
+    by_run = {run: list(candidates_by_question(run, store)) for run, *_ in stored}
     bundle.runs = {run: (name, system) for run, name, system, _ in stored}
-    numbers = _numbered(found.values())
-    written.write("rows", _sets(bundle, pieces, found))
+    call_numbers = _call_numbers(by_run.values())
+    scripts.write("rows", _counted_sets(bundle, pieces, by_run))
     with Executor(store) as executor:
-        for number, benchmark in enumerate(sorted({benchmark for *_, benchmark in stored})):
-            mine = {run: found[run] for run, *_, own in stored if own == benchmark}
-            opened = _opened(benchmark, root)
-            verdicts = _verdicts(opened, mine.values(), executor) if opened else {}
-            for run, asked in mine.items():
-                about = {"name": bundle.runs[run][0], "questions": f"questions-{number}"}
-                answers = [_answers(one, numbers, verdicts) for one in asked]
-                written.write(f"run-{run}", about | {"answers": answers})
+        for number, name in enumerate(sorted({benchmark for *_, benchmark in stored})):
+            runs = {run: by_run[run] for run, *_, own in stored if own == name}
+            benchmark = _open_benchmark(name, root)
+            verdicts = _verdicts(benchmark, runs.values(), executor) if benchmark else {}
+            for run, questions in runs.items():
+                header = {"name": bundle.runs[run][0], "questions": f"questions-{number}"}
+                answers = [_question_record(one, call_numbers, verdicts) for one in questions]
+                scripts.write(f"run-{run}", header | {"answers": answers})
             texts = (
-                {q.id: (q.text, q.evidence, opened.golds[q.id].sql) for q in opened.questions}
-                if opened
+                {q.id: (q.text, q.evidence, benchmark.golds[q.id].sql) for q in benchmark.questions}
+                if benchmark
                 else {}
             )
-            written.write(f"questions-{number}", texts)
-    _write_calls(written, numbers, store)
+            scripts.write(f"questions-{number}", texts)
+    _write_calls(scripts, call_numbers, store)
     (target / "viewer.js").write_bytes(_VIEWER.read_bytes())
-    shell = (element("div", id="shown"), Raw('<script src="viewer.js"></script>'))
-    (target / "index.html").write_text(page("Behind a number", *shell), encoding="utf-8")
-    bundle.calls = len(numbers)
+    body = (element("div", id="shown"), Raw('<script src="viewer.js"></script>'))
+    (target / "index.html").write_text(page("Behind a number", *body), encoding="utf-8")
+    bundle.calls = len(call_numbers)
     bundle.size = sum(path.stat().st_size for path in target.iterdir())
     return bundle
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
+class _ScriptFolder:
     path: Path
     secrets: list[str] = field(default_factory=secrets)
 
@@ -104,7 +104,7 @@ class _Folder:
         (self.path / f"{name}.js").write_text(f'arrived("{name}", "{packed}")\n')
 
 
-def _opened(name: str, root: Path | None) -> Benchmark | None:
+def _open_benchmark(name: str, root: Path | None) -> Benchmark | None:
     """The benchmark, or None if its files are not on this computer."""
     try:
         return open_benchmark(name, root)
@@ -112,105 +112,105 @@ def _opened(name: str, root: Path | None) -> Benchmark | None:
         return None
 
 
-def _numbered(found: Iterable[Sequence[QuestionCandidates]]) -> dict[str, int]:
+def _call_numbers(runs: Iterable[Sequence[QuestionCandidates]]) -> dict[str, int]:
     """A number for the key of each call behind a candidate."""
     keys = {
         key
-        for asked in found
-        for missing, trials in asked
-        for one in (missing, *trials)
-        for key in one.calls
+        for questions in runs
+        for missing, trials in questions
+        for candidate in (missing, *trials)
+        for key in candidate.calls
     }
     return {key: number for number, key in enumerate(sorted(keys))}
 
 
-def _sets(
-    bundle: Bundle, pieces: Sequence[Piece], found: Mapping[str, Sequence[QuestionCandidates]]
+def _counted_sets(
+    bundle: Bundle, pieces: Sequence[Piece], by_run: Mapping[str, Sequence[QuestionCandidates]]
 ) -> dict[str, Any]:
     """The rows of every figure and table, each with the questions and candidates that it counts.
 
     Rows that count the same answers share one entry of `sets`: (index of the question, indexes of its candidates).
     """
     sets: list[Any] = []
-    known: dict[tuple[str, ...], int] = {}
+    set_numbers: dict[tuple[str, ...], int] = {}
     tables = {}
     for piece in pieces:
-        lines = []
+        row_records = []
         for number, row in enumerate(bundle.rows.get(piece.name, ())):
             counted = []
             for run in row.get("run", "").split():
-                if run not in found:
+                if run not in by_run:
                     continue
-                key = (run, *(row.get(name, "\0") for name in _FILTERS))
-                if key not in known:
-                    known[key] = len(sets)
-                    sets.append(_indexes(found[run], row))
-                if sets[known[key]]:
-                    counted.append((run, known[key]))
+                key = (run, *(row.get(name, "\0") for name in _FILTER_COLUMNS))
+                if key not in set_numbers:
+                    set_numbers[key] = len(sets)
+                    sets.append(_indexes(by_run[run], row))
+                if sets[set_numbers[key]]:
+                    counted.append((run, set_numbers[key]))
                     bundle.linked.add((piece.name, number))
             hidden = {"run", "question_ids", "counted"}
             cells = {name: value for name, value in row.items() if name not in hidden}
-            lines.append({"cells": cells, "sets": counted})
-        tables[piece.name] = {"heading": piece.heading, "stamp": piece.stamp, "rows": lines}
+            row_records.append({"cells": cells, "sets": counted})
+        tables[piece.name] = {"heading": piece.heading, "stamp": piece.stamp, "rows": row_records}
     return {"tables": tables, "sets": sets}
 
 
 def _indexes(
-    asked: Sequence[QuestionCandidates], row: Mapping[str, str]
+    questions: Sequence[QuestionCandidates], row: Mapping[str, str]
 ) -> list[tuple[int, list[int]]]:
     """The questions that a row counts and their counted candidates, by index; a question may have none."""
-    counted = {id(one) for one in counted_candidates(asked, row)}
-    indexes = (
+    counted = {id(candidate) for candidate in counted_candidates(questions, row)}
+    by_question = (
         (
             number,
-            [index for index, one in enumerate(trials) if id(one) in counted],
+            [index for index, candidate in enumerate(trials) if id(candidate) in counted],
             id(missing) in counted,
         )
-        for number, (missing, trials) in enumerate(asked)
+        for number, (missing, trials) in enumerate(questions)
     )
-    return [(number, inside) for number, inside, empty in indexes if inside or empty]
+    return [(number, indexes) for number, indexes, empty in by_question if indexes or empty]
 
 
 def _verdicts(
-    benchmark: Benchmark, found: Iterable[Sequence[QuestionCandidates]], executor: Executor
+    benchmark: Benchmark, runs: Iterable[Sequence[QuestionCandidates]], executor: Executor
 ) -> dict[tuple[str, str], bool]:
     """Whether each candidate is right, in the benchmark's sense of EX."""
-    known = {question.id for question in benchmark.questions}
+    ids = {question.id for question in benchmark.questions}
     pairs = dict.fromkeys(
-        (one.question_id, one.sql)
-        for asked in found
-        for _, trials in asked
-        for one in trials
-        if one.question_id in known
+        (candidate.question_id, candidate.sql)
+        for questions in runs
+        for _, trials in questions
+        for candidate in trials
+        if candidate.question_id in ids
     )
     return dict(zip(pairs, ex_verdicts(benchmark, list(pairs), executor), strict=True))
 
 
-def _answers(
-    asked: QuestionCandidates,
-    numbers: Mapping[str, int],
+def _question_record(
+    question: QuestionCandidates,
+    call_numbers: Mapping[str, int],
     verdicts: Mapping[tuple[str, str], bool],
 ) -> tuple[Any, ...]:
     """A question of a run with its candidates, which refer to their SQL by its index in a list."""
-    missing, trials = asked
-    queries = list(dict.fromkeys(one.sql for one in trials))
+    missing, trials = question
+    queries = list(dict.fromkeys(candidate.sql for candidate in trials))
     lines = [
         (
-            one.generator,
-            one.sample,
-            queries.index(one.sql),
-            one.status,
-            one.chosen,
-            [numbers[key] for key in one.calls],
+            candidate.generator,
+            candidate.sample,
+            queries.index(candidate.sql),
+            candidate.status,
+            candidate.chosen,
+            [call_numbers[key] for key in candidate.calls],
         )
-        for one in trials
+        for candidate in trials
     ]
     right = [verdicts.get((missing.question_id, sql)) for sql in queries]
-    about = (missing.question_id, missing.db_id, missing.difficulty)
-    return (*about, queries, right, lines, [numbers[key] for key in missing.calls])
+    header = (missing.question_id, missing.db_id, missing.difficulty)
+    return (*header, queries, right, lines, [call_numbers[key] for key in missing.calls])
 
 
-def _write_calls(written: _Folder, numbers: Mapping[str, int], store: Store) -> None:
+def _write_calls(scripts: _ScriptFolder, numbers: Mapping[str, int], store: Store) -> None:
     """Write the calls and the parts of their prompts; sorted parts pack better, since neighbours are alike."""
     columns = "key, prompt, model, parameters, messages, text, finish_reason, input_tokens, output_tokens, cost"
     stored = {
@@ -218,28 +218,28 @@ def _write_calls(written: _Folder, numbers: Mapping[str, int], store: Store) -> 
         for row in store.read_keys(f"SELECT {columns} FROM calls WHERE key IN", sorted(numbers))
     }
     messages = {key: orjson.loads(row[4]) for key, row in stored.items()}
-    parts = {part for sent in messages.values() for part in part_ids(sent)}
+    ids = {part for contents in messages.values() for part in part_ids(contents)}
     texts = sorted(
-        store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(parts)),
+        store.read_keys("SELECT id, text FROM texts WHERE id IN", sorted(ids)),
         key=lambda row: str(row[1]),
     )
     indexes = {number: index for index, (number, _) in enumerate(texts)}
     for start in range(0, len(texts), _TEXTS):
-        written.write(
-            f"texts-{start // _TEXTS}", [text for _, text in texts[start : start + _TEXTS]]
-        )
+        part = [text for _, text in texts[start : start + _TEXTS]]
+        scripts.write(f"texts-{start // _TEXTS}", part)
     lines: list[Any] = []
     for key in numbers:
         row = stored.get(key)  # a call that was pruned from the cache has none
-        sent = [
-            (m.get("role", ""), _content(m.get("content"), indexes)) for m in messages.get(key, ())
+        contents = [
+            (m.get("role", ""), _content_parts(m.get("content"), indexes))
+            for m in messages.get(key, ())
         ]
-        lines.append((key, *row[1:4], sent, *row[5:]) if row else (key,))
+        lines.append((key, *row[1:4], contents, *row[5:]) if row else (key,))
     for start in range(0, len(lines), _CALLS):
-        written.write(f"calls-{start // _CALLS}", lines[start : start + _CALLS])
+        scripts.write(f"calls-{start // _CALLS}", lines[start : start + _CALLS])
 
 
-def _content(content: Any, indexes: Mapping[int, int]) -> list[int | str]:
+def _content_parts(content: Any, indexes: Mapping[int, int]) -> list[int | str]:
     """A message as a list of its own texts and the indexes of shared parts."""
     if isinstance(content, list):
         return [indexes[part] if isinstance(part, int) else part for part in content]

@@ -5,7 +5,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from workbench.experiment.report.pieces import PARSER, PARSER_ANSWERED, Piece, by_parser, pieces
+from workbench.experiment.report.pieces import (
+    PARSER_NOTE,
+    PARSER_SUFFIX,
+    Piece,
+    parser_answered,
+    pieces,
+)
 from workbench.study.saved import verdict
 
 
@@ -21,44 +27,48 @@ def write_gallery(figures: Path) -> Path:
         "runs that they come from (`NAME.json`). `make reproduce` draws all of it again.",
     ]
     for folder in sorted(path for path in figures.iterdir() if path.is_dir()):
-        own = figures.parent / "experiments" / f"{folder.name}.yaml"
-        if re.search(r"-\d+$", folder.name) and not own.is_file():
+        experiment_file = figures.parent / "experiments" / f"{folder.name}.yaml"
+        if re.search(r"-\d+$", folder.name) and not experiment_file.is_file():
             continue
-        if found := pieces(folder):
-            lines += ["", f"## {folder.name}", "", *_opening(folder, found), *_markdown(found)]
+        if saved := pieces(folder):
+            lines += ["", f"## {folder.name}", "", *_introduction(folder, saved), *_markdown(saved)]
     path = figures / "README.md"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
-def _opening(folder: Path, found: Sequence[Piece]) -> Iterator[str]:
+def _introduction(folder: Path, saved: Sequence[Piece]) -> Iterator[str]:
     """A note if the embedded parser answered, and links to the executed notebooks."""
-    if by_parser(found):
-        yield from (PARSER_ANSWERED, "")
+    if parser_answered(saved):
+        yield from (PARSER_NOTE, "")
     if pages := sorted(folder.glob("*-*.html")):
         links = (f"[{page.stem.replace('-', '/')}]({folder.name}/{page.name})" for page in pages)
         yield from (f"Executed notebooks: {', '.join(links)}.", "")
 
 
-def _markdown(found: Sequence[Piece]) -> Iterator[str]:
-    for group, members in groupby(found, key=lambda piece: piece.group):
+def _markdown(saved: Sequence[Piece]) -> Iterator[str]:
+    for group, members in groupby(saved, key=lambda piece: piece.group):
         yield from (f"### {group}", "")
         for piece in members:
             file = f"{piece.folder.name}/{piece.name}"
-            yield from (f"#### {_plain(piece.heading)}", "")
+            yield from (f"#### {_escaped(piece.heading)}", "")
             if piece.kind == "figure":
-                yield f"![{_plain(piece.heading)}]({file}.png)"
+                yield f"![{_escaped(piece.heading)}]({file}.png)"
             else:
                 table = piece.folder / f"{piece.name}.md"
                 yield table.read_text(encoding="utf-8").rstrip() if table.is_file() else ""
-            yield from ("", f"{_plain(piece.stamp.replace(PARSER, ''))} ([data]({file}.csv))", "")
+            yield from (
+                "",
+                f"{_escaped(piece.stamp.replace(PARSER_SUFFIX, ''))} ([data]({file}.csv))",
+                "",
+            )
             for claim in piece.claims:
-                text = f"{_plain(claim['text'])} {_plain(claim['detail'])}".rstrip()
+                text = f"{_escaped(claim['text'])} {_escaped(claim['detail'])}".rstrip()
                 yield f"- **{verdict(claim['holds'])}**: {text}"
             if piece.claims:
                 yield ""
 
 
-def _plain(text: str) -> str:
-    """Text without special characters of Markdown."""
+def _escaped(text: str) -> str:
+    """Text with Markdown's special characters escaped."""
     return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", " ".join(text.split()))

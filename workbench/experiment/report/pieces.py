@@ -21,8 +21,8 @@ _PAPERS = {
     "pool": "Any pool of candidates",
     "beyond": "Beyond the papers",
 }
-PARSER = " (a small statistical parser, no language model)"
-PARSER_ANSWERED = (
+PARSER_SUFFIX = " (a small statistical parser, no language model)"
+PARSER_NOTE = (
     "A small statistical parser answered every question here, no language model. These tables and figures"
     " check that the machinery works; they reproduce nothing of the papers, and no claim of a paper is judged."
 )
@@ -50,8 +50,8 @@ class Piece:
         """Which table or figure it is and its title, ours or the paper's."""
         _, *words = self.name.split("_")
         source = " ".join(words[:2])
-        known = {(p.paper, p.source): p.title for p in all_published()}
-        title = self.title or known.get((self.group, source), "")
+        published = {(p.paper, p.source): p.title for p in all_published()}
+        title = self.title or published.get((self.group, source), "")
         label = " ".join(words) or self.name
         return f"{label[:1].upper()}{label[1:]}{': ' if title else ''}{title}"
 
@@ -72,8 +72,8 @@ class Piece:
         """Paper by paper; in a paper its numbered tables and figures by number, then the rest by name."""
         groups = list(_PAPERS.values())
         paper = groups.index(self.group) if self.group in groups else len(groups)
-        known = re.match(r"[^_]+_(figure|table|section)_(\d+)", self.name)
-        number = int(known[2]) if known else float("inf")
+        numbered = re.match(r"[^_]+_(figure|table|section)_(\d+)", self.name)
+        number = int(numbered[2]) if numbered else float("inf")
         return (paper, self.group, number, self.name)
 
 
@@ -85,6 +85,6 @@ def pieces(folder: Path) -> list[Piece]:
     return sorted(found, key=lambda piece: piece.order)
 
 
-def by_parser(found: Sequence[Piece]) -> bool:
+def parser_answered(pieces: Sequence[Piece]) -> bool:
     """Whether the embedded parser answered, so that no claim of a paper is judged."""
-    return any(piece.stamp.startswith("embedded/") for piece in found)
+    return any(piece.stamp.startswith("embedded/") for piece in pieces)

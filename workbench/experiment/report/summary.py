@@ -5,27 +5,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.experiment.report.bundle import FOLDER, Bundle
-from workbench.experiment.report.pieces import PARSER_ANSWERED, Piece, by_parser
+from workbench.experiment.report.pieces import PARSER_NOTE, Piece, parser_answered
 from workbench.html.parts import details, line, table
 from workbench.html.tree import Element, Node, element
 from workbench.llm.budget import dollars
 from workbench.study.saved import verdict
 
-_SYSTEM = {"system", "n", "EX", "low", "high", "calls", "tokens", "dollars", "run"}
+_SYSTEM_COLUMNS = {"system", "n", "EX", "low", "high", "calls", "tokens", "dollars", "run"}
 
 
 def summary(pieces: Sequence[Piece], bundle: Bundle, manifest: Mapping[str, Any]) -> list[Node]:
     """The parts of the summary: models and cost, the systems, and the papers' claims."""
     parts: list[Node] = [element("h2", "Summary", id="summary")]
-    if by_parser(pieces):
-        parts.append(line(PARSER_ANSWERED))
+    if parser_answered(pieces):
+        parts.append(line(PARSER_NOTE))
     parts += map(line, _facts(manifest))
-    parts.append(line(_size(bundle)))
+    parts.append(line(_bundle_size(bundle)))
     if systems := list(_systems(bundle)):
-        names = ("system", "questions", "EX, %", "95% interval", "calls", "tokens", "dollars")
+        columns = ("system", "questions", "EX, %", "95% interval", "calls", "tokens", "dollars")
         caption = "Systems on all questions; calls, tokens and dollars of a question"
         parts.append(
-            element("div", table(names, systems, caption, kind="numbers"), class_="scroll")
+            element("div", table(columns, systems, caption, kind="numbers"), class_="scroll")
         )
     return [*parts, *_claims(pieces)]
 
@@ -37,9 +37,9 @@ def _facts(manifest: Mapping[str, Any]) -> Iterator[str]:
     records = manifest["notebooks"]
     models = dict.fromkeys([manifest["model"], *manifest["models"].values()])
     limit = manifest["limit"]
-    some = f"{limit:.0%} of each database's" if (limit or 1) < 1 else limit
+    questions = f"{limit:.0%} of each database's" if (limit or 1) < 1 else limit
     yield (
-        f"{', '.join(models)} on {manifest['benchmark']}{f', {some} questions' if limit else ''}; "
+        f"{', '.join(models)} on {manifest['benchmark']}{f', {questions} questions' if limit else ''}; "
         f"written {manifest['written'].replace('T', ' ').removesuffix('Z')} UTC."
     )
     minutes = sum(record["seconds"] for record in records) / 60
@@ -52,7 +52,7 @@ def _facts(manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"Failed: {', '.join(manifest['failed'])}."
 
 
-def _size(bundle: Bundle) -> str:
+def _bundle_size(bundle: Bundle) -> str:
     if not bundle.linked:
         return "The runs behind these numbers are not in the cache, so no number leads to its questions."
     return (
@@ -65,30 +65,30 @@ def _size(bundle: Bundle) -> str:
 
 def _systems(bundle: Bundle) -> Iterator[list[Node]]:
     """A row for each run of a system on the most questions, in the order in which tables have them."""
-    found = [
+    system_rows = [
         (name, number, row)
         for name, rows in bundle.rows.items()
         for number, row in enumerate(rows)
-        if row.keys() >= _SYSTEM and row["run"] and row["EX"] and row["n"]
+        if row.keys() >= _SYSTEM_COLUMNS and row["run"] and row["EX"] and row["n"]
     ]
-    most = max((int(float(row["n"])) for *_, row in found), default=0)
+    question_count = max((int(float(row["n"])) for *_, row in system_rows), default=0)
     seen: set[str] = set()
-    for name, number, row in found:
-        if int(float(row["n"])) < most or row["run"] in seen:
+    for name, number, row in system_rows:
+        if int(float(row["n"])) < question_count or row["run"] in seen:
             continue
         seen.add(row["run"])
         low, high = float(row["low"]), float(row["high"])
-        numbers = [f"{most:,}", f"{float(row['EX']):.1f}", f"{low:.1f} to {high:.1f}"]
-        numbers += [f"{float(row['calls']):,.1f}", f"{float(row['tokens']):,.0f}"]
-        numbers.append(f"{float(row['dollars']):,.4f}" if row["dollars"] else "")
+        texts = [f"{question_count:,}", f"{float(row['EX']):.1f}", f"{low:.1f} to {high:.1f}"]
+        texts += [f"{float(row['calls']):,.1f}", f"{float(row['tokens']):,.0f}"]
+        texts.append(f"{float(row['dollars']):,.4f}" if row["dollars"] else "")
         linked = (name, number) in bundle.linked
-        cells = [behind_link(name, number, text) if linked else text for text in numbers]
-        called = bundle.runs.get(row["run"], (row["system"], ""))[0]
-        label = element("th", called, scope="row", class_="words")
+        cells = [answers_link(name, number, text) if linked else text for text in texts]
+        run_name = bundle.runs.get(row["run"], (row["system"], ""))[0]
+        label = element("th", run_name, scope="row", class_="words")
         yield [label, *(element("td", cell) for cell in cells)]
 
 
-def behind_link(name: str, number: int | None, text: str) -> Element:
+def answers_link(name: str, number: int | None, text: str) -> Element:
     """A link to the answers behind a row of a figure's or table's data; without a number, behind all rows."""
     row = "" if number is None else f".{number}"
     return element("a", text, href=f"{FOLDER}/index.html#{name}{row}")
@@ -98,9 +98,9 @@ def _claims(pieces: Sequence[Piece]) -> Iterator[Node]:
     claims = [(piece, claim) for piece in pieces for claim in piece.claims]
     if not claims:
         return
-    counted = Counter(verdict(claim["holds"]) for _, claim in claims)
+    verdicts = Counter(verdict(claim["holds"]) for _, claim in claims)
     heading = f"{len(claims)} claims of the papers: " + ", ".join(
-        f"{n} {w}" for w, n in counted.items()
+        f"{number} {words}" for words, number in verdicts.items()
     )
     items = [
         element(
@@ -118,8 +118,8 @@ def _claims(pieces: Sequence[Piece]) -> Iterator[Node]:
 
 def provenance(bundle: Bundle, manifest: Mapping[str, Any]) -> Element:
     """Versions, fingerprints, and every run and notebook behind the numbers."""
-    named = ("experiment", "commit", "code", "questions")
-    facts = [(name, str(manifest[name])) for name in named if manifest.get(name)]
+    fields = ("experiment", "commit", "code", "questions")
+    facts = [(name, str(manifest[name])) for name in fields if manifest.get(name)]
     facts += [(name, str(value)) for name, value in manifest.get("versions", {}).items()]
     runs = [(run, name, system) for run, (name, system) in sorted(bundle.runs.items())]
     records = [
