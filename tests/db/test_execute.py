@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.db import fingerprint
 from workbench.db.execute import Executor
+from workbench.db.sandbox import opening
 from workbench.db.sandbox.process import WorkerProcess
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
@@ -50,7 +50,7 @@ def executor(supervisor: Supervisor) -> Executor:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr(fingerprint, "_SETTLED", 0)  # as if the database were an hour old
+    monkeypatch.setattr(opening, "_SETTLED_AGE", 0)  # as if the database were an hour old
     with Store(tmp_path / "lab.sqlite") as store:
         yield store
 

@@ -11,6 +11,7 @@ import pytest
 from workbench.db import fingerprint as module
 from workbench.db.execute import Executor
 from workbench.db.fingerprint import database_fingerprints
+from workbench.db.sandbox import opening
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.db.schema import read_schema
 from workbench.errors import UnreadableDatabaseError
@@ -47,7 +48,7 @@ def test_rows_in_the_write_ahead_log_change_the_fingerprint(database: Path) -> N
 def test_a_file_is_hashed_once_and_again_when_it_changes_even_with_its_time_set_back(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SETTLED", 0)
+    monkeypatch.setattr(opening, "_SETTLED_AGE", 0)
     asked: list[str] = []
     run = module.Supervisor.run
 

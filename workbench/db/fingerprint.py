@@ -7,18 +7,17 @@ can set back. Workers read the file, as this process must not (see `opening._hea
 
 import os
 import stat
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from workbench.canonical import canonical, content_hash
+from workbench.db.sandbox.opening import is_settled
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
 
-_SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its time stamps
 _SECONDS = 60.0  # that hashing a file may take, besides the time to read its blocks
 _SPEED = 20_000_000  # bytes a second that are read from a slow disk
 
@@ -91,11 +90,6 @@ def database_fingerprints(
 
 def _seconds(path: Path) -> float:
     return _SECONDS + 512 * path.stat().st_blocks / _SPEED
-
-
-def is_settled(changed: int) -> bool:
-    """Whether the file changed so long ago that another change would give it other time stamps."""
-    return changed < time.time_ns() - _SETTLED
 
 
 @lru_cache(maxsize=1024)  # `realpath` asks the system once for each folder of the path

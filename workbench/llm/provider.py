@@ -174,7 +174,7 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
     litellm = load()
     sent, given = as_sent(request, url)
     parameters = dict(given) | ({"api_base": url} if url else {})
-    about = (request.model, url, canonical(given))
+    kind_key = (request.model, url, canonical(given))
     embeds = parameters.pop(EMBEDDING, False)
     call = partial(
         litellm.embedding if embeds else litellm.completion,
@@ -188,7 +188,7 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
         if embeds:
             reply = call(input=[message["content"] for message in sent]).model_dump()
         else:
-            reply = complete(litellm, call, sent, about, seconds)
+            reply = complete(litellm, call, sent, kind_key, seconds)
     except Exception as error:
         raise refusal(error) from error
     found = tidy(without_secrets(secrets(url), reply))

@@ -85,15 +85,17 @@ _NEEDED = re.compile(
 def read_relevance(reply: str) -> bool | None:
     """What the reply says of its column."""
     text = _ASKED.sub("", _FORM.sub("", answer_text(reply))).strip()
-    found = [said for row in objects(text) for said in _members(row)]
+    found = [relevant for row in objects(text) for relevant in _members(row)]
     if found:
         return found[-1]
     if text[:1] == "{":
-        labelled = [said for word in _MEMBER.findall(text) if (said := _word(word)) is not None]
+        labelled = [
+            relevant for word in _MEMBER.findall(text) if (relevant := _word(word)) is not None
+        ]
         return labelled[-1] if labelled else None
     for inner in (boxed(text), *(tag["inner"] for tag in ANSWER_TAG.finditer(text))):
-        if (said := _word(inner)) is not None:
-            return said
+        if (relevant := _word(inner)) is not None:
+            return relevant
     return _of_prose(text)
 
 
@@ -102,8 +104,8 @@ def _members(row: dict[str, object]) -> Iterator[bool]:
     for key, value in row.items():
         if isinstance(value, dict):
             yield from _members(value)
-        elif member_name(key) in MEMBERS and (said := _word(value)) is not None:
-            yield said
+        elif member_name(key) in MEMBERS and (relevant := _word(value)) is not None:
+            yield relevant
 
 
 def relevance_of(value: object) -> bool | None:
@@ -123,7 +125,7 @@ def _word(value: object) -> bool | None:
 
 def _of_prose(text: str) -> bool | None:
     """The verdict of running text: of a label, its last word, its first word, or what it calls relevant."""
-    labelled = [said for word in _LABEL.findall(text) if (said := _word(word)) is not None]
+    labelled = [relevant for word in _LABEL.findall(text) if (relevant := _word(word)) is not None]
     if labelled:
         return labelled[-1]
     if len(text.split()) == 1:
@@ -133,8 +135,8 @@ def _of_prose(text: str) -> bool | None:
     last = re.search(r"(\w+)\W*\Z", text)
     if last and last[1].lower() in {"yes", "no", "ja", "nein"} and len(text) > len(last[0]):
         return _word(last[1])
-    if _BEGINS.match(text) and (said := _word(text)) is not None:
-        return said
+    if _BEGINS.match(text) and (relevant := _word(text)) is not None:
+        return relevant
     if _HEDGED.search(text):
         return None
     if re.match(r"\W*(?:ir)?relevant\W*(?:[.;]\s|$)", text, re.IGNORECASE):
@@ -145,4 +147,4 @@ def _of_prose(text: str) -> bool | None:
     if judged:
         return bool(judged[-1][0]) == bool(judged[-1][1])
     begun = (_word(line) for line in reversed(text.splitlines()) if _BEGINS.match(line))
-    return next((said for said in begun if said is not None), None)
+    return next((relevant for relevant in begun if relevant is not None), None)

@@ -67,8 +67,8 @@ def _without_envelope(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     parts = found if isinstance(found, list) else [found]
-    told = [part.get("text", part.get("content")) for part in parts if isinstance(part, dict)]
-    return "".join(one for one in told if isinstance(one, str)).strip() or text
+    texts = [part.get("text", part.get("content")) for part in parts if isinstance(part, dict)]
+    return "".join(one for one in texts if isinstance(one, str)).strip() or text
 
 
 def _decoded_twice(text: str) -> str:

@@ -32,11 +32,11 @@ class Descriptions:
         similarity: Similarity,
     ) -> tuple[DescriptionMatch, ...]:
         """The descriptions, best first; equals in the order of the schema."""
-        columns, texts, about = _catalog(schema)
+        columns, texts, compared = _catalog(schema)
         if not texts:
             return ()
         queries = [f"{question.text} {question.evidence}".strip(), *keywords]
-        scores = similarity(lab, queries, about, collection=True)
+        scores = similarity(lab, queries, compared, collection=True)
         whole = scores[0] + scores[1:].max(axis=0, initial=0.0)
         best = np.argsort(-whole, kind="stable")[: self.top]
         return tuple(
@@ -57,8 +57,8 @@ def _catalog(
         for column in table.columns
         if (text := description(column))
     ]
-    columns, texts, about = zip(*found, strict=True) if found else ((), (), ())
-    return columns, texts, about
+    columns, texts, compared = zip(*found, strict=True) if found else ((), (), ())
+    return columns, texts, compared
 
 
 def description(column: Column) -> str:

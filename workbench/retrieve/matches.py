@@ -30,7 +30,7 @@ class ValueCandidate:
     """A value that the index returned for a keyword, with its similarities.
 
     edit: similarity by spelling.
-    semantic: similarity by meaning; None where no model said it.
+    semantic: similarity by meaning; None before it is computed, and where the model failed.
     """
 
     keyword: str
@@ -145,8 +145,8 @@ def _closeness(c: ValueCandidate, matching: Matching) -> float:
 
 def _has_words(c: ValueCandidate) -> bool:
     """Whether the value has all words of the keyword; a number by itself is no word."""
-    said = set(words(c.keyword))
-    return bool(re.search(r"[^\W\d_]", c.keyword)) and said <= set(words(c.value))
+    keyword_words = set(words(c.keyword))
+    return bool(re.search(r"[^\W\d_]", c.keyword)) and keyword_words <= set(words(c.value))
 
 
 def _limited(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:

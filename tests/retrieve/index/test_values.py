@@ -232,9 +232,9 @@ def test_two_builds_give_the_same_bytes_whatever_the_hash_seed(database, tmp_pat
 from pathlib import Path
 from workbench.retrieve.index.minhash import MinHash
 from workbench.retrieve.index.trigram import Trigram
-from workbench.db import fingerprint
+from workbench.db.sandbox import opening
 from workbench.retrieve.index import values
-fingerprint._SETTLED = 0
+opening._SETTLED_AGE = 0
 for kind in {KINDS!r}:
     values.build_index(Path({str(path)!r}), kind, Path("."))
 """

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.db.sandbox.guard import Guard
-from workbench.db.sandbox.opening import connect
-
-_YOUNG = 2_000_000_000  # ns; a younger file may change again without a change of its times
+from workbench.db.sandbox.opening import connect, is_settled
 
 
 class Opened(NamedTuple):
@@ -58,7 +56,7 @@ class ConnectionCache:
 
 
 def _state(path: str) -> tuple[int, ...]:
-    """The file's identity, size and times; () if it is missing or young, or has a write-ahead log."""
+    """The file's identity, size and times; () if it is missing, not settled, or has a write-ahead log."""
     try:
         os.stat(f"{path}-wal")  # noqa: PTH116  twice as fast as a Path's
     except FileNotFoundError:
@@ -69,6 +67,6 @@ def _state(path: str) -> tuple[int, ...]:
         stat = os.stat(path)  # noqa: PTH116
     except OSError:
         return ()
-    if time.time_ns() - stat.st_ctime_ns < _YOUNG:
+    if not is_settled(stat.st_ctime_ns):
         return ()
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns

@@ -2,12 +2,14 @@
 
 import os
 import sqlite3
+import time
 from pathlib import Path
 from urllib.parse import quote
 
 from workbench.db.sandbox.write_ahead_log import has_commit
 
 _HEADER = 100  # bytes
+_SETTLED_AGE = 2_000_000_000  # ns; a younger file may change again without a change of its times
 
 
 def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite3.Connection:
@@ -93,3 +95,8 @@ def wal(path: Path) -> Path:
 def lenient_text(raw: bytes) -> str:
     r"""TEXT as str; a byte that is not UTF-8 becomes a backslash escape such as `\xff`."""
     return raw.decode("utf-8", "backslashreplace")
+
+
+def is_settled(changed: int) -> bool:
+    """Whether the file changed so long ago that another change would give it other times."""
+    return changed < time.time_ns() - _SETTLED_AGE

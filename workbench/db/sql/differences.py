@@ -181,7 +181,7 @@ def _parts(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
     joins = select.args.get("joins") or ()
     where = select.args.get("where")
     for root in [*(join.args.get("on") for join in joins), where and where.this]:
-        for part in _conjuncts(root):
+        for part in _all_conjuncts(root):
             # An equality of two columns joins, in WHERE as in ON: both spellings compare as the same join.
             joining = isinstance(part, exp.EQ) and all(
                 isinstance(side, exp.Column) for side in (part.this, part.expression)
@@ -194,7 +194,7 @@ def _parts(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
         for part in group.expressions:
             yield "GROUP BY", part
     if having := select.args.get("having"):
-        for part in _conjuncts(having.this):
+        for part in _all_conjuncts(having.this):
             yield "HAVING", part
     whole = with_compound(select)
     if order := whole.args.get("order"):
@@ -205,12 +205,13 @@ def _parts(select: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
             yield "LIMIT", clause
 
 
-def _conjuncts(root: exp.Expr | None) -> Iterator[exp.Expr]:
+def _all_conjuncts(root: exp.Expr | None) -> Iterator[exp.Expr]:
+    """The conditions that AND connects, in parentheses, too; none for a JOIN without ON."""
     if isinstance(root, exp.Paren):
-        yield from _conjuncts(root.this)
+        yield from _all_conjuncts(root.this)
     elif isinstance(root, exp.And):
-        yield from _conjuncts(root.this)
-        yield from _conjuncts(root.expression)
+        yield from _all_conjuncts(root.this)
+        yield from _all_conjuncts(root.expression)
     elif root is not None and not isinstance(root, exp.Boolean):
         yield root
 

@@ -91,16 +91,16 @@ def _conditions(select: exp.Select, names: Names) -> Iterator[Condition]:
         for shared in join.args.get("using") or ():
             words = f"{shared.name} is the same in both"
             yield Condition(frozenset(here), words, of_join=True)
-        for part in _conjuncts(join.args.get("on")):
+        for part in _outer_conjuncts(join.args.get("on")):
             sources = _mentioned(part, select, names) | here
             yield Condition(sources, _words(part), of_join=True)
     where = select.args.get("where")
-    for part in _conjuncts(where and where.this):
+    for part in _outer_conjuncts(where and where.this):
         yield Condition(_mentioned(part, select, names), _words(part), of_join=False)
 
 
-def _conjuncts(root: exp.Expr | None) -> Iterable[exp.Expr]:
-    """The parts that AND connects; none for the TRUE that the parser puts into a JOIN without ON."""
+def _outer_conjuncts(root: exp.Expr | None) -> Iterable[exp.Expr]:
+    """The conditions that AND connects outside parentheses; none for the TRUE of a JOIN without ON."""
     if root is None or isinstance(root, exp.Boolean):
         return ()
     return root.flatten() if isinstance(root, exp.And) else (root,)

@@ -66,8 +66,8 @@ class Attempts:
             self._make(call)  # the model computes and never waits, so a thread would gain nothing
         elif batches and batched:
             finish, again = partial(self._finish, call), partial(self._again, call)
-            about = (call.key, call.request, call.endpoint, call.url)
-            batches.join(Joined(*about, finish, again, call.batch))
+            sent = (call.key, call.request, call.endpoint, call.url)
+            batches.join(Joined(*sent, finish, again, call.batch))
         else:
             state.new_prefixes.start(call.request)
             try:

@@ -35,9 +35,9 @@ def _collect(value: Any, label: str, judged: list[Judgement]) -> None:
         numbered = any(_number_of(row, label) for row in rows)
         for index, row in enumerate(rows, 1):
             number = _number_of(row, label) or (0 if numbered else index)
-            said = next((row[k] for k in row if member_name(k) in _JUDGING), None)
-            if said is not None and 1 <= number <= len(judged):
-                judged[number - 1] = judgement(str(said))
+            verdict = next((row[k] for k in row if member_name(k) in _JUDGING), None)
+            if verdict is not None and 1 <= number <= len(judged):
+                judged[number - 1] = judgement(str(verdict))
     elif isinstance(value, dict):
         number = _number_of(value, label)
         if number and any(member_name(k) in _JUDGING for k in value):
@@ -49,12 +49,12 @@ def _collect(value: Any, label: str, judged: list[Judgement]) -> None:
                     rf"(?:{label}|response|query|test|unit test)?\s*(\d{{1,4}})", member_name(key)
                 )
             ) and (1 <= int(found[1]) <= len(judged)):
-                said = (
+                verdict = (
                     next((item[k] for k in item if member_name(k) in _JUDGING), None)
                     if isinstance(item, dict)
                     else item
                 )
-                judged[int(found[1]) - 1] = judgement(str(said))
+                judged[int(found[1]) - 1] = judgement(str(verdict))
             elif (outcome := _LISTED.get(member_name(key))) is not None and isinstance(item, list):
                 for n in _integers(item, len(judged)):
                     judged[n - 1] = outcome

@@ -25,7 +25,7 @@ class _Patterns(NamedTuple):
     listed: "Passed: 1, 3".
     only: "Only candidate 1 fails".
     every: "All candidates pass except 2", "neither passes".
-    named: "Candidate 2", before or after what is said of it.
+    named: "Candidate 2", before or after its judgement.
     """
 
     listed: re.Pattern[str]
@@ -76,12 +76,12 @@ def read_text(text: str, label: str, count: int) -> list[Judgement]:
         sentences = re.split(r"(?<=[.!;])\s+(?=[A-Z*])", line)
         statements = _listed(line, patterns, count)
         for sentence in [] if statements else sentences:
-            said = _only(sentence, patterns, count) or _every(sentence, patterns, count)
-            if not said:
-                said, heading = _named(sentence, patterns, count, heading)
-            statements += said
-        for numbers, said_here in statements:
-            value = above if said_here is None else said_here
+            found = _only(sentence, patterns, count) or _every(sentence, patterns, count)
+            if not found:
+                found, heading = _named(sentence, patterns, count, heading)
+            statements += found
+        for numbers, stated in statements:
+            value = above if stated is None else stated
             for number in numbers if value is not None else ():
                 judged[number - 1] = value
     return judged if any(value is not None for value in judged) else []

@@ -7,7 +7,7 @@ from workbench.replies.choices.judgement import FAILED, PASSED, Judgement, judge
 # A number and what begins or ends its line with a verdict: "1. Passed", "2) joins both tables - failed".
 _NUMBERED = re.compile(
     rf"(?:^\W{{0,6}}(?:no\.?\s*)?|\s(?=\d{{1,4}}[).:]))(?P<n>\d{{1,4}})\W{{1,8}}"
-    rf"(?P<said>(?:(?:does|do|did)(?:\s+not|n['\u2019]t)\s+)?(?:{PASSED}|{FAILED}|(?:yes|no|true"
+    rf"(?P<verdict>(?:(?:does|do|did)(?:\s+not|n['\u2019]t)\s+)?(?:{PASSED}|{FAILED}|(?:yes|no|true"
     rf"|false|1|0)(?!\s+\w))\b(?<!ing)"
     r"|[^\n]{1,400}(?:[:\u2013\u2014-]|->)[ *]{0,4}(?:passe[sd]|fail(?:s|ed)|yes|no|true|false)[^\w\n]*$)",
     re.IGNORECASE | re.MULTILINE,
@@ -18,7 +18,7 @@ def read_words(text: str, count: int) -> list[Judgement]:
     """The judgements of numbered or bare lines, if there are as many as items."""
     numbered: list[Judgement] = [None] * count
     for found in _NUMBERED.finditer(text):
-        value = judgement(found["said"])
+        value = judgement(found["verdict"])
         if value is not None and 1 <= int(found["n"]) <= count:
             numbered[int(found["n"]) - 1] = value
     if any(one is not None for one in numbered):

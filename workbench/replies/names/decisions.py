@@ -86,8 +86,8 @@ def _decision(table: str, value: Any, names: Names) -> Decision | None:
         spaced = member_name(value)
         if word := _WORDS.get(spaced):
             return word
-        if said := re.match(r"(keep|drop) ?all\b", spaced):
-            return f"{said[1]}_all"
+        if verb := re.match(r"(keep|drop) ?all\b", spaced):
+            return f"{verb[1]}_all"
         value = BRACKETS.sub("", value)
     pairs = columns_in(value, names, table)
     return [column for owner, column in dict.fromkeys(pairs) if owner == table] or None
@@ -96,7 +96,7 @@ def _decision(table: str, value: Any, names: Names) -> Decision | None:
 def _of_members(members: dict[str, Any]) -> Any:
     """The member that decides: a list of columns, else a decision, else all members together."""
     columns = members.get("columns") or members.get("keep") or members.get("keep columns")
-    said = members.get("decision", members.get("action"))
-    if said and not isinstance(columns, list):
-        return said
+    decision = members.get("decision", members.get("action"))
+    if decision and not isinstance(columns, list):
+        return decision
     return columns or (members.get("keep all") and "keep_all") or [*members.values()]

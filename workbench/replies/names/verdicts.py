@@ -51,7 +51,7 @@ def _of_value(value: Any, names: Names, table: str = "") -> Iterator[tuple[Colum
     owner = names.table(row.get("table", "")) or table
     named = next((row[key] for key in ("column", "column name", "name") if key in row), None)
     verdict = next(
-        (said for key in MEMBERS if (said := relevance_of(row.get(key))) is not None), None
+        (relevant for key in MEMBERS if (relevant := relevance_of(row.get(key))) is not None), None
     )
     if verdict is not None and (pair := names.column(named, owner)):
         yield pair, verdict
@@ -62,9 +62,9 @@ def _of_value(value: Any, names: Names, table: str = "") -> Iterator[tuple[Colum
             listed = (names.column(one, owner) for one in item if isinstance(one, str))
             yield from ((pair, listing) for pair in listed if pair)
         pair = names.column(key, owner)
-        said = relevance_of(item)
-        if pair and said is not None:
-            yield pair, said
+        relevant = relevance_of(item)
+        if pair and relevant is not None:
+            yield pair, relevant
         elif pair and isinstance(item, dict):
             yield from _of_value({"column": ".".join(pair), **item}, names)
         else:
@@ -77,6 +77,6 @@ def _of_lines(text: str, names: Names) -> Iterator[tuple[ColumnName, bool]]:
         if len(rest) > 1 and (table := names.table(head)):  # | table | column | verdict |
             head, rest = f"{table}.{rest[0]}", rest[1:]
         pair = names.column(_OPENS.sub("", head))
-        said = [verdict for cell in rest if (verdict := relevance_of(cell)) is not None]
-        if pair and said:
-            yield pair, said[0]
+        verdicts = [verdict for cell in rest if (verdict := relevance_of(cell)) is not None]
+        if pair and verdicts:
+            yield pair, verdicts[0]

@@ -37,12 +37,12 @@ _PLACE = {
     "b": 1,
     "last": -1,
 }
-# "The second is not right": said after both.
+# "The second is not right": after both queries.
 _NAMED_WRONG = re.compile(
     r"\bthe (first|second|last|former|latter)\b[^.;\n]{0,30}?\b(?:is|was) (?:\w+ )?(?:wrong|incorrect|not)\b",
     re.IGNORECASE,
 )
-# "So I go with option 1": said after both.
+# "So I go with option 1": after both queries.
 _NAMED_RIGHT = re.compile(
     r"\b(?:go(?:ing)? with|choose|pick|prefer|use|recommend|answer is) (?:the )?"
     r"(?:(?:option|query|version|approach|variant|number) ([12ab])\b|(first|second|former|latter)\b)",

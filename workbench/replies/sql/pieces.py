@@ -73,14 +73,14 @@ def pieces(text: str, read: Callable[[str], str]) -> list[Piece]:
 
 
 def _with_standing(found: list[Piece], text: str) -> list[Piece]:
-    told: list[Piece] = []
+    judged: list[Piece] = []
     position = 0
     for number, piece in enumerate(found):
         following = found[number + 1].start if number + 1 < len(found) else len(text)
         if piece.standing == "plain":
             before, after = text[position : piece.start], text[piece.end : following]
-            told.append(replace(piece, standing=standing_of(before, after)))
+            judged.append(replace(piece, standing=standing_of(before, after)))
         else:
-            told.append(piece)
+            judged.append(piece)
         position = piece.end
-    return told
+    return judged

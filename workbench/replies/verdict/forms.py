@@ -28,7 +28,7 @@ _LABEL = re.compile(
 )
 _ROW = re.compile(
     rf"^[ \t|*_-]*(?P<mark>[\u2705\u2714\u2713\u274c\u2717\u2718]?)[\ufe0f \t*_]*"
-    rf"(?:{NAME}[ \t]*)?(?P<x>[AB])[*_\s]*(?:(?:[|:(\u2013\u2014-]|(?<!\n)(?=[\u2705\u2714\u2713\u274c\u2717\u2718]))(?P<said>[^\n]{{0,40}}))?$",
+    rf"(?:{NAME}[ \t]*)?(?P<x>[AB])[*_\s]*(?:(?:[|:(\u2013\u2014-]|(?<!\n)(?=[\u2705\u2714\u2713\u274c\u2717\u2718]))(?P<remark>[^\n]{{0,40}}))?$",
     re.MULTILINE | re.IGNORECASE,
 )
 _TICK = re.compile(
@@ -108,11 +108,11 @@ def _of_json(text: str) -> Letter:
     for row in objects(text):
         for key, value in row.items():
             name = member_name(key)
-            said = re.fullmatch(
+            candidate = re.fullmatch(
                 rf"[\W_]*(?:{NAME}\s*)?[\W_]*([AB12])[\W_]*", str(value).strip(), re.IGNORECASE
             )
-            if name in _CHOSEN_MEMBERS and said:
-                letter = letter_of(said[1])
+            if name in _CHOSEN_MEMBERS and candidate:
+                letter = letter_of(candidate[1])
         members = {_ABOUT.sub("", member_name(key)).upper(): value for key, value in row.items()}
         numbers = {x: worth for x in "AB" if (worth := _worth(members.get(x))) is not None}
         if not letter and len(set(numbers.values())) == 2:  # true and false, or scores
@@ -136,14 +136,16 @@ def _worth(value: object) -> float | None:
 def _of_table(text: str) -> Letter:
     """The only candidate that a table or list of both calls correct, or marks with a tick."""
     rows = {
-        row["x"].upper(): f"{row['mark']}{row['said'] or ''}"
+        row["x"].upper(): f"{row['mark']}{row['remark'] or ''}"
         for row in _ROW.finditer(text)
-        if row["mark"] or row["said"]
+        if row["mark"] or row["remark"]
     }
     good = [
-        letter for letter, said in rows.items() if _TICK.search(said) and not _CROSS.search(said)
+        letter
+        for letter, remark in rows.items()
+        if _TICK.search(remark) and not _CROSS.search(remark)
     ]
-    bad = [letter for letter, said in rows.items() if _CROSS.search(said)]
+    bad = [letter for letter, remark in rows.items() if _CROSS.search(remark)]
     return letter_of(good[0]) if set(rows) == {"A", "B"} and len(good) == len(bad) == 1 else ""
 
 
@@ -177,8 +179,8 @@ def _of_label(text: str) -> Letter:
         start = max(last.start(name) for name in ("x", "y", "z"))
         return _of_prose(text[start:])
     correction = _CORRECTS.search(text, last.end())
-    if correction and (said := _of_prose(text[correction.start() :])):
-        return said
+    if correction and (corrected := _of_prose(text[correction.start() :])):
+        return corrected
     return letter_of(last["x"] or last["y"] or last["z"])
 
 

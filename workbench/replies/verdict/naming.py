@@ -39,5 +39,5 @@ def letter_of(text: str | None) -> Letter:
 
 def letter_in(text: str) -> Letter:
     """The letter that a phrase such as "candidate **B**" or "the second query" means."""
-    said = CANDIDATE.search(text)
-    return letter_of(said["named"] or said["letter"] or said["ordinal"]) if said else ""
+    name = CANDIDATE.search(text)
+    return letter_of(name["named"] or name["letter"] or name["ordinal"]) if name else ""

@@ -82,15 +82,17 @@ def verdict_of_prose(text: str) -> Letter:
     lost: set[Letter] = set()
     for pattern in _CHOICES:
         alike = pattern is _CHOICES[-1]  # "both are equivalent, so A"
-        for said in pattern.finditer(text):
-            negated = not alike and _NEGATION.search(text[max(0, said.start() - 60) : said.start()])
-            own_words = re.sub(r"(?i)\Anot\b.*\bbut\b", "", said[0])  # "not A but B"
+        for choice in pattern.finditer(text):
+            negated = not alike and _NEGATION.search(
+                text[max(0, choice.start() - 60) : choice.start()]
+            )
+            own_words = re.sub(r"(?i)\Anot\b.*\bbut\b", "", choice[0])  # "not A but B"
             within = re.search(
                 r"\b(?:not|neither|both|less|n['\u2019]t)\b", own_words, re.IGNORECASE
             )
-            letter = letter_in(said["won"])
+            letter = letter_in(choice["won"])
             if letter and not negated and not within:
-                found.append((said.start(), letter))
+                found.append((choice.start(), letter))
             elif pattern is _CHOICES[0]:  # "I would not choose B"
                 lost.add(letter)
     letters = {letter for _, letter in found}
@@ -101,8 +103,8 @@ def verdict_of_prose(text: str) -> Letter:
     if _NEITHER.search(text):
         return ""
     lost |= {
-        letter_in(said["lost"] or said["faulty"] or said["blamed"])
-        for said in _RULED_OUT.finditer(text)
+        letter_in(denial["lost"] or denial["faulty"] or denial["blamed"])
+        for denial in _RULED_OUT.finditer(text)
     }
     lost -= {""}
     if len(lost) == 1:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.canonical import content_hash
-from workbench.db.fingerprint import database_fingerprints, file_state, is_settled
+from workbench.db.fingerprint import database_fingerprints, file_state
+from workbench.db.sandbox.opening import is_settled
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import BadInputError, StoreError, UnreadableDatabaseError
 from workbench.retrieve.index import packed
@@ -196,8 +197,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _opened(path: Path, database: Path, kind: IndexKind, content: Content) -> ValueIndex | None:
-    found = packed.read(path)
-    if found is None:
+    if (found := packed.read(path)) is None:
         return None
     header, arrays = found
     state, _ = file_state(database)

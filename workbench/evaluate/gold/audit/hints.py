@@ -35,12 +35,12 @@ def contradicted_hints(question: Question, sql: str, schema: Schema) -> Iterator
     facts = query_facts(sql, schema) if question.evidence else None
     if facts is None:
         return
-    for column, said in _constants(question.evidence, facts, schema).items():
+    for column, hinted in _constants(question.evidence, facts, schema).items():
         table, name = map(quote, column)
-        has = [one for one in facts.comparisons if one.column == column]
-        if any(_agrees(one, sql, has) for one in said):
+        in_query = [comparison for comparison in facts.comparisons if comparison.column == column]
+        if any(_agrees(comparison, sql, in_query) for comparison in hinted):
             continue
-        first = said[0]
+        first = hinted[0]
         value = str(first.value).replace("'", "''")
         literal = f"'{value}'" if isinstance(first.value, str) else str(first.value)
         yield Doubt(
@@ -65,7 +65,7 @@ def _constants(
         if table.name in facts.tables
         for column in table.columns
     }
-    said: dict[tuple[str, str], list[LiteralComparison]] = {}
+    hinted: dict[tuple[str, str], list[LiteralComparison]] = {}
     for found in _CONSTANT.finditer(hint):
         named, operator = found[1] or found[2] or found[3], found[4].lower()
         if column := columns.get(lower_name(named)):
@@ -73,18 +73,18 @@ def _constants(
             value = word if word is not None else float(found[7])
             # A whole number is an int in the facts of a query.
             whole = int(value) if isinstance(value, float) and value.is_integer() else value
-            said.setdefault(column, []).append(
+            hinted.setdefault(column, []).append(
                 LiteralComparison(column, _SPELT.get(operator, operator), whole)
             )
-    return said
+    return hinted
 
 
-def _agrees(said: LiteralComparison, sql: str, has: list[LiteralComparison]) -> bool:
+def _agrees(hinted: LiteralComparison, sql: str, in_query: list[LiteralComparison]) -> bool:
     """Whether the query has the hint's constant: with the same column an order must be the same, too."""
-    same = [one for one in has if _plain(one.value) == _plain(said.value)]
-    if same and said.operator in {"<", ">"} and all(one.operator in _ORDERS for one in same):
-        return any(one.operator == said.operator for one in same)
-    return _plain(said.value) in sql.casefold()
+    same = [one for one in in_query if _plain(one.value) == _plain(hinted.value)]
+    if same and hinted.operator in {"<", ">"} and all(one.operator in _ORDERS for one in same):
+        return any(one.operator == hinted.operator for one in same)
+    return _plain(hinted.value) in sql.casefold()
 
 
 def _plain(value: str | float) -> str:

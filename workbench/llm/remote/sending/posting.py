@@ -109,9 +109,9 @@ _thread = threading.local()
 
 
 def complete(
-    litellm: Any, call: Call, messages: Sequence[Message], about: Hashable, seconds: float
+    litellm: Any, call: Call, messages: Sequence[Message], kind_key: Hashable, seconds: float
 ) -> Mapping[str, Any]:
-    """The reply to a chat, as LiteLLM gives it. `call` makes the call by LiteLLM; calls with equal `about` are of one kind."""
+    """The reply to a chat, as LiteLLM gives it. `call` makes the call by LiteLLM; calls with equal `kind_key` are of one kind."""
     global _calls  # noqa: PLW0603  changed settings start a new collection
     plain = all(m.keys() == {"role", "content"} and _is_text(m["content"]) for m in messages)
     if not plain or _is_watched(litellm):
@@ -121,7 +121,7 @@ def complete(
     if (calls := _calls).settings != settings or len(calls.kinds) > _MOST:
         calls = _calls = _Calls(settings)
     fresh = _Kind()
-    kind = calls.kinds.setdefault((about, *(message["role"] for message in messages)), fresh)
+    kind = calls.kinds.setdefault((kind_key, *(message["role"] for message in messages)), fresh)
     # `setdefault` is atomic, so of several threads one makes the first call, and the others wait for its request.
     if kind is fresh:
         return _first(kind, call, messages)
