@@ -46,21 +46,19 @@ class Display:
         waiting, running = states.count("waiting"), states.count("running")
         seconds = time.monotonic() - self._started
         share = sum(_share_done(job) for job in jobs) / max(len(jobs), 1)
-        remaining = (
-            f", about {_clock(seconds / share - seconds)} left"
-            if seconds > 5 and 0.05 < share < 1
-            else ""
-        )
+        left = ""
+        if seconds > 5 and 0.05 < share < 1:
+            left = f", about {_clock(seconds / share - seconds)} left"
         return (
             f"{len(jobs) - waiting - running} done, {running} running, {waiting} waiting; "
-            f"{spent(jobs)}; {_clock(seconds)}{remaining}"
+            f"{spent(jobs)}; {_clock(seconds)}{left}"
         )
 
 
 def spent(jobs: Sequence[Job]) -> str:
     """The calls of all notebooks, those that were cached, and the dollars."""
     calls, hits, paid = (
-        sum(job.total(what) for job in jobs) for what in ("calls", "hits", "dollars")
+        sum(job.total(name) for job in jobs) for name in ("calls", "hits", "dollars")
     )
     return f"{calls:,.0f} calls, {hits:,.0f} cached, {dollars(paid)}"
 

@@ -15,9 +15,7 @@ def failed_cell(cells: Sequence[Mapping[str, Any]]) -> str:
 
     Papermill adds a cell with the parameters, which the reader's own notebook does not have.
     """
-    code_cells = [
-        cell for cell in cells if cell["cell_type"] == "code" and not _has_injected_parameters(cell)
-    ]
+    code_cells = [cell for cell in cells if cell["cell_type"] == "code" and not _is_injected(cell)]
     for number, cell in enumerate(code_cells, 1):
         for output in cell["outputs"]:
             if output["output_type"] == "error":
@@ -26,7 +24,7 @@ def failed_cell(cells: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
-def _has_injected_parameters(cell: Mapping[str, Any]) -> bool:
+def _is_injected(cell: Mapping[str, Any]) -> bool:
     return "injected-parameters" in cell["metadata"].get("tags", ())
 
 

@@ -28,7 +28,7 @@ from workbench.store import Store, home
 from workbench.study.settings import Experiment, load_experiment
 
 _PACKAGE = Path(__file__).parents[1]
-_LABEL_SUFFIXES = {".sqlite", ".jsonl"}  # the second was written by earlier versions
+_LABELS = {".sqlite", ".jsonl"}  # the second was written by earlier versions
 _LIBRARIES = ("ipykernel", "litellm", "matplotlib", "matplotlib-venn", "numpy", "pandas", "papermill",
               "rapidfuzz", "seaborn", "sqlglot")  # fmt: skip
 
@@ -100,9 +100,7 @@ def shared_inputs_hash(experiment: Experiment) -> str:
     db_ids = {question.db_id for question in benchmark.questions}
     databases = {name: file_state(benchmark.database(name))[0] for name in db_ids}
     labels = {
-        p.name: file_hash(p)
-        for p in sorted((home() / "labels").glob("*"))
-        if p.suffix in _LABEL_SUFFIXES
+        p.name: file_hash(p) for p in sorted((home() / "labels").glob("*")) if p.suffix in _LABELS
     }
     texts = [text for option in settings.options.values() for text in _texts(option)]
     named_inputs = [_named_inputs_hash(text, settings) for text in texts]
@@ -115,15 +113,8 @@ def shared_inputs_hash(experiment: Experiment) -> str:
         )
         if p
     ]
-    inputs = [
-        repr(settings),
-        package_hash(),
-        benchmark.fingerprint(),
-        databases,
-        labels,
-        named_inputs,
-        files,
-    ]
+    package, questions = package_hash(), benchmark.fingerprint()
+    inputs = [repr(settings), package, questions, databases, labels, named_inputs, files]
     endpoints = {m: endpoint(m, address(m)) for m in (settings.model, *settings.models.values())}
     return content_hash("experiment", [*inputs, endpoints, versions()])
 
@@ -178,10 +169,7 @@ def commit() -> str:
 
 
 def write_manifest(
-    experiment: Experiment,
-    completed: Sequence[NotebookRecord],
-    failed: Iterable[str],
-    limit: int | None,
+    experiment: Experiment, ran: Sequence[NotebookRecord], failed: Iterable[str], limit: int | None
 ) -> Path:
     """Write the manifest of an experiment: everything that a number in a figure can be traced to.
 
@@ -189,20 +177,16 @@ def write_manifest(
     """
     path = run_folder(experiment, limit) / "manifest.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    new_records = {record.notebook: record for record in completed}
+    new = {record.notebook: record for record in ran}
     last_records = {
         name: NotebookRecord.load(notebook_path(experiment, limit, name).with_suffix(".json"))
         for name in experiment.notebooks
     }
-    records = [
-        record for name, last in last_records.items() if (record := new_records.get(name, last))
-    ]
+    records = [record for name, last in last_records.items() if (record := new.get(name, last))]
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
     with Store() as store:
         names = sorted({experiment.model, *experiment.models.values()})
-        left_out_parameters = {
-            name: parameters for name in names if (parameters := left_out(store, name))
-        }
+        refused = {name: parameters for name in names if (parameters := left_out(store, name))}
     manifest = {
         "experiment": experiment.name,
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -214,7 +198,7 @@ def write_manifest(
         "model": experiment.model,
         "models": dict(experiment.models),
         "parameters": experiment.parameters,
-        "left_out": left_out_parameters,
+        "left_out": refused,
         "limit": experiment.limit if limit is None else limit,
         "dollars": sum(record.dollars for record in records),
         "preview": read_preview(preview_path(experiment)),

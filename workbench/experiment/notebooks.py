@@ -63,15 +63,11 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
             default = ast.literal_eval(known[name].default)
         except ValueError:  # the default is an expression, whose type is known only when it runs
             continue
-        may_be_none = default is None or "None" in known[name].comment
-        if (
-            default is not None
-            and not (may_be_none and value is None)
-            and not _fits(value, default)
-        ):
+        optional = default is None or "None" in known[name].comment
+        if default is not None and not (optional and value is None) and not _fits(value, default):
             raise BadInputError(
                 f"{notebook.name}: {name} is {value!r:.60}; it must be {_kind(default)}"
-                f"{' or null' if may_be_none else ''}"
+                f"{' or null' if optional else ''}"
             )
 
 

@@ -72,9 +72,8 @@ def preview_work(work: Callable[[], object], questions: int, store: Store) -> Pr
     with tempfile.TemporaryDirectory(prefix="preview") as temporary:
         _link_bundled(temporary)
         progress_file = Path(temporary) / "lines"
-        os.environ |= _environment(temporary, questions, store) | {
-            "WORKBENCH_PROGRESS": str(progress_file)
-        }
+        os.environ |= _environment(temporary, questions, store)
+        os.environ["WORKBENCH_PROGRESS"] = str(progress_file)
         try:
             work()
         finally:
@@ -141,11 +140,10 @@ def cost_lines(path: Path, tally: Tally, *, batch: bool = False) -> str:
     cost = f"paid:    {calls}, {dollars(tally.cost, tally.unpriced)}"
     if not (tally.cost or tally.unpriced):
         cost = f"asked:   {calls}, which cost nothing"
-    all_cached = not tally.calls and not tally.hits
-    cached_text = (
-        "all answers were cached" if all_cached else f"{tally.hits:,} further calls were cached"
-    )
-    lines = [f"{cost}; {cached_text}"]
+    cached = "all answers were cached"
+    if tally.calls or tally.hits:
+        cached = f"{tally.hits:,} further calls were cached"
+    lines = [f"{cost}; {cached}"]
     if estimate := read_preview(path):
         (least, most), (fewest, longest) = estimate["input_tokens"], estimate["output_tokens"]
         low, high = estimate["dollars_in_batches" if batch else "dollars"]

@@ -100,12 +100,12 @@ class Job:
         return redact(f"the kernel ended: {(log.strip().splitlines() or ['no reason given'])[-1]}")
 
     def last_reports(self) -> dict[Any, Mapping[str, Any]]:
-        """The newest line of each of its runs; a run that is asked for twice counts as two."""
+        """The newest report of each of its runs; a run that starts twice counts as two."""
         return {(line["id"], line.get("began")): line for line in self.reports if "id" in line}
 
-    def total(self, what: str) -> float:
+    def total(self, name: str) -> float:
         """Calls, hits or dollars of all its runs."""
-        return sum(float(line[what]) for line in self.last_reports().values())
+        return sum(float(report[name]) for report in self.last_reports().values())
 
 
 def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = None) -> list[Job]:
@@ -219,7 +219,7 @@ def _stop(running: Iterable[tuple[Job, "subprocess.Popen[bytes]"]]) -> None:
 
 
 def _finish(job: Job, exit_code: int, figures: Path) -> NotebookRecord | None:
-    """Note how a notebook ended; its record, if every cell ran."""
+    """Note how a notebook ended; returns its record if every cell ran."""
     if exit_code:
         job.state, job.error = "failed", job.failure()
         return None

@@ -89,9 +89,8 @@ def read_relevance(reply: str) -> bool | None:
     if found:
         return found[-1]
     if text[:1] == "{":
-        labelled = [
-            relevant for word in _MEMBER.findall(text) if (relevant := _word(word)) is not None
-        ]
+        verdicts = (_word(word) for word in _MEMBER.findall(text))
+        labelled = [relevant for relevant in verdicts if relevant is not None]
         return labelled[-1] if labelled else None
     for inner in (boxed(text), *(tag["inner"] for tag in ANSWER_TAG.finditer(text))):
         if (relevant := _word(inner)) is not None:

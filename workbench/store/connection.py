@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.store.checksum import checksum
 
-WAIT_SECONDS = 60.0  # that a write waits for another program's write
+WAIT = 60.0  # seconds that a write waits for another program's write
 
 
 def primary_code(error: sqlite3.Error) -> int:
@@ -16,7 +16,7 @@ def primary_code(error: sqlite3.Error) -> int:
 
 def _use_wal(connection: sqlite3.Connection) -> None:
     """Turn on write-ahead logging. SQLite's busy timeout does not cover this statement, so retry it."""
-    until = time.monotonic() + WAIT_SECONDS
+    until = time.monotonic() + WAIT
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -30,9 +30,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 def connect_read_write(path: Path) -> sqlite3.Connection:
     """A connection that reads and writes the file, in WAL mode."""
-    connection = sqlite3.connect(
-        path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
-    )
+    connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA page_size=16384")  # in 4 KB, rows of 2 KB waste space
         _use_wal(connection)

@@ -26,7 +26,7 @@ from workbench.study.progress import report
 from workbench.types import Completion, Request
 
 EMBEDDED_PARSER = "embedded/parser"
-_LETTERS_PER_TOKEN = 4  # about, for a language model
+_TOKEN_LENGTH = 4  # letters, about, for a language model
 
 
 def preview_questions() -> int:
@@ -77,12 +77,8 @@ class StandIn:
         prompt = prefixes(request)
         reads, writes = _prefix_cache(request.model).counts(prompt)
         earlier = sum(len(str(message["content"])) for message in request.messages[:-1])
-        token_ends = [
-            (earlier + position) // _LETTERS_PER_TOKEN for position in shared_ends(request.messages)
-        ]
-        reusable = max(
-            (position for position in token_ends if position >= shortest(request.model)), default=0
-        )
+        ends = [(earlier + end) // _TOKEN_LENGTH for end in shared_ends(request.messages)]
+        reusable = max((end for end in ends if end >= shortest(request.model)), default=0)
         first_reads = max(0, reusable - reads) if caches_prompts(request.model) else 0
         counts.calls += 1
         counts.input_tokens += reply["usage"]["prompt_tokens"]
@@ -118,12 +114,8 @@ class StandIn:
 
 def _cached(request: Request) -> Completion | None:
     """The reply from the user's own cache; None if the cache lacks the call."""
-    cache_path = os.environ.get("WORKBENCH_PREVIEW_CACHE", "")
-    return (
-        _users_client(cache_path).cached(request)
-        if cache_path and Path(cache_path).is_file()
-        else None
-    )
+    path = os.environ.get("WORKBENCH_PREVIEW_CACHE", "")
+    return _users_client(path).cached(request) if path and Path(path).is_file() else None
 
 
 @lru_cache(maxsize=1)
@@ -156,16 +148,13 @@ def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
         message = {"role": "assistant", "content": b64encode(vector.tobytes()).decode()}
         return {
             "choices": [{"message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": len(text) // _LETTERS_PER_TOKEN, "completion_tokens": 0},
+            "usage": {"prompt_tokens": len(text) // _TOKEN_LENGTH, "completion_tokens": 0},
         }
     temperature = request.parameters.get("temperature", 1.0)
-    parser_request = replace(
-        request, model=EMBEDDED_PARSER, parameters={"temperature": temperature}
-    )
-    reply = send(parser_request, "", "", seconds)
+    replaced = replace(request, model=EMBEDDED_PARSER, parameters={"temperature": temperature})
+    reply = send(replaced, "", "", seconds)
     reply["usage"] = {
-        "prompt_tokens": sum(len(str(m["content"])) for m in request.messages)
-        // _LETTERS_PER_TOKEN,
-        "completion_tokens": len(reply["choices"][0]["message"]["content"]) // _LETTERS_PER_TOKEN,
+        "prompt_tokens": sum(len(str(m["content"])) for m in request.messages) // _TOKEN_LENGTH,
+        "completion_tokens": len(reply["choices"][0]["message"]["content"]) // _TOKEN_LENGTH,
     }
     return reply

@@ -45,7 +45,7 @@ _UNREACHABLE = {
 class ResultKeys:
     """The parts of keys that do not depend on the question.
 
-    `keeps_attempts` and `keeps_selections` are false if a step has no source: a later process could not check
+    `caches_attempts` and `caches_selections` are false if a step has no source: a later process could not check
     that the step is unchanged, so its results are not cached.
     """
 
@@ -96,24 +96,13 @@ def system_keys(system: System, lab: Lab) -> ResultKeys:
     steps = identify([system.retrieve, system.prune, system.generate, system.fix])
     selector = identify(system.select)
     context = [system.retrieve, system.prune]
-    model_endpoints = endpoints(system, lab)
+    code, prompts = code_hash(), prompts_hash(lab.prompts)
     for name in dict.fromkeys(steps.unsourced + selector.unsourced):
         _warn_unsourced(name)
     return ResultKeys(
-        content_hash(
-            "steps",
-            [code_hash(), prompts_hash(lab.prompts), model_endpoints, lab.limits, steps.record],
-        ),
+        content_hash("steps", [code, prompts, endpoints(system, lab), lab.limits, steps.record]),
         content_hash("select", selector.record),
-        content_hash(
-            "context",
-            [
-                code_hash(),
-                prompts_hash(lab.prompts),
-                endpoints(context, lab),
-                identify(context).record,
-            ],
-        ),
+        content_hash("context", [code, prompts, endpoints(context, lab), identify(context).record]),
         caches_attempts=not steps.unsourced,
         caches_selections=not steps.unsourced + selector.unsourced,
     )

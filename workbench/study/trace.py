@@ -75,9 +75,8 @@ def candidates_by_question(run: str, store: Store) -> Iterator[QuestionCandidate
     for key, question, db_id, difficulty in selections:
         choice = choices.get(key, {})  # empty if a call failed: such a question is not cached
         calls = tuple(choice.get("call_keys", ()))
-        missing = TracedCandidate(
-            run, question, db_id, difficulty, "", 0, "", "missing", True, calls
-        )
+        origin = (run, question, db_id, difficulty)
+        missing = TracedCandidate(*origin, "", 0, "", "missing", True, calls)
         trials = attempts[attempt_keys[key]]["trials"] if choice else ()
         yield (
             missing,
@@ -104,9 +103,7 @@ def data_rows(data: Path) -> list[dict[str, str]]:
         with naming(data):
             frame = pd.read_csv(data, dtype=str, keep_default_na=False)
     except ValueError as error:
-        raise BadInputError(
-            f"{data}: {_csv_fault(error)}; give the .csv beside a figure"
-        ) from error
+        raise BadInputError(f"{data}: {_fault(error)}; give the .csv beside a figure") from error
     if not isinstance(frame.index, pd.RangeIndex):
         raise BadInputError(
             f"{data}: rows have more cells than the first line; give the .csv beside a figure"
@@ -115,7 +112,7 @@ def data_rows(data: Path) -> list[dict[str, str]]:
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
-def _csv_fault(error: ValueError) -> str:
+def _fault(error: ValueError) -> str:
     """The reason why pandas cannot read a file as CSV, in plain words."""
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 text ({error.reason} at byte {error.start})"

@@ -99,7 +99,7 @@ class Schema:
                 raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
             wanted.setdefault(table_name, set()).add(name)
         tables = [
-            _with(
+            _with_fields(
                 t,
                 foreign_keys=tuple(k for k in t.foreign_keys if lower_name(k.ref_table) in wanted),
             )
@@ -113,15 +113,15 @@ class Schema:
                 kept.update(map(lower_name, key.columns))
                 wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
         tables = [
-            _with(t, columns=tuple(c for c in t.columns if lower_name(c.name) in kept))
+            _with_fields(t, columns=tuple(c for c in t.columns if lower_name(c.name) in kept))
             for t in tables
             for kept in [wanted[lower_name(t.name)]]
         ]
-        return _with(self, tables=tuple(tables))
+        return _with_fields(self, tables=tuple(tables))
 
 
-def _with(record: _Record, **given: Any) -> _Record:
-    """The record with the given fields; the same object where none differs, which caches by object then know."""
+def _with_fields(record: _Record, **given: Any) -> _Record:
+    """The record with the given fields; the same object if no field differs, so that caches by object find it."""
     if all(getattr(record, name) == value for name, value in given.items()):
         return record
     return replace(record, **given)

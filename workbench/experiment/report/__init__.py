@@ -1,4 +1,4 @@
-"""`report.html` of an experiment: a summary, the papers' tables and figures, and a way from each number to its prompts."""
+"""`report.html` of an experiment: a summary, the papers' tables and figures, and links from each number to its prompts."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.experiment.report.bundle import Bundle, write_bundle
-from workbench.experiment.report.pieces import PARSER_SUFFIX, Piece, pieces
+from workbench.experiment.report.pieces import PARSER, Piece, pieces
 from workbench.experiment.report.summary import answers_link, provenance, summary
 from workbench.html.parts import details, image, page, without_style
 from workbench.html.tree import Element, Node, Raw, element, html
@@ -86,11 +86,9 @@ def _section(piece: Piece, bundle: Bundle) -> Element:
         element("div", content, class_="scroll"),
         element(
             "p",
-            piece.stamp.replace(PARSER_SUFFIX, ""),
+            piece.stamp.replace(PARSER, ""),
             " " if is_linked else None,
-            answers_link(piece.name, None, "The numbers and what is behind them")
-            if is_linked
-            else None,
+            answers_link(piece.name, None, "The numbers and their answers") if is_linked else None,
             class_="quiet",
         ),
         element("ul", *claims) if claims else None,
@@ -109,14 +107,8 @@ def _with_links(table: str, name: str, bundle: Bundle) -> str:
     def row(number: int, cells: str) -> str:
         label = _LABEL.match(cells)
         text = label[1] if label else ""
-        equal_labels = [n for n, row_label in enumerate(labels) if row_label == text]
-        index = (
-            number
-            if number in equal_labels
-            else equal_labels[0]
-            if len(equal_labels) == 1
-            else None
-        )
+        same = [n for n, row_label in enumerate(labels) if row_label == text]
+        index = number if number in same else same[0] if len(same) == 1 else None
         if index is not None and (name, index) not in bundle.linked:
             return cells  # a paper's row, or one that counts no answers
         # A number that sums up several rows of the data leads to all of them.

@@ -37,6 +37,7 @@ FOLDER = "report"
 _VIEWER = Path(__file__).with_name("viewer.js")
 _CALLS, _TEXTS = 400, 600  # in a file; a text is a part of a prompt
 _FILTER_COLUMNS = ("question_ids", "question_id", "db_id", "difficulty", "generator", "other", "sample", "counted")  # fmt: skip
+Answers = Sequence[QuestionCandidates]  # of one run
 
 
 @dataclass(slots=True)
@@ -67,7 +68,7 @@ def write_bundle(
     by_run = {run: list(candidates_by_question(run, store)) for run, *_ in stored}
     bundle.runs = {run: (name, system) for run, name, system, _ in stored}
     call_numbers = _call_numbers(by_run.values())
-    scripts.write("rows", _counted_sets(bundle, pieces, by_run))
+    scripts.write("rows", _sets(bundle, pieces, by_run))
     with Executor(store) as executor:
         for number, name in enumerate(sorted({benchmark for *_, benchmark in stored})):
             runs = {run: by_run[run] for run, *_, own in stored if own == name}
@@ -112,7 +113,7 @@ def _open_benchmark(name: str, root: Path | None) -> Benchmark | None:
         return None
 
 
-def _call_numbers(runs: Iterable[Sequence[QuestionCandidates]]) -> dict[str, int]:
+def _call_numbers(runs: Iterable[Answers]) -> dict[str, int]:
     """A number for the key of each call behind a candidate."""
     keys = {
         key
@@ -124,9 +125,7 @@ def _call_numbers(runs: Iterable[Sequence[QuestionCandidates]]) -> dict[str, int
     return {key: number for number, key in enumerate(sorted(keys))}
 
 
-def _counted_sets(
-    bundle: Bundle, pieces: Sequence[Piece], by_run: Mapping[str, Sequence[QuestionCandidates]]
-) -> dict[str, Any]:
+def _sets(bundle: Bundle, pieces: Sequence[Piece], by_run: Mapping[str, Answers]) -> dict[str, Any]:
     """The rows of every figure and table, each with the questions and candidates that it counts.
 
     Rows that count the same answers share one entry of `sets`: (index of the question, indexes of its candidates).
@@ -155,9 +154,7 @@ def _counted_sets(
     return {"tables": tables, "sets": sets}
 
 
-def _indexes(
-    questions: Sequence[QuestionCandidates], row: Mapping[str, str]
-) -> list[tuple[int, list[int]]]:
+def _indexes(questions: Answers, row: Mapping[str, str]) -> list[tuple[int, list[int]]]:
     """The questions that a row counts and their counted candidates, by index; a question may have none."""
     counted = {id(candidate) for candidate in counted_candidates(questions, row)}
     by_question = (
@@ -172,7 +169,7 @@ def _indexes(
 
 
 def _verdicts(
-    benchmark: Benchmark, runs: Iterable[Sequence[QuestionCandidates]], executor: Executor
+    benchmark: Benchmark, runs: Iterable[Answers], executor: Executor
 ) -> dict[tuple[str, str], bool]:
     """Whether each candidate is right, in the benchmark's sense of EX."""
     ids = {question.id for question in benchmark.questions}
@@ -211,7 +208,7 @@ def _question_record(
 
 
 def _write_calls(scripts: _ScriptFolder, numbers: Mapping[str, int], store: Store) -> None:
-    """Write the calls and the parts of their prompts; sorted parts pack better, since neighbours are alike."""
+    """Write the calls and the parts of their prompts; sorted parts compress better, since neighbours are alike."""
     columns = "key, prompt, model, parameters, messages, text, finish_reason, input_tokens, output_tokens, cost"
     stored = {
         row[0]: row
@@ -231,15 +228,14 @@ def _write_calls(scripts: _ScriptFolder, numbers: Mapping[str, int], store: Stor
     for key in numbers:
         row = stored.get(key)  # a call that was pruned from the cache has none
         contents = [
-            (m.get("role", ""), _content_parts(m.get("content"), indexes))
-            for m in messages.get(key, ())
+            (m.get("role", ""), _parts(m.get("content"), indexes)) for m in messages.get(key, ())
         ]
         lines.append((key, *row[1:4], contents, *row[5:]) if row else (key,))
     for start in range(0, len(lines), _CALLS):
         scripts.write(f"calls-{start // _CALLS}", lines[start : start + _CALLS])
 
 
-def _content_parts(content: Any, indexes: Mapping[int, int]) -> list[int | str]:
+def _parts(content: Any, indexes: Mapping[int, int]) -> list[int | str]:
     """A message as a list of its own texts and the indexes of shared parts."""
     if isinstance(content, list):
         return [indexes[part] if isinstance(part, int) else part for part in content]

@@ -5,13 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from workbench.experiment.report.pieces import (
-    PARSER_NOTE,
-    PARSER_SUFFIX,
-    Piece,
-    parser_answered,
-    pieces,
-)
+from workbench.experiment.report.pieces import PARSER, PARSER_NOTE, Piece, by_parser, pieces
 from workbench.study.saved import verdict
 
 
@@ -39,7 +33,7 @@ def write_gallery(figures: Path) -> Path:
 
 def _introduction(folder: Path, saved: Sequence[Piece]) -> Iterator[str]:
     """A note if the embedded parser answered, and links to the executed notebooks."""
-    if parser_answered(saved):
+    if by_parser(saved):
         yield from (PARSER_NOTE, "")
     if pages := sorted(folder.glob("*-*.html")):
         links = (f"[{page.stem.replace('-', '/')}]({folder.name}/{page.name})" for page in pages)
@@ -57,11 +51,8 @@ def _markdown(saved: Sequence[Piece]) -> Iterator[str]:
             else:
                 table = piece.folder / f"{piece.name}.md"
                 yield table.read_text(encoding="utf-8").rstrip() if table.is_file() else ""
-            yield from (
-                "",
-                f"{_escaped(piece.stamp.replace(PARSER_SUFFIX, ''))} ([data]({file}.csv))",
-                "",
-            )
+            stamp = _escaped(piece.stamp.replace(PARSER, ""))
+            yield from ("", f"{stamp} ([data]({file}.csv))", "")
             for claim in piece.claims:
                 text = f"{_escaped(claim['text'])} {_escaped(claim['detail'])}".rstrip()
                 yield f"- **{verdict(claim['holds'])}**: {text}"

@@ -21,7 +21,7 @@ _PAPERS = {
     "pool": "Any pool of candidates",
     "beyond": "Beyond the papers",
 }
-PARSER_SUFFIX = " (a small statistical parser, no language model)"
+PARSER = " (a small statistical parser, no language model)"
 PARSER_NOTE = (
     "A small statistical parser answered every question here, no language model. These tables and figures"
     " check that the machinery works; they reproduce nothing of the papers, and no claim of a paper is judged."
@@ -85,6 +85,6 @@ def pieces(folder: Path) -> list[Piece]:
     return sorted(found, key=lambda piece: piece.order)
 
 
-def parser_answered(pieces: Sequence[Piece]) -> bool:
+def by_parser(pieces: Sequence[Piece]) -> bool:
     """Whether the embedded parser answered, so that no claim of a paper is judged."""
     return any(piece.stamp.startswith("embedded/") for piece in pieces)

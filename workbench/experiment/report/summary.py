@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.experiment.report.bundle import FOLDER, Bundle
-from workbench.experiment.report.pieces import PARSER_NOTE, Piece, parser_answered
+from workbench.experiment.report.pieces import PARSER_NOTE, Piece, by_parser
 from workbench.html.parts import details, line, table
 from workbench.html.tree import Element, Node, element
 from workbench.llm.budget import dollars
@@ -17,7 +17,7 @@ _SYSTEM_COLUMNS = {"system", "n", "EX", "low", "high", "calls", "tokens", "dolla
 def summary(pieces: Sequence[Piece], bundle: Bundle, manifest: Mapping[str, Any]) -> list[Node]:
     """The parts of the summary: models and cost, the systems, and the papers' claims."""
     parts: list[Node] = [element("h2", "Summary", id="summary")]
-    if parser_answered(pieces):
+    if by_parser(pieces):
         parts.append(line(PARSER_NOTE))
     parts += map(line, _facts(manifest))
     parts.append(line(_bundle_size(bundle)))

@@ -1,4 +1,4 @@
-// Shows what is behind a number of report.html. Texts of databases and models are only ever set as text.
+// Shows the questions, SQL and calls behind a number of report.html. Texts of databases and models are only ever set as text.
 "use strict";
 const CALLS = 400, TEXTS = 600;  // in a file, as bundle.py writes them
 const shown = document.getElementById("shown");

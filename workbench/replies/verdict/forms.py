@@ -141,11 +141,9 @@ def _of_table(text: str) -> Letter:
         if row["mark"] or row["remark"]
     }
     good = [
-        letter
-        for letter, remark in rows.items()
-        if _TICK.search(remark) and not _CROSS.search(remark)
+        letter for letter, mark in rows.items() if _TICK.search(mark) and not _CROSS.search(mark)
     ]
-    bad = [letter for letter, remark in rows.items() if _CROSS.search(remark)]
+    bad = [letter for letter, mark in rows.items() if _CROSS.search(mark)]
     return letter_of(good[0]) if set(rows) == {"A", "B"} and len(good) == len(bad) == 1 else ""
 
 

@@ -41,9 +41,8 @@ def selected_alone(study: Study, run: Run, step: int = 2) -> pd.DataFrame:
     rows = []
     for (generator, k), selected in runs.items():
         found = accuracy(selected.questions)
-        bounds = {
-            name: accuracy(selected.questions, "", column)["EX"] for name, column in _BOUNDS.items()
-        }
+        questions = selected.questions
+        bounds = {name: accuracy(questions, "", of)["EX"] for name, of in _BOUNDS.items()}
         row = {"generator": generator, "k": k, "n": found["n"]} | bounds
         rows.append(row | {key: found[key] for key in ("EX", "low", "high", "run")})
     return pd.DataFrame(rows)

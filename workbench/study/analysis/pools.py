@@ -19,11 +19,10 @@ def predicted(study: Study) -> tuple[Study, Pool]:
     """
     setting = study.options["predictions"]
     paths = [setting] if isinstance(setting, str) else setting
-    files = prediction_files([str(study.experiment.folder / name) for name in paths])
+    files = prediction_files([str(study.experiment.folder / path) for path in paths])
     benchmark = open_benchmark(study.experiment.benchmark, study.experiment.root)
-    return _with_model(study, f"{len(files)} prediction files"), load_pool(
-        file_names(files), benchmark
-    )
+    pool = load_pool(file_names(files), benchmark)
+    return _with_model(study, f"{len(files)} prediction files"), pool
 
 
 def answers(study: Study, runs: Iterable[Run]) -> tuple[Study, Pool]:

@@ -37,10 +37,8 @@ from workbench.types import Question
 if TYPE_CHECKING:
     import distributed
 
-_COMPUTED_QUESTIONS = (
-    4  # questions of a task whose models run on the worker; such a task takes some seconds
-)
-_REMOTE_QUESTIONS = 16  # questions of a task that calls remote models, all at the same time
+_COMPUTED_QUESTIONS = 4  # of a task whose models run on the worker; it takes some seconds
+_REMOTE_QUESTIONS = 16  # of a task that calls remote models, all at the same time
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +102,14 @@ def solve_on(
             keys = [result_keys.of_question(question, lab).attempt for question in locked]
             attempts = result_cache.read(store, "attempts", keys)
             if locked:
-                yield SolveTask(
-                    system, result_keys, locked, attempts, 1 if in_process else len(locked)
-                )
+                at_once = 1 if in_process else len(locked)
+                yield SolveTask(system, result_keys, locked, attempts, at_once)
 
     try:
         for task, uncached in cluster.each(
             solve_task, tasks(), lab, name=_task_name, split=_one_question_each, watch=progress
         ):
-            keys = {
-                question.id: result_keys.of_question(question, lab) for question in task.questions
-            }
+            keys = {q.id: result_keys.of_question(q, lab) for q in task.questions}
             yield cached_records(store, keys) | {
                 name: QuestionRecords(*kept) for name, kept in uncached.items()
             }
