@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from click.testing import CliRunner
 from tests.llm.wire import ask
 from workbench.cli.cache import cache
 from workbench.errors import BadInputError, WorkbenchError
+from workbench.llm.calls.batches.table import Batch, BatchTable
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.store import Store
@@ -132,3 +134,18 @@ def test_export_says_how_many_of_the_keys_are_not_in_the_cache(path: Path, tmp_p
     (tmp_path / "keys").write_text(f"{key} call:none call:none call:nor")
     printed = run("export", tmp_path / "x.jsonl", "--keys", tmp_path / "keys", "--cache", path)
     assert printed.endswith("2 of the keys are not in the cache, such as call:none\n")
+
+
+def test_stats_names_the_batches_whose_answers_are_unread(path: Path) -> None:
+    request = ask("x")
+    with Store(path) as store:
+        table = BatchTable(store)
+        sent = Batch("one", "openai", "openai/m")
+        table.add(sent, {"call:1": request, "call:2": request})
+        table.update(replace(sent, asked=60.0, batch="batch_7"))
+        table.add(Batch("two", "openai", "openai/n"), {"call:3": request})
+    found = run("stats", "--cache", path)
+    assert (
+        "unread: 2 calls of openai/m, batch batch_7 of 1970-01-01 00:01 UTC; the command" in found
+    )
+    assert "unread: 1 call of openai/n, not sent, prepared 20" in found

@@ -9,6 +9,7 @@ import click
 
 from workbench.errors import BadInputError, naming
 from workbench.llm.cache import transfer
+from workbench.llm.calls.batches.table import BatchTable
 from workbench.store import Store, home
 
 _FORMS = (".jsonl", ".csv", ".parquet", ".sqlite")
@@ -77,6 +78,8 @@ def stats(cache_file: Path | None) -> None:
                     if record[name]
                 )
             )
+        for line in BatchTable(store).unread():
+            print(f"unread: {line}; the command that sent it reads its answers when it runs again")
         size = store.path.stat().st_size
         print(f"{store.path}: {size / 1e6:,.1f} MB")
 

@@ -6,6 +6,7 @@ They are on disk before anything is sent, so a run that is killed leaves a recor
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import orjson
 
@@ -39,6 +40,19 @@ class BatchTable:
     def has_unread(self) -> bool:
         """Whether any batch is unread."""
         return bool(self._store.read("SELECT 1 FROM batches LIMIT 1"))
+
+    def unread(self) -> list[str]:
+        """A line for each unread batch, the oldest first: nobody reads its answers until its command runs again."""
+        rows = self._store.read(
+            "SELECT model, batch, asked, created, (SELECT count(*) FROM batch_items WHERE batch = name) "
+            "FROM batches ORDER BY created"
+        )
+        return [
+            f"{number:,} call{'s' * (number != 1)} of {model}, "
+            + ("not sent, prepared " if asked is None else f"batch {id_ or 'without an id'} of ")
+            + f"{datetime.fromtimestamp(asked or created, UTC):%Y-%m-%d %H:%M} UTC"
+            for model, id_, asked, created, number in rows
+        ]
 
     def load(self, name: str) -> Batch | None:
         """The batch as stored on disk; None once it is read."""
