@@ -21,7 +21,7 @@ from workbench.report.display.selections import group_numbers
 from workbench.report.drawing.palette import ordered
 from workbench.study.solving import QuestionRecords, Record
 from workbench.systems.system import System
-from workbench.types import Limits, Selection
+from workbench.types import Selection
 
 BY_GOLD, FAILED_BY_GOLD = "correct by ", "gold failed by "  # columns; a revision's name follows
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
@@ -193,7 +193,7 @@ def run_tables(
         )
     questions = pd.DataFrame(question_rows)
     answers = dict(zip(questions["question_id"], questions["sql"], strict=True))
-    judged = right_under(benchmark, answers, revisions, executor, Limits()) if revisions else {}
+    judged = right_under(benchmark, answers, revisions, executor) if revisions else {}
     for revision in revisions:
         right = judged[revision.name]
         questions[BY_GOLD + revision.name] = [float(right.get(key, math.nan)) for key in answers]

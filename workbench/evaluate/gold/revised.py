@@ -100,7 +100,6 @@ def right_under(
     answers: Mapping[str, str],
     revisions: Sequence[Revision],
     executor: Executor,
-    limits: Limits,
 ) -> dict[str, dict[str, bool]]:
     """For each revision and each of its questions, whether the answer is right; "" stands for a missing answer."""
     apart, stands_for = _distinct(benchmark, revisions)
@@ -117,7 +116,7 @@ def right_under(
         for key in keys
     }
     known = sorted(pairs)
-    right = dict(zip(known, ex_verdicts(every, known, executor, limits), strict=True))
+    right = dict(zip(known, ex_verdicts(every, known, executor), strict=True))
     return {
         name: {
             q: any(right.get((key, answers[q]), False) for key in keys) for q, keys in under.items()
@@ -129,7 +128,7 @@ def right_under(
 def failed_golds(benchmark: Benchmark, revision: Revision, executor: Executor) -> list[str]:
     """The ids of the benchmark's questions whose gold query in the revision fails."""
     golds = {key: gold.sql for key, gold in revision.golds.items()}
-    right = right_under(benchmark, golds, [revision], executor, Limits())[revision.name]
+    right = right_under(benchmark, golds, [revision], executor)[revision.name]
     return [question for question, runs in right.items() if not runs]
 
 

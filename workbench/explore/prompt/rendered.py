@@ -53,14 +53,14 @@ def tokens_per_character(request: Request, client: Client) -> tuple[float, str]:
     )
 
 
-def prompt_html(step: Step, client: Client, title: str = "The prompt as sent") -> Html:
+def prompt_html(step: Step, client: Client) -> Html:
     """The messages exactly as rendered, folded by section, each with its tokens."""
     request = step.request
     rate, source = tokens_per_character(request, client)
     settings = [f"{name} {value}" for name, value in request.parameters.items()]
     head = [request.prompt, f"asked of {request.model}", f"sample {request.sample}", *settings]
     return view(
-        title,
+        "The prompt as sent",
         line(f"{', '.join(head)}. {source}"),
         *(
             details(
