@@ -33,7 +33,7 @@ def study(tmp_path_factory):
 
 def whole(study, system):
     """The committed answers of the system's run on all questions."""
-    return ANSWERS[ANSWERS["run"].str.startswith(study._asked_id(system))]
+    return ANSWERS[ANSWERS["run"].str.startswith(study._input_hash(system))]
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
