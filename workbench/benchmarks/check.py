@@ -17,9 +17,7 @@ class Report:
 
     databases: tuple[tuple[str, int, int, int], ...]  # name, tables, columns, rows
     hints: int
-    features: tuple[
-        tuple[str, int], ...
-    ]  # an SQL feature, and the number of gold queries that have it
+    features: tuple[tuple[str, int], ...]  # an SQL feature, and how many gold queries have it
     complaints: tuple[str, ...]
 
 

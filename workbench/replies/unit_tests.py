@@ -15,9 +15,10 @@ _TEST = re.compile(
     """,
     re.VERBOSE,
 )
+# What separates the tests of a list.
 _ITEMS = re.compile(
     r"""\n|(?<=[.!])[ ]+(?=\d{1,2}[.)][ ]+The\b)|(?<=["']),\s*(?=["'](?:The\b|(?i:unit|test)))"""
-)  # what parts them
+)
 _TAG = re.compile(r"</\w+>\s*\Z")
 _CLOSED = re.compile(r"""["'}\]`.]\s*\Z""")
 

@@ -95,9 +95,8 @@ class _Walk:
         self._step = ""  # the user's step that is being described
         self._packages = packages  # the steps' own packages are no libraries, even in site-packages
         self._numbers: dict[int, int] = {}
-        self._open_ids: set[int] = (
-            set()
-        )  # of the values that enclose the described one, to end cycles
+        # The ids of the values that enclose the described one, to end cycles.
+        self._open_ids: set[int] = set()
 
     def value(self, value: Any) -> Any:
         """Any value as JSON."""

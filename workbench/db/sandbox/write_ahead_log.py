@@ -31,10 +31,8 @@ def has_commit(log: Path) -> bool:
             sums = _added(_added(sums, frame[:8], order), frame[_FRAME:], order)
             if frame_salts != salts:
                 return False
-            if pages and sums == (
-                first,
-                second,
-            ):  # only a transaction's last frame counts the pages
+            # Only a transaction's last frame counts the pages.
+            if pages and sums == (first, second):
                 return True
     return False
 

@@ -14,9 +14,7 @@ from workbench.types import Schema, lower_name
 class Condition:
     """A condition of WHERE, ON or USING. The conditions that AND connects are separate."""
 
-    sources: frozenset[
-        str
-    ]  # the names in FROM that it mentions; empty if they are unknown without a schema
+    sources: frozenset[str]  # the names in FROM that it mentions; empty if these are unknown
     words: str
     of_join: bool  # whether it is in ON or USING, where an outer join keeps rows that fail it
 

@@ -27,9 +27,8 @@ _CALLED_NEEDED = {
     "use",
 }
 _BULLET = re.compile(r"\s*(?:[-*\u2022]|\(?\d{1,3}[.)])\s+(?:\[[xX]\]\s+)?(.*)")
-_DENIED = re.compile(
-    "\u274c|\u2717|\u2718|^\\s*[-*\u2022]\\s+\\[ \\]"
-)  # a cross, a box that is not ticked
+# A cross, or a box that is not ticked.
+_DENIED = re.compile("\u274c|\u2717|\u2718|^\\s*[-*\u2022]\\s+\\[ \\]")
 _QUOTED = re.compile(r"`([^`]+)`")
 
 

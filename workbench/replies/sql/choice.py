@@ -87,9 +87,8 @@ def _chosen(text: str, depth: int) -> str:
         return _chosen(whole, depth - 1) if depth else ""
 
     whole = bare(text)
-    text = (
-        whole if START.match(whole) else text.strip()
-    )  # else its label stays, which may say "final"
+    # The label of a text that is no whole query stays: it may say "final".
+    text = whole if START.match(whole) else text.strip()
     found = pieces(text, inner)
     if gives_none := _NO_QUERY.search(text):
         found = [piece for piece in found if piece.start > gives_none.start()]

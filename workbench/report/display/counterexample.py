@@ -38,9 +38,8 @@ def counterexample_part(
         own = [n for n, column in enumerate(columns) if (name, column) in names]
         if any(one.error for one in needed):
             own = list(range(len(columns)))
-        own = own or [
-            0
-        ]  # the queries name none of its columns: show the first, which is mostly its key
+        # If the queries name none of its columns, the first is shown, which is mostly its key.
+        own = own or [0]
         hidden = f"{name}, without {len(columns) - len(own)} columns that neither query names"
         if rows:
             cells = [[_shown(row[n]) for n in own] for row in rows]
