@@ -31,9 +31,9 @@ _FORMS = (".json", ".csv", ".parquet")
 def export(run: str, file: Path, root: Path | None, calls: "Which") -> None:
     """Write RUN to FILE for other tools; the ending of its name chooses the form.
 
-    RUN is the name or the id of a run in the cache; the .json beside a figure has the ids of its runs. A .json file is
-    a log of inspect_ai, which `inspect view` shows and `workbench evaluate` reads; .csv and .parquet files have a row
-    for each candidate. `workbench cache export` writes calls in these forms.
+    RUN is the id of a run in the cache, or its name as a table shows it; the .json beside a figure has the ids of its
+    runs. A .json file is a log of inspect_ai, which `inspect view` shows and `workbench evaluate` reads; .csv and
+    .parquet files have a row for each candidate. `workbench cache export` writes calls in these forms.
     """
     if file.suffix not in _FORMS:
         raise BadInputError(f"{file}: name a file that ends in {', '.join(_FORMS)}")
