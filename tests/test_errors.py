@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 from urllib.parse import quote
 
 import pytest
@@ -51,3 +52,10 @@ def test_a_key_inside_base64_is_hidden(monkeypatch, before, encode):
 def test_a_key_is_hidden_as_urls_and_json_write_it(monkeypatch, form):
     monkeypatch.setenv("SOME_API_KEY", KEY)
     assert redact(f"<{form}>").strip('<">') == "***"
+
+
+@pytest.mark.parametrize("value", [b"caf\xe9-secret-value", b"http://caf\xe9:secret-value@host"])
+def test_a_secret_that_is_not_utf_8_is_hidden(monkeypatch, value):
+    monkeypatch.setitem(os.environb, b"SOME_API_KEY", value)
+    monkeypatch.setitem(os.environb, b"SOME_PROXY", value)
+    assert redact(f"<{os.fsdecode(value)}>") == "<***>"

@@ -114,7 +114,7 @@ def _secrets(url: str, *variables: tuple[str, str]) -> list[str]:
 
 def _encoded(secret: str) -> Iterator[str]:
     """A secret as it is, in a URL, in JSON, and inside base64 of a longer text."""
-    yield from (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])
+    yield from (secret, quote(secret, safe="", errors="surrogateescape"), json.dumps(secret)[1:-1])
     data = secret.encode(errors="surrogateescape")
     for before in range(3):  # bytes in its first group of three that belong to the text before it
         letters = base64.b64encode(bytes(before) + data).decode()
@@ -127,4 +127,4 @@ def _user(url: str) -> Iterator[str]:
     user, at, _ = url.partition("://")[2].partition("/")[0].rpartition("@")
     if at:
         yield from (user, unquote(user.partition(":")[2]))
-        yield base64.b64encode(unquote(user).encode()).decode()
+        yield base64.b64encode(unquote(user).encode(errors="surrogateescape")).decode()

@@ -46,12 +46,12 @@ def _store(cache_file: Path | None) -> Store:
 
 @contextmanager
 def _filled(cache_file: Path | None) -> Iterator[Store]:
-    """The same, to be filled; if that fails, a file that did not exist before is removed."""
+    """The cache file for a command that adds rows; if the command fails, a file that is new is removed."""
     new = cache_file if cache_file and not cache_file.exists() else None
     try:
         with _store(cache_file) as store:
             yield store
-    except Exception:
+    except BaseException:
         if new:
             new.unlink(missing_ok=True)
         raise

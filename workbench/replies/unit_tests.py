@@ -15,7 +15,7 @@ _TEST = re.compile(
     """,
     re.VERBOSE,
 )
-# What separates the tests of a list.
+# Line breaks, sentences and commas separate the tests of a list.
 _ITEMS = re.compile(
     r"""\n|(?<=[.!])[ ]+(?=\d{1,2}[.)][ ]+The\b)|(?<=["']),\s*(?=["'](?:The\b|(?i:unit|test)))"""
 )

@@ -55,7 +55,7 @@ def groups(trials: Sequence[Trial], seed: str, *, suspect: Suspect = "nulls") ->
             index: normal_form(normalise_text(trials[index].candidate.sql)) for index in members
         }
         counts = Counter(spelled.values())
-        # Of the most frequent spellings the alphabetically first, so that the order of the trials does not matter.
+        # The alphabet decides between equally frequent spellings, and not the order of the trials.
         representative = min(members, key=lambda index: (-counts[spelled[index]], spelled[index]))
         found.append(Group(result, tuple(members), representative))
     return tuple(sorted(found, key=lambda group: content_hash("tie", [seed, group.result])))

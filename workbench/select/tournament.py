@@ -53,7 +53,7 @@ def tournament(
 
     while unplayed and adaptive:
         leader = min(players, key=lambda i: (-now[i], -reach[i], i))
-        # Of two players with equal points the earlier is ahead, so a later rival has to get more points.
+        # The earlier of two players with equal points is ahead, so a later rival has to get more points.
         rivals = [i for i in players if i != leader and (reach[i], leader) > (now[leader], i)]
         if not rivals:
             break

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.llm.server import Server
 from tests.llm.wire import ask, python, send
 from workbench.llm.calls.locks import CallLocks
@@ -113,3 +115,18 @@ def test_a_request_that_is_locked_elsewhere_does_not_delay_the_others(store: Sto
     CallLocks(store).acquire(key)
     answers = client.complete_many([ask("locked"), ask("other")])
     assert [answer.text for answer in answers] == ["locked", "other"]
+
+
+def test_a_lock_that_ctrl_c_interrupts_can_be_taken_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    locks, key = CallLocks(store), "call:0123456789abcdef"
+    with monkeypatch.context() as patched:
+        patched.setattr("workbench.llm.calls.locks.fcntl.lockf", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            locks.acquire(key)
+    assert locks.acquire(key)
+    locks.release(key)

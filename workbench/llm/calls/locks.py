@@ -47,15 +47,18 @@ class _LockFile:
                 if self._descriptor < 0:
                     self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
             fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(key))
-        except BlockingIOError:
-            self._leave(key)
-            return False
-        except OSError as error:
-            self._leave(key)
-            raise StoreError(
-                f"{self._path} cannot be locked: {error.strerror}; set WORKBENCH_HOME to a folder "
-                "that can be written"
-            ) from error
+        except BaseException as error:
+            self._leave(
+                key
+            )  # also after Ctrl-C, or a later run of this process would wait for itself
+            if isinstance(error, BlockingIOError):
+                return False
+            if isinstance(error, OSError):
+                raise StoreError(
+                    f"{self._path} cannot be locked: {error.strerror}; set WORKBENCH_HOME to a folder "
+                    "that can be written"
+                ) from error
+            raise
         return True
 
     def release(self, key: str) -> None:
