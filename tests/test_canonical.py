@@ -1,8 +1,10 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.canonical import canonical, content_hash
+from workbench.canonical import canonical, content_hash, folder_hash
 from workbench.types import Limits
 
 json_values = st.recursive(
@@ -34,3 +36,37 @@ def test_a_hash_begins_with_its_tag() -> None:
 def test_what_json_cannot_say_is_refused(value: object) -> None:
     with pytest.raises(TypeError):
         canonical(value)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a.py", "b/c.md", "out/d.py"):
+        file = tmp_path / "code" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
+    return tmp_path / "code"
+
+
+def test_a_folder_that_is_moved_keeps_its_hash(folder: Path) -> None:
+    before = folder_hash(folder)
+    assert folder_hash(folder.rename(folder.with_name("other place"))) == before
+
+
+@pytest.mark.parametrize("name", ["a.py", "b/c.md", "new.json"])
+def test_a_change_of_a_text_changes_its_folders_hash(folder: Path, name: str) -> None:
+    before = folder_hash(folder, {"out"})
+    (folder / name).write_text("changed")
+    assert folder_hash(folder, {"out"}) != before
+
+
+def test_a_file_with_a_new_name_changes_its_folders_hash(folder: Path) -> None:
+    before = folder_hash(folder)
+    (folder / "b" / "c.md").rename(folder / "b" / "d.md")
+    assert folder_hash(folder) != before
+
+
+@pytest.mark.parametrize("name", ["out/d.py", "a.pyc", "b/picture.png"])
+def test_entries_left_out_and_files_that_are_no_texts_do_not_count(folder: Path, name: str) -> None:
+    before = folder_hash(folder, {"out"})
+    (folder / name).write_text("changed")
+    assert folder_hash(folder, {"out"}) == before

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from workbench.canonical import files_hash
+from workbench.canonical import folder_hash
 from workbench.errors import ClusterError
 
 _PACKAGE = Path(__file__).parents[1]
@@ -19,10 +19,9 @@ _PACKAGE = Path(__file__).parents[1]
 @cache
 def versions() -> Mapping[str, str]:
     """The versions by the name of the program or package; the workbench's is a hash of its code and texts."""
-    files = [file for file in _PACKAGE.rglob("*") if file.suffix in {".py", ".md", ".json", ".txt"}]
     return {
         "Python": ".".join(map(str, sys.version_info[:2])),
-        "workbench": files_hash(_PACKAGE, files)[:12],
+        "workbench": folder_hash(_PACKAGE)[:12],
         "SQLite": sqlite3.sqlite_version,
         **{name: metadata.version(name) for name in ("sqlglot", "numpy", "rapidfuzz")},
     }

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.canonical import canonical, content_hash, files_hash
+from workbench.canonical import canonical, content_hash, folder_hash
 from workbench.db.execute import Executor
 from workbench.types import Limits, Question
 
@@ -83,6 +83,6 @@ class VerdictCache:
 @cache
 def _code() -> str:
     """A hash of the code that judges."""
-    folders = [_PACKAGE / name for name in ("db", "evaluate", "types")]
-    files = [file for folder in folders for file in folder.rglob("*.py")]
-    return files_hash(_PACKAGE, [*files, _PACKAGE / "benchmarks" / "benchmark.py"])
+    folders = [folder_hash(_PACKAGE / name) for name in ("db", "evaluate", "types")]
+    record = (_PACKAGE / "benchmarks" / "benchmark.py").read_text()
+    return content_hash("code", [*folders, record])

@@ -8,19 +8,18 @@ reach. Systems that differ only in their selector share their candidates.
 
 import sys
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
-from workbench.canonical import canonical, content_hash, files_hash
+from workbench.canonical import canonical, content_hash, folder_hash
 from workbench.lab import Lab
 from workbench.llm.parameters import ROLES
-from workbench.parallel import each
 from workbench.store import Store
 from workbench.systems.identity import identify
 from workbench.systems.system import System
@@ -72,15 +71,14 @@ class ResultKeys:
         )
 
     def of_questions(self, questions: Sequence[Question], lab: Lab) -> dict[str, "QuestionKeys"]:
-        """The keys by the question's id; several databases are hashed and read at the same time."""
-        by_database: dict[str, list[Question]] = {}
-        for question in questions:
-            by_database.setdefault(question.db_id, []).append(question)
-
-        def keys_of(several: Sequence[Question]) -> list[tuple[str, QuestionKeys]]:
-            return [(question.id, self.of_question(question, lab)) for question in several]
-
-        return dict(chain.from_iterable(each(keys_of, list(by_database.values()))))
+        """The keys by the question's id; workers hash the databases while this process reads the schemas."""
+        names = dict.fromkeys(question.db_id for question in questions)
+        with ThreadPoolExecutor(1) as thread:
+            hashes = thread.submit(lab.executor.fingerprints, map(lab.database, names))
+            for name in names:  # one after the other: threads that read rows slow each other down
+                lab.schema(name)
+            hashes.result()
+        return {question.id: self.of_question(question, lab) for question in questions}
 
 
 class QuestionKeys(NamedTuple):
@@ -144,23 +142,12 @@ def model_names(value: Any) -> set[str]:
 @cache
 def code_hash() -> str:
     """A hash of all code and prompts that a system's steps can reach."""
-    return _folder_hash(_PACKAGE, _UNREACHABLE)
+    return folder_hash(_PACKAGE, _UNREACHABLE)
 
 
 def prompts_hash(folder: Path | None) -> str:
     """A hash of the texts in a folder of prompts; "" without one."""
-    return _folder_hash(folder) if folder else ""
-
-
-def _folder_hash(folder: Path, excluded: Collection[str] = ()) -> str:
-    """A hash of the code and texts in a folder and of their paths; `without` names entries left out."""
-    files = (
-        file
-        for file in folder.rglob("*")
-        if file.suffix in {".py", ".md", ".json", ".txt"}
-        and file.relative_to(folder).parts[0] not in excluded
-    )
-    return files_hash(folder, files)
+    return folder_hash(folder) if folder else ""
 
 
 @cache
