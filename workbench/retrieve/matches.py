@@ -99,13 +99,13 @@ def _spelled(
         value = hit.value
         plain = fuzz.ratio(form, search_form(value))
         edit = max(plain, fuzz.ratio(in_order, _sorted(value))) / 100
-        candidate = ValueCandidate(text, hit.table, hit.column, value, edit)
-        if edit >= least or (whole and matching.word and _has_words(candidate)):
-            yield candidate
+        if edit >= least or (whole and matching.word and _has_words(value, text)):
+            yield ValueCandidate(text, hit.table, hit.column, value, edit)
 
 
 @lru_cache(maxsize=50_000)
 def _sorted(text: str) -> str:
+    """The words of a text in the order of the alphabet, with blanks between them."""
     return " ".join(sorted(words(text)))
 
 
@@ -140,13 +140,13 @@ def _closest(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandi
 
 def _closeness(c: ValueCandidate, matching: Matching) -> float:
     """Similarity by spelling, or `matching.word` if the value has all words of the keyword and this is more."""
-    return matching.word if c.edit < matching.word and _has_words(c) else c.edit
+    return matching.word if c.edit < matching.word and _has_words(c.value, c.keyword) else c.edit
 
 
-def _has_words(c: ValueCandidate) -> bool:
+def _has_words(value: str, keyword: str) -> bool:
     """Whether the value has all words of the keyword; a number by itself is no word."""
-    keyword_words = set(words(c.keyword))
-    return bool(re.search(r"[^\W\d_]", c.keyword)) and keyword_words <= set(words(c.value))
+    keyword_words = set(_sorted(keyword).split())
+    return keyword_words <= set(_sorted(value).split()) and bool(re.search(r"[^\W\d_]", keyword))
 
 
 def _limited(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:
