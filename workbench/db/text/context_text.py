@@ -65,7 +65,7 @@ def descriptions_text(descriptions: Iterable[DescriptionMatch]) -> str:
     return _descriptions(tuple(descriptions))
 
 
-@lru_cache(maxsize=64)  # all samples of a question show the same descriptions
+@lru_cache(maxsize=1024)  # all samples of a question show the same; many questions run at once
 def _descriptions(descriptions: Sequence[DescriptionMatch]) -> str:
     return _by_column(((match, one_line(match.text).strip()) for match in descriptions), "; ")
 

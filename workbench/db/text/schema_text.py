@@ -22,15 +22,18 @@ def create_table_text(schema: Schema) -> str:
     known. SQLite can run the text, and reading the new database gives the same tables, columns and keys. A
     view or a virtual table is written as a table with a comment, since queries use it like a table.
     """
-    return "\n\n".join(_create_table(table) for table in schema.tables)
+    return _create_tables(schema)
+
+
+@cached_for_object(maxsize=1024)  # the fixer and both orders of a pair show the same schema
+def _create_tables(schema: Schema) -> str:
+    return "\n\n".join(map(_create_table, schema.tables))
 
 
 def bare_create_table_text(schema: Schema) -> str:
     """CREATE TABLE statements without comments, as BIRD's zero-shot prompt shows them."""
-    return "\n\n".join(
-        _create_table(replace(table, columns=tuple(map(_bare, table.columns))))
-        for table in schema.tables
-    )
+    tables = (replace(t, columns=tuple(map(_bare, t.columns))) for t in schema.tables)
+    return "\n\n".join(map(_create_table, tables))
 
 
 def _bare(column: Column) -> Column:
