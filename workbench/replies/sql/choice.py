@@ -103,16 +103,18 @@ def _chosen(text: str, depth: int) -> str:
 
 
 def _strongest(found: list[Piece]) -> str:
-    """The last query of the strongest form; if it is the cut-off beginning of an earlier query, the earlier one."""
+    """The last query of the strongest form; if it is only a part of an earlier query, the earlier one."""
     forms: tuple[Form, ...] = get_args(Form)
     form = max((piece.form for piece in found), key=forms.index)
     queries = [piece.sql for piece in found if piece.form == form]
     last = queries[-1]
-    return next((sql for sql in queries[:-1] if _is_beginning(last, sql)), last)
+    return next((sql for sql in queries[:-1] if _is_part(last, sql)), last)
 
 
-def _is_beginning(part: str, sql: str) -> bool:
-    """Whether the part is the query, cut off in a word or where it cannot be read."""
+def _is_part(part: str, sql: str) -> bool:
+    """Whether the part is a sub-query, or the query cut off in a word or where it cannot be read."""
+    if f"({' '.join(part.split())})" in " ".join(sql.split()).replace("( ", "(").replace(" )", ")"):
+        return True
     rest = sql.removeprefix(part)
     cut_in_word = part[-1:].isalnum() and rest[:1].isalnum()
     return rest != sql and bool(rest) and (cut_in_word or bool(why_unreadable(part)))

@@ -22,6 +22,8 @@ _PROGRAM_TEXT = re.compile(
     re.DOTALL,
 )
 
+_JOINED = re.compile(r"[\s+\\]*[rbfRBF]?")  # between the parts of one text
+
 
 def fences(text: str) -> Iterator[tuple[int, int, str, str]]:
     """Each fence: where it begins and ends, its language, and its text; the last one need not be closed."""
@@ -49,8 +51,8 @@ def has_fence(text: str) -> bool:
 def query_in_fence(language: str, body: str, read: Callable[[str], str]) -> str:
     """The query in a fence of that language; `read` finds it in JSON."""
     if language in _PROGRAMS:
-        texts = ((m["a"] or m["b"] or m["c"] or m["d"] or "") for m in _PROGRAM_TEXT.finditer(body))
-        return next((statement(one.strip()) for one in [*texts][::-1] if START.match(one)), "")
+        texts = _texts_of_program(body)
+        return next((statement(one.strip()) for one in reversed(texts) if START.match(one)), "")
     if language == "diff":
         lines = body.splitlines()
         body = "\n".join(line[1:] if line[:1] in "+ " else "" for line in lines if line[:1] != "-")
@@ -60,3 +62,17 @@ def query_in_fence(language: str, body: str, read: Callable[[str], str]) -> str:
     sql = statement(inner)
     # Prose follows in a fence that is not closed.
     return (readable(sql, 0) or sql) if "\n\n" in sql else sql
+
+
+def _texts_of_program(body: str) -> list[str]:
+    """The texts of a program; those with nothing or a plus between them are one text."""
+    texts: list[str] = []
+    end = -1
+    for found in _PROGRAM_TEXT.finditer(body):
+        text = found["a"] or found["b"] or found["c"] or found["d"] or ""
+        if texts and _JOINED.fullmatch(body, end, found.start()):
+            texts[-1] += text
+        else:
+            texts.append(text)
+        end = found.end()
+    return texts

@@ -4,6 +4,8 @@ import html
 import re
 from collections.abc import Callable
 
+from workbench.db.sql.parse import why_unreadable
+
 _LITERALS = re.compile(r"""('(?:[^']|'')*'|"[^"]*"|`[^`]*`)""")
 _BACKSLASHED = re.compile(r"\\(?:([*_<>()\[\]#|~-])|(?=[ \t]*\r?(?:\n|\Z)))")
 _WRITTEN_BREAK = re.compile(r"\\[nrt]")
@@ -22,6 +24,10 @@ _LABEL = re.compile(
     r"(?:\s|\*\*|(?:final\s+|the\s+)?(?:sqlite3?|sql|query|answer)(?:\s+query)?"
     r"(?:\*\*)?(?:\s*[:\uff1a]|\s*\n|(?=\s+(?:SELECT|WITH)\b)))*+",
     re.IGNORECASE,
+)
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_WIDE = str.maketrans(
+    "\uff1c\uff1d\uff1e\uff08\uff09\uff0c\uff0a\uff0b\uff0d\uff0f\uff0e\uff01", "<=>(),*+-/.!"
 )
 _CDATA = re.compile(r"\s*<!\[CDATA\[(.*?)(?:\]\]>\s*|\Z)", re.DOTALL)
 
@@ -60,7 +66,9 @@ def without_line_numbers(text: str) -> str:
 
 
 def tidied(sql: str) -> str:
-    """The query without invisible signs, Markdown's backslashes and typographic quotes outside its literals."""
+    """The query without invisible signs, marks of Markdown and HTML, and typographic signs outside its literals."""
+    if "<br" in sql.lower():
+        sql = _outside_literals(sql, lambda part: _LINE_BREAK.sub("\n", part))
     if _INVISIBLE.search(sql):
         sql = _outside_literals(sql, lambda part: _INVISIBLE.sub("", part))
     if "\\" in sql:
@@ -69,6 +77,10 @@ def tidied(sql: str) -> str:
         )
     if any(map(_TYPOGRAPHIC.search, _LITERALS.split(sql)[::2])):
         sql = _outside_literals(sql, lambda part: part.translate(_STRAIGHT))
+    # SQLite takes wide signs for letters, so a query that can be read may mean them.
+    if not sql.isascii() and why_unreadable(sql):
+        plain = _outside_literals(sql, lambda part: part.translate(_WIDE))
+        sql = sql if why_unreadable(plain) else plain
     return sql.strip()
 
 

@@ -19,11 +19,12 @@ START = re.compile(
 # the end of the text, which keeps the scan linear.
 _QUOTED_OR_END = re.compile(
     rf"'[^']*(?:'|\Z)|\"[^\"]*(?:\"|\Z)|(`{{3,}})|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|{_COMMENT}"
-    r"|(;|<[/|])",
+    r"|([;\uff1b]|<[/|])",
     re.DOTALL,
 )
-_PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
-_BREAK = re.compile(r"\n|\"(?=\s*(?:\n|\Z))|[.!?:](?=\s|\Z)|`|[ \t]\|[ \t]*(?=\n|\Z)")
+# An empty line, or a line that begins with a label, such as "Explanation:".
+_PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*|\n(?=[ \t*_]*[A-Za-z][\w ]{0,30}[*_]*:(?:\s|\Z))")
+_BREAK = re.compile(r"\n|\"(?=\s*\)?\s*(?:\n|\Z))|[.!?:](?=\s|\Z)|`|[ \t]\|[ \t]*(?=\n|\Z)")
 _GOES_ON = re.compile(
     r"(?:FROM|WHERE|GROUP|HAVING|ORDER|LIMIT|OFFSET|UNION|INTERSECT|EXCEPT|AND|OR|ON|AS|WINDOW|SELECT"
     r"|(?:NATURAL|LEFT|RIGHT|FULL|INNER|OUTER|CROSS|JOIN))\b|[-+*/=<>|,()]",
