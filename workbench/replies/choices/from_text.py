@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from workbench.replies.choices.judgement import FAILED, PASSED, Judgement, judgement
@@ -18,6 +18,9 @@ _EXCEPT = (
     r"\b(?:except(?:\s+for)?|but(?!\s+(?:also|the|it|this))|apart\s+from|other\s+than|save\s+for)\b"
 )
 
+_PLACES = ("first", "second", "third", "fourth", "fifth")
+_SEVERAL = ("one", "two", "three", "four")
+
 
 class _Patterns(NamedTuple):
     """The forms of a statement on items that a reply calls by one label.
@@ -26,12 +29,14 @@ class _Patterns(NamedTuple):
     only: "Only candidate 1 fails".
     every: "All candidates pass except 2", "neither passes".
     named: "Candidate 2", before or after its judgement.
+    ordinal: "The first two candidates", "the last one", before their judgement.
     """
 
     listed: re.Pattern[str]
     only: re.Pattern[str]
     every: re.Pattern[str]
     named: re.Pattern[str]
+    ordinal: re.Pattern[str]
 
 
 @lru_cache
@@ -56,12 +61,18 @@ def _patterns(label: str, count: int) -> _Patterns:
             rf"\b{noun}[\W_]{{0,6}}(?:(?:response|query)[\W_]{{1,6}})?(?P<n>{_NUMBERS})(?!\s*%)\b",
             re.IGNORECASE,
         ),
+        ordinal=re.compile(
+            rf"\bthe\s+(?P<place>{'|'.join(_PLACES)}|last)(?:\s+(?P<several>two|three|four))?"
+            rf"(?:\s+(?:{noun}|ones?))?(?=\s+(?:(?:all|both|also)\s+)?(?:{PASSED}|{FAILED}|do|does|is|are)\b)",
+            re.IGNORECASE,
+        ),
     )
 
 
 def read_text(text: str, label: str, count: int) -> list[Judgement]:
     """The judgement, 1, 0 or None, of each of `count` items; an empty list if none is judged."""
     patterns = _patterns(label, count)
+    text = patterns.ordinal.sub(partial(_numbered, label, count), text)
     judged: list[Judgement] = [None] * count
     # The numbers that the last line named, for a verdict on a line of its own.
     heading: list[int] = []
@@ -149,6 +160,14 @@ def _named(
             value = judgement(sentence[: item.start()])
         statements.append((_span(item["n"], count), value))
     return statements, _span(found[-1]["n"], count)
+
+
+def _numbered(label: str, count: int, found: re.Match[str]) -> str:
+    """The items that "the first two candidates" or "the last" names, by their numbers."""
+    many = 1 + _SEVERAL.index((found["several"] or "one").lower())
+    place = found["place"].lower()
+    first = count - many + 1 if place == "last" else 1 + _PLACES.index(place)
+    return f"{label} {first}" if many == 1 else f"{label}s {first} to {first + many - 1}"
 
 
 def _span(text: str, count: int) -> list[int]:

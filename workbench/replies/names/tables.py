@@ -31,7 +31,7 @@ _EXCEPT = re.compile(
     r"(?P<tables>.*?)(?:[:;.]|\b(?:is|are)\b|\Z)",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"(?<=[;.!?])\s+|,\s+(?=(?:only|but|just|not)\b)")
+_CLAUSE = re.compile(r"(?<=[;.!?])\s+|,\s+(?=(?:only|but|just|not)\b)|\s+(?=but\s+not\b)")
 
 
 def read_tables(reply: str, tables: Tables) -> list[str]:

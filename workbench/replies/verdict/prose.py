@@ -69,7 +69,11 @@ _RULED_OUT = re.compile(
 # "It is not A", "the answer cannot be A", "I don't think that A is correct".
 _NOT = re.compile(
     rf"(?:\b(?:can)?not|n['\u2019]t)\s+(?:be\s+|(?:think|believe|say)\s+(?:that\s+)?(?:it(?:['\u2019]s|\s+is)\s+)?)?"
-    rf"(?P<lost>{_C})(?=[\W_]*(?:$|[.!,\n])|\s+(?:is|was)\b)",
+    rf"(?P<lost>{_C})(?=[\W_]*(?:$|[.!,:;\n])|\s+(?:is|was)\b)",
+    re.IGNORECASE,
+)
+_NOT_BAD = re.compile(
+    r"(?:\s+is\s+not|\s+isn['\u2019]t)\s+(?:wrong|incorrect|invalid|flawed|faulty|worse)\b",
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"[^.!?\n]*\?")
@@ -78,6 +82,7 @@ _ASKED = re.compile(r"[^.!?\n]*\?")
 def verdict_of_prose(text: str) -> Letter:
     """The candidate that the last statement of choice names; else the one that is not ruled out."""
     text = _ASKED.sub("", text) if _ASKED.sub("", text).strip() else text
+    text = _NOT_BAD.sub(" is right", text)
     found: list[tuple[int, Letter]] = []
     lost: set[Letter] = set()
     for pattern in _CHOICES:
