@@ -43,6 +43,40 @@ SQL = [
         "1:\n```sql\nSELECT a FROM t\n```\n2:\n```sql\nSELECT b FROM t\n```\nI'll go with option 1.",
         "SELECT a FROM t",
     ),
+    # A sub-query explained below the query that has it
+    (
+        (
+            "```sql\nSELECT a FROM t WHERE b IN (\n  SELECT b FROM u\n)\n```\nThe inner part:\n"
+            "```sql\nSELECT b FROM u\n```"
+        ),
+        "SELECT a FROM t WHERE b IN (\n  SELECT b FROM u\n)",
+    ),
+    # A label below the query, which could be an alias in it
+    ("SELECT a FROM t\nExplanation: all of them.", "SELECT a FROM t"),
+    ("SQLQuery: SELECT COUNT(*) FROM t\nSQLResult: [(3,)]", "SELECT COUNT(*) FROM t"),
+    # Programs
+    ('```python\nsql = (\n    "SELECT a "\n    "FROM t"\n)\n```', "SELECT a FROM t"),
+    ('```js\nconst sql = "SELECT a " +\n  "FROM t";\n```', "SELECT a FROM t"),
+    ('run(query="SELECT a FROM t WHERE b > 3")', "SELECT a FROM t WHERE b > 3"),
+    # Marks of HTML, and wide signs
+    ("SELECT a<br>FROM t<br/>WHERE b &gt; 3", "SELECT a\nFROM t\nWHERE b > 3"),
+    ("SELECT a FROM t WHERE b = '<br>'", "SELECT a FROM t WHERE b = '<br>'"),
+    ("SELECT a FROM t WHERE b \uff1e 3\uff1b", "SELECT a FROM t WHERE b > 3"),
+    (
+        "SELECT \u91d1\u984d\uff08\u5143\uff09 FROM t",
+        "SELECT \u91d1\u984d\uff08\u5143\uff09 FROM t",
+    ),
+    # A section of reasoning
+    ("## Thinking\nMaybe SELECT b FROM t.\n\n## Answer\nSELECT a FROM t", "SELECT a FROM t"),
+]
+# What stands between two queries, the second of which is not the answer.
+NOT_THE_SECOND = [
+    "A common mistake would be:",
+    "If `a` is a text instead, use",
+    "Falls Sie auch b brauchen:",
+    "Si tambi\u00e9n quiere b:",
+    "Si vous voulez aussi b :",
+    "\u5982\u679c\u8fd8\u9700\u8981b\uff0c\u4f7f\u7528\uff1a",
 ]
 VERDICTS = [
     ("I'd go with A here, since B double-counts.", "A"),
@@ -56,6 +90,18 @@ VERDICTS = [
     ("I would not choose B.", "A"),
     ("Both are flawed, but if I must pick, B.", "B"),
     ("A is correct. B is also correct.", ""),
+    ("Not A: it misses the join.", "B"),
+    ("A isn't wrong, B is.", "A"),
+    ("Although B is shorter, it is wrong.", "A"),
+    ("B would have been right if the hint did not exclude minors.", "A"),
+    ("A would have been right, had it a filter; so would B.", ""),
+    ("A's join is wrong.", "B"),
+    ("I reject B.", "A"),
+    ("The loser is A.", "B"),
+    ("A has the right join; B has none.", "A"),
+    ("A answers the question more exactly than B does.", "A"),
+    ("A has fewer errors than B.", "A"),
+    ("B\u306e\u65b9\u304c\u6b63\u3057\u3044\u3067\u3059\u3002", "B"),
 ]
 RANKINGS = [
     ("Best: 2\nMiddle: 3\nWorst: 1", [2, 3, 1]),
@@ -66,6 +112,17 @@ RANKINGS = [
 CHOICES = [
     ("- [x] Candidate 1\n- [ ] Candidate 2", [1, 0]),
     ("Kandidat 1: bestanden\nKandidat 2: nicht bestanden", [1, 0]),
+    ("The first candidate passes; the last one fails.", [1, 0]),
+    ("The second candidate fails. The others pass.", [1, 0]),
+    ("Candidate 1 and candidate 2 both pass.", [1, 1]),
+    ("1=Passed, 2=Failed", [1, 0]),
+    ("1: P\n2: F", [1, 0]),
+]
+THREE_CHOICES = [
+    ("The first two candidates pass; the third fails.", [1, 1, 0]),
+    ("The last two fail, the first one passes.", [1, 0, 0]),
+    ("Neither candidate 1 nor candidate 2 passes; candidate 3 does.", [0, 0, 1]),
+    ("Candidate 1 fails. The remaining candidates pass.", [0, 1, 1]),
 ]
 TABLES = [
     ('We need loan and member. The table "Book Copy" is not needed.', ["loan", "member"]),
@@ -77,6 +134,7 @@ TABLES = [
     ("Every table other than `Book Copy` is needed: loan and member.", ["loan", "member"]),
     ("We need all tables, but mostly loan.", ["loan"]),
     ("Not all tables are needed.", []),
+    ("We need the loan and member tables but not the book copy.", ["loan", "member"]),
 ]
 COLUMNS = [
     (
@@ -87,6 +145,8 @@ COLUMNS = [
         "| Table | Column |\n|---|---|\n| loan | fine |\n| member | name |",
         {"loan": ["fine"], "member": ["name"]},
     ),
+    ("loan (fine, due), member (name)", {"loan": ["fine", "due"], "member": ["name"]}),
+    ('{"loan": ["fine REAL", "due DATE"]}', {"loan": ["fine", "due"]}),
 ]
 EXAMPLE = {"question": "How many?", "hint": "", "sql": "SELECT COUNT(*) FROM loan"}
 EXAMPLES = [
@@ -103,6 +163,12 @@ def test_a_query(reply, said):
     assert read("sql", reply, None) == said
 
 
+@pytest.mark.parametrize("between", NOT_THE_SECOND)
+def test_a_query_before_an_offer_or_a_mistake_is_the_answer(between):
+    reply = f"```sql\nSELECT a FROM t\n```\n\n{between}\n```sql\nSELECT b FROM t\n```"
+    assert read("sql", reply, None) == "SELECT a FROM t"
+
+
 @pytest.mark.parametrize(("reply", "said"), VERDICTS)
 def test_a_verdict(reply, said):
     assert read("verdict", reply, None) == said
@@ -116,6 +182,19 @@ def test_a_ranking(reply, said):
 @pytest.mark.parametrize(("reply", "said"), CHOICES)
 def test_choices(reply, said):
     assert read("choice", reply, {"label": "candidate", "count": 2}) == said
+
+
+@pytest.mark.parametrize(("reply", "said"), THREE_CHOICES)
+def test_choices_of_three(reply, said):
+    assert read("choice", reply, {"label": "candidate", "count": 3}) == said
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [("Drop it.", False), ("\u306f\u3044\u3001\u95a2\u9023\u3057\u307e\u3059\u3002", True)],
+)
+def test_the_relevance_of_a_column(reply, said):
+    assert read("yes_no", reply, None) in {said, "yes" if said else "no"}
 
 
 @pytest.mark.parametrize(

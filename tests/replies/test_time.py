@@ -7,7 +7,7 @@ import pytest
 from tests.replies.test_properties import READERS
 from workbench.replies.unit_tests import read_tests
 
-LENGTH = 10_000
+LENGTH = 50_000
 SECONDS = 10.0  # of processor time for one reply; most take a hundredth of a second
 UNITS = [
     "a",
@@ -40,6 +40,10 @@ UNITS = [
     "all pass, ",
     "rank 1: 2\n",
     "{a: b} ",
+    "_",
+    "the others ",
+    "Note: a\n",
+    "# thinking\n",
 ]
 
 

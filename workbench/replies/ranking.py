@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from workbench.replies.json_values import json_values, member_name
-from workbench.replies.text import answer_text, boxed
+from workbench.replies.text import answer_text, boxed, without_long_runs
 
 _MEMBERS = {
     "ranking", "rank", "ranks", "order", "ranked", "ranked candidates", "candidates", "answer", "result",
@@ -64,7 +64,7 @@ _LONGEST_LINE = 200  # characters of a line that names a candidate
 
 def read_ranking(reply: str, count: int) -> list[int]:
     """The candidates' numbers from 1 to `count`, in the order of the reply, each once."""
-    text = answer_text(reply)
+    text = without_long_runs(answer_text(reply))
     if _REVERSED.search(text):
         return _known(reversed(_of_json(text) or _of_chain(text) or _of_lines(text)), count)
     for numbers in (

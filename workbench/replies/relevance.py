@@ -30,6 +30,7 @@ _YES = {
     "\u662f\u7684",
     "\u76f8\u5173",
     "keep",
+    "\u306f\u3044",
 }
 _NO = {
     "no",
@@ -47,6 +48,7 @@ _NO = {
     "\u65e0\u5173",
     "\u4e0d\u9700\u8981",
     "drop",
+    "\u3044\u3044\u3048",
     "unrelated",
 }
 _FORM = re.compile(
@@ -68,9 +70,11 @@ _JUDGED = re.compile(
 )
 
 # "Is it relevant? No.": a question before its answer.
-_ASKED = re.compile(r"[^.!?\n\"{}]*\?\s*(?=(?:yes|no|ja|nein)\b)", re.IGNORECASE)
+_ASKED = re.compile(
+    r"(?:(?<=[.!?\n\"{}])|\A)[^.!?\n\"{}]*+\?\s*(?=(?:yes|no|ja|nein)\b)", re.IGNORECASE
+)
 _BEGINS = re.compile(
-    r"\W*(?:yes|no|ja|nein|oui|non|s\u00ed|si|true|false|[\u4e00-\u9fff]{1,3})\b"
+    r"\W*(?:yes|no|ja|nein|oui|non|s\u00ed|si|true|false|keep|drop|[\u4e00-\u9fff]{1,3}|\u306f\u3044|\u3044\u3044\u3048)\b"
     r"(?!\s+(?:column|other|one|need|doubt|more)\b)",
     re.IGNORECASE,
 )

@@ -23,6 +23,10 @@ _FOLDED = re.compile(
     r"<details\b[^>]*\b(?:reasoning|thinking|thought)\b[^>]*>.*?(?:</details>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_RUN = re.compile(r"[\W_]{65,}")
+_THOUGHT_HEADING = re.compile(
+    rf"^(?P<level>#{{1,6}})[ \t]+(?:{_WORD}|thought process)\b", re.IGNORECASE | re.MULTILINE
+)
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>")
 _TURN_OPENS = re.compile(
     r"^\s*(?:<\|(?:im_start|start|start_header_id)\|>\s*assistant\s*(?:<\|end_header_id\|>)?)?\s*",
@@ -54,7 +58,23 @@ def answer_text(reply: str) -> str:
     text = _without_thought(_TURN_OPENS.sub("", _FOLDED.sub("", text), count=1))
     turns = _TURN_ENDS.split(text)
     text = next((turn for turn in turns if turn.strip()), "")
+    text = _without_thought_section(text)
     return _without_envelope(_QUOTED_BLOCK.sub(_unquoted, text).strip())
+
+
+def without_long_runs(text: str) -> str:
+    """The text with only the ends of long runs of marks and spaces, at each of which a pattern would begin anew."""
+    return _RUN.sub(lambda run: run[0][:32] + run[0][-32:], text)
+
+
+def _without_thought_section(text: str) -> str:
+    """The text without a section that reasons, where a section called Answer follows it."""
+    if not (thought := _THOUGHT_HEADING.search(text)):
+        return text
+    answer = re.compile(
+        rf"^{thought['level']}[ \t]+(?:final )?answer\b", re.IGNORECASE | re.MULTILINE
+    ).search(text, thought.end())
+    return text[: thought.start()] + text[answer.start() :] if answer else text
 
 
 def _without_envelope(text: str) -> str:

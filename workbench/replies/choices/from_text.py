@@ -18,6 +18,9 @@ _EXCEPT = (
     r"\b(?:except(?:\s+for)?|but(?!\s+(?:also|the|it|this))|apart\s+from|other\s+than|save\s+for)\b"
 )
 
+_OTHERS = re.compile(
+    r"\b(?:(?:all|both)(?:\s+of)?\s+)?the\s+(?:others?|rest|remaining)\b", re.IGNORECASE
+)
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 _SEVERAL = ("one", "two", "three", "four")
 
@@ -58,7 +61,9 @@ def _patterns(label: str, count: int) -> _Patterns:
             re.IGNORECASE,
         ),
         named=re.compile(
-            rf"\b{noun}[\W_]{{0,6}}(?:(?:response|query)[\W_]{{1,6}})?(?P<n>{_NUMBERS})(?!\s*%)\b",
+            # "candidate 1 and candidate 2", too
+            rf"\b{noun}[\W_]{{0,6}}(?:(?:response|query)[\W_]{{1,6}})?(?P<n>{_NUMBERS}"
+            rf"(?:(?:,|\s+and|\s+n?or)+\s+{noun}\s*#?\d{{1,4}})*)(?!\s*%)\b",
             re.IGNORECASE,
         ),
         ordinal=re.compile(
@@ -91,11 +96,22 @@ def read_text(text: str, label: str, count: int) -> list[Judgement]:
             if not found:
                 found, heading = _named(sentence, patterns, count, heading)
             statements += found
+            if others := _OTHERS.search(sentence):
+                unnamed = [
+                    n
+                    for n in range(1, count + 1)
+                    if not _has(n, statements) and judged[n - 1] is None
+                ]
+                statements.append((unnamed, judgement(sentence[others.end() :])))
         for numbers, stated in statements:
             value = above if stated is None else stated
             for number in numbers if value is not None else ():
                 judged[number - 1] = value
     return judged if any(value is not None for value in judged) else []
+
+
+def _has(number: int, statements: Sequence[Statement]) -> bool:
+    return any(number in numbers for numbers, _ in statements)
 
 
 def _listed(line: str, patterns: _Patterns, count: int) -> list[Statement]:
@@ -127,6 +143,12 @@ def _every(sentence: str, patterns: _Patterns, count: int) -> list[Statement]:
     found = patterns.every.search(sentence)
     if not found or patterns.named.search(sentence[: found.start()]):
         return []
+    rest = sentence[found.end("all") :].lstrip()
+    if found["all"].lower() == "neither" and (named := patterns.named.match(rest)):
+        clause = re.split(r"[;,]", rest[named.end() :])[0]
+        value = judgement(clause)
+        further, _ = _named(rest[named.end() + len(clause) :], patterns, count, [])
+        return [(_span(named["n"], count), None if value is None else 1 - value), *further]
     head, *excepted = re.split(_EXCEPT, found["rest"], maxsplit=1, flags=re.IGNORECASE)
     value = judgement(head)
     if value is None:

@@ -18,9 +18,13 @@ from workbench.replies.names.values import (
 )
 from workbench.replies.text import answer_text
 
+_DECLARED = re.compile(
+    r"\s+(?:TEXT|INTEGER|INT|REAL|NUMERIC|DATE|DATETIME|VARCHAR|BLOB|FLOAT|BOOLEAN)\b.*\Z"
+)
 _EVERY = {"all", "keep all", "all columns", "every column", ""}  # "" is a star without its marks
 _TABLE = {"table", "table name"}
-_TABLE_WITH_COLUMNS = re.compile(r"\W*([\w .]+?)[\W_]*\(([^()]+)\)\W*")
+_TABLE_WITH_COLUMNS = re.compile(r"\W*([\w .]*[^\W_])[\W_]*\(([^()]+)\)\W*")
+_SEVERAL = re.compile(r"(?<=\)),[ \t]+(?=[\w`\"]+ ?\()")  # tables with columns on one line
 _REMARK = re.compile(r"\([^()]*\)")
 BRACKETS = re.compile(r"[\[\](){}]")
 
@@ -74,8 +78,8 @@ def columns_in(value: Any, names: Names, table: str = "") -> list[tuple[str, str
 
 
 def _with_remark(value: object, names: Names, table: str) -> tuple[str, str] | None:
-    """The column of a text such as "built: the year" or "name (text)"."""
-    name = re.split(r":\s|\s\(", str(value))[0]
+    """The column of a text such as "built: the year", "name (text)" or "name TEXT"."""
+    name = _DECLARED.sub("", re.split(r":\s|\s\(", str(value))[0])
     return names.column(name, table) if name != str(value) else None
 
 
@@ -111,7 +115,7 @@ def _of_lines(text: str, names: Names) -> list[tuple[str, str]]:
     """
     found: list[tuple[str, str]] = []
     heading = ""
-    for line in text.splitlines():
+    for line in _SEVERAL.sub("\n", text).splitlines():
         if line_denies(line):
             continue
         if len(row := cells(line)) > 1:

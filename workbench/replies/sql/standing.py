@@ -37,6 +37,11 @@ _ASIDE = re.compile(
     r"|\A\W*(?:if|in case|should)\b(?![^.\n]*\bbecomes\b)[^.\n]*[:,]\s*\Z",
     re.IGNORECASE,
 )
+# "If the year is a text instead, use": before an alternative.
+_ALTERNATIVE = re.compile(
+    r"\A\W*(?:if|in case)\b[^.\n]*,\s*(?:you (?:can|could|may|might) |then )?(?:use|try|write|run)\W*\Z",
+    re.IGNORECASE,
+)
 # A line that introduces a query which is not the answer: "The failed query was:", "Original:".
 _OLD = re.compile(
     r"(?:^|\.\s)[^.\n]{0,60}\b(?:old|original|failed|failing|previous|earlier|broken|wrong|incorrect"
@@ -92,6 +97,8 @@ def standing_of(before: str, after: str) -> Standing:
     last_line = lead.rpartition("\n")[2]
     paragraph = re.split(r"\n\s*\n", lead)[-1]
     sentence = re.split(r"(?<=[.!?])\s+", paragraph)[-1]
+    if _ALTERNATIVE.match(sentence):
+        return "aside"
     if _FINAL.search(last_line) and not _ASIDE.search(sentence[-60:]):
         return "final"
     if _RIVAL.match(lead.strip("`~ \n")):

@@ -9,7 +9,7 @@ later.
 import re
 
 from workbench.replies.json_values import member_name, objects
-from workbench.replies.text import ANSWER_TAG, answer_text, boxed
+from workbench.replies.text import ANSWER_TAG, answer_text, boxed, without_long_runs
 from workbench.replies.verdict.naming import BAD, NAME, Letter, letter_of
 
 _LONGEST = 20_000  # characters that are read: the last ones, for an answer of one letter
@@ -67,7 +67,6 @@ _SENTENCE = re.compile(
 )
 _WIDE = str.maketrans("\uff21\uff22\uff41\uff42", "ABab")
 _ECHO = re.compile(r"\bletter of the\b", re.IGNORECASE)
-_MARKS = re.compile(r"[\W_]{65,}")  # marks and spaces in a row, each of which patterns would try
 _BOTH = re.compile(r"\bA or B\b", re.IGNORECASE)
 _ABOUT = re.compile(rf"\b(?:{NAME}|score|rating|points|is|correct)\b|\s")
 _CHOSEN_MEMBERS = {
@@ -81,8 +80,7 @@ _CHOSEN_MEMBERS = {
 def read_verdict(reply: str) -> Letter:
     """The letter of the candidate that the reply prefers."""
     lines = answer_text(reply)[-_LONGEST:].translate(_WIDE).splitlines()
-    text = "\n".join(line for line in lines if not _ECHO.search(line))
-    text = _MARKS.sub(lambda run: run[0][:32] + run[0][-32:], text)
+    text = without_long_runs("\n".join(line for line in lines if not _ECHO.search(line)))
     text = _BOTH.sub("", text).strip()
     if not text:
         return ""

@@ -13,7 +13,7 @@ ONE = (
     rf"|rather\b|and\b|or\b|as\b|because\b|since\b|wins\b|it\b|but\b|then\b|ist\b|est\b|es\b|only\b"
     rf"|cannot\b|can\b|could\b|would\b|should\b|must\b|fails\b|works\b|uses\b|joins\b|counts\b|n\b"
     rf"|alone\b|instead\b|for\b|in\b|on\b|does\b|gets\b|returns\b|lacks\b|omits\b|misses\b"
-    rf"|wins\b)[a-z]))"
+    rf"|wins\b|answers\b|handles\b|filters\b|gives\b)[a-z]))"
     rf"|\b(?:the\s+)?(?P<ordinal>first|second|former|latter|erste|zweite)(?:\s+(?:one|{NAME}|abfrage"
     rf"|anfrage))?\b)"
 )

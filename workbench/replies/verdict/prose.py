@@ -15,6 +15,7 @@ _C = (
     .replace("?P<ordinal>", "?P<ordinal1>")
 )
 _D = ONE.replace("?P<named>", "?:").replace("?P<letter>", "?:").replace("?P<ordinal>", "?:")
+_FAULT = r"(?:errors?|mistakes?|flaws?|problems?|issues?|faults?|bugs?)\b"
 _CHOICES = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -43,6 +44,9 @@ _CHOICES = [
         rf"\b(?:must|had\s+to|have\s+to)\s+(?:pick|choose|decide|select|name\s+one)\b[\s,:;]+(?P<won>{_C})",
         rf"\bif\s+(?:forced|pressed)\b(?:\s+to\s+\w+)?[\s,:;]+(?P<won>{_C})",
         rf"(?P<won>{_C})\s+it\s+is\b",
+        rf"(?P<won>{_C})\s+(?:has|gets|uses)\s+the\s+{GOOD}\b",
+        rf"(?P<won>{_C})\s+(?:\w+\s+){{1,5}}?(?:more\s+(?!{_FAULT})|better|fewer\s+{_FAULT})[^.;\n]{{0,40}}\bthan\s+{_D}",
+        r"(?P<won>\b[AB])\s?(?:\u306e\u65b9\u304c|\u306e\u307b\u3046\u304c)",
         (
             rf"\b(?:it(?:['\u2019]s|\s+is|\s+must\s+be|\s+has\s+to\s+be)|that(?:['\u2019]s"
             rf"|\s+is))\s+(?P<won>{_C})(?=[\W_]*(?:$|[.!,\n]))"
@@ -61,7 +65,12 @@ _RULED_OUT = re.compile(
     rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks)?\s*(?:the\s+)?(?:\w+ly\s+)?{BAD}|lacks|omits"
     rf"|misses|ignores|drops|forgets)\b"
     rf"|\b(?:missing|wrong|lacking|error|mistake|flaw|problem)\s+(?:\w+\s+)?(?:in|with)\s+(?P<faulty>{_D})"
-    rf"|\b(?:incorrect|wrong|rejected)(?:\s+\w+)?(?:\s+is\s+|\W{{0,4}}[:=]\W{{0,4}})(?P<blamed>{_D})",
+    rf"|\b(?:reject|rule\s+out|discard|eliminate|exclude|dismiss)\s+(?P<dismissed>{_D})"
+    rf"|(?P<owner>{_D})['\u2019]s\s+(?:\w+\s+){{1,4}}(?:is|are)\s+(?:\w+ly\s+)?(?:{BAD}|missing)\b"
+    rf"|\b(?:although|though|while|even\s+if)\s+(?P<conceded>{_D})\b[^.;\n]{{0,80}},\s*it\s+(?:is\s+)?"
+    rf"(?:{BAD}|lacks|omits|misses|ignores|drops|forgets)\b"
+    rf"|(?P<hypothetical>{_D})\s+would\s+(?:have\s+been|be)\s+(?:\w+\s+)?{GOOD}\s+(?:if|but|had)\b"
+    rf"|\b(?:incorrect|wrong|rejected|loser|worse)(?:\s+\w+)?(?:\s+is\s+|\W{{0,4}}[:=]\W{{0,4}})(?P<blamed>{_D})",
     re.IGNORECASE,
 )
 
@@ -108,7 +117,7 @@ def verdict_of_prose(text: str) -> Letter:
     if _NEITHER.search(text):
         return ""
     lost |= {
-        letter_in(denial["lost"] or denial["faulty"] or denial["blamed"])
+        letter_in(next(filter(None, denial.groupdict().values())))
         for denial in _RULED_OUT.finditer(text)
     }
     lost -= {""}
