@@ -71,5 +71,15 @@ def test_a_page_opens_with_table_1_and_figure_2_and_ends_a_paper_with_its_append
     assert "parser" not in write_gallery(tmp_path).read_text()
 
 
+def test_a_title_shows_invisible_characters_as_its_table_does(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    record = {"kind": "table", "title": "\x1b[31m\u202e~", "stamp": "\0", "claims": []}
+    (folder / "chase_table_1.json").write_bytes(orjson.dumps(record))
+    text = write_gallery(tmp_path).read_text()
+    assert "\\u001b\\[31m\\u202e\\~" in text
+    assert text.replace("\n", "").isprintable()
+
+
 def test_the_gallery_is_the_same_each_time(folder):
     assert write_gallery(folder.parent).read_text() == write_gallery(folder.parent).read_text()

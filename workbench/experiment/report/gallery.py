@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from workbench.experiment.report.pieces import PARSER, PARSER_NOTE, Piece, by_parser, pieces
+from workbench.report.drawing.rendering import backslashed
 from workbench.study.saved import verdict
 
 
@@ -61,5 +62,5 @@ def _markdown(saved: Sequence[Piece]) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Text with Markdown's special characters escaped."""
-    return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", " ".join(text.split()))
+    """The text with a backslash before each mark of Markdown, and before those of HTML's tags."""
+    return re.sub("([<>])", r"\\\1", backslashed(text))

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.html.parts import Html, line, written
-from workbench.html.tree import Element, Node, element, escape
+from workbench.html.tree import Element, Node, element, escape, visible
 from workbench.report.drawing.palette import shown
 
 Heads = Mapping[str, tuple[str, str]]
@@ -140,7 +140,12 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    return escape(re.sub(r"([\\`*_{}\[\]$|~#])", r"\\\1", " ".join(text.split())))
+    return escape(backslashed(text))
+
+
+def backslashed(text: str) -> str:
+    """The text on one line, with a backslash before each character that is a mark in Markdown, HTML's aside."""
+    return visible(re.sub(r"([\\`*_{}\[\]$|~#])", r"\\\1", " ".join(text.split())))
 
 
 def _missing(value: Any) -> bool:
