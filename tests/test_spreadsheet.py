@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.spreadsheet import PlainWriter, plain
+from workbench.spreadsheet import PlainWriter, csv_lines, plain
 
 SIGNS = [
     *"=+-@",
@@ -47,6 +47,15 @@ def test_text_that_holds_no_key_is_not_masked(cell):
 @given(st.text())
 def test_without_one_leading_apostrophe_the_text_is_what_it_was(cell):
     assert plain(cell).removeprefix("'") == cell
+
+
+def test_half_a_character_is_written_as_an_escape():
+    assert plain("a\ud800b").encode() == b"a\\ud800b"
+
+
+def test_a_cell_of_any_length_is_read():
+    lines = csv_lines(f"a;{'x' * 1_000_000}\n", delimiter=";")
+    assert [len(cell) for cell in next(lines)] == [1, 1_000_000]
 
 
 def test_numbers_stay_numbers():

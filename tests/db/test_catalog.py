@@ -165,11 +165,6 @@ def test_unquoted_commas_in_the_last_column_stay_in_it(folder):
             f'{HEADER}CDSCode,,"a quote that nobody closed\nFree Meal Count (K-12),,,,',
             "frpm.csv: no row describes Free Meal Count (K-12)",
         ),
-        (
-            "Schools.csv",
-            f"{HEADER}County,,{'x' * 200_000}",
-            "Schools.csv: field larger than field limit (131072)",
-        ),
     ],
 )
 def test_a_row_that_does_not_fit_adds_one_note(folder, name, text, note):

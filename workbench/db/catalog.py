@@ -5,8 +5,6 @@ readable rows are used; each row or file that does not fit the database adds a l
 """
 
 import codecs
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -14,6 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from workbench.db.text.quoting import one_line
+from workbench.spreadsheet import csv_lines
 from workbench.types import Column, Schema, Table
 
 
@@ -38,8 +37,8 @@ def describe(schema: Schema, folder: Path) -> Schema:
             described[name] = path.name
             try:
                 rows = list(_rows(path))
-            except (OSError, csv.Error) as error:
-                notes.append(f"{path.name}: {getattr(error, 'strerror', None) or error}")
+            except OSError as error:
+                notes.append(f"{path.name}: {error.strerror}")
             else:
                 tables[name] = _described(tables[name], rows, path.name, notes)
     return replace(
@@ -90,7 +89,7 @@ def _column(column: Column, row: dict[str, str]) -> Column:
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """The rows as dicts with normalised header names; blank rows are left out."""
-    lines = csv.reader(io.StringIO(_decoded(path.read_bytes()), newline=""))
+    lines = csv_lines(_decoded(path.read_bytes()))
     filled = (cells for cells in lines if any(map(str.strip, cells)))
     header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(filled, [])]
     for cells in filled:

@@ -6,7 +6,6 @@ spreadsheets save it.
 """
 
 import csv
-import io
 import json
 import re
 from collections.abc import Collection, Iterator
@@ -18,6 +17,7 @@ from workbench.benchmarks.items import read_text
 from workbench.benchmarks.predictions.inspect_log import from_inspect_log, is_inspect_log
 from workbench.benchmarks.predictions.prediction import Prediction
 from workbench.errors import BadInputError
+from workbench.spreadsheet import csv_lines
 
 _BIRD = re.compile(r"\s*-{3,} ?bird ?-{3,}\s*")  # with or without its tabs
 # Files that hold gold beside the prediction call gold `sql` or `query`, so these names are tried last.
@@ -53,8 +53,7 @@ def _from_csv(path: Path, text: str) -> Iterator[Prediction]:
     heading = re.split(r"[\r\n]", text, maxsplit=1)[0]
     separator = max(",;\t", key=heading.count)
     try:
-        lines = io.StringIO(text, newline="")
-        heads, *rows = [*csv.reader(lines, delimiter=separator, strict=True)] or [[]]
+        heads, *rows = [*csv_lines(text, delimiter=separator, strict=True)] or [[]]
         fields = [name.strip().lower() for name in heads]
         if twice := [name for name in fields if name and fields.count(name) > 1]:
             raise BadInputError(f"{path}: two columns are called {twice[0]!r}; keep one of them")

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import orjson
@@ -11,7 +12,7 @@ import orjson
 from workbench.errors import BadInputError, naming
 from workbench.label.store.label import FIELDS, Label, read_label, record_of
 from workbench.label.store.store import LabelStore
-from workbench.spreadsheet import plain
+from workbench.spreadsheet import csv_lines, plain
 
 _BOOLEANS = {"true": True, "false": False}
 
@@ -41,8 +42,8 @@ def load(path: Path) -> tuple[Label, ...]:
         if suffix == ".jsonl":
             records = [orjson.loads(line) for line in text.split("\n") if line.strip()]
         else:
-            rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-            records = [_record(row) for row in rows]
+            heads, *rows = [*csv_lines(text, strict=True)] or [[]]
+            records = [_record(dict(zip_longest(heads, row[: len(heads)]))) for row in rows if row]
     except UnicodeDecodeError as error:
         raise BadInputError(f"{path}: not UTF-8 ({error})") from error
     except csv.Error as error:
@@ -100,7 +101,7 @@ def _cell(value: str | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(plain(value))
 
 
-def _record(row: dict[str, str]) -> dict[str, object]:
+def _record(row: dict[str, str | None]) -> dict[str, object]:
     record: dict[str, object] = {
         name: str(cell or "").removeprefix("'") for name, cell in row.items() if name
     }
