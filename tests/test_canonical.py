@@ -1,10 +1,12 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.canonical import canonical, content_hash, folder_hash
+from workbench.canonical import canonical, content_hash, folder_hash, indented
+from workbench.errors import BadInputError
 from workbench.types import Limits
 
 json_values = st.recursive(
@@ -70,3 +72,9 @@ def test_entries_left_out_and_files_that_are_no_texts_do_not_count(folder: Path,
     before = folder_hash(folder, {"out"})
     (folder / name).write_text("changed")
     assert folder_hash(folder, {"out"}) == before
+
+
+@pytest.mark.parametrize("write", [canonical, indented])
+def test_half_a_character_is_refused_as_bad_input(write: Callable[[object], bytes]) -> None:
+    with pytest.raises(BadInputError, match="half of a surrogate pair"):
+        write(["a", {"b": "\ud800"}])

@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from workbench.errors import HalfCharacterError
+
 _HASHED = (".py", ".md", ".json", ".txt")
 
 
@@ -17,7 +19,24 @@ def canonical(value: Any) -> bytes:
     Values outside JSON (bytes, sets, lone surrogates, keys that are not strings) raise TypeError: a lossy
     form could be shared by two different values.
     """
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return _json(value, orjson.OPT_SORT_KEYS)
+
+
+def indented(value: Any) -> bytes:
+    """JSON for a reader, with a final line break; refuses the values that `canonical` refuses."""
+    return _json(value, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _json(value: Any, option: int) -> bytes:
+    try:
+        return orjson.dumps(value, option=option)
+    except TypeError as error:
+        if "surrogates" not in str(error):
+            raise
+        raise HalfCharacterError(
+            "a text has half of a surrogate pair, which is no character and cannot be stored: replace it, as"
+            ' text.encode("utf-8", "replace").decode() does'
+        ) from error
 
 
 def content_hash(tag: str, value: Any) -> str:

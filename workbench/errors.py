@@ -23,6 +23,10 @@ class UnreadableDatabaseError(BadInputError):
     """A database file that is missing, damaged, locked, or not a database."""
 
 
+class HalfCharacterError(BadInputError, TypeError):
+    """A text with half of a surrogate pair, which UTF-8 cannot encode."""
+
+
 class MisalignedError(BadInputError):
     """Predictions that do not match their questions."""
 

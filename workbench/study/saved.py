@@ -15,7 +15,7 @@ import orjson
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workbench.canonical import canonical
+from workbench.canonical import canonical, indented
 from workbench.errors import BadInputError, StoreError
 from workbench.html.parts import NO_MATH, STYLE, STYLE_FILE, linked
 from workbench.html.tree import element, html
@@ -122,8 +122,7 @@ class Saved:
         return claim
 
     def _write_record(self, record: dict[str, Any]) -> None:
-        text = orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-        self._write(f"{record['name']}.json", text)
+        self._write(f"{record['name']}.json", indented(record))
 
     def _write(self, file: str, content: bytes) -> None:
         """Write a file in one step, so that no reader sees a part of it."""
