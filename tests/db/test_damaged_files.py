@@ -78,11 +78,17 @@ def test_a_file_cut_off_in_its_last_page_gives_no_rows(tmp_path: Path) -> None:
         read_schema(path)
 
 
-@pytest.mark.parametrize("name", ["loop.sqlite", "x" * 300, "a\0b"], ids=["loop", "long", "NUL"])
-def test_a_name_that_no_file_can_have_is_one_clear_error(tmp_path: Path, name: str) -> None:
-    if name == "loop.sqlite":
-        (tmp_path / name).symlink_to(tmp_path / name)
+@pytest.mark.parametrize(
+    "name",
+    ["loop.sqlite", "x" * 300, "a\0b", "not utf-8 \udcff"],
+    ids=["loop", "long", "NUL", "bytes"],
+)
+def test_a_name_by_which_no_file_can_be_used_is_one_clear_error(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
+    if name == "loop.sqlite":
+        path.symlink_to(path)
+    if "utf-8" in name:
+        path.touch()
     with Store(tmp_path / "lab.sqlite") as store:
         for executor in (Executor(workers=1), Executor(store, workers=1)):
             with executor, pytest.raises(UnreadableDatabaseError) as raised:
@@ -91,6 +97,7 @@ def test_a_name_that_no_file_can_have_is_one_clear_error(tmp_path: Path, name: s
     with pytest.raises(UnreadableDatabaseError) as raised:
         read_schema(path)
     assert str(tmp_path) not in str(raised.value)
+    str(raised.value).encode()
 
 
 def test_a_schema_that_is_not_utf8_is_one_clear_error(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 
 from workbench.db import executions
 from workbench.db.executions import Answer, ExecutionKeys
-from workbench.db.fingerprint import database_fingerprints, file_state, real_path
+from workbench.db.fingerprint import database_fingerprints, file_state, real_path, unreadable
 from workbench.db.sandbox.guard import SQL_LENGTH
 from workbench.db.sandbox.small import SmallDatabase, run_in_memory
 from workbench.db.sandbox.supervisor import Supervisor
@@ -218,6 +218,10 @@ def _existing(path: Path) -> str:
         raise UnreadableDatabaseError(
             f"{path.name}: no such file; give the path of an SQLite database"
         )
+    try:
+        os.path.realpath(path).encode()
+    except UnicodeEncodeError as error:
+        raise unreadable(path, error) from error
     return str(path.absolute())
 
 

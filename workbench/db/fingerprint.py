@@ -99,6 +99,14 @@ def real_path(name: str, state: FileState) -> str:
     return os.path.realpath(name)
 
 
+def unreadable(path: Path, error: OSError | ValueError) -> UnreadableDatabaseError:
+    """The error for a path by which no file can be opened."""
+    if isinstance(error, UnicodeEncodeError):
+        return UnreadableDatabaseError(f"{path.name!a}: the path is not UTF-8; rename the file")
+    why = getattr(error, "strerror", error)
+    return UnreadableDatabaseError(f"{path.name}: {why}; give the path of an SQLite database")
+
+
 def is_unchanged(path: Path, state: str) -> bool:
     """Whether the file and its log still have this state."""
     try:
@@ -111,12 +119,10 @@ def file_state(path: Path) -> FileState:
     """The state of a database; raises `UnreadableDatabaseError` for a path that is not a readable file."""
     name = str(path)  # every step of a system calls this, and texts are faster than paths
     try:
+        name.encode()
         stats = [os.stat(name)]  # noqa: PTH116
     except (OSError, ValueError) as error:  # a ValueError for a name with a NUL
-        why = getattr(error, "strerror", error)
-        raise UnreadableDatabaseError(
-            f"{path.name}: {why}; give the path of an SQLite database"
-        ) from error
+        raise unreadable(path, error) from error
     if not stat.S_ISREG(stats[0].st_mode):
         raise UnreadableDatabaseError(
             f"{path.name}: not a file; give the path of an SQLite database"

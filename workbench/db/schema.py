@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from workbench.db.fingerprint import unreadable
 from workbench.db.sandbox.opening import connect, lenient_text
 from workbench.db.sql.used import used
 from workbench.db.text.quoting import one_line, quote
@@ -124,6 +125,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             connection.execute("BEGIN")
             connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
             yield connection
+    except UnicodeEncodeError as error:
+        raise unreadable(path, error) from None
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         message = getattr(error, "strerror", None) or str(error)
         if isinstance(error, UnicodeDecodeError):
