@@ -13,8 +13,9 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "workbench"
 VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
 LAYERS: list[set[str]] = [  # the lowest first
-    {"types", "errors", "canonical", "current_question", "english", "html", "spreadsheet"},
-    {"store", "prompts", "pool", "yamlfile", "parallel"},
+    {"errors"},
+    {"types", "canonical", "current_question", "english", "html", "spreadsheet"},
+    {"store", "prompts", "pool", "yamlfile", "parallel", "terminal"},
     {"llm", "db"},
     {"replies"},
     {"benchmarks", "lab", "differ"},

@@ -2,12 +2,14 @@
 
 import dataclasses
 import re
+import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
 
 import workbench
-from workbench.html.tree import Element, Raw, element, escape, html, plain_data
+from workbench.html.tree import Element, Raw, element, escape, html, plain_data, visible
 
 
 def test_markup_is_escaped_in_text_and_attributes():
@@ -19,6 +21,14 @@ def test_markup_is_escaped_in_text_and_attributes():
 def test_invisible_characters_are_written_out():
     assert escape("a\x00b\u202ec\ud800") == "a\\u0000b\\u202ec\\ud800"
     assert escape("two\r\nlines\tand a tab") == "two\nlines\tand a tab"
+
+
+def test_no_character_of_format_or_control_is_left_except_those_that_a_font_draws():
+    drawn = {*"\t\n", *map(chr, [*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2])}
+    drawn |= set(map(chr, [0x110BD, 0x110CD, *range(0x13430, 0x1345B), *range(0x1BCA0, 0x1BCA4)]))
+    every = [chr(code) for code in range(sys.maxunicode + 1)]
+    hidden = {c for c in every if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}
+    assert {c for c in hidden if visible(c) == c} <= drawn
 
 
 def test_a_node_cannot_be_changed():

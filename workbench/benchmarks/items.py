@@ -17,6 +17,8 @@ TEXT = ("SpiderSynQuestion", "question")
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8, or in UTF-16 as spreadsheets save it."""
     with naming(path):
+        if path.is_char_device():  # /dev/zero never ends
+            raise BadInputError(f"{path}: a device; give a file of text")
         content = path.read_bytes()
     utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:

@@ -11,6 +11,7 @@ import click
 
 from workbench.errors import WorkbenchError
 from workbench.experiment.signals import exit_code, stop_on_signals
+from workbench.terminal import visible_output
 
 # Each command's module, and its line in the help text, which is printed without importing the module.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -32,6 +33,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 
 _CANNOT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_CANNOT_READ = {
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EIO,
+    errno.ENXIO,
+}
 
 
 class _Group(click.Group):
@@ -73,6 +82,11 @@ def main() -> None:
     """Run the command line. An error of the caller's is one line on standard error and exit code 2."""
     stop_on_signals()
     warnings.showwarning = _show_warning
+    with visible_output():
+        _run()
+
+
+def _run() -> None:
     try:
         cli.main(prog_name="workbench", standalone_mode=False)
         sys.stdout.flush()
@@ -84,11 +98,13 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        if error.errno not in _CANNOT_WRITE:
+        if error.errno not in _CANNOT_WRITE | _CANNOT_READ:
             raise
         where = f"{error.filename}: " if error.filename else ""
         advice = (
             "make space, or set WORKBENCH_HOME or WORKBENCH_FIGURES to a folder that can be written"
+            if error.errno in _CANNOT_WRITE
+            else "name another file"
         )
         print(f"workbench: {where}{error.strerror}; {advice}", file=sys.stderr)
         sys.exit(2)

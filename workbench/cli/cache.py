@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from workbench.benchmarks.items import read_text
 from workbench.errors import BadInputError, naming
 from workbench.llm.cache import transfer
 from workbench.llm.calls.batches.table import BatchTable
@@ -113,9 +114,8 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: P
             return
         chosen = None
         if keys:
-            with naming(keys):
-                single = str(keys).startswith("call:")
-                chosen = [str(keys)] if single else keys.read_text().split()
+            single = str(keys).startswith("call:")
+            chosen = [str(keys)] if single else read_text(keys).split()
         select = transfer.Select(prompt=prompt, model=model, keys=chosen)
         if file.suffix in {".csv", ".parquet"}:
             from workbench.exchange.tables import write_calls  # noqa: PLC0415  pandas: half a second

@@ -15,6 +15,7 @@ import workbench as wb
 from workbench.errors import BadInputError, naming
 from workbench.llm.parameters import check_given
 from workbench.llm.provider import check_model
+from workbench.terminal import bar_stream
 
 SYSTEMS = {
     "chase": "chase_sql",
@@ -232,7 +233,8 @@ def progress_bar(unit: str, note: Callable[[], str] = str) -> Iterator[Callable[
     """
     from tqdm import tqdm  # noqa: PLC0415  `ask` shows no bar, and the import is a tenth of its time
 
-    with tqdm(unit=f" {unit}", delay=1, disable=None, leave=False) as bar:
+    bar = tqdm(unit=f" {unit}", delay=1, disable=None, leave=False, file=bar_stream())
+    with bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import orjson
 
 from workbench.llm.budget import Tally
+from workbench.terminal import bar_stream
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -41,7 +42,7 @@ class Progress:
 
             # A notebook shows stderr on red, even the empty line that a closed bar leaves.
             notebook = type(sys.stderr).__module__.startswith("ipykernel")
-            file = sys.stdout if notebook else sys.stderr
+            file = sys.stdout if notebook else bar_stream()
             self._bar = tqdm(
                 total=total,
                 desc=self._name,

@@ -1,6 +1,5 @@
 """Replies and refusals with nonsense in them: what the call cost stays right, and the answer is kept."""
 
-import json
 import time
 from typing import Any
 
@@ -93,7 +92,7 @@ def test_the_text_of_a_refusal_has_no_signs_that_a_terminal_obeys(
     store: Store, server: Server
 ) -> None:
     answer, _ = answered(store, server, error("red \x1b[31m and \0 none", "invalid"), 400)
-    assert json.dumps(answer.error).count("\\u00") == 0
+    assert "red \\u001b[31m and \\u0000 none" in answer.error
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ by the database or question that the file states or, for bare lines of SQL, by t
 with a prediction that does not fit its question is refused; the error names the first such line.
 """
 
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -41,11 +42,12 @@ def prediction_files(names: Sequence[str]) -> list[Path]:
 
 def file_names(paths: Sequence[Path]) -> dict[Path, str]:
     """A short name for each file, made longer if two files would share it."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
-        if path.resolve() in seen:
+        real = os.path.realpath(path)  # a Path's `resolve` raises for a link to itself
+        if real in seen:
             raise BadInputError(f"{path}: given twice; give each prediction file once")
-        seen.add(path.resolve())
+        seen.add(real)
     stems = [path.stem for path in paths]
     return {path: path.stem if stems.count(path.stem) == 1 else str(path) for path in paths}
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from workbench.errors import redact
+from workbench.html.tree import visible
 from workbench.types import Fault
 
 # Texts of errors that every further call would get, too: about accounts, keys and models.
@@ -38,7 +39,6 @@ _DELAY = re.compile(
 )
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal obeys them
 _LONGEST = 2_000  # characters of an error's text: a server may send a whole page
 
 
@@ -58,7 +58,7 @@ class Refusal(Exception):  # noqa: N818  not an error of ours
         again: bool = False,
         wait: float = 0.0,
     ) -> None:
-        plain = _CONTROL.sub(" ", redact(text))
+        plain = visible(redact(text))
         super().__init__(f"{plain[:_LONGEST]} ..." if len(plain) > _LONGEST else plain)
         self.fault = fault
         self.fatal = fatal
