@@ -122,6 +122,38 @@ def test_an_answer_in_which_the_provider_failed_is_asked_again_and_not_kept(
     assert server.asked.total() == 2
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"message": "boom", "code": "server_error"},
+        {"message": "boom", "code": None},
+        {"message": "boom"},
+        {},
+        "boom",
+        ["boom"],
+    ],
+    ids=str,
+)
+def test_a_body_of_status_200_that_has_an_error_alone_is_a_failed_call(
+    store: Store, server: Server, told: Any
+) -> None:
+    answer, cached = answered(store, server, {"error": told})
+    assert (bool(answer.fault), answer.text, cached.text) == (True, "", "")
+
+
+@pytest.mark.parametrize("delay", [".s", "1.2.3s", f"{'9' * 400}h", f"{'9' * 400}s", "-1s", "٣s"])
+def test_a_delay_that_is_no_number_is_asked_again_all_the_same(
+    store: Store, server: Server, delay: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.llm.calls.limits.LONGEST_WAIT", 0.1)
+    monkeypatch.setattr("workbench.llm.calls.refusals.LONGEST_WAIT", 0.1)
+    refused = (429, error(f"slow down: try again in {delay}", "rate_limit_exceeded"), {})
+    answers = iter([refused])
+    plain = (200, chat({"content": "hello"}), {})
+    server.respond = lambda _path, _body: next(answers, plain)
+    assert Client(store, api_base=server.url).complete(ask()).text == "hello"
+
+
 @pytest.mark.parametrize("url", ["http://[::1/v1", "http://localhost:port/v1"])
 def test_an_address_that_is_no_url_is_one_clear_error(store: Store, url: str) -> None:
     with pytest.raises(BadInputError, match="is no URL"):

@@ -35,7 +35,7 @@ _FILTERED = re.compile(r"content_(?:filter|policy_violation)|content management 
 _QUOTA = "exceeded your current quota"
 _DAILY = re.compile(r"(?i)per ?day\b|PerDay|\b[RT]PD\b")
 _DELAY = re.compile(
-    r'(?i)(?:"retryDelay": *"|(?:try again|retry) in )(?:(\d+)h ?)?(?:(\d+)m ?)?(?:([\d.]+) ?(ms|s))?'
+    r'(?i)(?:"retryDelay": *"|(?:try again|retry) in )(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?(?:(\d{1,9}(?:\.\d*)?) ?(ms|s))?'
 )
 
 
@@ -110,6 +110,10 @@ def refusal(error: Exception) -> Refusal:
         return Refusal("server", text, again=True, wait=wait)
     if status:
         return Refusal("rejected", text)
+    if type(error).__module__.startswith(
+        "litellm"
+    ):  # an error in a body of status 200, with a word for its code
+        return Refusal("server", text, again=True)
     raise error
 
 
