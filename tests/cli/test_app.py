@@ -137,6 +137,17 @@ def test_verdicts_in_a_file_that_ends_in_csv_are_csv(run, bird, right, tmp_path)
     assert (len(rows), rows[0]["sql"]) == (12, "SELECT count(*) FROM animal")
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize("name", ["red\x1b[31m", "half\udcff"], ids=ascii)
+def test_a_file_of_any_name_is_judged(run, bird, right, tmp_path, name, ending):
+    file = tmp_path / f"{name}.json"
+    file.write_bytes(right.read_bytes())
+    command = ["evaluate", "bird-dev", "--root", bird, "--predictions", file]
+    code, out, err = run(*command, "--verdicts", tmp_path / f"verdicts.{ending}")
+    assert (code, err) == (0, "")
+    assert ascii(name)[1:-1].replace("\\x", "\\u00") in out
+
+
 def test_gold_as_a_prediction_on_the_bundled_questions_with_efficiency(run, tmp_path):
     benchmark = load_bundled("train")
     lines = [

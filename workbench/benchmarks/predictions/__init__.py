@@ -17,6 +17,7 @@ from workbench.benchmarks.predictions.formats import read_predictions
 from workbench.benchmarks.predictions.prediction import Prediction
 from workbench.db.schema import read_schema
 from workbench.errors import BadInputError, MisalignedError
+from workbench.html.tree import visible
 from workbench.pool import Pool, pool_of
 from workbench.types import Candidate, Question, Trial, lower_name
 
@@ -49,7 +50,8 @@ def file_names(paths: Sequence[Path]) -> dict[Path, str]:
             raise BadInputError(f"{path}: given twice; give each prediction file once")
         seen.add(real)
     stems = [path.stem for path in paths]
-    return {path: path.stem if stems.count(path.stem) == 1 else str(path) for path in paths}
+    names = {path: path.stem if stems.count(path.stem) == 1 else str(path) for path in paths}
+    return {path: visible(name) for path, name in names.items()}
 
 
 def load_pool(names: Mapping[Path, str], benchmark: Benchmark) -> Pool:
