@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,17 @@ def test_a_cache_file_from_a_newer_workbench_is_refused_with_both_versions(tmp_p
     connection.close()
     with pytest.raises(StoreError, match=rf"version 99.*reads up to {len(MIGRATIONS)}"):
         Store(path)
+
+
+def test_a_database_of_another_program_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE customer (name)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"shop\.sqlite is no cache file"):
+        Store(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_migration_keeps_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
