@@ -110,9 +110,8 @@ def refusal(error: Exception) -> Refusal:
         return Refusal("server", text, again=True, wait=wait)
     if status:
         return Refusal("rejected", text)
-    if type(error).__module__.startswith(
-        "litellm"
-    ):  # an error in a body of status 200, with a word for its code
+    # An error in a body of status 200, with a word for its code.
+    if type(error).__module__.startswith("litellm"):
         return Refusal("server", text, again=True)
     raise error
 
