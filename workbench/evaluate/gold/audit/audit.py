@@ -6,39 +6,35 @@ two: a query that misreads the data, and a query that contradicts the hint. No c
 answers its question: that takes a reader.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.compare import difference
 from workbench.db.execute import Executor, Progress
 from workbench.db.schema import read_schema
-from workbench.db.sql.derived.doubts.bare_columns import bare_columns
-from workbench.db.sql.derived.doubts.division import integer_division
-from workbench.db.sql.derived.doubts.fan_out import fan_out
-from workbench.db.sql.derived.doubts.nulls_first import nulls_first
-from workbench.db.sql.derived.doubts.selects import ROWS, Doubt
-from workbench.db.sql.derived.doubts.text_numbers import text_numbers
-from workbench.db.sql.derived.doubts.ties import ties
-from workbench.evaluate.gold.audit.equal_questions import differing_golds
+from workbench.db.sql.derived.doubts.groups import bare_columns, fan_out
+from workbench.db.sql.derived.doubts.order import nulls_first, ties
+from workbench.db.sql.derived.doubts.selects import ROWS, Check, Doubt
+from workbench.db.sql.derived.doubts.values import integer_division, text_numbers
+from workbench.evaluate.ex import equal
 from workbench.evaluate.gold.audit.hints import contradicted_hints
-from workbench.evaluate.gold.audit.outcomes import emptiness, failure
-from workbench.types import Execution, Limits, Question, Row, Schema
-
-Check = Callable[[Question, str, Schema], Iterator[Doubt]]
+from workbench.types import Execution, Limits, Question, Row
 
 CHECKS: Mapping[str, Check] = {
-    "ties at LIMIT": lambda _, sql, schema: ties(sql, schema),
-    "NULLs first": lambda _, sql, schema: nulls_first(sql, schema),
-    "bare column": lambda _, sql, schema: bare_columns(sql, schema),
-    "join fans out": lambda question, sql, schema: fan_out(sql, schema, question.text),
-    "text and numbers": lambda _, sql, schema: text_numbers(sql, schema),
+    "ties at LIMIT": ties,
+    "NULLs first": nulls_first,
+    "bare column": bare_columns,
+    "join fans out": fan_out,
+    "text and numbers": text_numbers,
     "hint contradicted": contradicted_hints,
-    "integer division": lambda _, sql, schema: integer_division(sql, schema),
+    "integer division": integer_division,
 }
 """The checks that run a probe, by the kind of their findings. A new check is one more line."""
 
 KINDS = ("fails", "empty", *CHECKS, "equal questions differ")
+_WORD = re.compile(r"\w+|[<>=%]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +80,11 @@ def _doubts(
     benchmark: Benchmark, executions: Mapping[str, Execution]
 ) -> Iterator[tuple[str, Question, Doubt]]:
     """The doubts about each gold query that runs; equal doubts are one."""
-    schemas = {
-        db_id: read_schema(benchmark.database(db_id), db_id)
-        for db_id in {question.db_id for question in benchmark.questions}
-    }
+    databases = {question.db_id for question in benchmark.questions}
+    schemas = {db_id: read_schema(benchmark.database(db_id), db_id) for db_id in databases}
     for question in benchmark.questions:
         sql = benchmark.golds[question.id].sql
-        for kind, check in CHECKS.items() if not failure(executions[question.id]) else ():
+        for kind, check in CHECKS.items() if executions[question.id].is_complete else ():
             for doubt in dict.fromkeys(check(question, sql, schemas[question.db_id])):
                 yield kind, question, doubt
 
@@ -99,14 +93,40 @@ def _of_results(benchmark: Benchmark, executions: Mapping[str, Execution]) -> It
     """The findings that the gold queries' own results show."""
     databases = {question.id: question.db_id for question in benchmark.questions}
     for key, execution in executions.items():
-        if what := failure(execution):
+        if not execution.is_complete:
+            what = execution.error or execution.status
             yield Finding("fails", key, databases[key], what)
-        if what := emptiness(execution):
+        elif what := _emptiness(execution):
             rows = execution.rows[:ROWS]
             yield Finding("empty", key, databases[key], what, execution.columns, rows)
-    for key, first in differing_golds(benchmark, executions):
+    for key, first in _differing_golds(benchmark, executions):
         apart = difference(executions[key], executions[first])
         rows = (*apart.only_predicted[:ROWS], *apart.only_gold[:ROWS])
         what = f"question {first} is the same, and its gold query has another result"
         columns = executions[key].columns
         yield Finding("equal questions differ", key, databases[key], what, columns, rows)
+
+
+def _emptiness(execution: Execution) -> str:
+    """Why a complete result counts as empty; "" if it does not."""
+    values = {value for row in execution.rows for value in row}
+    if execution.status == "empty":
+        return "the result has no rows"
+    if values == {None}:
+        return "the result holds nothing but NULL"
+    return "the result is 0 alone" if len(execution.rows) == 1 and values == {0} else ""
+
+
+def _differing_golds(
+    benchmark: Benchmark, executions: Mapping[str, Execution]
+) -> Iterator[tuple[str, str]]:
+    """The ids of a question and of an earlier one with equal text and hint, for each pair with different results."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for question in benchmark.questions:
+        words = _WORD.findall(f"{question.text} {question.evidence}".casefold())
+        groups.setdefault((question.db_id, *words), []).append(question.id)
+    for first, *others in groups.values():
+        gold = benchmark.golds[first].sql
+        for other in others:
+            if not equal(executions[other], executions[first], gold, benchmark.sense):
+                yield other, first

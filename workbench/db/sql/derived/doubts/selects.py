@@ -1,13 +1,14 @@
 """The SELECTs of a query, and probes: queries with the same tables and conditions but other result columns."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import wraps
 
 from sqlglot import exp
 
 from workbench.db.sql.parse import at_position, is_aggregate, parse
 from workbench.db.sql.scope import Names
-from workbench.types import Schema, lower_name
+from workbench.types import Question, Schema, lower_name
 
 ROWS = 5  # the most rows that a probe returns
 
@@ -20,6 +21,10 @@ class Doubt:
     probe: str
 
 
+Check = Callable[[Question, str, Schema], Iterator[Doubt]]
+"""Doubts about a question's query."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class QuerySelect:
     """A SELECT of a query. Its probes run without the outer query, so the probes of a correlated subquery fail."""
@@ -29,6 +34,7 @@ class QuerySelect:
     ctes: tuple[exp.CTE, ...]
     """The common table expressions of the whole query."""
     outermost: bool
+    question: str
 
     def own(self, *kinds: type[exp.Expr]) -> list[exp.Expr]:
         """The nodes of these kinds, without those of subqueries."""
@@ -118,19 +124,24 @@ class QuerySelect:
         return f"WITH {', '.join(clauses)} {query} LIMIT {ROWS}"
 
 
-def selects(sql: str, schema: Schema) -> Iterator[QuerySelect]:
-    """Every SELECT of the query; none if it cannot be read."""
-    tree = parse(sql)
-    if isinstance(tree, str):
-        return
-    try:
-        names = Names(tree, sql, schema)
-    except RecursionError:
-        return
-    clause = tree.args.get("with_")
-    ctes = tuple(clause.expressions) if clause and not clause.args.get("recursive") else ()
-    for select in tree.find_all(exp.Select):
-        yield QuerySelect(select, names, ctes, outermost=select is tree)
+def of_each_select(doubts: Callable[[QuerySelect], Iterator[Doubt]]) -> Check:
+    """A check that yields the doubts about every SELECT of a query; none if it cannot be read."""
+
+    @wraps(doubts)
+    def check(question: Question, sql: str, schema: Schema) -> Iterator[Doubt]:
+        tree = parse(sql)
+        if isinstance(tree, str):
+            return
+        try:
+            names = Names(tree, sql, schema)
+        except RecursionError:
+            return
+        clause = tree.args.get("with_")
+        ctes = tuple(clause.expressions) if clause and not clause.args.get("recursive") else ()
+        for select in tree.find_all(exp.Select):
+            yield from doubts(QuerySelect(select, names, ctes, select is tree, question.text))
+
+    return check
 
 
 def text(node: exp.Expr) -> str:

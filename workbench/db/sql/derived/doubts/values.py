@@ -1,37 +1,38 @@
-"""Text compared with numbers: as text, '9' is above '100', and the text '5' from a function is never equal to 5."""
+"""Doubts about numbers: text that is compared with them, and division that drops the remainder."""
 
 from collections.abc import Iterator
 
 from sqlglot import exp
 
-from workbench.db.sql.derived.doubts.selects import Doubt, QuerySelect, selects, text
+from workbench.db.sql.derived.doubts.selects import Doubt, QuerySelect, of_each_select, text
 from workbench.db.sql.parse import is_aggregate
 from workbench.db.text.quoting import quote
-from workbench.types import Schema
 
+_WHOLE = {exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT, exp.DType.TINYINT}
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 # Whether a text is written as a number, and whether nine tenths of a column's values are such texts.
 _NUMBER = "LTRIM({0}, '-') GLOB '[0-9]*' AND LTRIM({0}, '-') NOT GLOB '*[^0-9.]*'"
 _MOSTLY = "10 * SUM(typeof(value) = 'text' AND {0}) >= 9 * COUNT(value)"
 
 
-def text_numbers(sql: str, schema: Schema) -> Iterator[Doubt]:
-    """A doubt for each comparison with a literal, and for each ORDER BY, MIN and MAX of a column.
+@of_each_select
+def text_numbers(select: QuerySelect) -> Iterator[Doubt]:
+    """Doubt each comparison of text with numbers, and each ORDER BY, MIN and MAX of a column.
 
-    The probe returns values that compare or sort as text in another way than as numbers.
+    As text, '9' is above '100', and the text '5' from a function is never equal to 5. The probe returns values that
+    compare or sort as text in another way than as numbers.
     """
-    for select in selects(sql, schema):
-        for node in select.own(*_COMPARISONS, exp.Between, exp.In):
-            pairs = [(node.this, node.expression), (node.expression, node.this)]
-            if isinstance(node, exp.Between):
-                pairs = [(node.this, node.args["low"])]
-            if isinstance(node, exp.In):
-                pairs = [(node.this, value) for value in node.expressions[:1]]
-            for side, other in pairs:
-                literal = _literal(other)
-                if literal and side is not None and not _literal(side):
-                    yield from _compared(select, node, side, literal)
-        yield from _ordered(select)
+    for node in select.own(*_COMPARISONS, exp.Between, exp.In):
+        pairs = [(node.this, node.expression), (node.expression, node.this)]
+        if isinstance(node, exp.Between):
+            pairs = [(node.this, node.args["low"])]
+        if isinstance(node, exp.In):
+            pairs = [(node.this, value) for value in node.expressions[:1]]
+        for side, other in pairs:
+            literal = _literal(other)
+            if literal and side is not None and not _literal(side):
+                yield from _compared(select, node, side, literal)
+    yield from _ordered(select)
 
 
 def _compared(
@@ -112,3 +113,41 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@of_each_select
+def integer_division(select: QuerySelect) -> Iterator[Doubt]:
+    """Doubt each division that may need its remainder: SQLite divides integers without it, and 1 / 2 is 0.
+
+    The probe returns rows in which a remainder is dropped.
+    """
+    for node in select.own(exp.Div):
+        if _wants_whole_number(node):
+            continue
+        columns = {"dividend": node.this, "divisor": node.expression, "quotient": node}
+        if any(is_aggregate(part) for part in node.walk()):
+            without = ["having"] if node.find_ancestor(exp.Having) else []
+        else:
+            without = ["group", "having"]
+        # A condition with the division in it would hide the rows for which the dropped remainder makes it false.
+        inside_where = node.find_ancestor(exp.Where, exp.Select)
+        without += ["where"] if isinstance(inside_where, exp.Where) else []
+        yield Doubt(
+            f"{text(node)} divides integers and drops the remainder",
+            select.probe(
+                {"audit_division": select.rebuilt(columns, without=without)},
+                "SELECT *, dividend * 1.0 / divisor AS exactly FROM audit_division"
+                " WHERE typeof(dividend) = 'integer' AND typeof(divisor) = 'integer'"
+                " AND dividend % divisor <> 0",
+            ),
+        )
+
+
+def _wants_whole_number(node: exp.Expr) -> bool:
+    """Whether the query wants the whole number, as in CAST(a / 10 AS INTEGER) and a / 10 * 10."""
+    outer = node.parent
+    while isinstance(outer, exp.Paren):
+        outer = outer.parent
+    if isinstance(outer, exp.Cast):
+        return outer.to.this in _WHOLE
+    return isinstance(outer, exp.Mul) and outer.expression == node.expression
