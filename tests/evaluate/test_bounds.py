@@ -6,32 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import BadInputError
-from workbench.evaluate.bounds import (
-    Bounds,
-    all_at_k,
-    curve,
-    lower_bound,
-    pass_at_k,
-    upper_bound,
-)
+from workbench.evaluate.bounds import Bounds, all_at_k, curve, pass_at_k
 
 VERDICTS = st.lists(st.booleans(), min_size=1, max_size=7)
 TABLES = st.dictionaries(st.text(max_size=3), VERDICTS, min_size=1, max_size=6)
 
 
 def test_one_right_candidate_is_enough_for_the_upper_bound():
-    assert upper_bound({"q": [False, True, False]}) == 100
-    assert upper_bound({"q": [False, False]}) == 0
+    assert curve({"q": [False, True, False]})[-1].upper == 100
+    assert curve({"q": [False, False]})[-1].upper == 0
 
 
 def test_one_wrong_candidate_is_enough_for_the_lower_bound():
-    assert lower_bound({"q": [True, True]}) == 100
-    assert lower_bound({"q": [True, False]}) == 0
-
-
-def test_a_question_without_candidates_counts_as_wrong():
-    assert upper_bound({"q": [], "r": [True]}) == 50
-    assert lower_bound({"q": [], "r": [True]}) == 50
+    assert curve({"q": [True, True]})[-1].lower == 100
+    assert curve({"q": [True, False]})[-1].lower == 0
 
 
 def test_pass_at_k_by_hand():
@@ -67,30 +55,17 @@ def test_a_chance_too_small_for_a_difference_of_floats_is_still_exact():
     assert 0 < all_at_k(2000, 1000, 400) < 1e-100
 
 
-@pytest.mark.parametrize(("n", "c", "k"), [(3, 1, 4), (3, 1, 0), (3, 4, 1), (3, -1, 1), (0, 0, 1)])
-def test_impossible_counts_are_the_callers_mistake(n, c, k):
-    with pytest.raises(BadInputError, match=f"n = {n}, c = {c}, k = {k}"):
-        pass_at_k(n, c, k)
-
-
 def test_the_bounds_of_three_questions_by_hand():
-    verdicts = {"all": [True, True], "half": [True, False], "none": [False, False]}
-    assert upper_bound(verdicts) == pytest.approx(200 / 3)
-    assert lower_bound(verdicts) == pytest.approx(100 / 3)
-    assert upper_bound(verdicts, k=1) == lower_bound(verdicts, k=1) == pytest.approx(50)
-
-
-def test_questions_may_have_different_numbers_of_candidates():
-    verdicts = {"one": [True], "two": [True, False], "zero": []}
-    assert upper_bound(verdicts) == pytest.approx(200 / 3)
-    assert lower_bound(verdicts) == pytest.approx(100 / 3)
+    one, both = curve({"all": [True, True], "half": [True, False], "none": [False, False]})
+    assert one.upper == one.lower == pytest.approx(50)
+    assert both == Bounds(2, pytest.approx(100 / 3), pytest.approx(200 / 3))
 
 
 @given(TABLES)
 def test_a_single_answer_lies_between_the_bounds(verdicts):
-    single = upper_bound(verdicts, k=1)
-    assert lower_bound(verdicts) <= single + 1e-9
-    assert single <= upper_bound(verdicts) + 1e-9
+    points = curve(verdicts)
+    first, last = points[0], points[-1]
+    assert last.lower - 1e-9 <= first.lower == first.upper <= last.upper + 1e-9
 
 
 def test_the_curve_opens_from_the_mean_to_both_bounds():
@@ -103,27 +78,21 @@ def test_the_curve_opens_from_the_mean_to_both_bounds():
     assert points[2].lower == pytest.approx(100 * (0 + 1 / comb(4, 3)) / 2)
 
 
-def test_more_than_a_question_has_names_the_question():
-    with pytest.raises(BadInputError, match="question q7 has 1 candidates and k is 2"):
-        upper_bound({"q1": [True, True], "q7": [True]}, k=2)
-
-
 def test_a_curve_over_a_question_without_candidates_names_it():
     with pytest.raises(BadInputError, match="question q7 has 0 candidates"):
         curve({"q1": [True], "q7": []})
 
 
-@pytest.mark.parametrize("bound", [upper_bound, lower_bound, curve])
-def test_no_questions_is_the_callers_mistake(bound):
+def test_no_questions_is_the_callers_mistake():
     with pytest.raises(BadInputError, match="no questions"):
-        bound({})
+        curve({})
 
 
 def test_verdicts_of_a_data_frame_are_ones_and_zeros():
-    assert upper_bound({"q": [1.0, 0.0]}, k=1) == 50
+    assert curve({"q": [1.0, 0.0]})[0].upper == 50
 
 
 @pytest.mark.parametrize("verdict", [0.5, float("nan")])
 def test_a_partial_score_is_no_verdict(verdict):
     with pytest.raises(BadInputError, match=f"a verdict is {verdict}"):
-        upper_bound({"q": [True, verdict]})
+        curve({"q": [True, verdict]})

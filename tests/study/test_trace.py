@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from workbench.cli.reproduce import trace as command
 from workbench.errors import BadInputError
-from workbench.evaluate.bounds import lower_bound, upper_bound
+from workbench.evaluate.bounds import curve
 from workbench.evaluate.summary import by_feature
 from workbench.pool import pool_of
 from workbench.report.figures.alone import unique_solves
@@ -138,9 +138,9 @@ def test_pass_at_1_and_k_come_from_all_candidates(study, run, behind):
 @pytest.mark.parametrize("draw", [bounds_by_generator, bounds_by_difficulty])
 def test_bounds_come_from_all_candidates_of_their_slice(study, run, behind, draw):
     for row, found in behind(draw(run.trials, stamp=study.stamp)):
-        verdicts = by_question(found)
-        assert upper_bound(verdicts, int(row["k"])) == near(row["upper"])
-        assert lower_bound(verdicts, int(row["k"])) == near(row["lower"])
+        expected = curve(by_question(found))[int(row["k"]) - 1]
+        assert expected.upper == near(row["upper"])
+        assert expected.lower == near(row["lower"])
 
 
 def test_a_region_of_a_venn_diagram_is_its_questions_and_no_others(study, run, behind):
