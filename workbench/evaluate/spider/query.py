@@ -13,22 +13,8 @@ from workbench.evaluate.spider.syntax import (
     Query,
     Value,
 )
+from workbench.parallel import cached_for_object
 from workbench.types import Schema
-
-
-class _Same:
-    """A schema as a cache key, compared by identity, since hashing the contents of a schema is slow."""
-
-    __slots__ = ("schema",)
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-
-    def __hash__(self) -> int:
-        return id(self.schema)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.schema is other.schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,9 +25,8 @@ class _Names:
     merged: dict[str, str]
 
 
-@lru_cache(maxsize=256)
-def _names(key: _Same) -> _Names:
-    schema = key.schema
+@cached_for_object(maxsize=256)  # hashing the contents of a schema is slow
+def _names(schema: Schema) -> _Names:
     position = {
         f"{table}.{column}".lower(): i for i, (table, column) in enumerate(schema.columns())
     }
@@ -79,7 +64,7 @@ class Reading:
 
 def read(sql: str, schema: Schema) -> Reading:
     """The query as Spider reads it on that schema; cached, since gold is compared many times."""
-    return _read(sql, _names(_Same(schema)))
+    return _read(sql, _names(schema))
 
 
 @lru_cache(maxsize=4096)
