@@ -9,8 +9,8 @@ Departs from the papers in its default similarity of meaning, which compares let
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from rapidfuzz import fuzz
@@ -23,22 +23,6 @@ from workbench.retrieve.keywords import STOP, distinct
 from workbench.retrieve.lexical import words
 from workbench.retrieve.matching import DEFAULT, Matching
 from workbench.types import Schema, ValueMatch
-
-
-@dataclass(frozen=True, slots=True)
-class ValueCandidate:
-    """A value that the index returned for a keyword, with its similarities.
-
-    edit: similarity by spelling.
-    semantic: similarity by meaning; None before it is computed, and where the model failed.
-    """
-
-    keyword: str
-    table: str
-    column: str
-    value: str
-    edit: float
-    semantic: float | None = None
 
 
 def find_matches(
@@ -54,9 +38,9 @@ def find_matches(
         c for search in _searches(keywords, matching) for c in _spelled(index, *search, matching)
     ]
     kept = _limited(matching, _closest(matching, _meant(lab, similarity, matching, found)))
+    order = {pair: index for index, pair in enumerate(schema.columns())}
     return tuple(
-        ValueMatch(c.table, c.column, c.value, c.keyword, c.edit, c.semantic or 0.0)
-        for c in _in_order(kept, schema)
+        sorted(kept, key=lambda c: (order.get((c.table, c.column), len(order)), *_rank(c)))
     )
 
 
@@ -88,8 +72,8 @@ def _searches(keywords: Sequence[str], matching: Matching) -> Iterator[tuple[str
 
 def _spelled(
     index: ValueIndex, text: str, least: float, whole: bool, matching: Matching
-) -> Iterator[ValueCandidate]:
-    """The index's candidates for a text, with their similarity by spelling.
+) -> Iterator[ValueMatch]:
+    """The index's values for a text, with their similarity by spelling.
 
     That is the ratio of letters shared in order, of the texts or of their sorted words, whichever is higher. A value
     with all words of a `whole` keyword passes at any similarity.
@@ -100,7 +84,7 @@ def _spelled(
         plain = fuzz.ratio(form, search_form(value))
         edit = max(plain, fuzz.ratio(in_order, _sorted(value))) / 100
         if edit >= least or (whole and matching.word and _has_words(value, text)):
-            yield ValueCandidate(text, hit.table, hit.column, value, edit)
+            yield ValueMatch(hit.table, hit.column, value, text, edit, 0.0)
 
 
 @lru_cache(maxsize=50_000)
@@ -110,8 +94,8 @@ def _sorted(text: str) -> str:
 
 
 def _meant(
-    lab: Lab, similarity: Similarity, matching: Matching, found: list[ValueCandidate]
-) -> list[ValueCandidate]:
+    lab: Lab, similarity: Similarity, matching: Matching, found: list[ValueMatch]
+) -> list[ValueMatch]:
     """The candidates with their similarity by meaning, without those that are far in meaning and in spelling."""
     rows = {text: n for n, text in enumerate(dict.fromkeys(c.keyword for c in found))}
     columns = {text: n for n, text in enumerate(dict.fromkeys(c.value for c in found))}
@@ -127,10 +111,10 @@ def _meant(
     return near
 
 
-def _closest(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:
+def _closest(matching: Matching, found: list[ValueMatch]) -> list[ValueMatch]:
     """The candidates without those that are much less close than the best of their column."""
 
-    def group(c: ValueCandidate) -> tuple[str, str, str]:
+    def group(c: ValueMatch) -> tuple[str, str, str]:
         return c.table, c.column, c.keyword if matching.best_of == "keyword" else ""
 
     close = {c: _closeness(c, matching) for c in found}
@@ -138,7 +122,7 @@ def _closest(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandi
     return [c for c in found if close[c] >= matching.keep * best[group(c)]]
 
 
-def _closeness(c: ValueCandidate, matching: Matching) -> float:
+def _closeness(c: ValueMatch, matching: Matching) -> float:
     """Similarity by spelling, or `matching.word` if the value has all words of the keyword and this is more."""
     return matching.word if c.edit < matching.word and _has_words(c.value, c.keyword) else c.edit
 
@@ -149,7 +133,7 @@ def _has_words(value: str, keyword: str) -> bool:
     return keyword_words <= set(_sorted(value).split()) and bool(re.search(r"[^\W\d_]", keyword))
 
 
-def _limited(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandidate]:
+def _limited(matching: Matching, found: list[ValueMatch]) -> list[ValueMatch]:
     """The closest candidates: no value twice, and no more of a keyword or a column than `matching` allows."""
     seen: dict[tuple[str, str], set[str]] = {}
     counts: Counter[tuple[str, str, str]] = Counter()
@@ -164,12 +148,6 @@ def _limited(matching: Matching, found: list[ValueCandidate]) -> list[ValueCandi
     return kept
 
 
-def _rank(c: ValueCandidate) -> tuple[float, float, str, str]:
+def _rank(c: ValueMatch) -> tuple[float, float, str, str]:
     """A sort key: closest first, equals by value and keyword, so that the order is the same in every run."""
-    return -c.edit, -(c.semantic or 0.0), c.value, c.keyword
-
-
-def _in_order(candidates: Iterable[ValueCandidate], schema: Schema) -> list[ValueCandidate]:
-    """The candidates in the order of the schema's columns, the closest of each column first."""
-    order = {pair: index for index, pair in enumerate(schema.columns())}
-    return sorted(candidates, key=lambda c: (order.get((c.table, c.column), len(order)), *_rank(c)))
+    return -c.edit, -c.semantic, c.value, c.keyword
