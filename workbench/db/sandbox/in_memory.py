@@ -5,8 +5,7 @@ import time
 from contextlib import closing
 from typing import Any
 
-from workbench.db.sandbox.failures import failure
-from workbench.db.sandbox.fetch import fetch, untagged
+from workbench.db.sandbox.fetch import failure, fetch, untagged
 from workbench.db.sandbox.guard import OPCODES, Guard
 
 Database = dict[str, Any]  # the number of its schema, and its rows by table
@@ -65,7 +64,5 @@ def _answer(
     guard.denied = ""
     try:
         return fetch(connection, query, max_rows, max_bytes)
-    except MemoryError:
-        return {"status": "too_large", "error": "the query needs more memory than it may use"}
-    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+    except (MemoryError, sqlite3.Error, sqlite3.Warning, ValueError) as error:
         return failure(error, guard.denied, 0)

@@ -2,13 +2,15 @@
 
 import os
 import sqlite3
+import struct
 import time
 from pathlib import Path
 from urllib.parse import quote
 
-from workbench.db.sandbox.write_ahead_log import has_commit
-
-_HEADER = 100  # bytes
+_HEADER = 100  # bytes of the database's header
+_LOG_HEADER, _FRAME = 32, 24  # bytes of a log's header, and of the header before each of its pages
+# The byte order of a log's checksums, by its magic number.
+_WORDS = {0x377F0682: "<", 0x377F0683: ">"}
 _SETTLED_AGE = 2_000_000_000  # ns; a younger file may change again without a change of its times
 
 
@@ -34,7 +36,7 @@ def connect(path: Path, *, alone: bool = False, patience: float = 5.0) -> sqlite
     log = wal(path)
     logged = header[18:19] == b"\2" and log.exists() and log.stat().st_size > 0
     indexed = path.with_name(f"{path.name}-shm").exists()
-    unindexed = logged and not indexed and has_commit(log)
+    unindexed = logged and not indexed and _has_commit(log)
     if not logged:
         _check_whole(path, header)
     options = "mode=ro"
@@ -85,6 +87,42 @@ def _check_whole(path: Path, header: bytes) -> None:
         )
         error.sqlite_errorname = "SQLITE_CORRUPT"
         raise error
+
+
+def _has_commit(log: Path) -> bool:
+    """Whether the log has a committed transaction. SQLite deletes a log without one when it closes the database."""
+    if not log.exists():
+        return False
+    with log.open("rb") as file:
+        header = file.read(_LOG_HEADER)
+        if len(header) < _LOG_HEADER:
+            return False
+        magic, _, page_size, _, *salts, first, second = struct.unpack(">8I", header)
+        if magic not in _WORDS or not 512 <= page_size <= 65_536:
+            return False
+        order = _WORDS[magic]
+        sums = _added((0, 0), header[:24], order)
+        while sums == (first, second):
+            frame = file.read(_FRAME + page_size)
+            if len(frame) < _FRAME + page_size:
+                return False
+            _, pages, *frame_salts, first, second = struct.unpack(">6I", frame[:_FRAME])
+            sums = _added(_added(sums, frame[:8], order), frame[_FRAME:], order)
+            if frame_salts != salts:
+                return False
+            # Only a transaction's last frame counts the pages.
+            if pages and sums == (first, second):
+                return True
+    return False
+
+
+def _added(sums: tuple[int, int], data: bytes, order: str) -> tuple[int, int]:
+    """The checksums, with more data in them."""
+    one, two = sums
+    for left, right in struct.iter_unpack(f"{order}2I", data):
+        one = (one + left + two) & 0xFFFFFFFF
+        two = (two + right + one) & 0xFFFFFFFF
+    return one, two
 
 
 def wal(path: Path) -> Path:

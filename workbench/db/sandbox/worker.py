@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from workbench.db.sandbox.connection_cache import ConnectionCache, Opened
-from workbench.db.sandbox.failures import failure
-from workbench.db.sandbox.fetch import fetch
+from workbench.db.sandbox.fetch import failure, fetch
 from workbench.db.sandbox.guard import OPCODES
 from workbench.db.sandbox.in_memory import run_in_memory
 from workbench.db.sandbox.opening import lenient_text, wal
@@ -102,9 +101,7 @@ def _guarded(
     try:
         opened = _connections.open(path, sql, seconds)
         answer = work(opened)
-    except MemoryError:
-        answer = {"status": "too_large", "error": "the query needs more memory than it may use"}
-    except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
+    except (MemoryError, sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
         answer = failure(error, opened.guard.denied if opened else "", seconds)
     if opened:
         ended = answer["status"] in {"ok", "empty", "error"} and not answer.get("transient")
