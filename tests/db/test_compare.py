@@ -83,9 +83,9 @@ def test_wide_results_of_equal_columns_are_compared_at_once() -> None:
 
 
 def test_the_difference_counts_duplicates() -> None:
-    found = difference(result([(1,), (1,), (2,)]), result([(1,), (3,)]))
-    assert found.only_predicted == ((1,), (2,))
-    assert found.only_gold == ((3,),)
+    only_here, only_there = difference(result([(1,), (1,), (2,)]), result([(1,), (3,)]))
+    assert only_here == ((1,), (2,))
+    assert only_there == ((3,),)
 
 
 @given(tables(2), tables(2))

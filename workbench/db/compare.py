@@ -8,7 +8,6 @@ differ by up to six points of accuracy, so each function names its rule. A trunc
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from workbench.types import Execution, Row
 
@@ -29,51 +28,35 @@ def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
     if "order by" in gold_sql.lower():
         # The lists of rows are equal if their columns are equal; a Counter of columns ignores the columns' order.
         return Counter(zip(*predicted.rows, strict=True)) == Counter(zip(*gold.rows, strict=True))
-    return _bags_equal_under_some_column_order(predicted.rows, gold.rows)
+    return _equal_as_bags(predicted.rows, gold.rows)
 
 
-def _bags_equal_under_some_column_order(a: Sequence[Row], b: Sequence[Row]) -> bool:
+def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
+    """Whether the rows are equal in any order, duplicates counted, under some order of the columns of `b`."""
     if Counter(a) == Counter(b):
         return True
-    columns_a = list(zip(*a, strict=True))
-    columns_b = list(zip(*b, strict=True))
-    bags_b = [Counter(column) for column in columns_b]
-    fits = []
-    for column in columns_a:
-        bag = Counter(column)
-        fits.append([j for j, other in enumerate(bags_b) if bag == other])
-    # Assign a column of `b` to each column of `a`, from left to right. After each step the rows of the assigned
-    # columns must be equal with duplicates, so that most orders of columns need not be tried.
-    chosen: list[int] = []
+    columns_a, columns_b = (list(zip(*rows, strict=True)) for rows in (a, b))
+    bags_a, bags_b = (list(map(Counter, columns)) for columns in (columns_a, columns_b))
+    fits = [[j for j, other in enumerate(bags_b) if bag == other] for bag in bags_a]
 
-    def extend() -> bool:
-        i = len(chosen)
-        if i == len(columns_a):
+    def extend(chosen: list[int]) -> bool:
+        """Assign columns of `b` to those of `a` from left to right, as long as the rows so far are equal as bags."""
+        if len(chosen) == len(columns_a):
             return True
-        left = Counter(zip(*columns_a[: i + 1], strict=True))
-        tried = set()
-        for j in fits[i]:
-            if j in chosen or columns_b[j] in tried:
-                continue
-            tried.add(columns_b[j])
-            chosen.append(j)
-            if left == Counter(zip(*(columns_b[k] for k in chosen), strict=True)) and extend():
-                return True
-            chosen.pop()
-        return False
+        left = Counter(zip(*columns_a[: len(chosen) + 1], strict=True))
+        free = {
+            columns_b[j]: j for j in fits[len(chosen)] if j not in chosen
+        }  # one of equal columns
+        return any(
+            left == Counter(zip(*(columns_b[k] for k in (*chosen, j)), strict=True))
+            and extend([*chosen, j])
+            for j in free.values()
+        )
 
-    return extend()
+    return extend([])
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The rows that one of two results has more often than the other, each repeated by the difference."""
-
-    only_predicted: tuple[Row, ...]
-    only_gold: tuple[Row, ...]
-
-
-def difference(predicted: Execution, gold: Execution) -> Difference:
-    """The rows in which two results differ, duplicates counted."""
-    left, right = Counter(predicted.rows), Counter(gold.rows)
-    return Difference(tuple((left - right).elements()), tuple((right - left).elements()))
+def difference(a: Execution, b: Execution) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """The rows that `a` has more often than `b`, each repeated by the difference, and those that `b` has more often."""
+    left, right = Counter(a.rows), Counter(b.rows)
+    return tuple((left - right).elements()), tuple((right - left).elements())

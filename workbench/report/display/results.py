@@ -18,10 +18,10 @@ _CELL = 300  # characters of a value that are shown
 
 def marked_results(predicted: Execution, gold: Execution) -> tuple[Element, Element]:
     """The predicted result and gold's. Rows that only one result has come first, and say so; duplicates count."""
-    differing = difference(predicted, gold)
+    only_predicted, only_gold = difference(predicted, gold)
     return (
-        _marked(predicted, differing.only_predicted, "prediction", "minus"),
-        _marked(gold, differing.only_gold, "gold", "plus"),
+        _marked(predicted, only_predicted, "prediction", "minus"),
+        _marked(gold, only_gold, "gold", "plus"),
     )
 
 

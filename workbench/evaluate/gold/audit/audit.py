@@ -100,8 +100,8 @@ def _of_results(benchmark: Benchmark, executions: Mapping[str, Execution]) -> It
             rows = execution.rows[:ROWS]
             yield Finding("empty", key, databases[key], what, execution.columns, rows)
     for key, first in _differing_golds(benchmark, executions):
-        apart = difference(executions[key], executions[first])
-        rows = (*apart.only_predicted[:ROWS], *apart.only_gold[:ROWS])
+        only_here, only_there = difference(executions[key], executions[first])
+        rows = (*only_here[:ROWS], *only_there[:ROWS])
         what = f"question {first} is the same, and its gold query has another result"
         columns = executions[key].columns
         yield Finding("equal questions differ", key, databases[key], what, columns, rows)
