@@ -1,6 +1,6 @@
 """The functions of a query by their names."""
 
-from workbench.db.sql.functions import functions
+from workbench.db.sql.features import functions
 
 
 def test_the_functions_of_a_query_are_named_without_its_aggregates():

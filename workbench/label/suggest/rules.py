@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from workbench.db.sql.differences import CLAUSES, Clause, differences
 from workbench.db.sql.facts import LiteralComparison, QueryFacts, query_facts
-from workbench.db.sql.functions import functions
+from workbench.db.sql.features import functions
 from workbench.label.case import Case
 from workbench.types import Execution, lower_name
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workbench.db.sql.derived.doubts.selects import ROWS, Doubt
 from workbench.db.sql.facts import LiteralComparison, QueryFacts, query_facts
-from workbench.db.sql.functions import functions
+from workbench.db.sql.features import functions
 from workbench.db.text.quoting import quote
 from workbench.types import Question, Schema, lower_name
 
