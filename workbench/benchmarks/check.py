@@ -7,7 +7,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.catalog import describe
 from workbench.db.execute import Executor
 from workbench.db.schema import read_schema
-from workbench.db.sql.features import NAMES, features
+from workbench.db.sql.features import features
 from workbench.db.text.quoting import quote
 
 
@@ -29,7 +29,7 @@ def check(benchmark: Benchmark, executor: Executor) -> Report:
         (benchmark.database(q.db_id), g.sql)
         for q, g in zip(benchmark.questions, golds, strict=True)
     ]
-    made_of: Counter[str] = Counter()
+    made_of = Counter(features("SELECT 1"))  # every feature, 0 times
     asked: dict[tuple[str, str], str] = {}
     for question, gold, execution in zip(
         benchmark.questions, golds, executor.execute_many(jobs), strict=True
@@ -42,7 +42,7 @@ def check(benchmark: Benchmark, executor: Executor) -> Report:
             complaints.append(f"question {question.id}: the same as {first}")
         asked.setdefault((question.db_id, text), question.id)
         if found := features(gold.sql):
-            made_of.update(name for field, name in NAMES.items() if getattr(found, field))
+            made_of.update(name for name, count in found.items() if count)
         else:
             complaints.append(f"question {question.id}: the gold query cannot be read")
     databases = []
@@ -60,6 +60,6 @@ def check(benchmark: Benchmark, executor: Executor) -> Report:
     return Report(
         tuple(databases),
         sum(bool(question.evidence) for question in benchmark.questions),
-        tuple((name, made_of[name]) for name in NAMES.values()),
+        tuple(made_of.items()),
         tuple(complaints),
     )

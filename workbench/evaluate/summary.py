@@ -3,15 +3,15 @@
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.sql.features import NAMES, features
+from workbench.db.sql.features import features
 from workbench.evaluate.bounds import curve
 from workbench.evaluate.judge import METRICS
 from workbench.evaluate.stats import PairedComparison, compare, mean_interval
 
 # The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
 _SLICES = (
-    "join", "group_by", "having", "order_by", "limit", "distinct", "aggregation", "nested",
-    "set_operation", "case", "window", "math_compute", "like", "logical_connecter",
+    "JOIN", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "DISTINCT", "aggregation", "nested query",
+    "set operation", "CASE", "window", "arithmetic", "LIKE", "AND or OR",
 )  # fmt: skip
 
 
@@ -53,13 +53,10 @@ def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
     names = {}
     for question_id, gold in benchmark.golds.items():
         counts = features(gold.sql)
-        names[question_id] = (
-            [NAMES[field] for field in _SLICES if getattr(counts, field)] or ["none of these"]
-            if counts
-            else ["unreadable"]
-        )
+        found = [name for name in _SLICES if counts[name]] if counts else ["unreadable"]
+        names[question_id] = found or ["none of these"]
     sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode("feature")
-    order = [*(NAMES[field] for field in _SLICES), "none of these", "unreadable"]
+    order = [*_SLICES, "none of these", "unreadable"]
     return sliced.sort_values("feature", key=lambda column: column.map(order.index), kind="stable")
 
 

@@ -17,7 +17,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
 from workbench.db.sql.features import features
-from workbench.db.sql.outline import outlines
+from workbench.db.sql.outline import Outline, outlines
 from workbench.db.sql.used import used
 from workbench.embedded.answer import answer
 from workbench.evaluate.spider.hardness import hardness
@@ -103,6 +103,10 @@ def spider(lab: Lab, benchmark: Benchmark) -> None:
         print(f"  {reason:44} {count:6}")
 
 
+def conditions(selects: tuple[Outline, ...]) -> int:
+    return sum(len(select.conditions) for select in selects)
+
+
 def reasons(schema: Schema, said: str, gold: str) -> set[str]:
     """In what a wrong query differs from gold's: several things at once, as a rule."""
     mine, theirs = used(said, schema), used(gold, schema)
@@ -114,20 +118,20 @@ def reasons(schema: Schema, said: str, gold: str) -> set[str]:
         "a table too few": theirs.tables - mine.tables,
         "a table too many": mine.tables - theirs.tables,
         "other columns": mine.columns != theirs.columns and mine.tables == theirs.tables,
-        "another number of result columns": ours.query_fields != wanted.query_fields,
-        "no set operation where gold has one": wanted.set_operation > ours.set_operation,
-        "no nested query where gold has one": wanted.nested > ours.nested,
-        "a nested query where gold has none": ours.nested > wanted.nested,
-        "no grouping where gold has one": wanted.group_by > ours.group_by,
-        "a grouping where gold has none": ours.group_by > wanted.group_by,
-        "other aggregates": ours.aggregation != wanted.aggregation,
-        "no order or limit where gold has one": wanted.limit + wanted.order_by
-        > ours.limit + ours.order_by,
-        "an order or limit where gold has none": ours.limit + ours.order_by
-        > wanted.limit + wanted.order_by,
-        "DISTINCT differs": bool(ours.distinct) != bool(wanted.distinct),
-        "a condition too few": wanted.predicate > ours.predicate,
-        "a condition too many": ours.predicate > wanted.predicate,
+        "another number of result columns": len(one[0].results) != len(two[0].results),
+        "no set operation where gold has one": wanted["set operation"] > ours["set operation"],
+        "no nested query where gold has one": wanted["nested query"] > ours["nested query"],
+        "a nested query where gold has none": ours["nested query"] > wanted["nested query"],
+        "no grouping where gold has one": wanted["GROUP BY"] > ours["GROUP BY"],
+        "a grouping where gold has none": ours["GROUP BY"] > wanted["GROUP BY"],
+        "other aggregates": ours["aggregation"] != wanted["aggregation"],
+        "no order or limit where gold has one": wanted["LIMIT"] + wanted["ORDER BY"]
+        > ours["LIMIT"] + ours["ORDER BY"],
+        "an order or limit where gold has none": ours["LIMIT"] + ours["ORDER BY"]
+        > wanted["LIMIT"] + wanted["ORDER BY"],
+        "DISTINCT differs": bool(ours["DISTINCT"]) != bool(wanted["DISTINCT"]),
+        "a condition too few": conditions(two) > conditions(one),
+        "a condition too many": conditions(one) > conditions(two),
     }
     return {reason for reason, holds in found.items() if holds} or {"something else"}
 

@@ -1,68 +1,18 @@
-"""Count the constructs of a query, by which NL2SQL360 groups questions to compare systems, and list its functions.
-
-NL2SQL360's columns have the same names after `count_`. Each count is of the whole statement, with subqueries and
-common table expressions, unless its comment names another part.
-"""
+"""Count the constructs of a query, by which NL2SQL360 groups questions to compare systems, and list its functions."""
 
 import re
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from workbench.db.sql.parse import has_over, is_aggregate, parse
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
-    """The last four counts are ours; the others agree with NL2SQL360's labels.
+def features(sql: str) -> dict[str, int] | None:
+    """How often a query has each construct, under the names that tables and figures show; None if it cannot be read.
 
-    `subquery` follows NL2SQL360, which counts no query after IN or EXISTS; `nested` counts these queries, too.
+    Each count is of the whole statement, with subqueries and common table expressions. HAVING, CASE and nested query
+    are ours; the others agree with NL2SQL360's labels.
     """
-
-    query_fields: int  # result columns of the outermost (in a compound: the first) SELECT; * is one
-    group_by: int  # GROUP BY clauses
-    order_by: int  # ORDER BY clauses of queries
-    limit: int  # LIMIT clauses
-    join: int  # tables joined to another one, by JOIN or by a comma
-    predicate: int  # comparisons: = <> < > <= >= IS LIKE GLOB MATCH REGEXP BETWEEN IN EXISTS
-    aggregation: int  # aggregate calls without OVER
-    scalar_function: int  # other function calls without OVER, CAST included, IIF not
-    subquery: int  # queries in parentheses that stand for a value or a table
-    set_operation: int  # UNION, UNION ALL, INTERSECT, EXCEPT
-    math_compute: int  # + - * / % between two operands
-    logical_connecter: int  # AND and OR, that of BETWEEN apart
-    distinct: int  # DISTINCT, of a SELECT or inside an aggregate
-    like: int  # LIKE, NOT LIKE included
-    control_flow: int  # CASE and IIF
-    window: int  # calls with OVER
-    having: int  # HAVING clauses
-    cte: int  # common table expressions
-    nested: int  # queries inside another one: value, table, IN, EXISTS, common table expression
-    case: int  # CASE expressions
-
-
-NAMES = {
-    "join": "JOIN",
-    "group_by": "GROUP BY",
-    "having": "HAVING",
-    "order_by": "ORDER BY",
-    "limit": "LIMIT",
-    "distinct": "DISTINCT",
-    "aggregation": "aggregation",
-    "scalar_function": "scalar function",
-    "math_compute": "arithmetic",
-    "logical_connecter": "AND or OR",
-    "like": "LIKE",
-    "case": "CASE",
-    "nested": "nested query",
-    "set_operation": "set operation",
-    "window": "window",
-}
-"""The features that tables and figures show, with the names that these show."""
-
-
-def features(sql: str) -> Features | None:
-    """The counts that `Features` defines; None if the query cannot be read."""
     tree = parse(sql)
     if isinstance(tree, str):
         return None
@@ -71,47 +21,34 @@ def features(sql: str) -> Features | None:
     def count(*kinds: type[exp.Expr]) -> int:
         return sum(isinstance(node, kinds) for node in nodes)
 
-    # The first SELECT of a compound gives its number of result columns; every other SELECT of it has as many.
-    first = tree.find(exp.Select)
-    case = count(exp.Case)
     compounds = count(exp.SetOperation)
-    no_calls = (exp.Connector, exp.Predicate, exp.Case, exp.If, exp.AggFunc)
     queries = count(exp.Select) - compounds  # a compound is one query
-    return Features(
-        query_fields=len(first.expressions) if first else 0,
-        group_by=count(exp.Group),
-        order_by=sum(isinstance(n, exp.Order) and isinstance(n.parent, exp.Query) for n in nodes),
-        limit=count(exp.Limit),
-        join=count(exp.Join),
-        predicate=count(exp.Predicate),
-        aggregation=sum(is_aggregate(node) for node in nodes),
-        scalar_function=sum(
+    no_calls = (exp.Connector, exp.Predicate, exp.Case, exp.If, exp.AggFunc)
+    return {
+        "JOIN": count(exp.Join),  # also by a comma
+        "GROUP BY": count(exp.Group),
+        "HAVING": count(exp.Having),
+        "ORDER BY": sum(
+            isinstance(node, exp.Order) and isinstance(node.parent, exp.Query) for node in nodes
+        ),
+        "LIMIT": count(exp.Limit),
+        "DISTINCT": count(exp.Distinct),  # of a SELECT or inside an aggregate
+        "aggregation": sum(map(is_aggregate, nodes)),  # without OVER
+        "scalar function": sum(  # without OVER, CAST included, IIF not
             isinstance(node, exp.Func)
             and not isinstance(node, no_calls)
             and not is_aggregate(node)
             and not has_over(node)
             for node in nodes
         ),
-        subquery=sum(
-            isinstance(node, exp.Subquery)
-            and isinstance(node.this, exp.Query)
-            and not isinstance(node.parent, exp.In | exp.SetOperation | exp.Exists)
-            and node is not tree
-            for node in nodes
-        ),
-        set_operation=compounds,
-        math_compute=count(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
-        logical_connecter=count(exp.And, exp.Or),
-        distinct=count(exp.Distinct),
-        like=count(exp.Like),
-        control_flow=case
-        + sum(isinstance(n, exp.If) and not isinstance(n.parent, exp.Case) for n in nodes),
-        window=count(exp.Window) - sum(len(n.args.get("windows") or ()) for n in nodes),
-        having=count(exp.Having),
-        cte=count(exp.CTE),
-        nested=max(queries - 1, 0),
-        case=case,
-    )
+        "arithmetic": count(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
+        "AND or OR": count(exp.And, exp.Or),  # that of BETWEEN apart
+        "LIKE": count(exp.Like),
+        "CASE": count(exp.Case),
+        "nested query": max(queries - 1, 0),  # a value, table, IN, EXISTS, common table expression
+        "set operation": compounds,
+        "window": count(exp.Window) - sum(len(node.args.get("windows") or ()) for node in nodes),
+    }
 
 
 def functions(sql: str) -> frozenset[str]:

@@ -1,10 +1,8 @@
 """SQL features of synthetic examples beside those of gold queries: CHASE-SQL's figure 25."""
 
-from dataclasses import asdict
-
 import pandas as pd
 
-from workbench.db.sql.features import NAMES, features
+from workbench.db.sql.features import features
 from workbench.errors import BadInputError
 from workbench.report.drawing import palette
 from workbench.report.drawing.style import ONE, Picture, canvas, need, runs
@@ -23,18 +21,18 @@ def feature_shares(queries: pd.DataFrame, by: str = "source") -> pd.DataFrame:
     need(queries, by, "sql")
     rows = []
     for name, group in queries.groupby(by, sort=False):
-        counts = [asdict(read) for sql in group["sql"] if (read := features(str(sql)))]
+        counts = [read for sql in group["sql"] if (read := features(str(sql)))]
         if not counts:
             raise BadInputError(f"none of the {len(group)} queries of {name} can be read as SQL")
         rows += [
             {
                 by: name,
-                "feature": shown,
-                "percent": 100 * sum(bool(count[field]) for count in counts) / len(counts),
+                "feature": feature,
+                "percent": 100 * sum(bool(count[feature]) for count in counts) / len(counts),
                 "n": len(counts),
                 "run": runs(group),
             }
-            for field, shown in NAMES.items()
+            for feature in counts[0]
         ]
     return pd.DataFrame(rows)
 
