@@ -11,7 +11,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.predictions import file_names, load_pools
 from workbench.benchmarks.revisions import Revision
 from workbench.db.execute import Executor
-from workbench.evaluate.bird.efficiency import Efficiency, measure, r_ves, ves
+from workbench.evaluate.bird.efficiency import measure, r_ves, ves
 from workbench.evaluate.gold.report import UnderGolds
 from workbench.evaluate.gold.revised import under_golds
 from workbench.evaluate.judge import ClusterJudge, judge
@@ -196,12 +196,12 @@ def _efficiency(
     """VES and R-VES of each generator, over time and over opcodes; only right answers are timed."""
     ratios: list[tuple[float | None, float | None]] = []
     for done, verdict in enumerate(_records(verdicts), 1):
-        timed = Efficiency()
+        timed = None
         if verdict["ex_bird"]:
             gold = benchmark.golds[verdict["question_id"]].sql
             database = benchmark.database(verdict["db_id"])
             timed = measure(executor, database, verdict["sql"], gold, repeats=repeats)
-        ratios.append((timed.time_ratio, timed.opcode_ratio))
+        ratios.append(timed or (None, None))
         if progress:
             progress(done, len(verdicts))
     table = pd.DataFrame(ratios, columns=["seconds", "opcodes"], index=verdicts["generator"])

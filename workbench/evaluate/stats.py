@@ -25,6 +25,9 @@ from workbench.errors import BadInputError
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95  # of the intervals that tables and figures show
+_Z = NormalDist().inv_cdf(
+    (1 + CONFIDENCE) / 2
+)  # a normal value lies between -_Z and _Z with this probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,6 @@ class Interval:
     high: float
     n: int
     """The number of values."""
-    clusters: int
-    """The number of databases."""
-    clustered: bool
-    """False if there is one database: the interval then holds for more questions on it, not for other databases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +58,10 @@ class PairedComparison:
     n: int
     clusters: int
     clustered: bool
-    """As in `Interval`."""
+    """False if there is one database: the interval then holds for more questions on it, not for other databases."""
 
 
-def mean_interval(
-    values: Sequence[float], clusters: Sequence[str], *, confidence: float = CONFIDENCE
-) -> Interval:
+def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
     """The mean of values between 0 and 1 and its interval; `clusters` gives each value's database."""
     x = np.asarray(values, dtype=np.float64)
     if len(x) != len(clusters) or not len(x):
@@ -75,18 +72,17 @@ def mean_interval(
         raise BadInputError("a value is not between 0 and 1: give fractions, not percent")
     sums, sizes = _by_cluster(x, clusters)
     mean = float(x.mean())
-    z = _normal_quantile(confidence)
     # `spread` is the squared half-width of a plain interval, as a share of the variance mean * (1 - mean) of
-    # one verdict: for independent verdicts it is z**2 / n, and clustering enlarges it as if n were smaller.
+    # one verdict: for independent verdicts it is _Z**2 / n, and clustering enlarges it as if n were smaller.
     if x.min() == x.max():
         # All verdicts are equal, so no variance can be estimated from them, and a share of nothing would be
         # 0 / 0. Take independent verdicts: the interval below then is Wilson's at 0% or 100%.
-        spread = z**2 / len(x)
+        spread = _Z**2 / len(x)
     else:
         # Never narrower than for independent questions: a few databases that agree by chance would
         # otherwise seem to prove that all databases do.
-        independent = z**2 * float(x.var()) / len(x)
-        spread = max(independent, _clustered(sums, sizes, confidence)) / (mean * (1 - mean))
+        independent = _Z**2 * float(x.var()) / len(x)
+        spread = max(independent, _clustered(sums, sizes)) / (mean * (1 - mean))
     # Wilson's interval. The plain one, mean +- half, would leave [0, 1] near its ends and have no width there.
     centre = (mean + spread / 2) / (1 + spread)
     half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
@@ -95,8 +91,6 @@ def mean_interval(
         low=max(0.0, min(mean, centre - half)),
         high=min(1.0, max(mean, centre + half)),
         n=len(x),
-        clusters=len(sums),
-        clustered=len(sums) > 1,
     )
 
 
@@ -120,8 +114,7 @@ def compare(
     # Agresti and Min (2005) add half a question to each of the four outcomes of a pair. Without that, two
     # systems that never differ on this benchmark would get an interval without width.
     independent = (flips + 1 - (len(won) - len(lost)) ** 2 / (n + 2)) / (n + 2) ** 2
-    z = _normal_quantile(CONFIDENCE)
-    half = math.sqrt(max(z**2 * independent, _clustered(sums, sizes, CONFIDENCE)))
+    half = math.sqrt(max(_Z**2 * independent, _clustered(sums, sizes)))
     return PairedComparison(
         difference=difference,
         low=max(-1.0, difference - half),
@@ -169,20 +162,13 @@ def _check_same(
             )
 
 
-def _normal_quantile(confidence: float) -> float:
-    """The z for which a normal value lies between -z and z with this probability."""
-    if not 0 < confidence < 1:
-        raise BadInputError(f"confidence is {confidence}: it must be between 0 and 1, as 0.95 is")
-    return NormalDist().inv_cdf((1 + confidence) / 2)
-
-
 def _by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
     """The sum and the number of values in each cluster."""
     _, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
     return np.bincount(codes, values).astype(np.float64), np.bincount(codes).astype(np.float64)
 
 
-def _clustered(sums: Floats, sizes: Floats, confidence: float) -> float:
+def _clustered(sums: Floats, sizes: Floats) -> float:
     """The squared half-width that clustering asks for: t squared times the jackknife's variance."""
     count = len(sums)
     if count == 1:
@@ -192,7 +178,7 @@ def _clustered(sums: Floats, sizes: Floats, confidence: float) -> float:
     without = (sums.sum() - sums) / (sizes.sum() - sizes)
     variance = (count - 1) / count * ((without - sums.sum() / sizes.sum()) ** 2).sum()
     # A variance from a handful of databases is itself uncertain: Student's t, not the normal quantile.
-    return t_quantile(confidence, count - 1) ** 2 * float(variance)
+    return t_quantile(CONFIDENCE, count - 1) ** 2 * float(variance)
 
 
 def _sign_flip(differences: Iterable[int]) -> float:

@@ -173,18 +173,16 @@ class Study:
     def efficiency(self, run: Run) -> dict[str, float]:
         """Cells of a table: VES of the chosen queries, by SQLite's opcodes, which are the same on every machine."""
         answers = run.questions.set_index("question_id")
-        ratios = [
-            measure(
+        ratios: list[float | None] = []
+        for question in self.benchmark.questions:
+            found = answers["correct"][question.id] and measure(
                 self.lab.executor,
                 self.benchmark.database(question.db_id),
                 str(answers["sql"][question.id]),
                 self.benchmark.golds[question.id].sql,
                 repeats=1,
-            ).opcode_ratio
-            if answers["correct"][question.id]
-            else None
-            for question in self.benchmark.questions
-        ]
+            )
+            ratios.append(found[1] if found else None)
         interval = ves_interval(ratios, [question.db_id for question in self.benchmark.questions])
         bounds = {"EX": interval.mean, "low": interval.low, "high": interval.high}
         return cells("VES, opcodes", {bound: 100 * value for bound, value in bounds.items()})

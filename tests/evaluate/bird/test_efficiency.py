@@ -53,21 +53,6 @@ def test_one_run_is_enough_for_a_ratio():
     assert time_ratio([1.0], [2.0]) == 0.5
 
 
-def test_runs_are_compared_in_pairs():
-    with pytest.raises(BadInputError, match="2 runs of the gold query and 1 of the predicted"):
-        time_ratio([1.0, 1.0], [1.0])
-
-
-def test_a_ratio_needs_runs():
-    with pytest.raises(BadInputError, match="0 runs"):
-        time_ratio([], [])
-
-
-def test_a_run_of_zero_seconds_is_refused():
-    with pytest.raises(BadInputError, match="no time"):
-        time_ratio([1.0], [0.0])
-
-
 def test_ves_is_the_mean_root_of_the_ratios_in_percent():
     assert ves([1.0, 4.0, None]) == pytest.approx(100)
 
@@ -120,12 +105,6 @@ def test_a_score_needs_questions(score):
         score([])
 
 
-@pytest.mark.parametrize("score", [ves, r_ves])
-def test_no_ratio_is_negative(score):
-    with pytest.raises(BadInputError, match="-1"):
-        score([-1.0])
-
-
 @given(RATIOS)
 def test_r_ves_is_between_0_and_the_highest_reward(ratios):
     assert 0 <= r_ves(ratios) <= 100 * math.sqrt(1.25) + 1e-9
@@ -138,15 +117,15 @@ def test_queries_of_fewer_than_ten_opcodes_count_as_ten():
 
 def test_a_query_costs_as_many_opcodes_as_itself(executor, database):
     sql = "SELECT n FROM numbers WHERE n > 20 ORDER BY n"
-    assert measure(executor, database, sql, sql, repeats=2, seconds=10).opcode_ratio == 1
+    assert measure(executor, database, sql, sql, repeats=2, seconds=10)[1] == 1
 
 
 def test_a_needless_join_costs_more_by_both_measures(executor, database):
     gold = "SELECT COUNT(*) FROM numbers WHERE n >= 0"
     predicted = "SELECT COUNT(*) / 200 FROM numbers a, numbers b WHERE a.n + b.n >= 0"
-    efficiency = measure(executor, database, predicted, gold, repeats=5, seconds=30)
-    assert efficiency.opcode_ratio < 0.05
-    assert efficiency.time_ratio < 1
+    time, opcodes = measure(executor, database, predicted, gold, repeats=5, seconds=30)
+    assert opcodes < 0.05
+    assert time < 1
 
 
 def test_opcode_ratios_are_repeatable(executor, database):
@@ -154,15 +133,12 @@ def test_opcode_ratios_are_repeatable(executor, database):
     first, second = (
         measure(executor, database, predicted, gold, repeats=1, seconds=10) for _ in range(2)
     )
-    assert first.opcode_ratio == second.opcode_ratio
+    assert first[1] == second[1]
 
 
-def test_a_query_that_fails_is_a_value(executor, database):
-    efficiency = measure(
-        executor, database, "SELECT m FROM numbers", "SELECT n FROM numbers", repeats=2, seconds=10
-    )
-    assert efficiency.time_ratio is efficiency.opcode_ratio is None
-    assert "no such column: m" in efficiency.error
+def test_a_query_that_fails_has_no_ratios(executor, database):
+    failing, gold = "SELECT m FROM numbers", "SELECT n FROM numbers"
+    assert measure(executor, database, failing, gold, repeats=2, seconds=10) is None
 
 
 def test_measuring_needs_a_run(executor, database):
