@@ -20,7 +20,7 @@ from random import Random
 from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.execute import Executor
 from workbench.db.sandbox.small import SmallDatabase
-from workbench.db.sql.derived.shuffled import shuffled
+from workbench.db.sql.derived.rows import shuffled
 from workbench.db.text.quoting import quote
 from workbench.differ.rules import Rules, TableRules
 from workbench.differ.touched import Rows

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from workbench.db.execute import Executor
-from workbench.db.sql.derived.source_rows import source_rows
+from workbench.db.sql.derived.rows import source_rows
 from workbench.differ.rules import Rules
 from workbench.types import Limits, Row, lower_name
 
