@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from workbench.db import executions
-from workbench.db.executions import Answer, ExecutionKeys
-from workbench.db.fingerprint import database_fingerprints, file_state, real_path, unreadable
+from workbench.db.executions import Answer, execution_keys
+from workbench.db.fingerprint import database_fingerprints, file_state, unreadable
 from workbench.db.sandbox.guard import SQL_LENGTH
 from workbench.db.sandbox.small import SmallDatabase, run_in_memory
 from workbench.db.sandbox.supervisor import Supervisor
@@ -113,7 +113,7 @@ class Executor:
             name: fingerprints[path] if self.store else _existing(path)
             for name, path in paths.items()
         }
-        key_makers = {name: ExecutionKeys(content, limits) for name, content in contents.items()}
+        key_makers = {name: execution_keys(content, limits) for name, content in contents.items()}
         results: dict[str, _Result] = {}
         queries: dict[str, tuple[str, str]] = {}  # by key: path and SQL
         keys = []
@@ -123,7 +123,7 @@ class Executor:
                 answer = {"status": "error", "error": refusal, "seconds": 0, "rows": b"[]"}
                 results[key] = convert(answer)
             else:
-                key = key_makers[str(path)].key(sql)
+                key = key_makers[str(path)](sql)
                 queries[key] = (str(path), sql)
             keys.append(key)
         if self.store:
@@ -139,11 +139,7 @@ class Executor:
             "max_rows": limits.rows,
             "max_bytes": limits.bytes,
         }
-        # Without a store there is no state that tells whether a link has changed.
-        real = {
-            name: real_path(name, states[path]) if states else os.path.realpath(name)
-            for name, path in paths.items()
-        }
+        real = {name: os.path.realpath(name) for name in {queries[key][0] for key in todo}}
         requests = [
             common | {"path": real[name], "sql": sql}
             for name, sql in map(queries.__getitem__, todo)

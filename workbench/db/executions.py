@@ -2,7 +2,7 @@
 
 import time
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,16 @@ _FORMAT = 2  # the version of the cached rows
 Answer = dict[str, Any]  # a worker's answer, whose `rows` are JSON text
 
 
-class ExecutionKeys:
-    """Makes the keys of one database's executions; their common part is hashed once."""
+def execution_keys(content: str, limits: Limits) -> Callable[[str], str]:
+    """Makes the key of each query on one database; the keys' common part is hashed once."""
+    common = sha256(canonical([_FORMAT, content, limits]))
 
-    def __init__(self, content: str, limits: Limits) -> None:
-        self._common = sha256(canonical([_FORMAT, content, limits]))
-
-    def key(self, sql: str) -> str:
-        digest = self._common.copy()
+    def key(sql: str) -> str:
+        digest = common.copy()
         digest.update(sql.encode())
         return f"execution:{digest.hexdigest()}"
+
+    return key
 
 
 def read_cached(store: Store, keys: Collection[str]) -> dict[str, Execution]:
@@ -68,7 +68,6 @@ def read_cached_statuses(store: Store, keys: Collection[str]) -> dict[str, str]:
 
 class NewExecutions:
     """New executions on their way to the cache; executions that arrive within `_INTERVAL` share a transaction.
-
 
     `states` has the state of each database before the queries. The executions on a database that has changed since
     are not stored, as they may belong to another content.

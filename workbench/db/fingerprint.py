@@ -9,7 +9,6 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 
 from workbench.canonical import canonical, content_hash
@@ -90,13 +89,6 @@ def database_fingerprints(
 
 def _seconds(path: Path) -> float:
     return _SECONDS + 512 * path.stat().st_blocks / _SPEED
-
-
-@lru_cache(maxsize=1024)  # `realpath` asks the system once for each folder of the path
-def real_path(name: str, state: FileState) -> str:
-    """The path without links, found once for each state of the file."""
-    del state
-    return os.path.realpath(name)
 
 
 def unreadable(path: Path, error: OSError | ValueError) -> UnreadableDatabaseError:
