@@ -205,12 +205,12 @@ def _efficiency(
         if progress:
             progress(done, len(verdicts))
     table = pd.DataFrame(ratios, columns=["seconds", "opcodes"], index=verdicts["generator"])
+    scores = {"ves": ves, "r_ves": r_ves}
     return pd.DataFrame(
         {
-            "ves": table["seconds"].groupby(level=0).apply(ves),
-            "r_ves": table["seconds"].groupby(level=0).apply(r_ves),
-            "ves_opcodes": table["opcodes"].groupby(level=0).apply(ves),
-            "r_ves_opcodes": table["opcodes"].groupby(level=0).apply(r_ves),
+            name + kind: table[column].groupby(level=0).apply(score)
+            for kind, column in (("", "seconds"), ("_opcodes", "opcodes"))
+            for name, score in scores.items()
         }
     )
 

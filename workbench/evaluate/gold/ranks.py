@@ -61,14 +61,15 @@ def compare_ranks(
 
 def kendall(x: Floats, y: Floats) -> float | None:
     """Kendall's tau-b; None if all values on one side are equal."""
-    a, b = (np.sign(values[:, None] - values[None, :]) for values in (x, y))
-    scale = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / scale if scale else None
+    return _cosine(*(np.sign(values[:, None] - values[None, :]) for values in (x, y)))
 
 
 def spearman(x: Floats, y: Floats) -> float | None:
     """Spearman's rho: Pearson's correlation of the ranks; None if all values on one side are equal."""
-    a, b = (places - places.mean() for places in (_places(x), _places(y)))
+    return _cosine(*(places - places.mean() for places in (_places(x), _places(y))))
+
+
+def _cosine(a: Floats, b: Floats) -> float | None:
     scale = float(np.sqrt((a * a).sum() * (b * b).sum()))
     return float((a * b).sum()) / scale if scale else None
 

@@ -7,8 +7,10 @@ database on which gold has several results, for example because rows tie at its 
 could return another of these results.
 """
 
+import itertools
 import os
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,9 +138,5 @@ def _text(sql: str, sense: Sense) -> str:
 
 def _of_all_kinds(given: list[Mutant], count: int) -> list[Mutant]:
     """`count` of the mutants: the first of each kind before the second of any kind."""
-    seen: dict[str, int] = {}
-    ranked = []
-    for mutant in given:
-        seen[mutant.kind] = seen.get(mutant.kind, 0) + 1
-        ranked.append((seen[mutant.kind], mutant))
-    return [mutant for _, mutant in sorted(ranked, key=lambda pair: pair[0])][:count]
+    places: dict[str, Iterator[int]] = defaultdict(itertools.count)  # by kind
+    return sorted(given, key=lambda mutant: next(places[mutant.kind]))[:count]
