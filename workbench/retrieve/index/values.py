@@ -135,8 +135,8 @@ def build_index(
     `StoreError`.
     """
     path = _path(database, kind, folder)
-    with _worker() as content, _alone(path):
-        _build(path, database, kind, progress, content)
+    with _alone(path):
+        _build(path, database, kind, progress, _content)
     return path
 
 
@@ -150,16 +150,14 @@ def open_index(
 
     `content` fingerprints the database; by default a worker is started to do so.
     """
-    path = _path(database, kind, folder)
-    with _worker() as started:
-        content = content or started
-        index = _opened(path, database, kind, content)
-        if index is None:
-            with _alone(path):
-                index = _opened(path, database, kind, content)  # built by another process?
-                if index is None:
-                    _build(path, database, kind, None, content)
-                    index = _opened(path, database, kind, content)
+    path, content = _path(database, kind, folder), content or _content
+    index = _opened(path, database, kind, content)
+    if index is None:
+        with _alone(path):
+            index = _opened(path, database, kind, content)  # built by another process?
+            if index is None:
+                _build(path, database, kind, None, content)
+                index = _opened(path, database, kind, content)
     if index is None:
         raise UnreadableDatabaseError(f"{database.name} changed while it was indexed: try again")
     return index
@@ -239,12 +237,6 @@ def _build(
 
 
 def _content(database: Path) -> str:
-    with _worker() as content:
-        return content(database)
-
-
-@contextmanager
-def _worker() -> Iterator[Content]:
-    """Fingerprints databases by one worker, which is started when it is first needed."""
+    """The database's fingerprint, by a worker that is started for it."""
     with closing(Supervisor(1)) as workers:
-        yield lambda database: database_fingerprints([database], workers)[database]
+        return database_fingerprints([database], workers)[database]
