@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.evaluate.gold.schema import around_gold, linking_by_stage
+from workbench.evaluate.gold.schema import AroundGold, Linking, linking_by_stage
 from workbench.types import Column, Context, ForeignKey, Gold, Question, Schema, Table, lower_name
 
 
@@ -30,6 +30,10 @@ POND = Schema(
 )
 GOLD = Gold("q1", "SELECT name FROM animal WHERE legs = 4")
 CORE = {("animal", "id"), ("animal", "name"), ("animal", "legs")}
+
+
+def around_gold(schema, gold, *options, **named):
+    return AroundGold(None, {}, *options, **named).around(schema, gold)
 
 
 def columns(schema):
@@ -114,3 +118,32 @@ def test_linking_by_stage_leaves_out_unreadable_gold_queries():
     whole, cut = linking_by_stage([(contexts, GOLD), (contexts, Gold("q2", "SELEC"))])
     assert (whole.table_precision, whole.column_precision) == (1 / 3, 2 / 9)
     assert (cut.table_precision, cut.column_precision, cut.column_recall) == (1, 2 / 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("sql", "selected", "expected"),
+    [
+        ("SELECT name, legs FROM animal",
+         {("animal", "NAME"), ("animal", "home"), ("keeper", "name")}, (1 / 2, 1, 1 / 5, 1 / 2)),
+        ("SELECT name FROM keeper", {("animal", "name")}, (0, 0, 0, 0)),
+        ("SELECT COUNT(*) FROM Animal", {("animal", "id")}, (1, 1, 0, 1)),
+        ("SELECT name FROM animal", set(), (1, 0, 1, 0)),
+        ("SELECT 1", {("animal", "id")}, (0, 1, 0, 1)),
+    ],
+)  # fmt: skip
+def test_linking_by_hand(sql, selected, expected):
+    """Keys stay with the selected columns: animal and keeper have their `id`."""
+    question = Question("q1", "zoo", "?")
+    contexts = [Context(question, ZOO), Context(question, ZOO.only(selected))]
+    _, cut = linking_by_stage([(contexts, Gold("q1", sql))])
+    assert cut == Linking(*expected)
+
+
+def test_the_mean_lets_each_question_count_the_same():
+    question = Question("q1", "zoo", "?")
+    contexts = [Context(question, ZOO.only({("animal", "id"), ("keeper", "id")}))]
+    one, two = (
+        Gold("q1", "SELECT id FROM animal"),
+        Gold("q2", "SELECT a.id, k.id FROM animal a, keeper k"),
+    )
+    assert linking_by_stage([(contexts, one), (contexts, two)]) == (Linking(3 / 4, 1, 3 / 4, 1),)

@@ -6,7 +6,7 @@
 fails, where in a merged database it would give a wrong result. EX is the same unless a fixer learns from the
 error.
 
-`mean_linking` measures schema linking (CHESS, table 5): it compares the tables and columns in a prompt with those that
+`linking_by_stage` measures schema linking (CHESS, table 5): it compares the tables and columns in a prompt with those that
 the gold query uses. Precision is the share of the selected items that gold uses, recall the share of gold's
 items that were selected. An empty selection has precision 1. If gold uses no column, as in SELECT COUNT(*)
 FROM t, the recall of columns is 1.
@@ -20,13 +20,10 @@ from statistics import fmean
 
 from workbench.canonical import content_hash
 from workbench.db.schema import union_schema
-from workbench.db.sql.used import used
+from workbench.db.sql.used import Used, used
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.types import Context, Gold, Question, Schema, Table, lower_name
-
-Item = tuple[str, str | None]
-"""A table and one of its columns, or a table and None if it is named without a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ class Linking:
 
 @dataclass(frozen=True, slots=True)
 class AroundGold:
-    """Calls the step `retrieve` with the schema that `around_gold` makes."""
+    """Calls the step `retrieve` with the schema that `around` makes."""
 
     retrieve: Callable[[Lab, Question, Schema], Context]
     golds: Mapping[str, Gold] = field(repr=False)
@@ -54,52 +51,41 @@ class AroundGold:
     """Whether the other schemas are repeated under new names if they have too few columns, as in a preview."""
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
-        gold = self.golds[question.id]
-        large = around_gold(
-            schema, gold, self.columns, self.others, self.seed, repeated=self.repeated
-        )
-        return self.retrieve(lab, question, large)
+        return self.retrieve(lab, question, self.around(schema, self.golds[question.id]))
 
+    def around(self, schema: Schema, gold: Gold) -> Schema:
+        """Gold's tables and columns with their keys, and other columns up to a total of `columns`.
 
-def around_gold(
-    schema: Schema,
-    gold: Gold,
-    columns: int = 0,
-    others: Sequence[Schema] = (),
-    seed: int = 0,
-    *,
-    repeated: bool = False,
-) -> Schema:
-    """Gold's tables and columns with their keys, and other columns up to a total of `columns`.
-
-    The other columns are drawn from the rest of the schema and from the other schemas, each column once. If they are
-    too few and `repeated` is true, the schemas are repeated under new names. With the same seed, a larger schema
-    contains the smaller ones. If the gold query cannot be parsed, the whole schema is kept.
-    """
-    core = union_schema(schema, [gold.sql])
-    if len(core.columns()) >= columns:
-        return core
-    chance = random.Random(content_hash("around", [seed, gold.question_id]))  # noqa: S311  no secret
-    tables: list[Table] = []
-    chosen = set(core.columns())
-    for copy in count():
-        fresh = list(_copied(schema, others, copy, {lower_name(table.name) for table in tables}))
-        rest = [
-            (t.name, c.name) for t in fresh for c in t.columns if (t.name, c.name) not in chosen
-        ]
-        if not rest or (copy and not repeated):
-            raise BadInputError(
-                f"columns is {columns:,}, but the schemas have {len(chosen):,} distinct columns: give more schemas,"
-                " or ask for fewer columns"
+        The other columns are drawn from the rest of the schema and from the other schemas, each column once. With the
+        same seed, a larger schema contains the smaller ones. If the gold query cannot be parsed, the whole schema is
+        kept.
+        """
+        core = union_schema(schema, [gold.sql])
+        if len(core.columns()) >= self.columns:
+            return core
+        chance = random.Random(content_hash("around", [self.seed, gold.question_id]))  # noqa: S311  no secret
+        tables: list[Table] = []
+        chosen = set(core.columns())
+        for copy in count():
+            fresh = list(
+                _copied(schema, self.others, copy, {lower_name(table.name) for table in tables})
             )
-        tables += fresh
-        chance.shuffle(rest)
-        chosen.update(rest[: columns - len(chosen)])
-        if len(chosen) == columns:
-            break
-    chance.shuffle(tables)
-    cut = (_cut(table, chosen) for table in tables)
-    return replace(schema, tables=tuple(table for table in cut if table.columns))
+            rest = [
+                (t.name, c.name) for t in fresh for c in t.columns if (t.name, c.name) not in chosen
+            ]
+            if not rest or (copy and not self.repeated):
+                raise BadInputError(
+                    f"columns is {self.columns:,}, but the schemas have {len(chosen):,} distinct columns: give more schemas,"
+                    " or ask for fewer columns"
+                )
+            tables += fresh
+            chance.shuffle(rest)
+            chosen.update(rest[: self.columns - len(chosen)])
+            if len(chosen) == self.columns:
+                break
+        chance.shuffle(tables)
+        cut = (_cut(table, chosen) for table in tables)
+        return replace(schema, tables=tuple(table for table in cut if table.columns))
 
 
 def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tuple[Linking, ...]:
@@ -108,13 +94,25 @@ def linking_by_stage(questions: Iterable[tuple[Sequence[Context], Gold]]) -> tup
     Each question is given as its contexts, the unpruned one first, and its gold query. A question whose
     gold query cannot be read is left out.
     """
-    stages: list[list[tuple[Iterable[Item], Iterable[Item]]]] = []
+    stages: list[list[list[float]]] = []
     for contexts, gold in questions:
-        usage = used(gold.sql, contexts[0].schema)
-        items: list[Item] = [*((table, None) for table in usage.tables), *usage.columns]
-        if not usage.error:
-            stages.append([(context.schema.columns(), items) for context in contexts])
-    return tuple(mean_linking(stage) for stage in zip(*stages, strict=True))
+        uses = used(gold.sql, contexts[0].schema)
+        if not uses.error:
+            stages.append([_shares(context.schema, uses) for context in contexts])
+    return tuple(
+        Linking(*(fmean(shares) for shares in zip(*stage, strict=True)))
+        for stage in zip(*stages, strict=True)
+    )
+
+
+def _shares(schema: Schema, uses: Used) -> list[float]:
+    """Precision and recall of the tables, then of the columns. A schema's tables are those with columns."""
+    columns = set(schema.columns())
+    return [
+        len(ours & theirs) / len(whole) if whole else 1.0
+        for ours, theirs in (({t for t, _ in columns}, uses.tables), (columns, uses.columns))
+        for whole in (ours, theirs)
+    ]
 
 
 def _copied(
@@ -155,32 +153,3 @@ def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
     )
     primary = table.primary_key if whole else ()
     return replace(table, columns=columns, primary_key=primary, foreign_keys=keys)
-
-
-def mean_linking(questions: Iterable[tuple[Iterable[Item], Iterable[Item]]]) -> Linking:
-    """The mean over questions, each given as the items selected and the items its gold query uses.
-
-    Every question weighs the same. Names compare as in SQLite; a selected column selects its table too.
-    """
-    shares = [_shares(selected, used) for selected, used in questions]
-    if not shares:
-        raise BadInputError("no questions: a mean needs at least one")
-    return Linking(*(fmean(column) for column in zip(*shares, strict=True)))
-
-
-def _shares(selected: Iterable[Item], used: Iterable[Item]) -> list[float]:
-    """Precision and recall of the tables, then of the columns."""
-    return [
-        len(ours & theirs) / len(whole) if whole else 1.0
-        for ours, theirs in zip(_by_kind(selected), _by_kind(used), strict=True)
-        for whole in (ours, theirs)
-    ]
-
-
-def _by_kind(items: Iterable[Item]) -> tuple[set[Item], set[Item]]:
-    """The tables, and the columns with their tables."""
-    pairs = {
-        (lower_name(table), None if column is None else lower_name(column))
-        for table, column in items
-    }
-    return {(table, None) for table, _ in pairs}, {pair for pair in pairs if pair[1] is not None}
