@@ -16,7 +16,7 @@ from workbench.evaluate.spider.exact_match import exact_match
 from workbench.evaluate.spider.hardness import difficulty
 from workbench.evaluate.verdict_cache import Judged, Record, VerdictCache
 from workbench.pool import Pool, pool_of
-from workbench.types import Candidate, Execution, Limits, Question, Schema, Trial
+from workbench.types import Candidate, Limits, Question, Schema, Trial
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")
 _COLUMNS = (
@@ -161,14 +161,14 @@ def _verdicts(
 
 
 def _verdict(sql: str, results: QuestionResults, schema: Schema | None) -> dict[str, Any]:
-    execution = results.of(sql)
-    gold = results.gold.sql
+    execution, gold = results.of(sql), results.of(results.gold.sql)
+    complete = execution.is_complete and gold.is_complete
     return {
         "status": execution.status,
         "ex_bird": float(results.right_in_bird(sql)),
         "ex_spider": float(results.right_in_spider(sql)),
-        "em": float(exact_match(sql, gold, schema)) if schema else None,
-        "soft_f1": _soft_f1(execution, results.of(gold)),
+        "em": float(exact_match(sql, results.gold.sql, schema)) if schema else None,
+        "soft_f1": soft_f1(execution.rows, gold.rows) if complete else 0.0,
         "error": execution.error,
     }
 
@@ -185,8 +185,3 @@ def _answers(benchmark: Benchmark, pool: Pool) -> dict[str, list[_Answer]]:
             *((name, 0, None) for name in generators if name not in present),
         ]
     return answers
-
-
-def _soft_f1(predicted: Execution, gold: Execution) -> float:
-    complete = predicted.is_complete and gold.is_complete
-    return soft_f1(predicted.rows, gold.rows) if complete else 0.0

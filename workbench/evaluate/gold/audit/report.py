@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,27 +91,16 @@ class AuditReport:
             writer = PlainWriter(csv.writer(file))
             writer.writerow(_FIELDS)
             for record in self._records():
-                cells = (record[name] for name in _FIELDS)
                 writer.writerow(
-                    json.dumps(c, default=str) if isinstance(c, list) else c for c in cells
+                    json.dumps(cell, default=str) if isinstance(cell, list) else cell
+                    for cell in record.values()
                 )
 
-    def _records(self) -> list[dict[str, Any]]:
+    def _records(self) -> Iterator[dict[str, Any]]:
         questions = {question.id: question for question in self.benchmark.questions}
-        return [
-            {
-                "kind": one.kind,
-                "question_id": one.question_id,
-                "db_id": one.db_id,
-                "question": questions[one.question_id].text,
-                "hint": questions[one.question_id].evidence,
-                "gold": self.benchmark.golds[one.question_id].sql,
-                "what": one.what,
-                "columns": list(one.columns),
-                "rows": [
-                    [v if not isinstance(v, bytes) else v.hex() for v in row] for row in one.rows
-                ],
-                "probe": one.probe,
-            }
-            for one in self.findings
-        ]
+        for one in self.findings:
+            question, gold = questions[one.question_id], self.benchmark.golds[one.question_id].sql
+            rows = [[v.hex() if isinstance(v, bytes) else v for v in row] for row in one.rows]
+            about = (one.kind, one.question_id, one.db_id, question.text, question.evidence, gold)
+            found = (one.what, list(one.columns), rows, one.probe)
+            yield dict(zip(_FIELDS, (*about, *found), strict=True))
