@@ -6,6 +6,7 @@ Names and values are written as in SQL, so that a model can copy them; each stay
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.text.quoting import DESCRIPTION_LENGTH, literal, one_line, quote
@@ -17,6 +18,7 @@ from workbench.types import (
     Example,
     Execution,
     Schema,
+    Table,
     ValueMatch,
     lower_name,
 )
@@ -122,14 +124,12 @@ def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:
 
     A value of a column outside the schema is left out.
     """
-    matches = _texts((match, match.value) for match in values)
 
-    def shown(table: str, column: Column) -> Column:
-        first = matches.get((lower_name(table), lower_name(column.name)), {})
+    def shown(column: Column, values: dict[str, None]) -> Column:
         known = {str(value): value for value in column.examples}
-        return replace(column, examples=tuple(known.get(text, text) for text in first | known))
+        return replace(column, examples=tuple(known.get(text, text) for text in values | known))
 
-    return _with_columns(schema, shown)
+    return _with_columns(schema, ((match, match.value) for match in values), shown)
 
 
 def with_descriptions(schema: Schema, descriptions: Iterable[DescriptionMatch]) -> Schema:
@@ -137,22 +137,30 @@ def with_descriptions(schema: Schema, descriptions: Iterable[DescriptionMatch]) 
 
     Expanded column names always stay: they are short, and they explain abbreviated names.
     """
-    matches = _texts((match, match.text) for match in descriptions)
 
-    def shown(table: str, column: Column) -> Column:
-        texts = matches.get((lower_name(table), lower_name(column.name)), {})
+    def shown(column: Column, texts: dict[str, None]) -> Column:
         description = "; ".join(texts) or column.expanded
         return replace(column, description=description, value_description="")
 
-    return _with_columns(schema, shown)
+    return _with_columns(schema, ((match, match.text) for match in descriptions), shown)
 
 
-def _with_columns(schema: Schema, change: Callable[[str, Column], Column]) -> Schema:
-    tables = tuple(
-        replace(table, columns=tuple(change(table.name, column) for column in table.columns))
-        for table in schema.tables
-    )
-    return replace(schema, tables=tables)
+def _with_columns(
+    schema: Schema,
+    pairs: Iterable[tuple[Match, str]],
+    change: Callable[[Column, dict[str, Any]], Column],
+) -> Schema:
+    """The schema with every column changed by its distinct texts in their order, the keys of a dict."""
+    texts: dict[tuple[str, str], dict[str, None]] = {}
+    for match, text in pairs:
+        texts.setdefault(_column(match), {})[text] = None
+
+    def changed(table: Table) -> Table:
+        name = lower_name(table.name)
+        columns = (change(c, texts.get((name, lower_name(c.name)), {})) for c in table.columns)
+        return replace(table, columns=tuple(columns))
+
+    return replace(schema, tables=tuple(map(changed, schema.tables)))
 
 
 def _by_column(texts: Iterable[tuple[Match, str]], separator: str) -> str:
@@ -164,14 +172,6 @@ def _by_column(texts: Iterable[tuple[Match, str]], separator: str) -> str:
         for table, columns in tables.items()
         for column, shown in columns.items()
     )
-
-
-def _texts(pairs: Iterable[tuple[Match, str]]) -> dict[tuple[str, str], dict[str, None]]:
-    """Each column's distinct texts in their order, as the keys of a dict."""
-    columns: dict[tuple[str, str], dict[str, None]] = {}
-    for match, text in pairs:
-        columns.setdefault(_column(match), {})[text] = None
-    return columns
 
 
 def _column(match: Match) -> tuple[str, str]:
