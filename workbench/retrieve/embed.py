@@ -13,11 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from workbench.lab import Lab
-from workbench.llm.cache.rows import Call, insert
+from workbench.llm.cache.rows import call_of, insert
 from workbench.llm.provider import EMBEDDING
 from workbench.retrieve.lexical import Matrix
 from workbench.retrieve.minilm import encode
-from workbench.types import Request, Usage
+from workbench.types import Completion, Request
 
 _PROMPT = "retrieve/embed"  # the prompt name under which the cache counts these calls
 _LENGTH = 2000  # characters of a text that are embedded
@@ -104,25 +104,9 @@ def _cache(lab: Lab, computed: Sequence[tuple[Request, Matrix]], seconds: float)
         return
     with store.write() as book:
         for request, vector in computed:
-            insert(
-                book,
-                Call(
-                    key=lab.client.key(request),
-                    text=b64encode(vector.tobytes()).decode(),
-                    finish_reason="stop",
-                    usage=Usage(),
-                    cost=0.0,
-                    endpoint="",
-                    model=request.model,
-                    messages=request.messages,
-                    parameters=request.parameters,
-                    sample=0,
-                    prompt=request.prompt,
-                    reply={},
-                    seconds=seconds,
-                    created=time.time(),
-                ),
-            )
+            text = b64encode(vector.tobytes()).decode()
+            answer = Completion(text, request.model, "stop", cost=0.0)
+            insert(book, call_of(request, lab.client.key(request), "", answer, {}, seconds))
 
 
 def _cosines(
