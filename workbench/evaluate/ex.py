@@ -73,23 +73,23 @@ def _bird_verdicts(
     """Verdicts from fingerprints alone, which takes microseconds a pair, as no rows of cached results are read."""
     databases = {question.id: question.db_id for question in benchmark.questions}
     paths = {db_id: benchmark.database(db_id) for db_id in set(databases.values())}
-    numbers: dict[tuple[str, str], int] = {}  # a number for each distinct query on a database
-
-    def number(question_id: str, sql: str) -> int:
-        query = (databases[question_id], normalise_text(sql))
-        return numbers.setdefault(query, len(numbers))
-
     golds = {
-        qid: number(qid, benchmark.golds[qid].sql) for qid in dict.fromkeys(q for q, _ in pairs)
+        key: (databases[key], normalise_text(benchmark.golds[key].sql))
+        for key in dict.fromkeys(key for key, _ in pairs)
     }
-    predicted = [-1 if pair in known else number(*pair) for pair in pairs]
-    jobs = [(paths[db_id], sql) for db_id, sql in numbers]
-    fingerprints = executor.result_fingerprints(jobs, limits)
-    verdicts = []
-    for pair, index in zip(pairs, predicted, strict=True):
-        gold = fingerprints[golds[pair[0]]]
-        verdicts.append(gold != "" and gold == (known[pair] if index < 0 else fingerprints[index]))
-    return verdicts
+    new = {
+        (key, sql): (databases[key], normalise_text(sql))
+        for key, sql in pairs
+        if (key, sql) not in known
+    }
+    distinct = list(dict.fromkeys([*golds.values(), *new.values()]))
+    jobs = [(paths[db_id], sql) for db_id, sql in distinct]
+    results = dict(zip(distinct, executor.result_fingerprints(jobs, limits), strict=True))
+    return [
+        (gold := results[golds[pair[0]]]) != ""
+        and gold == (known[pair] if pair in known else results[new[pair]])
+        for pair in pairs
+    ]
 
 
 def equal(predicted: Execution, gold: Execution, gold_sql: str, sense: Sense) -> bool:

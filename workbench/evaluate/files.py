@@ -112,11 +112,7 @@ class FilesReport:
     def _file(self, row: dict[str, Any]) -> dict[str, Any]:
         name = row.pop("generator")
         by = {
-            column: [
-                {key: value for key, value in slice_.items() if key != "generator"}
-                for slice_ in _records(slices)
-                if slice_["generator"] == name
-            ]
+            column: _records(slices[slices["generator"] == name].drop(columns="generator"))
             for column, slices in self.slices.items()
         }
         file = {"file": str(self.paths[name]), "generator": name}
