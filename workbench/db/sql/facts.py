@@ -72,31 +72,15 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.LTE: "<=",
     exp.Like: "like",
 }
-_OPERATIONS: dict[type[exp.Expr], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Distinct: "distinct",
-    exp.Group: "group",
-    exp.Order: "order",
-    exp.Limit: "limit",
-    exp.Not: "not",
-    exp.NEQ: "not",
-    exp.Or: "or",
-    exp.Like: "like",
-    exp.In: "in",
-    exp.Intersect: "intersect",
-    exp.Except: "except",
-    exp.Union: "union",
-}
+_OPERATIONS = {
+    "count", "sum", "avg", "min", "max", "distinct", "group", "order", "limit", "not", "or", "like", "in", "intersect",
+    "except", "union",
+}  # fmt: skip
 
 
 class _Reader:
     def __init__(self, tree: exp.Expr, sql: str, schema: Schema) -> None:
         self.tree = tree
-        self.sql = sql
         self.names = Names(tree, sql, schema)
 
     def read(self) -> QueryFacts:
@@ -176,7 +160,7 @@ class _Reader:
             if node.is_string:
                 return str(node.this)
             return int(node.this) if node.this.isdecimal() else float(node.this)
-        string = isinstance(node, exp.Column) and may_be_string(node.this, self.sql)
+        string = isinstance(node, exp.Column) and may_be_string(node.this, self.names.sql)
         return node.name if string and not self.names.column_name(node) else None
 
 
@@ -198,8 +182,10 @@ def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Expr, str, exp.Expr]]:
 
 
 def _operations(node: exp.Expr) -> Iterator[str]:
-    if operation := _OPERATIONS.get(type(node)):
-        yield operation
+    if node.key in _OPERATIONS:
+        yield node.key
+    if isinstance(node, exp.NEQ):
+        yield "not"
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct):
         yield "distinct count"
     if isinstance(node, exp.Ordered) and node.args.get("desc"):
