@@ -76,11 +76,9 @@ def pool_bounds(verdicts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def compare_generators(
-    verdicts: pd.DataFrame, a: str, b: str, metric: str = "ex_bird"
-) -> PairedComparison:
-    """Generator a against b on the same questions, by the first sample of each."""
+def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
+    """Generator a against b on the same questions in BIRD's sense of EX, by the first sample of each."""
     first = verdicts.drop_duplicates(["generator", "question_id"])
     sides = [first[first["generator"] == name] for name in (a, b)]
-    left, right = (dict(zip(side["question_id"], side[metric], strict=True)) for side in sides)
+    left, right = (dict(zip(side["question_id"], side["ex_bird"], strict=True)) for side in sides)
     return compare(left, right, dict(zip(sides[0]["question_id"], sides[0]["db_id"], strict=True)))

@@ -20,7 +20,7 @@ from statistics import fmean
 
 from workbench.canonical import content_hash
 from workbench.db.schema import union_schema
-from workbench.db.sql.used import Used, used
+from workbench.db.sql.scope import Used, used
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.types import Context, Gold, Question, Schema, Table, lower_name
