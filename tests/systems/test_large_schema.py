@@ -7,7 +7,7 @@ import pytest
 
 from workbench.benchmarks.bundled import load_bundled
 from workbench.db.execute import Executor
-from workbench.db.sql.used import used
+from workbench.db.sql.scope import used
 from workbench.embedded.answer import answer
 from workbench.evaluate.gold.schema import AroundGold
 from workbench.lab import Lab

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from workbench.db.fingerprint import unreadable
 from workbench.db.sandbox.opening import connect, lenient_text
-from workbench.db.sql.used import used
+from workbench.db.sql.scope import used
 from workbench.db.text.quoting import one_line, quote
 from workbench.errors import UnreadableDatabaseError
 from workbench.types import Column, ForeignKey, Schema, Table, lower_name

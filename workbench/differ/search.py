@@ -19,7 +19,7 @@ from workbench.db.execute import Executor
 from workbench.db.fingerprint import file_state
 from workbench.db.sandbox.small import SmallDatabase
 from workbench.db.sql.normal_form import normal_form
-from workbench.db.sql.used import used
+from workbench.db.sql.scope import used
 from workbench.differ.change import Changes
 from workbench.differ.keep import mended
 from workbench.differ.near import constants

@@ -25,7 +25,7 @@ sys.path[:0] = [str(Path(__file__).parents[3])]
 from workbench.benchmarks.benchmark import Benchmark  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
 from workbench.db.execute import Executor  # noqa: E402
-from workbench.db.sql.used import used  # noqa: E402
+from workbench.db.sql.scope import used  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
 from workbench.retrieve.descriptions import Descriptions, description  # noqa: E402

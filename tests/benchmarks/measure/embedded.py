@@ -18,7 +18,7 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
 from workbench.db.sql.features import features
 from workbench.db.sql.outline import Outline, outlines
-from workbench.db.sql.used import used
+from workbench.db.sql.scope import used
 from workbench.embedded.answer import answer
 from workbench.evaluate.spider.hardness import hardness
 from workbench.evaluate.stats import mean_interval

@@ -43,7 +43,7 @@ from workbench.benchmarks.bundled import load_bundled  # noqa: E402
 from workbench.benchmarks.spider import load_spider  # noqa: E402
 from workbench.db.execute import Executor  # noqa: E402
 from workbench.db.schema import read_schema  # noqa: E402
-from workbench.db.sql.used import used  # noqa: E402
+from workbench.db.sql.scope import used  # noqa: E402
 from workbench.db.text.quoting import quote  # noqa: E402
 from workbench.evaluate.spider.hardness import hardness  # noqa: E402
 from workbench.lab import Lab  # noqa: E402

@@ -10,7 +10,7 @@ import pytest
 from workbench.db.sql.features import features
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.sql.parse import why_unreadable
-from workbench.db.sql.used import used
+from workbench.db.sql.scope import used
 from workbench.types import Column, Schema, Table
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from workbench.db.sql.differences import Clause, Item, differences
 from workbench.db.sql.parse import why_unreadable
-from workbench.db.sql.used import Used, used
+from workbench.db.sql.scope import Used, used
 from workbench.db.text.quoting import one_line
 from workbench.html.parts import beside, details, heading, stack, table
 from workbench.html.tree import Element, element

@@ -5,7 +5,7 @@ from typing import Literal
 
 from workbench.db.execute import Executor
 from workbench.db.fingerprint import file_state
-from workbench.db.sql.used import used
+from workbench.db.sql.scope import used
 from workbench.db.text.quoting import one_line
 from workbench.differ.rules import known_schema
 from workbench.differ.search import TellApart
