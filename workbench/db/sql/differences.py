@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from workbench.db.sql.parse import at_position, may_be_string, parse, with_compound
+from workbench.db.sql.parse import may_be_string, parse, result_column, with_compound
 from workbench.db.sql.scope import Names
 from workbench.types import Schema, lower_name
 
@@ -145,23 +145,13 @@ def _full(column: exp.Column, names: Names, shown: dict[int, str], sql: str) -> 
     return exp.Literal.string(column.name) if may_be_string(column.this, sql) else column.copy()
 
 
-def _aliased(node: exp.Expr, select: exp.Select) -> exp.Expr | None:
-    """The result column that an alias or a position in ORDER BY or GROUP BY refers to."""
-    if part := at_position(node, select):
-        return part
-    if isinstance(node, exp.Column) and not node.table:
-        named = (p for p in select.expressions if lower_name(p.alias) == lower_name(node.name))
-        return next(named, None)
-    return None
-
-
 def _undo_aliases(select: exp.Select) -> None:
     order, group, having = (select.args.get(key) for key in ("order", "group", "having"))
     terms = [ordered.this for ordered in order.expressions] if order else []
     terms += group.expressions if group else []
     terms += list(having.find_all(exp.Column)) if having else []
     for term in terms:
-        if part := _aliased(term, select):
+        if part := result_column(term, select):
             term.replace(part.unalias().copy())
 
 

@@ -9,6 +9,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from workbench.types import lower_name
+
 _LONGEST = 50_000  # characters; parsing a longer query takes seconds
 _OPENING = re.compile(
     r"(?:\s|\(|--[^\n]*+(?:\n|\Z)|/\*.*?(?:\*/|\Z))*+(?:SELECT|WITH|VALUES)\b",
@@ -90,6 +92,14 @@ def at_position(term: exp.Expr, select: exp.Select) -> exp.Expr | None:
     if not isinstance(term, exp.Literal) or not term.name.isdigit():
         return None
     return next(iter(select.expressions[int(term.name) - 1 : int(term.name)]), None)
+
+
+def result_column(term: exp.Expr, select: exp.Select) -> exp.Expr | None:
+    """The result column that an alias or a position in ORDER BY or GROUP BY refers to; None for any other term."""
+    if isinstance(term, exp.Column) and not term.table:
+        named = (p for p in select.expressions if lower_name(p.alias) == lower_name(term.name))
+        return next(named, None)
+    return at_position(term, select)
 
 
 def own_nodes(root: exp.Expr) -> Iterator[exp.Expr]:

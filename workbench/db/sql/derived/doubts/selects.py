@@ -6,9 +6,9 @@ from functools import wraps
 
 from sqlglot import exp
 
-from workbench.db.sql.parse import at_position, is_aggregate, parse
+from workbench.db.sql.parse import is_aggregate, parse, result_column
 from workbench.db.sql.scope import Names
-from workbench.types import Question, Schema, lower_name
+from workbench.types import Question, Schema
 
 ROWS = 5  # the most rows that a probe returns
 
@@ -70,14 +70,11 @@ class QuerySelect:
 
     def resolved(self, term: exp.Expr) -> exp.Expr:
         """The result column that an alias or a position names, else the term itself."""
-        if result := at_position(term, self.node):
-            return result.unalias()
-        parts: list[exp.Expr] = self.node.expressions
-        if isinstance(term, exp.Column) and not term.table and self.names.binding(term).is_alias:
-            for part in parts:
-                if lower_name(part.alias) == lower_name(term.name):
-                    return part.unalias()
-        return term
+        is_name = isinstance(term, exp.Column) and not term.table
+        if is_name and not self.names.binding(term).is_alias:
+            return term
+        result = result_column(term, self.node)
+        return result.unalias() if result else term
 
     def limits(self) -> tuple[int, int] | None:
         """LIMIT and OFFSET; None without a LIMIT, or if one of them is no plain number."""
