@@ -15,17 +15,7 @@ from typing import Any
 
 from workbench.db.execute import Executor
 from workbench.db.sql.outline import Condition, Outline, outlines
-from workbench.db.text.plan_steps import (
-    COMPOUND,
-    CONSTANT,
-    PART,
-    delivery,
-    ending,
-    grouping,
-    in_words,
-    opening,
-    read_name,
-)
+from workbench.db.text import plan_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +53,7 @@ def plan_text(plan_rows: Sequence[PlanRow], sql: str) -> tuple[str, ...]:
     parts = (
         ("Find the tables:", dict.fromkeys(filter(None, walk.opened))),
         ("Match, filter and count:", walk.steps),
-        ("Deliver the result:", delivery(selects[0] if selects else None)),
+        ("Deliver the result:", plan_steps.delivery(selects[0] if selects else None)),
     )
     lines: list[str] = []
     number = 0
@@ -94,20 +84,20 @@ class _PlanWalk:
         `with_ending` adds the steps that sort and limit. Returns the SELECT, or the first SELECT of a compound.
         """
         reads = [name for row in rows if (name := self.reads(row))]
-        constant = any(CONSTANT.fullmatch(row.detail) for row in rows)
+        constant = any(plan_steps.CONSTANT.fullmatch(row.detail) for row in rows)
         selects = self.take_selects(reads) if reads or constant else []
         first = selects[0] if selects else None
         tables = dict(pair for select in selects for pair in select.sources)
-        self.opened += [opening(name, tables.get(name.lower(), name)) for name in reads]
+        self.opened += [plan_steps.opening(name, tables.get(name.lower(), name)) for name in reads]
         waiting = [condition for select in selects for condition in select.conditions]
         seen: set[str] = set()
         for row in rows:
-            self.steps.append(indent + in_words(row.detail, first=not seen))
+            self.steps.append(indent + plan_steps.in_words(row.detail, first=not seen))
             below = self.children.get(row.id, ())
             if row.detail == "MULTI-INDEX OR":
                 self.add_sides(below, indent + "  ")
             else:
-                in_compound = bool(COMPOUND.fullmatch(row.detail) or PART.fullmatch(row.detail))
+                in_compound = plan_steps.COMPOUND.fullmatch(row.detail) is not None
                 inner = self.group(below, indent + "  ", with_ending=not in_compound)
                 if in_compound:
                     first = first or inner
@@ -117,15 +107,15 @@ class _PlanWalk:
                 waiting = [c for c in waiting if not c.sources or not c.sources <= seen]
         self.add_checks(waiting, indent)
         for select in selects[:1]:
-            self.steps += [indent + step for step in grouping(select)]
+            self.steps += [indent + step for step in plan_steps.grouping(select)]
         if with_ending and first:
-            self.steps += [indent + step for step in ending(first)]
+            self.steps += [indent + step for step in plan_steps.ending(first)]
         return first
 
     def add_sides(self, rows: Sequence[PlanRow], indent: str) -> None:
         """Add the steps of a multi-index OR, whose sides read one table that is already open."""
         for row in rows:
-            self.steps.append(indent + in_words(row.detail, first=True))
+            self.steps.append(indent + plan_steps.in_words(row.detail, first=True))
             self.add_sides(self.children.get(row.id, ()), indent + "  ")
 
     def add_checks(self, conditions: Iterable[Condition], indent: str) -> None:
@@ -139,7 +129,7 @@ class _PlanWalk:
 
     def reads(self, row: PlanRow) -> str | None:
         """The name of the table that a row reads, also through the sides of a multi-index OR; or None."""
-        if name := read_name(row.detail):
+        if name := plan_steps.read_name(row.detail):
             return name
         if row.detail == "MULTI-INDEX OR" or re.fullmatch(r"INDEX \d+", row.detail):
             return next((n for r in self.children.get(row.id, ()) if (n := self.reads(r))), None)

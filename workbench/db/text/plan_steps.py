@@ -10,9 +10,9 @@ _READ = re.compile(
     r"(?: VIRTUAL TABLE INDEX .*?)?(?: USING (?P<using>.+?))?(?P<left> LEFT-JOIN)?"
 )
 CONSTANT = re.compile(r"SCAN (?:\d+ )?CONSTANT ROWS?")
-COMPOUND = re.compile(r"COMPOUND QUERY|MERGE \(.+\)")
-PART = re.compile(
-    r"LEFT-MOST SUBQUERY|LEFT|RIGHT|UNION ALL|(?:UNION|INTERSECT|EXCEPT) USING TEMP B-TREE"
+COMPOUND = re.compile(  # a compound query, or one of its parts
+    r"COMPOUND QUERY|MERGE \(.+\)|LEFT-MOST SUBQUERY|LEFT|RIGHT|UNION ALL"
+    r"|(?:UNION|INTERSECT|EXCEPT) USING TEMP B-TREE"
 )
 _KEY = re.compile(r"(?P<what>[^(]+?)(?: \((?P<key>.+)\))?")
 _DETAILS = tuple(
