@@ -34,8 +34,6 @@ _CELLS = 10_000  # cells in memory at once
 _LONG, _OTHER, _DAMAGED = range(3)  # the number that replaces a cell that is left out, by reason
 _REASONS = (f"longer than {LONGEST} characters", "no text", "no UTF-8")
 
-LeftOut = Counter[int | str]  # cells left out, by one of the three reasons or SQLite's message
-
 
 @dataclass(frozen=True, slots=True)
 class Values:
@@ -67,18 +65,18 @@ def read_values(database: Path, progress: Callable[[int, int], None] | None = No
             if table.kind == "view":
                 skipped.append(one_line(f"{table.name}: a view; its values are its tables'"))
                 continue
-            for column, (texts, left) in zip(table.columns, _read(connection, table), strict=True):
+            for column, (texts, why) in zip(table.columns, _read(connection, table), strict=True):
                 if texts:
                     found[table.name, column.name] = texts
-                if reasons := _reasons(left):
-                    skipped.append(one_line(f"{table.name}.{column.name}: {reasons}"))
+                if why:
+                    skipped.append(one_line(f"{table.name}.{column.name}: {why}"))
             if progress:
                 progress(number, len(schema.tables))
     columns = sorted(found)
     return Values(tuple(columns), *_grouped([found[name] for name in columns]), tuple(skipped))
 
 
-def _read(connection: sqlite3.Connection, table: Table) -> list[tuple[list[str], LeftOut]]:
+def _read(connection: sqlite3.Connection, table: Table) -> list[tuple[list[str], str]]:
     """The texts of each column, read in one scan or, if that fails, column by column."""
     deadline = time.monotonic() + SECONDS
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
@@ -87,21 +85,21 @@ def _read(connection: sqlite3.Connection, table: Table) -> list[tuple[list[str],
         return _scan(connection, table, table.columns)
     except sqlite3.Error:
         connection.text_factory = _decoded
-    scanned: list[tuple[list[str], LeftOut]] = []
+    scanned: list[tuple[list[str], str]] = []
     for column in table.columns:
         try:
             scanned += _scan(connection, table, [column])
         except sqlite3.Error as error:
             late = time.monotonic() > deadline
             why = f"not read within {SECONDS:g} s" if late else str(error)
-            scanned.append(([], Counter({why: 1})))
+            scanned.append(([], why))
     return scanned
 
 
 def _scan(
     connection: sqlite3.Connection, table: Table, columns: Sequence[Column]
-) -> list[tuple[list[str], LeftOut]]:
-    """Each column's distinct texts, and how many of its cells are left out."""
+) -> list[tuple[list[str], str]]:
+    """Each column's distinct texts, and how many of its cells are left out, as in "no text: 120, no UTF-8: 1"."""
     # The CASE replaces cells inside SQLite, so that cells of many megabytes are never copied to Python. Bytes
     # are counted first, because length() of a text stops at its first NUL character.
     shown = ", ".join(
@@ -112,7 +110,7 @@ def _scan(
     )
     rows = connection.execute(f"SELECT {shown} FROM main.{quote(table.name)}")
     found: list[dict[Any, None]] = [{} for _ in columns]
-    left: list[LeftOut] = [Counter() for _ in columns]
+    left: list[Counter[int]] = [Counter() for _ in columns]
     while chunk := rows.fetchmany(max(1, _CELLS // len(columns))):
         for cells, distinct, count in zip(zip(*chunk, strict=True), found, left, strict=True):
             distinct.update(dict.fromkeys(cells))
@@ -122,7 +120,10 @@ def _scan(
     for distinct in found:
         for marker in (None, _LONG, _OTHER, _DAMAGED):
             distinct.pop(marker, None)
-    return [(sorted(distinct), count) for distinct, count in zip(found, left, strict=True)]
+    return [
+        (sorted(distinct), ", ".join(f"{_REASONS[why]}: {n:,}" for why, n in count.items()))
+        for distinct, count in zip(found, left, strict=True)
+    ]
 
 
 def _decoded(raw: bytes) -> str | int:
@@ -130,15 +131,6 @@ def _decoded(raw: bytes) -> str | int:
         return raw.decode()
     except UnicodeDecodeError:
         return _DAMAGED
-
-
-def _reasons(left: LeftOut) -> str:
-    """A text like "no text: 120, no UTF-8: 1"."""
-    return ", ".join(
-        f"{_REASONS[why]}: {count:,}" if isinstance(why, int) else why
-        for why, count in left.items()
-        if count
-    )
 
 
 def _grouped(

@@ -89,7 +89,12 @@ class ValueIndex:
         """
         if limit < 1:
             raise BadInputError(f"limit is {limit}: ask for at least 1 value")
-        self._check()
+        state, _ = file_state(self._database)
+        if state != self._state and _content(self._database) != self._content:
+            raise BadInputError(
+                f"{self._database.name} has changed since its index was opened: open it again"
+            )
+        self._state = state
         numbers, scores = self._kind.search(self._arrays, self._texts, text, limit)
         numbers, columns, scores = self._by_column(numbers, scores)
         best = np.lexsort((numbers, columns, -scores))[:limit]
@@ -110,16 +115,6 @@ class ValueIndex:
         which = np.repeat(np.arange(len(numbers)), counts)
         position = np.arange(len(which)) - np.repeat(np.cumsum(counts) - ends, counts)
         return numbers[which], self._arrays["group_columns"][position], scores[which]
-
-    def _check(self) -> None:
-        """Raise BadInputError if the database has changed since it was indexed."""
-        state, _ = file_state(self._database)
-        if state != self._state:
-            if _content(self._database) != self._content:
-                raise BadInputError(
-                    f"{self._database.name} has changed since its index was opened: open it again"
-                )
-            self._state = state
 
 
 def build_index(
