@@ -65,7 +65,7 @@ class TestValues:
         ]
 
     def test_the_text_of_no_values_is_empty(self):
-        assert values_text([]) == descriptions_text([]) == examples_text([]) == ""
+        assert values_text([]) == descriptions_text(()) == examples_text([]) == ""
 
     @given(st.text(min_size=1), st.text(min_size=1), st.text())
     def test_any_value_leaves_each_column_on_one_line(self, table, column, text):
@@ -86,7 +86,7 @@ class TestDescriptions:
             description("pupil", "name", "first\n## name"),
             description("class", "room", "A: annex"),
         ]
-        assert descriptions_text(found).splitlines() == [
+        assert descriptions_text(tuple(found)).splitlines() == [
             "class.room: where it meets; A: annex",
             "pupil.name: first ## name",
         ]

@@ -3,7 +3,7 @@
 Names and values are written as in SQL, so that a model can copy them; each stays on one line.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -50,7 +50,9 @@ def context_data(
         "hint": context.question.evidence,
         "schema": schema_text(schema),
         "values": values_text(v for v in context.values if _column(v) in known),
-        "descriptions": descriptions_text(d for d in context.descriptions if _column(d) in known),
+        "descriptions": descriptions_text(
+            tuple(d for d in context.descriptions if _column(d) in known)
+        ),
     }
 
 
@@ -62,13 +64,9 @@ def values_text(values: Iterable[ValueMatch]) -> str:
     return _by_column(((match, literal(match.value, DESCRIPTION_LENGTH)) for match in values), ", ")
 
 
-def descriptions_text(descriptions: Iterable[DescriptionMatch]) -> str:
-    """A line for each column, `table.column: text`, in the order of `values_text`."""
-    return _descriptions(tuple(descriptions))
-
-
 @lru_cache(maxsize=1024)  # all samples of a question show the same; many questions run at once
-def _descriptions(descriptions: Sequence[DescriptionMatch]) -> str:
+def descriptions_text(descriptions: tuple[DescriptionMatch, ...]) -> str:
+    """A line for each column, `table.column: text`, in the order of `values_text`."""
     return _by_column(((match, one_line(match.text).strip()) for match in descriptions), "; ")
 
 
