@@ -101,31 +101,25 @@ def verdicts_on(
     """
     cache = VerdictCache(benchmark, executor, limits, keep_distinct=keep_distinct)
     verdicts = cache.read(asked)
-    missing = _missing(asked, verdicts)
-    if cluster_judge and any(map(_queries, missing.values())):
-        queries = {key: _queries(sqls) for key, sqls in missing.items()}
-        cluster_judge(benchmark, queries, executor, limits, progress, keep_distinct=keep_distinct)
-        verdicts |= cache.read(missing)
-        missing = _missing(asked, verdicts)
-    queries = {key: _queries(sqls) for key, sqls in missing.items() if sqls}
+
+    def missing(question: str) -> list[str | None]:
+        return [sql for sql in asked[question] if (question, sql) not in verdicts]
+
+    def queries() -> dict[str, list[str]]:
+        return {key: [sql for sql in missing(key) if sql is not None] for key in asked}
+
+    left = queries()
+    if cluster_judge and any(left.values()):
+        cluster_judge(benchmark, left, executor, limits, progress, keep_distinct=keep_distinct)
+        verdicts |= cache.read({key: missing(key) for key in asked})
+    left = {key: sqls for key, sqls in queries().items() if missing(key)}
     for question, results in question_results(
-        benchmark, queries, executor, limits, progress, keep_distinct=keep_distinct
+        benchmark, left, executor, limits, progress, keep_distinct=keep_distinct
     ):
-        made = _verdicts(benchmark, question, results, missing[question.id])
+        made = _verdicts(benchmark, question, results, missing(question.id))
         cache.write(question, {sql: made[sql] for sql in made if results.are_lasting(sql)})
         verdicts |= {(question.id, sql): verdict for sql, verdict in made.items()}
     return verdicts
-
-
-def _missing(
-    asked: Mapping[str, Iterable[str | None]], verdicts: Mapping[Judged, Record]
-) -> dict[str, list[str | None]]:
-    """The queries without a verdict by question id; None stands for a missing answer."""
-    return {key: [sql for sql in sqls if (key, sql) not in verdicts] for key, sqls in asked.items()}
-
-
-def _queries(sqls: Iterable[str | None]) -> list[str]:
-    return [sql for sql in sqls if sql is not None]
 
 
 def gold_pool(benchmark: Benchmark) -> Pool:
