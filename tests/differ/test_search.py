@@ -199,17 +199,15 @@ def test_the_search_gives_the_same_database_each_time(shop: Path, executor: Exec
     assert first == second
 
 
-def test_a_database_keeps_the_keys_and_types_of_the_schema(
-    shop: Path, executor: Executor, tmp_path: Path
-) -> None:
+def test_a_database_keeps_the_keys_and_types_of_the_schema(shop: Path, executor: Executor) -> None:
     outcome = tell(
         shop,
         executor,
         "SELECT name FROM customer JOIN purchase ON customer_id = id WHERE price > 8",
         "SELECT name FROM customer JOIN purchase ON customer_id = id WHERE price >= 8",
     )
-    outcome.database.save(tmp_path / "small.sqlite")
-    with closing(sqlite3.connect(tmp_path / "small.sqlite")) as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(outcome.database.script())
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         types = "SELECT DISTINCT typeof(number), typeof(item), typeof(price) FROM purchase"
         assert connection.execute(types).fetchall() == [("integer", "text", "real")]

@@ -1,10 +1,7 @@
 """Small databases that exist in memory only, and queries that the sandbox's workers run on them."""
 
-import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import orjson
@@ -12,7 +9,6 @@ import orjson
 from workbench.db.executions import execution
 from workbench.db.sandbox.fetch import tagged, untagged
 from workbench.db.sandbox.supervisor import Supervisor
-from workbench.errors import BadInputError
 from workbench.types import Execution, Limits, Row, Value
 
 
@@ -48,13 +44,6 @@ class SmallDatabase:
             for table, content in value["rows"].items()
         }
         return cls(tuple(value["schema"]), rows)
-
-    def save(self, path: Path) -> None:
-        """Write the database as an SQLite file; a file that exists is refused."""
-        if path.exists():
-            raise BadInputError(f"{path} exists; give the name of a new file")
-        with closing(sqlite3.connect(path)) as connection:
-            connection.executescript(self.script())
 
 
 def run_in_memory(
