@@ -8,7 +8,6 @@ however many predictions are compared with it, and a time-out is cached with its
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -26,15 +25,6 @@ Job = tuple[Path, str]
 Progress = Callable[[int, int], None]
 _Result = TypeVar("_Result")  # an execution, its fingerprint or its status
 _DEFAULT = Limits()
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The seconds of each query's runs, and its number of SQLite opcodes, which is always the same."""
-
-    seconds: tuple[tuple[float, ...], ...] = ()
-    opcodes: tuple[int, ...] = ()
-    error: str = ""
 
 
 class Executor:
@@ -166,10 +156,16 @@ class Executor:
         """Each database's fingerprint, a hash of its content; without a store every file is hashed again."""
         return database_fingerprints(databases, self.supervisor, self.store)
 
-    def time(self, database: Path, queries: Sequence[str], repeats: int, seconds: float) -> Timing:
-        """Run the queries in turn, `repeats` times, within `seconds` in all; the cache is not read."""
-        if refusal := next(filter(None, map(_refusal, queries)), ""):
-            return Timing(error=refusal)
+    def time(
+        self, database: Path, queries: Sequence[str], repeats: int, seconds: float
+    ) -> tuple[list[list[float]], list[int]] | None:
+        """The seconds of each query's runs, and its number of SQLite opcodes, which is always the same.
+
+        The queries run in turn, `repeats` times, within `seconds` in all; the cache is not read. None if a query does
+        not run to its end.
+        """
+        if any(map(_refusal, queries)):
+            return None
         request = {
             "do": "time_runs",
             "path": os.path.realpath(database),
@@ -178,11 +174,7 @@ class Executor:
             "seconds": seconds,
         }
         ((_, answer),) = self.supervisor.run([request], seconds)
-        return Timing(
-            tuple(map(tuple, answer.get("times", ()))),
-            tuple(answer.get("opcodes", ())),
-            answer.get("error", ""),
-        )
+        return None if answer.get("error") else (answer["times"], answer["opcodes"])
 
     def execute_in_memory(
         self, databases: Sequence[SmallDatabase], queries: Sequence[str], limits: Limits = _DEFAULT

@@ -41,8 +41,8 @@ def measure(
     """
     if repeats < 1:
         raise BadInputError(f"repeats is {repeats}: a time needs at least one run")
-    timing = executor.time(database, [gold_sql, predicted_sql], repeats, seconds)
-    return None if timing.error else (time_ratio(*timing.seconds), opcode_ratio(*timing.opcodes))
+    timed = executor.time(database, [gold_sql, predicted_sql], repeats, seconds)
+    return timed and (time_ratio(*timed[0]), opcode_ratio(*timed[1]))
 
 
 def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]) -> float:
