@@ -23,13 +23,13 @@ class UnderGolds:
     """A row for each gold and system: `n`, `ex`, `low` and `high` in percent; for a revision also `own_ex`, the EX under
     the benchmark's gold on the same questions, the paired `difference` with its interval and `p_value`, and how many
     verdicts became right and wrong."""
-    changes: pd.DataFrame
+    changes: Sequence[Mapping[str, Any]]
     """A row for each revision and question that changed: what changed, the systems whose answer became right, and
     those whose answer became wrong."""
     ranks: Mapping[str, Ranks]
     """By revision, where there are two systems or more."""
     revisions: tuple[Revision, ...]
-    failed: pd.DataFrame
+    failed: Sequence[Mapping[str, Any]]
     """The revised gold queries that failed."""
 
     def as_text(self) -> str:
@@ -44,10 +44,8 @@ class UnderGolds:
         if not counts[ALSO]:
             del counts[ALSO]
         left = f"; {revision.others} of its items are about other questions" * bool(revision.others)
-        rows = self.changes[self.changes["gold"] == revision.name]
-        moved = [
-            row for row in rows.to_dict("records") if row["became_right"] or row["became_wrong"]
-        ]
+        changes = [row for row in self.changes if row["gold"] == revision.name]
+        moved = [row for row in changes if row["became_right"] or row["became_wrong"]]
         lines = [
             f"{revision.name}: {len(revision.questions)} questions; changed: "
             + ", ".join(f"{part} {count}" for part, count in counts.items())
@@ -66,7 +64,8 @@ class UnderGolds:
             lines.append(f"  and {len(moved) - _SHOWN} more; --json lists all")
         lines += [
             f"  the gold query of question {row['question_id']} failed: {row['gold_error']}"
-            for row in self.failed[self.failed["gold"] == revision.name].to_dict("records")
+            for row in self.failed
+            if row["gold"] == revision.name
         ]
         if ranks := self.ranks.get(revision.name):
             moves = [abs(a - b) for a, b in zip(ranks.before, ranks.after, strict=True)]
@@ -89,10 +88,10 @@ class UnderGolds:
         return {
             "sense": self.sense,
             "accuracies": accuracies.where(accuracies.notna(), None).to_dict("records"),
-            "changes": self.changes.to_dict("records"),
+            "changes": self.changes,
             "systems": self._systems(),
             "ranks": {name: asdict(ranks) for name, ranks in self.ranks.items()},
-            "failed": self.failed.to_dict("records"),
+            "failed": self.failed,
         }
 
 

@@ -43,13 +43,12 @@ def under_golds(
     revisions = [revision.among(benchmark) for revision in revisions]
     apart, stands_for = _distinct(benchmark, revisions)
     first = verdicts.drop_duplicates(["generator", "question_id"])
-    frames = [first]
+    judged = first
     if apart.questions:
-        again = judge(
-            apart, _first_answers(pool, stands_for), executor, limits, progress, keep_distinct=keep_distinct
-        )  # fmt: skip
-        frames.append(again)
-    judged = pd.concat(frames).set_index(["generator", "question_id"])
+        answers = _first_answers(pool, stands_for)
+        again = judge(apart, answers, executor, limits, progress, keep_distinct=keep_distinct)
+        judged = pd.concat([first, again])
+    judged = judged.set_index(["generator", "question_id"])
     right: dict[tuple[str, _Judged], float] = dict(zip(judged.index, judged[metric], strict=True))
     errors = judged.groupby(level="question_id")["gold_error"].first()
     names = list(dict.fromkeys(first["generator"]))
@@ -84,14 +83,13 @@ def under_golds(
                 [[right[name, keys] for keys in under.values()] for name in names],
                 [databases[question] for question in under],
             )
-    columns = ["gold", "question_id", "db_id"]
     return UnderGolds(
         _SENSES[benchmark.sense],
         pd.DataFrame(accuracies),
-        pd.DataFrame(changes, columns=[*columns, "changed", "became_right", "became_wrong"]),
+        changes,
         ranks,
         tuple(revisions),
-        pd.DataFrame(failed, columns=[*columns, "gold_error"]),
+        failed,
     )
 
 
