@@ -23,7 +23,6 @@ def features(sql: str) -> dict[str, int] | None:
 
     compounds = count(exp.SetOperation)
     queries = count(exp.Select) - compounds  # a compound is one query
-    no_calls = (exp.Connector, exp.Predicate, exp.Case, exp.If, exp.AggFunc)
     return {
         "JOIN": count(exp.Join),  # also by a comma
         "GROUP BY": count(exp.Group),
@@ -35,10 +34,7 @@ def features(sql: str) -> dict[str, int] | None:
         "DISTINCT": count(exp.Distinct),  # of a SELECT or inside an aggregate
         "aggregation": sum(map(is_aggregate, nodes)),  # without OVER
         "scalar function": sum(  # without OVER, CAST included, IIF not
-            isinstance(node, exp.Func)
-            and not isinstance(node, no_calls)
-            and not is_aggregate(node)
-            and not has_over(node)
+            _is_scalar_call(node) and not isinstance(node, exp.Case | exp.If) and not has_over(node)
             for node in nodes
         ),
         "arithmetic": count(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
@@ -60,7 +56,7 @@ def functions(sql: str) -> frozenset[str]:
     for node in tree.walk():
         if operator := _OPERATORS.get(type(node)):
             found.add(operator)
-        elif isinstance(node, exp.Func) and not is_aggregate(node) and not _is_no_scalar(node):
+        elif _is_scalar_call(node):
             name = re.match(r"\w+(?=\()", node.sql(dialect="sqlite"))
             found |= {name[0].upper()} if name else set()
     return frozenset(found)
@@ -69,7 +65,8 @@ def functions(sql: str) -> frozenset[str]:
 _OPERATORS: dict[type[exp.Expr], str] = {exp.Div: "/", exp.DPipe: "||", exp.Case: "CASE"}
 
 
-def _is_no_scalar(node: exp.Expr) -> bool:
-    """Whether this is AND, OR, a comparison, a WHEN of CASE or an aggregate, which sqlglot also reads as functions."""
+def _is_scalar_call(node: exp.Expr) -> bool:
+    """Whether this calls a scalar function. sqlglot has AND, OR, comparisons and the WHEN of CASE as functions, too."""
     is_when = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
-    return is_when or isinstance(node, exp.Connector | exp.Predicate | exp.AggFunc)
+    is_other = isinstance(node, exp.Connector | exp.Predicate | exp.AggFunc) or is_aggregate(node)
+    return isinstance(node, exp.Func) and not is_when and not is_other
