@@ -7,7 +7,7 @@ those measured that hold all that gold needs for four of five questions (tests/b
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,33 +32,28 @@ class Descriptions:
         similarity: Similarity,
     ) -> tuple[DescriptionMatch, ...]:
         """The descriptions, best first; equals in the order of the schema."""
-        columns, texts, compared = _catalog(schema)
-        if not texts:
+        matches, compared = _catalog(schema)
+        if not matches:
             return ()
         queries = [f"{question.text} {question.evidence}".strip(), *keywords]
         scores = similarity(lab, queries, compared, collection=True)
         whole = scores[0] + scores[1:].max(axis=0, initial=0.0)
         best = np.argsort(-whole, kind="stable")[: self.top]
         return tuple(
-            DescriptionMatch(columns[n][0], columns[n][1], texts[n], float(whole[n]) / 2)
-            for n in best.tolist()
-            if whole[n] > 0
+            replace(matches[n], score=float(whole[n]) / 2) for n in best.tolist() if whole[n] > 0
         )
 
 
 @cached_once(maxsize=16)
-def _catalog(
-    schema: Schema,
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]]:
-    """The columns with descriptions, the descriptions, and the texts to compare, which include the names."""
-    found = [
-        ((table.name, column.name), text, f"{spaced(table.name)} {spaced(column.name)} {text}")
+def _catalog(schema: Schema) -> tuple[list[DescriptionMatch], tuple[str, ...]]:
+    """The columns with descriptions, whose scores are 0, and the texts to compare, which include the names."""
+    matches = [
+        DescriptionMatch(table.name, column.name, text, 0.0)
         for table in schema.tables
         for column in table.columns
         if (text := description(column))
     ]
-    columns, texts, compared = zip(*found, strict=True) if found else ((), (), ())
-    return columns, texts, compared
+    return matches, tuple(f"{spaced(m.table)} {spaced(m.column)} {m.text}" for m in matches)
 
 
 def description(column: Column) -> str:
