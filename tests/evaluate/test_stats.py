@@ -44,7 +44,7 @@ def test_three_databases_by_hand():
     # Without a, b, c the mean is 1/4, 2/4, 3/4: variance 2/3 (1/16 + 0 + 1/16) = 1/12, t = 4.3027.
     # Wilson's with t^2 / n replaced by 4.3027^2 / 12 / 0.25 = 6.171.
     interval = mean_interval([1, 1, 1, 0, 0, 0], ["a", "a", "b", "b", "c", "c"])
-    assert (interval.mean, interval.n) == (0.5, 6)
+    assert (interval.mean, interval.n, interval.clusters) == (0.5, 6, 3)
     assert (interval.low, interval.high) == pytest.approx((0.0362, 0.9638), abs=1e-4)
 
 

@@ -39,6 +39,8 @@ class Interval:
     high: float
     n: int
     """The number of values."""
+    clusters: int
+    """The number of databases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
         low=max(0.0, min(mean, centre - half)),
         high=min(1.0, max(mean, centre + half)),
         n=len(x),
+        clusters=len(sums),
     )
 
 
