@@ -25,9 +25,8 @@ from workbench.errors import BadInputError
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95  # of the intervals that tables and figures show
-_Z = NormalDist().inv_cdf(
-    (1 + CONFIDENCE) / 2
-)  # a normal value lies between -_Z and _Z with this probability
+# A normal value lies between -_Z and _Z with this probability.
+_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 @dataclass(frozen=True, slots=True)
