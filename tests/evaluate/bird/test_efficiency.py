@@ -99,6 +99,12 @@ def test_nan_is_a_wrong_answer_as_none_is(score):
     assert score([1.0, math.nan]) == score([1.0, None]) == 50
 
 
+@pytest.mark.parametrize("score", [ves, r_ves])
+def test_a_score_needs_questions(score):
+    with pytest.raises(BadInputError, match="no questions"):
+        score([])
+
+
 @given(RATIOS)
 def test_r_ves_is_between_0_and_the_highest_reward(ratios):
     assert 0 <= r_ves(ratios) <= 100 * math.sqrt(1.25) + 1e-9

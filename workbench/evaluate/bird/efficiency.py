@@ -97,4 +97,6 @@ def _valid(ratio: float | None) -> float:
 
 
 def _mean_percent(scores: Sequence[float]) -> float:
+    if not scores:
+        raise BadInputError("no questions: a mean needs at least one ratio, None where it is wrong")
     return 100 * math.fsum(scores) / len(scores)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import BadInputError
+
 Floats = NDArray[np.float64]
 _DRAWS = 2_000
 
@@ -41,8 +43,7 @@ def compare_ranks(
 ) -> Ranks:
     """Compare the ranks under two golds, given each system's verdicts and each question's database."""
     _, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
-    # The number of right answers of each system on each database.
-    x, y = (np.array([np.bincount(codes, v) for v in verdicts]) for verdicts in (before, after))
+    x, y = (_sums(verdicts, codes) for verdicts in (before, after))
     total_x, total_y = x.sum(axis=1), y.sum(axis=1)
     count = x.shape[1]
     # Whole databases are drawn: the questions of one database are not independent.
@@ -79,3 +80,13 @@ def _places(values: Floats) -> Floats:
     equal = (values[:, None] == values[None, :]).sum(axis=1)
     places: Floats = less + (equal + 1) / 2
     return places
+
+
+def _sums(verdicts: Sequence[Sequence[float]], codes: NDArray[np.intp]) -> Floats:
+    """The number of right answers of each system on each database."""
+    if {len(row) for row in verdicts} != {len(codes)}:
+        raise BadInputError(
+            f"{len(codes)} questions, and verdicts on {' or '.join(map(str, sorted(set(map(len, verdicts)))))}: give one"
+            " of every system on every question"
+        )
+    return np.array([np.bincount(codes, row) for row in verdicts], dtype=np.float64)
