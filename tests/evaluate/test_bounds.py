@@ -55,6 +55,13 @@ def test_a_chance_too_small_for_a_difference_of_floats_is_still_exact():
     assert 0 < all_at_k(2000, 1000, 400) < 1e-100
 
 
+@pytest.mark.parametrize("chance", [pass_at_k, all_at_k])
+@pytest.mark.parametrize(("n", "c", "k"), [(3, 1, 4), (3, 1, 0), (3, 4, 1), (3, -1, 1), (0, 0, 1)])
+def test_impossible_counts_are_the_callers_mistake(chance, n, c, k):
+    with pytest.raises(BadInputError, match=f"n = {n}, c = {c}, k = {k}"):
+        chance(n, c, k)
+
+
 def test_the_bounds_of_three_questions_by_hand():
     one, both = curve({"all": [True, True], "half": [True, False], "none": [False, False]})
     assert one.upper == one.lower == pytest.approx(50)

@@ -23,12 +23,21 @@ class Bounds:
 
 def pass_at_k(n: int, c: int, k: int) -> float:
     """The chance that at least one of k candidates is right, drawn from n of which c are right: unbiased pass@k."""
+    _check(n, c, k)
     return (comb(n, k) - comb(n - c, k)) / comb(n, k)
 
 
 def all_at_k(n: int, c: int, k: int) -> float:
     """The chance that all of k candidates are right, drawn from n of which c are right."""
+    _check(n, c, k)
     return comb(c, k) / comb(n, k)
+
+
+def _check(n: int, c: int, k: int) -> None:
+    if not (0 <= c <= n and 1 <= k <= n):
+        raise BadInputError(
+            f"n = {n}, c = {c}, k = {k}: of n candidates between 0 and n are right, and k is 1 to n"
+        )
 
 
 def curve(verdicts: Mapping[str, Sequence[float]]) -> tuple[Bounds, ...]:

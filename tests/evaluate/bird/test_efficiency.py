@@ -53,6 +53,18 @@ def test_one_run_is_enough_for_a_ratio():
     assert time_ratio([1.0], [2.0]) == 0.5
 
 
+@pytest.mark.parametrize(("gold", "predicted"), [([1.0, 1.0], [1.0]), ([], []), ([1.0], [0.0])])
+def test_runs_come_in_pairs_and_take_time(gold, predicted):
+    with pytest.raises(BadInputError, match=r"runs of the gold query|no time"):
+        time_ratio(gold, predicted)
+
+
+@pytest.mark.parametrize("score", [ves, r_ves])
+def test_no_ratio_is_negative(score):
+    with pytest.raises(BadInputError, match="-1"):
+        score([-1.0])
+
+
 def test_ves_is_the_mean_root_of_the_ratios_in_percent():
     assert ves([1.0, 4.0, None]) == pytest.approx(100)
 

@@ -50,6 +50,13 @@ def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]
 
     An outlier is a ratio three standard deviations or more from the mean.
     """
+    if len(gold_seconds) != len(predicted_seconds) or not gold_seconds:
+        raise BadInputError(
+            f"{len(gold_seconds)} runs of the gold query and {len(predicted_seconds)} of the"
+            " predicted one: times are compared run by run"
+        )
+    if min(*gold_seconds, *predicted_seconds) <= 0:
+        raise BadInputError("a run that took no time: give seconds above 0")
     ratios = np.divide(gold_seconds, predicted_seconds)
     # If all ratios are the same, their deviation is 0 and no distance is below 3 * 0. BIRD's script then
     # drops every ratio and counts the answer as wrong; here all are kept.
@@ -93,7 +100,11 @@ def _reward(ratio: float) -> float:
 
 
 def _valid(ratio: float | None) -> float:
-    return 0.0 if ratio is None or math.isnan(ratio) else ratio
+    if ratio is None or math.isnan(ratio):
+        return 0.0
+    if ratio < 0:
+        raise BadInputError(f"a ratio of {ratio}: ratios are above 0, and None for a wrong answer")
+    return ratio
 
 
 def _mean_percent(scores: Sequence[float]) -> float:
