@@ -24,7 +24,7 @@ from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.calls.runner import CallRunner
 from workbench.llm.parameters import Parameters
-from workbench.llm.remote.batches import BatchService, LiteLLMBatches
+from workbench.llm.remote.batches import BatchService
 from workbench.store import Store
 from workbench.types import Completion, Request
 
@@ -70,7 +70,7 @@ class Client:
         cache, locks = Cache(store), CallLocks(store)
         batches = None
         if batch or BatchTable(store).has_unread():
-            service = LiteLLMBatches() if isinstance(batch, bool) else batch
+            service = BatchService() if isinstance(batch, bool) else batch
             batches = Batches(cache, locks, service, gathers=bool(batch))
         self._state = CallState(
             cache,

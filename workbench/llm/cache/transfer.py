@@ -80,14 +80,12 @@ def stats(store: Store) -> list[dict[str, Any]]:
     names = (
         "prompt", "model", "calls", "input_tokens", "output_tokens", "cost", "unpriced", "cut_off", "filtered",
     )  # fmt: skip
-    return [
-        dict(zip(names, row, strict=True))
-        for row in store.read(
-            "SELECT prompt, model, count(*), sum(input_tokens), sum(output_tokens), total(cost), "
-            "sum(cost IS NULL), sum(finish_reason = 'length'), sum(finish_reason = 'content_filter') "
-            "FROM calls GROUP BY prompt, model ORDER BY prompt, model"
-        )
-    ]
+    rows = store.read(
+        "SELECT prompt, model, count(*), sum(input_tokens), sum(output_tokens), total(cost), "
+        "sum(cost IS NULL), sum(finish_reason = 'length'), sum(finish_reason = 'content_filter') "
+        "FROM calls GROUP BY prompt, model ORDER BY prompt, model"
+    )
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def export(store: Store, path: Path, select: Select = ALL) -> int:
@@ -117,11 +115,9 @@ def load(store: Store, path: Path) -> tuple[int, int]:
             if line.startswith(b'{"refused":'):
                 _insert_refusal(connection, line, position)
                 continue
-            call = _parse(line, position)
-            if insert(connection, call):
-                new += 1
-            else:
-                known += 1
+            added = insert(connection, _parse(line, position))
+            new += added
+            known += not added
     return new, known
 
 

@@ -3,17 +3,18 @@
 They come from cached calls of the same prompt and model, else of the same model, else from rules of thumb.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from workbench.llm.cache.transfer import Select, calls
 from workbench.llm.parameters import output_limit
 from workbench.llm.preview.rows import Range, Row
-from workbench.llm.remote.batches import LiteLLMBatches
+from workbench.llm.remote.batches import BatchService
 from workbench.llm.remote.listed import listed
 from workbench.llm.remote.prices import cost, longest, price
 from workbench.store import Store
-from workbench.types import Request, Usage
+from workbench.types import Message, Request, Usage
 
 # Rules of thumb for a model without cached calls.
 TOKENS = (1 / 5, 1 / 3)  # per character of input
@@ -53,16 +54,19 @@ class Estimate:
         request = Request(self.prompt, self.model, (), parameters)
         size = _times(_AROUND, self.input_tokens)
         output = rates.replies(request, self.output_tokens)
-        share = (self.cacheable / max(1.0, self.input_tokens), self.written / max(1.0, self.input_tokens))  # fmt: skip
+        whole = max(1.0, self.input_tokens)
+        share = (self.cacheable / whole, self.written / whole)
         return _row(request, self.calls, self.cached, size, output, share, rates)
 
 
 def row_of(request: Request, rates: "Rates", read: float, written: float) -> Row:
     """The row of one call; `read` and `written` are the shares of its input in the provider's cache."""
-    characters = sum(len(str(message.get("content"))) for message in request.messages)
-    size = _times(rates.tokens, characters)
-    output = rates.replies(request)
-    return _row(request, 1, 0, size, output, (read, written), rates)
+    size = _times(rates.tokens, _letters(request.messages))
+    return _row(request, 1, 0, size, rates.replies(request), (read, written), rates)
+
+
+def _letters(messages: Sequence[Message]) -> int:
+    return sum(len(str(message.get("content"))) for message in messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +94,8 @@ def measured(store: Store, prompt: str, model: str) -> Rates:
     """The rates of cached calls if there are at least five, else rules of thumb."""
     for select in (Select(prompt=prompt, model=model), Select(model=model)):
         found = [
-            (
-                call.usage.input / max(1, sum(len(str(m.get("content"))) for m in call.messages)),
-                call.usage.output,
-                call.seconds,
-            )
-            for call, _ in zip(calls(store, select), range(200), strict=False)
+            (call.usage.input / max(1, _letters(call.messages)), call.usage.output, call.seconds)
+            for call in islice(calls(store, select), 200)
             if call.usage.input and "batch" not in call.reply  # it took as long as its batch
         ]
         if len(found) >= 5:
@@ -123,7 +123,7 @@ def _row(
 
         return _times((of_one(size[0], output[0]), of_one(size[1], output[1])), count)
 
-    batch = not LiteLLMBatches().unable(model)
+    batch = not BatchService().unable(model)
     return Row(
         request.prompt,
         model,

@@ -1,12 +1,15 @@
 """A preview: a row for each prompt and model, their sums, and both as text."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from workbench.llm.budget import dollars
 
 Range = tuple[float, float]  # a low and a high estimate
 NOTHING: Range = (0.0, 0.0)
+_COUNTS = ("calls", "cached", "unpriced")  # fields of a row
+_RANGES = ("input", "output", "live", "discounted", "batched", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +38,10 @@ class Row:
 
     def __add__(self, other: "Row") -> "Row":
         """Both rows as one, under the names of the first."""
-        size = _sum(self.input, other.input)
+        sums: dict[str, Any] = {n: getattr(self, n) + getattr(other, n) for n in _COUNTS}
+        sums |= {n: _sum(getattr(self, n), getattr(other, n)) for n in _RANGES}
         read = self.cacheable * self.input[1] + other.cacheable * other.input[1]
-        return Row(
-            self.prompt,
-            self.model,
-            self.calls + other.calls,
-            self.cached + other.cached,
-            self.unpriced + other.unpriced,
-            size,
-            read / max(1, size[1]),
-            _sum(self.output, other.output),
-            _sum(self.live, other.live),
-            _sum(self.discounted, other.discounted),
-            _sum(self.batched, other.batched),
-            _sum(self.seconds, other.seconds),
-        )
+        return replace(self, **sums, cacheable=read / max(1, sums["input"][1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +74,11 @@ class Preview:
         together = self.together
         tokens = " to ".join(f"{end:,.0f}" for end in together.input)
         low, high = together.live
+        ways = {"cached by the provider": together.discounted, "in batches": together.batched}
         prices = [f"{dollars(low)} to {dollars(high, together.unpriced)}"]
-        for title, ends in (("cached by the provider", together.discounted), ("in batches", together.batched)):  # fmt: skip
+        for way, ends in ways.items():
             if ends != together.live:
-                prices.append(f"{title} {dollars(ends[0])} to {dollars(ends[1])}")
+                prices.append(f"{way} {dollars(ends[0])} to {dollars(ends[1])}")
         money = prices[0] + (f" ({', '.join(prices[1:])})" if prices[1:] else "")
         time = _ends(self.seconds, _duration)
         lines = [
@@ -116,20 +108,15 @@ class Preview:
 
     def _cells(self, row: Row) -> tuple[str, ...]:
         unknown = 0 < row.calls == row.unpriced
-        return (
-            row.prompt,
-            row.model.rpartition("/")[2],
-            f"{row.calls:,}",
-            f"{row.cached:,}",
+        calls = (row.prompt, row.model.rpartition("/")[2], f"{row.calls:,}", f"{row.cached:,}")
+        tokens = (
             _ends(row.input, _short),
             f"{row.cacheable:.0%} cached",
             _ends(row.output, _short),
-            *(
-                "unknown" if unknown else _ends(way, "{:,.2f}".format)
-                for way in (row.live, row.discounted, row.batched)
-            ),
-            _ends(self._wait(row), _duration),
         )
+        ways = (row.live, row.discounted, row.batched)
+        prices = ("unknown" if unknown else _ends(way, "{:,.2f}".format) for way in ways)
+        return (*calls, *tokens, *prices, _ends(self._wait(row), _duration))
 
     def _wait(self, row: Row) -> Range:
         return row.seconds[0] / self.at_once, row.seconds[1] / self.at_once

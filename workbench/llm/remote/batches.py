@@ -6,7 +6,7 @@ A batch is a file of requests (`batch_lines`) that the provider answers when it 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from workbench.llm.remote.batch_lines import Item, endpoint, read_line, write_line
 from workbench.llm.remote.listed import listed
@@ -36,35 +36,11 @@ class Status:
     errors: tuple[tuple[str, int], ...] = ()
 
 
-class BatchService(Protocol):
-    """A provider's operations on batches; each raises `Refusal`."""
+class BatchService:
+    """The operations on batches of all providers that LiteLLM reaches; each raises `Refusal`."""
 
     def unable(self, model: str) -> str:
         """Why the model's calls cannot go into a batch, or ""."""
-
-    def line(self, request: Request, key: str) -> bytes:
-        """The request as a line of a batch's file."""
-
-    def upload(self, model: str, url: str, name: str, lines: Sequence[bytes]) -> str:
-        """Store the lines at the provider; returns the file's id."""
-
-    def create(self, model: str, url: str, name: str, file: str) -> str:
-        """Begin the batch of that file; returns its id."""
-
-    def find(self, model: str, url: str, name: str) -> str:
-        """The id of the batch of that name; "" if there is none."""
-
-    def look(self, model: str, url: str, batch: str) -> Status:
-        """The progress of the batch."""
-
-    def read(self, model: str, url: str, file: str) -> Iterator[Item | None]:
-        """The items of a file of results; None for a line that is not whole."""
-
-
-class LiteLLMBatches:
-    """The batches of all providers that LiteLLM reaches."""
-
-    def unable(self, model: str) -> str:
         provider, _, name = model.partition("/")
         if provider not in PROVIDERS:
             return f"LiteLLM creates no batches of {provider}"
@@ -75,13 +51,16 @@ class LiteLLMBatches:
         return ""
 
     def line(self, request: Request, key: str) -> bytes:
+        """The request as a line of a batch's file."""
         return write_line(request, key)
 
     def upload(self, model: str, url: str, name: str, lines: Sequence[bytes]) -> str:
+        """Store the lines at the provider; returns the file's id."""
         file = (f"{name}.jsonl", b"".join(lines), "application/jsonl")
         return str(_call("create_file", model, url, file=file, purpose="batch").id)
 
     def create(self, model: str, url: str, name: str, file: str) -> str:
+        """Begin the batch of that file; returns its id."""
         made = _call(
             "create_batch",
             model,
@@ -94,6 +73,7 @@ class LiteLLMBatches:
         return str(made.id)
 
     def find(self, model: str, url: str, name: str) -> str:
+        """The id of the batch of that name; "" if there is none."""
         if model.startswith(_UNLISTED):
             return ""
         after = None
@@ -108,6 +88,7 @@ class LiteLLMBatches:
             after = batches[-1]["id"]
 
     def look(self, model: str, url: str, batch: str) -> Status:
+        """The progress of the batch."""
         found = _call("retrieve_batch", model, url, batch_id=batch).model_dump()
         counts = found.get("request_counts") or {}
         errors = ((found.get("errors") or {}).get("data")) or []
@@ -124,6 +105,7 @@ class LiteLLMBatches:
         )
 
     def read(self, model: str, url: str, file: str) -> Iterator[Item | None]:
+        """The items of a file of results; None for a line that is not whole."""
         content = _call("file_content", model, url, file_id=file)
         for line in content.content.splitlines():
             yield read_line(line, url)
@@ -136,11 +118,8 @@ def _call(function: str, model: str, url: str, **given: Any) -> Any:
     given |= {"api_base": url} if url else {}
     if provider == "hosted_vllm":  # by default LiteLLM takes OpenAI's key and address
         if not url:
-            raise Refusal(
-                "rejected",
-                "HOSTED_VLLM_API_BASE is not set: set it to the server's address",
-                fatal=True,
-            )
+            unset = "HOSTED_VLLM_API_BASE is not set: set it to the server's address"
+            raise Refusal("rejected", unset, fatal=True)
         given["api_key"] = os.environ.get("HOSTED_VLLM_API_KEY") or "none"
     if provider == _UNLISTED and "batch" in function:
         given["model"] = model.partition("/")[2]
@@ -150,10 +129,8 @@ def _call(function: str, model: str, url: str, **given: Any) -> Any:
         )
     except Exception as error:
         found = refusal(error)
-        if getattr(error, "status_code", 0) == 404 and function in {
-            "retrieve_batch",
-            "file_content",
-        }:
+        reads = function in {"retrieve_batch", "file_content"}
+        if reads and getattr(error, "status_code", 0) == 404:
             raise Gone(found.fault, str(found)) from error
         raise found from error
 
