@@ -10,6 +10,7 @@ question needs fewer calls. Another call asks once more about columns that a rep
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.db.text.context_text import column_text, with_values
 from workbench.errors import at_least
@@ -45,74 +46,47 @@ class FilterColumns:
             for column in table.columns:
                 is_key = lower_name(column.name) in key_names
                 (keys if is_key else others).append((table.name, column))
-        irrelevant_of = (
-            self._irrelevant_one_by_one if self.group == 1 else self._irrelevant_in_groups
-        )
-        irrelevant = irrelevant_of(lab, context.question, others)
+        irrelevant = self._irrelevant(lab, context.question, others)
         columns = [(table, column.name) for table, column in keys + others]
         return keep(context, [pair for pair in columns if pair not in irrelevant])
 
-    def _irrelevant_one_by_one(
+    def _irrelevant(
         self, lab: Lab, question: Question, columns: Sequence[_TableColumn]
     ) -> set[ColumnName]:
-        """The columns that are not relevant, by a call for each."""
-        replies = lab.ask_many(
-            lab.request(
-                self,
-                "prune/filter_column",
-                question,
-                column=column_text(table, column),
-                question=question.text,
-                hint=question.evidence,
-            )
-            for table, column in columns
-        )
-        return {
-            (table, column.name)
-            for (table, column), reply in zip(columns, replies, strict=True)
-            if read_relevance(reply.text) is False
-        }
-
-    def _irrelevant_in_groups(
-        self, lab: Lab, question: Question, columns: Sequence[_TableColumn]
-    ) -> set[ColumnName]:
-        """The columns that are not relevant, by calls about groups of columns."""
+        """The columns that are not relevant."""
         verdicts: dict[ColumnName, bool] = {}
         left_out = list(columns)
         # The second round is another sample: a prompt that is repeated unchanged gets a reply of its own.
-        for sample in range(2):
+        for sample in range(1 if self.group == 1 else 2):
             groups = [left_out[i : i + self.group] for i in range(0, len(left_out), self.group)]
             replies = lab.ask_many(self._request(lab, question, group, sample) for group in groups)
+            asked_again: list[_TableColumn] = []
             for group, reply in zip(groups, replies, strict=True):
-                verdicts |= _verdicts(group, reply)
-            left_out = [
-                (table, column)
-                for group, reply in zip(groups, replies, strict=True)
-                for table, column in group
-                if (table, column.name) not in verdicts and not reply.fault
-            ]
+                found = self._verdicts(group, reply)
+                verdicts |= found
+                if not reply.fault:
+                    asked_again += [pair for pair in group if (pair[0], pair[1].name) not in found]
+            left_out = asked_again
         return {pair for pair, relevant in verdicts.items() if not relevant}
 
     def _request(
         self, lab: Lab, question: Question, group: Sequence[_TableColumn], sample: int
     ) -> Request:
-        return lab.request(
-            self,
-            "prune/filter_column_group",
-            question,
-            sample,
-            columns="\n\n".join(column_text(table, column) for table, column in group),
-            count=len(group),
-            question=question.text,
-            hint=question.evidence,
-        )
+        texts = [column_text(table, column) for table, column in group]
+        about: dict[str, Any] = {"question": question.text, "hint": question.evidence}
+        if self.group == 1:
+            return lab.request(self, "prune/filter_column", question, column=texts[0], **about)
+        about |= {"columns": "\n\n".join(texts), "count": len(group)}
+        return lab.request(self, "prune/filter_column_group", question, sample, **about)
 
-
-def _verdicts(group: Sequence[_TableColumn], reply: Completion) -> dict[ColumnName, bool]:
-    tables: dict[str, list[str]] = {}
-    for table, column in group:
-        tables.setdefault(table, []).append(column.name)
-    return read_column_verdicts(reply.text, tables)
+    def _verdicts(self, group: Sequence[_TableColumn], reply: Completion) -> dict[ColumnName, bool]:
+        if self.group == 1:
+            relevant = read_relevance(reply.text)
+            return {} if relevant is None else {(group[0][0], group[0][1].name): relevant}
+        tables: dict[str, list[str]] = {}
+        for table, column in group:
+            tables.setdefault(table, []).append(column.name)
+        return read_column_verdicts(reply.text, tables)
 
 
 def _keys(table: Table) -> set[str]:
