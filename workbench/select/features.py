@@ -11,7 +11,7 @@ from workbench.db.normalise import normalise_text
 from workbench.db.sql.facts import Output, QueryFacts, query_facts
 from workbench.db.sql.sources import ColumnName
 from workbench.english.lexicon import cues
-from workbench.english.words import Token, alike, name_words, stem, tokens
+from workbench.english.words import alike, name_words, stem, tokens
 from workbench.select.asked import Answered, answered, mention, missing_columns, out_of_order
 from workbench.select.grounding import ColumnValue
 from workbench.types import Execution, Question, Schema, lower_name
@@ -203,7 +203,9 @@ class DoubtExtractor:
         covered = {stem(t.low) for c in facts.comparisons for t in tokens(str(c.value))}
         covered |= {word for name in facts.tables for word in name_words(name)}
         covered |= {word for _, name in facts.columns for word in name_words(name)}
-        words = [t for t in self.tokens if t.content and not (translated and _names_value(t))]
+        words = [
+            t for t in self.tokens if t.content and not (translated and (t.quoted or t.capital))
+        ]
         likeness = (max((alike(t.stem, word) for word in covered), default=0.0) for t in words)
         return min(3.0, sum(1 - best for best in likeness))
 
@@ -233,10 +235,6 @@ def _expanded(outputs: Iterable[Output]) -> Iterator[Output]:
     """The result columns; an expression is replaced by the columns and aggregates in it."""
     for output in outputs:
         yield from output.inside or [output]
-
-
-def _names_value(token: Token) -> bool:
-    return bool(token.quoted) or token.capital
 
 
 def _is_empty(result: Execution) -> bool:

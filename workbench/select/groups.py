@@ -37,23 +37,24 @@ def groups(trials: Sequence[Trial], seed: str, *, suspect: Suspect = "nulls") ->
     failed. Trials without a query are left out unless all lack one. The query that most members wrote
     represents the group.
     """
-    all_indices = [index for index, _ in sorted(enumerate(trials), key=_sort_key)]
-    succeeded = [
-        i for i in all_indices if not (trials[i].execution or _NOT_RUN).is_suspect("failed")
-    ]
-    not_suspect = [
-        i for i in succeeded if not (trials[i].execution or _NOT_RUN).is_suspect(suspect)
-    ]
-    indices = not_suspect or succeeded or all_indices
-    indices = [index for index in indices if trials[index].candidate.sql.strip()] or indices
+    candidates = [trial.candidate for trial in trials]
+    executions = [trial.execution or _NOT_RUN for trial in trials]
+    indices = sorted(
+        range(len(trials)),
+        key=lambda i: (candidates[i].sql, candidates[i].generator, candidates[i].sample),
+    )
+    kinds: tuple[Suspect, Suspect] = ("failed", suspect)
+    for kind in kinds:
+        indices = [i for i in indices if not executions[i].is_suspect(kind)] or indices
+    indices = [i for i in indices if candidates[i].sql.strip()] or indices
     by_result: dict[str, list[int]] = {}
     for index in indices:
-        by_result.setdefault(_result_key(trials[index]), []).append(index)
+        # A failed query has no fingerprint, and equals only itself.
+        result = executions[index].fingerprint or normal_form(candidates[index].sql)
+        by_result.setdefault(result, []).append(index)
     found = []
     for result, members in by_result.items():
-        spelled = {
-            index: normal_form(normalise_text(trials[index].candidate.sql)) for index in members
-        }
+        spelled = {i: normal_form(normalise_text(candidates[i].sql)) for i in members}
         counts = Counter(spelled.values())
         # The alphabet decides between equally frequent spellings, and not the order of the trials.
         representative = min(members, key=lambda index: (-counts[spelled[index]], spelled[index]))
@@ -91,15 +92,3 @@ def query_and_result(trial: Trial) -> dict[str, str]:
     """A candidate as the judges' prompts show it."""
     result = result_text(trial.execution or _NOT_RUN)
     return {"query": trial.candidate.sql, "result": result}
-
-
-def _sort_key(indexed: tuple[int, Trial]) -> tuple[str, str, int]:
-    """A sort key that tells trials apart whatever their index."""
-    candidate = indexed[1].candidate
-    return candidate.sql, candidate.generator, candidate.sample
-
-
-def _result_key(trial: Trial) -> str:
-    """A text that trials with equal results share; a failed query equals only itself."""
-    fingerprint = trial.execution.fingerprint if trial.execution else ""
-    return fingerprint or normal_form(trial.candidate.sql)

@@ -76,17 +76,10 @@ class Pairwise:
                 for (i, j), reply in zip(meetings, replies, strict=True)
             ]
 
-        sizes = [len(player.members) for player in players]
         # A player begins with a point for each other candidate that shares its result. A win gains a point
         # for each candidate that the loser represents; players with equal results do not meet.
         points = [sum(len(q.members) for q in players if q.result == p.result) - 1 for p in players]
-        gain = [
-            [
-                size if player.result != other.result else 0
-                for other, size in zip(players, sizes, strict=True)
-            ]
-            for player in players
-        ]
+        gain = [[0 if q.result == p.result else len(q.members) for q in players] for p in players]
         outcome = tournament(points, gain, judge, adaptive=self.adaptive)
         comparisons = [
             Comparison(shown[i], shown[j], None if winner is None else shown[winner])

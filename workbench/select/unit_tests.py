@@ -28,7 +28,7 @@ from workbench.lab import Lab
 from workbench.replies.choices import read_choices
 from workbench.replies.unit_tests import read_tests
 from workbench.select.groups import Group, groups, query_and_result, select_group
-from workbench.types import SUSPECT, Context, Selection, Suspect, Trial
+from workbench.types import SUSPECT, Context, Request, Selection, Suspect, Trial
 
 _NO_VERDICT = 0.5  # the score for a test without a verdict in the reply
 
@@ -72,15 +72,11 @@ class UnitTester:
             passed, keys = self._judge(lab, context, shown)
         # The parts of a divided group count as one result, so a tie goes to the result that the majority selects.
         votes = Counter(group.result for group in found for _ in group.members)
-        best = max(
-            range(len(found)),
-            key=lambda index: (
-                passed[index],
-                votes[found[index].result],
-                len(found[index].members),
-            ),
-            default=None,
-        )
+        ranks = [
+            (number, votes[group.result], len(group.members))
+            for number, group in zip(passed, found, strict=True)
+        ]
+        best = ranks.index(max(ranks)) if ranks else None
         return select_group("unit_tests", context, trials, found, passed, best, call_keys=keys)
 
     def _judge(
@@ -91,15 +87,15 @@ class UnitTester:
         if self.told_apart:
             queries = [candidate["query"] for candidate in shown]
             small_databases = Several().examples(_database(lab, context), queries, lab.executor)
+
+        def request(step: UnitTester, prompt: str, seen: Sequence[int], **data: Any) -> Request:
+            """A call whose prompt shows these candidates' results on the small databases."""
+            small = _with_results(small_databases, seen)
+            return lab.request(step, f"select/{prompt}", context, small_databases=small, **data)
+
         all_indices = range(len(shown))
-        written = lab.ask(
-            self,
-            "select/unit_tests",
-            context,
-            candidates=shown,
-            count=self.tests,
-            small_databases=_with_results(small_databases, all_indices),
-        )
+        writing = request(self, "unit_tests", all_indices, candidates=shown, count=self.tests)
+        (written,) = lab.ask_many([writing])
         tests = read_tests(written.text)[: self.tests]
         judge = replace(self, temperature=self.judge_temperature)
         # For each call: which candidate each verdict is about.
@@ -107,13 +103,12 @@ class UnitTester:
             label = "candidate"
             subjects = [self._order(test, shown) for test in tests]
             requests = [
-                lab.request(
+                request(
                     judge,
-                    "select/evaluate_one_test",
-                    context,
+                    "evaluate_one_test",
+                    order,
                     test=test,
-                    candidates=[shown[index] for index in order],
-                    small_databases=_with_results(small_databases, order),
+                    candidates=[shown[i] for i in order],
                 )
                 for test, order in zip(tests, subjects, strict=True)
             ]
@@ -121,14 +116,7 @@ class UnitTester:
             label = "test"
             subjects = [[index] * len(tests) for index in all_indices if tests]
             requests = [
-                lab.request(
-                    judge,
-                    "select/evaluate_one_candidate",
-                    context,
-                    tests=tests,
-                    small_databases=_with_results(small_databases, [index]),
-                    **shown[index],
-                )
+                request(judge, "evaluate_one_candidate", [index], tests=tests, **shown[index])
                 for index in all_indices
                 if tests
             ]
@@ -142,10 +130,8 @@ class UnitTester:
 
     def _order(self, test: str, shown: Sequence[dict[str, Any]]) -> list[int]:
         """The candidates' indices in the order in which a test sees them."""
-        return sorted(
-            range(len(shown)),
-            key=lambda index: content_hash("order", [self.seed, test, shown[index]]),
-        )
+        places = [content_hash("order", [self.seed, test, one]) for one in shown]
+        return sorted(range(len(shown)), key=places.__getitem__)
 
 
 def _divided_by_small_databases(
