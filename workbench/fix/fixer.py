@@ -33,14 +33,13 @@ class Fixer:
         for _ in range(self.attempts):
             if trial.execution is None or not trial.execution.is_suspect(self.suspect):
                 break
-            history = [
+            *history, last = [
                 {"query": t.candidate.sql, "result": result_text(t.execution)}
-                for t in trial.history[:-1]
+                for t in trial.history
                 if t.execution
             ]
-            result = result_text(trial.execution)
             repairs = ask_repairs(
-                lab, context, trial, self, "fix/fixer", result=result, history=history
+                lab, context, trial, self, "fix/fixer", result=last["result"], history=history
             )
             if not repairs:  # the same prompt again would get the same cached reply
                 break

@@ -51,19 +51,13 @@ class Adaptive:
         found: list[list[Candidate]] = [[] for _ in self.generators]
         results: list[str] = []
         for number in range(max(generator.samples for generator in self.generators)):
-            asked = [
-                (generator, variables, own)
-                for generator, variables, own in zip(self.generators, data, found, strict=True)
-                if number < generator.samples
-            ]
+            asked = [n for n, one in enumerate(self.generators) if number < one.samples]
             replies = lab.ask_many(
-                generator.sample(lab, context, number, variables)
-                for generator, variables, _ in asked
+                self.generators[n].sample(lab, context, number, data[n]) for n in asked
             )
-            for (generator, _, own), reply in zip(asked, replies, strict=True):
-                own.extend(generator.read([reply], number))
-            queries = [own[-1].sql for _, _, own in asked]
-            executions = lab.run_many(context.question, queries)
+            for n, reply in zip(asked, replies, strict=True):
+                found[n] += self.generators[n].read([reply], number)
+            executions = lab.run_many(context.question, [found[n][-1].sql for n in asked])
             # A fixer may still give a suspect result's candidate any result, so it has no vote yet.
             results += ["" if e.is_suspect(self.suspect) else e.fingerprint for e in executions]
             if chance_of_change(results, self.samples) <= self.budget:

@@ -57,9 +57,8 @@ class PromptGenerator:
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
         """The candidates, in the order of their samples."""
         data = self.data(lab, context)
-        return self.read(
-            lab.ask_many(self.sample(lab, context, n, data) for n in range(self.samples))
-        )
+        samples = (self.sample(lab, context, n, data) for n in range(self.samples))
+        return self.read(lab.ask_many(samples))
 
     def request(self, lab: Lab, context: Context) -> Request:
         """The call for the first sample; generators are fine-tuned on the same prompt."""
@@ -72,34 +71,26 @@ class PromptGenerator:
     def sample(self, lab: Lab, context: Context, sample: int, data: Mapping[str, Any]) -> Request:
         """The call for one sample; `data` is that of all samples."""
         variables = self.data_of(data, context, sample)
-        sample_context = self._context_of_sample(lab, context, sample)
+        if self.shuffle:
+            seed = content_hash("shuffle", [lab.seed(context.question), sample])
+            context = replace(context, schema=shuffled(context.schema, seed))
         return lab.request(
-            self, self.prompt, sample_context, sample, schema_text=self.schema_text, **variables
+            self, self.prompt, context, sample, schema_text=self.schema_text, **variables
         )
-
-    def _context_of_sample(self, lab: Lab, context: Context, sample: int) -> Context:
-        if not self.shuffle:
-            return context
-        seed = content_hash("shuffle", [lab.seed(context.question), sample])
-        return replace(context, schema=shuffled(context.schema, seed))
 
 
 def read_candidates(
     generator: str, replies: Iterable[Completion], first: int = 0
 ) -> tuple[Candidate, ...]:
     """A candidate for each reply. A failed call gives a candidate without SQL whose reasoning is the error."""
-    return tuple(
-        _candidate(generator, sample, reply) for sample, reply in enumerate(replies, first)
-    )
-
-
-def _candidate(generator: str, sample: int, reply: Completion) -> Candidate:
-    found = read_sql(reply.text)
-    problem = ""
-    if not found.sql:
-        problem = reply.error or (CUT_OFF if reply.finish_reason == "length" else found.reason)
-    reasoning = reply.text or reply.error
-    return Candidate(found.sql, generator, sample, reasoning, (reply.key,), problem)
+    candidates = []
+    for sample, reply in enumerate(replies, first):
+        found = read_sql(reply.text)
+        cut_off = CUT_OFF if reply.finish_reason == "length" else found.reason
+        problem = "" if found.sql else reply.error or cut_off
+        said = reply.text or reply.error
+        candidates.append(Candidate(found.sql, generator, sample, said, (reply.key,), problem))
+    return tuple(candidates)
 
 
 def shuffled(schema: Schema, seed: str) -> Schema:

@@ -57,36 +57,22 @@ class SyntheticExamples(PromptGenerator):
     def examples(self, lab: Lab, context: Context) -> tuple[Example, ...]:
         """The checked examples for a question: those by feature, then those by column."""
         selected = self.columns(lab, context) if self.columns else context
-        kinds: tuple[tuple[str, Schema, int, Mapping[str, Any]], ...] = (
-            ("generate/examples_by_feature", context.schema, self.by_feature, {}),
-            ("generate/examples_by_column", selected.schema, self.by_column, {"shots": self.shots}),
+        feature, column = "generate/examples_by_feature", "generate/examples_by_column"
+        kinds: tuple[tuple[str, Schema, dict[str, Any]], ...] = (
+            (feature, context.schema, {"count": self.by_feature}),
+            (column, selected.schema, {"count": self.by_column, "shots": self.shots}),
         )
-        asked = [
-            (
-                count,
-                lab.request(
-                    self,
-                    prompt,
-                    context.question,
-                    schema=create_table_text(schema),
-                    count=count,
-                    **more,
-                ),
-            )
-            for prompt, schema, count, more in kinds
-            if count
-        ]
-        replies = lab.ask_many(request for _, request in asked)
+        kinds = tuple(kind for kind in kinds if kind[2]["count"])
+        replies = lab.ask_many(
+            lab.request(self, prompt, context.question, schema=create_table_text(schema), **data)
+            for prompt, schema, data in kinds
+        )
         by_sql: dict[str, Example] = {}
-        for (count, _), reply in zip(asked, replies, strict=True):
-            for row in read_examples(reply.text)[:count]:
+        for (_, _, data), reply in zip(kinds, replies, strict=True):
+            for row in read_examples(reply.text)[: data["count"]]:
                 example = Example(**row)
                 by_sql.setdefault(normal_form(example.sql), example)
+        examples = tuple(by_sql.values())
         path = lab.database(context.question.db_id)
-        jobs = [(path, example.sql) for example in by_sql.values()]
-        statuses = lab.executor.statuses(jobs, lab.limits)
-        return tuple(
-            example
-            for example, status in zip(by_sql.values(), statuses, strict=True)
-            if status == "ok"
-        )
+        statuses = lab.executor.statuses([(path, one.sql) for one in examples], lab.limits)
+        return tuple(one for one, status in zip(examples, statuses, strict=True) if status == "ok")

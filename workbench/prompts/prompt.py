@@ -56,14 +56,12 @@ class Prompt:
         return (("System", system), *split_sections(user))
 
     def _rendered(self, data: dict[str, Any]) -> tuple[str, str]:
-        if data.keys() != set(self.variables):
-            missing = ", ".join(sorted(set(self.variables) - data.keys()))
-            unknown = ", ".join(sorted(data.keys() - set(self.variables)))
-            faults = [missing and f"{missing} missing", unknown and f"{unknown} unknown"]
-            raise BadInputError(
-                f"prompt {self.name}: {' and '.join(filter(None, faults))}; it takes "
-                f"{', '.join(self.variables) or 'no data'}"
-            )
+        wanted = set(self.variables)
+        if data.keys() != wanted:
+            faults = {"missing": wanted - data.keys(), "unknown": data.keys() - wanted}
+            told = [f"{', '.join(sorted(some))} {fault}" for fault, some in faults.items() if some]
+            takes = ", ".join(self.variables) or "no data"
+            raise BadInputError(f"prompt {self.name}: {' and '.join(told)}; it takes {takes}")
         return self._template.render(data)
 
 
@@ -77,10 +75,10 @@ def load(name: str, folder: Path | None = None) -> Prompt:
         raise BadInputError(
             f"{folder} is not a folder; a folder of prompts holds VERB/METHOD.md files"
         )
-    files = [base / f"{name}.md" for base in (_OURS, folder) if base is not None]
     found = None
-    for path in files if _NAME.fullmatch(name) else []:
-        found = _read(name, path, found) or found
+    for base in (_OURS, folder) if _NAME.fullmatch(name) else ():
+        if base is not None:
+            found = _read(name, base / f"{name}.md", found) or found
     if not found:
         known = ", ".join(names(folder))
         raise BadInputError(f"there is no prompt {name!r}; the prompts are {known}")
@@ -105,11 +103,10 @@ def check_folder(folder: Path) -> None:
     """
     if not folder.is_dir():
         raise BadInputError(f"{folder}: no such folder of prompts")
-    ours, there = (
-        set(names()),
-        {path.relative_to(folder).as_posix() for path in folder.glob("*/*.md")},
-    )
-    own = {name.removesuffix(".md") for name in there}
+    ours = set(names())
+    own = {
+        path.relative_to(folder).as_posix().removesuffix(".md") for path in folder.glob("*/*.md")
+    }
     close = ((name, get_close_matches(name, ours, 1, 0.8)) for name in sorted(own - ours))
     misspelt = [f"{name}.md (did you mean {known[0]}.md?)" for name, known in close if known]
     if not own & ours and not (folder / "order.txt").is_file() and (misspelt or not own):

@@ -59,11 +59,7 @@ class Template:
 def parse(source: str, path: Path) -> Template:
     """The compiled template of a prompt's source; errors name the file and line."""
     environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
+        undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals.clear()
     environment.filters |= {"block": _block, "fence": _fence}

@@ -6,7 +6,6 @@ example values: the difference in accuracy between both is the effect of the pro
 """
 
 from workbench.generate.direct import Direct
-from workbench.generate.prompt_generator import PromptGenerator
 from workbench.generate.zero_shot import ZeroShot
 from workbench.retrieve.retrieval import Retrieval
 from workbench.select.majority import Majority
@@ -20,24 +19,16 @@ def zero_shot(
     model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
 ) -> System:
     """The papers' baseline, BIRD's zero-shot prompt; `think` asks for chain of thought."""
-    name = "zero-shot, chain of thought" if think else "zero-shot"
-    return _one_call(name, ZeroShot(model, temperature, think=think))
+    return _one_call("zero-shot", ZeroShot(model, temperature, think=think))
 
 
 def direct(
     model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
 ) -> System:
     """One call with our own prompt; `think` asks for chain of thought."""
-    name = "direct, chain of thought" if think else "direct"
-    return _one_call(name, Direct(model, temperature, think=think))
+    return _one_call("direct", Direct(model, temperature, think=think))
 
 
-def _one_call(name: str, generator: PromptGenerator) -> System:
-    return System(
-        name=name,
-        retrieve=WHOLE_SCHEMA,
-        prune=(),
-        generate=(generator,),
-        fix=(),
-        select=Majority(),
-    )
+def _one_call(prompt: str, generator: Direct | ZeroShot) -> System:
+    name = f"{prompt}, chain of thought" if generator.think else prompt
+    return System(name, WHOLE_SCHEMA, (), (generator,), (), Majority())

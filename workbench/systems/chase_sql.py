@@ -49,16 +49,11 @@ def chase_sql(
     With `adaptive`, sampling stops when the chance that the most frequent result changes is at most `adaptive`:
     0.05 saves half of the candidates or more (`generate/adaptive.py`).
     """
+    columns = FilterColumns(filtering or model, group=group)
     generate: tuple[PromptGenerator, ...] = (
         DivideAndConquer(model, temperature, samples, shuffle=True),
         QueryPlan(model, temperature, samples, shuffle=True),
-        SyntheticExamples(
-            model,
-            temperature,
-            samples,
-            shuffle=True,
-            columns=FilterColumns(filtering or model, group=group),
-        ),
+        SyntheticExamples(model, temperature, samples, shuffle=True, columns=columns),
     )
     return System(
         name="chase_sql",

@@ -43,8 +43,7 @@ class System:
 def solve(system: System, question: Question, lab: Lab) -> Selection:
     """The system's answer to a question, with all candidates and their scores."""
     context = prepare(system, question, lab)
-    trials = attempt(system, context, lab)
-    return system.select(lab, context, trials)
+    return system.select(lab, context, attempt(system, context, lab))
 
 
 def prepare(system: System, question: Question, lab: Lab) -> Context:
@@ -88,12 +87,8 @@ def with_suspect(system: System, suspect: Suspect) -> System:
         has = is_dataclass(step) and any(field.name == "suspect" for field in fields(step))
         return replace(cast(Any, step), suspect=suspect) if has else step
 
-    return replace(
-        system,
-        generate=tuple(map(changed, system.generate)),
-        fix=tuple(map(changed, system.fix)),
-        select=changed(system.select),
-    )
+    generate, fix = tuple(map(changed, system.generate)), tuple(map(changed, system.fix))
+    return replace(system, generate=generate, fix=fix, select=changed(system.select))
 
 
 def with_model(value: T, before: str, after: str) -> T:
