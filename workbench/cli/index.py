@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,16 +63,15 @@ def _built(
     cluster: str, databases: tuple[Path, ...], kind: "IndexKind", folder: Path | None
 ) -> Iterator[tuple[Path, Path]]:
     """Each database and its index, built by a worker of the cluster."""
-    from workbench.cluster.jobs.indexes import IndexTask, build_on_worker, keep_built  # noqa: PLC0415
+    from workbench.cluster.jobs.indexes import build_on_worker  # noqa: PLC0415
     from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
     from workbench.lab import Lab  # noqa: PLC0415  as above
     from workbench.llm.client import Client  # noqa: PLC0415
+    from workbench.retrieve.index.values import keep_index  # noqa: PLC0415
 
     paths = {str(database.absolute()): database for database in databases}
     with Store() as store, Executor(store) as executor, open_cluster(cluster) as opened:
         lab = Lab(Client(store), executor, paths.__getitem__)
-        tasks = [IndexTask(name, kind) for name in paths]
-        for task, content in opened.each(
-            build_on_worker, tasks, lab, name=lambda task: ("index", task.database)
-        ):
-            yield paths[task.database], keep_built(task, content, folder)
+        build = partial(build_on_worker, kind=kind)
+        for name, content in opened.each(build, paths, lab, name=lambda name: ("index", name)):
+            yield paths[name], keep_index(paths[name].absolute(), kind, bytes(content), folder)

@@ -24,7 +24,7 @@ from distributed.utils import get_ip
 
 from workbench.cluster.call_keys import CallKeys
 from workbench.cluster.databases import database_files
-from workbench.cluster.rows import Rows, count, insert, request_and_answer
+from workbench.cluster.rows import Rows, completion_of, count, insert
 from workbench.errors import ClusterError
 from workbench.lab import Lab
 from workbench.llm.cache.table import Cache
@@ -156,16 +156,10 @@ class Driver:
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         }
-        return orjson.dumps(
-            {
-                "system": lab.system,
-                "parameters": lab.parameters,
-                "limits": lab.limits,
-                "at_once": lab.at_once,
-                "counted": lab.client.budget.calls is not None,
-                "prompts": texts,
-            }
-        )
+        counted = lab.client.budget.calls is not None
+        names = ("system", "parameters", "limits", "at_once")
+        settings = {name: getattr(lab, name) for name in names}
+        return orjson.dumps(settings | {"counted": counted, "prompts": texts})
 
     def _database(self, lab: Lab, name: str) -> dict[str, Any]:
         return asdict(database_files(lab.database(name), lab.executor))
@@ -184,8 +178,8 @@ class Driver:
         insert(lab.client.store, rows)
         if not report:
             return
-        for call in report["answered"]:
-            count(lab.client.ledger, *request_and_answer(call))
+        for request, answer in orjson.loads(report["answered"]):
+            count(lab.client.ledger, Request(**request), completion_of(answer))
         self.warnings |= dict.fromkeys(report["warnings"])
         if report["task"]:
             self.results[report["task"]] = report["result"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.llm.budget import Ledger
 from workbench.store import Store
-from workbench.types import Completion, Fault, Request, Usage
+from workbench.types import Completion, Request, Usage
 
 Rows = Mapping[str, Sequence[Sequence[Any]]]  # by table
 _TABLES = ("calls", "executions", "attempts", "selections", "verdicts")
@@ -81,8 +81,9 @@ def insert(store: Store, rows: Rows) -> None:
             connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", added)
 
 
-AnsweredCall = tuple[str, str, str, str, int, int, float | None, bool, Fault]
-"""A call's prompt, question, system and model; its tokens in and out and cost; whether it was cached; its fault."""
+def completion_of(fields: Mapping[str, Any]) -> Completion:
+    """The completion that was sent as JSON."""
+    return Completion(**{**fields, "usage": Usage(**fields["usage"])})
 
 
 def count(ledger: Ledger, request: Request, answer: Completion) -> None:
@@ -93,11 +94,3 @@ def count(ledger: Ledger, request: Request, answer: Completion) -> None:
         ledger.hit(request, answer)
     else:
         ledger.paid(request, answer)
-
-
-def request_and_answer(call: Sequence[Any]) -> tuple[Request, Completion]:
-    """An answered call as a request and an answer, with the fields that a ledger counts."""
-    prompt, question, system, model, tokens_in, tokens_out, cost, cached, fault = call
-    request = Request(prompt, model, (), question=question, system=system)
-    usage = Usage(tokens_in, tokens_out)
-    return request, Completion("", model, "stop", usage, cost, cached=cached, fault=fault)

@@ -44,16 +44,14 @@ _UNREACHABLE = {
 class ResultKeys:
     """The parts of keys that do not depend on the question.
 
-    `caches_attempts` and `caches_selections` are false if a step has no source: a later process could not check
+    `attempt` is for the steps before selection, `selector` for the selector, and `context` for retrieval and pruning
+    alone. `caches_attempts` and `caches_selections` are false if a step has no source: a later process could not check
     that the step is unchanged, so its results are not cached.
     """
 
     attempt: str
-    """For the steps before selection."""
     selector: str
-    """For the selector."""
     context: str
-    """For retrieval and pruning alone."""
     caches_attempts: bool = True
     caches_selections: bool = True
 

@@ -5,12 +5,12 @@ The worker computes no call that the driver's cache has, and each call that it c
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
 
 import orjson
 
 from workbench.cluster.call_keys import KnownKeys
-from workbench.cluster.rows import AnsweredCall, count
+from workbench.cluster.rows import completion_of, count
 from workbench.cluster.worker.link import Link
 from workbench.errors import WorkbenchError
 from workbench.llm import provider
@@ -18,7 +18,7 @@ from workbench.llm.budget import Budget
 from workbench.llm.calls.call_state import PendingCall
 from workbench.llm.client import Client
 from workbench.store import Store
-from workbench.types import Completion, Request, Usage
+from workbench.types import Completion, Request
 
 
 class DriverBudget(Budget):
@@ -48,7 +48,9 @@ class WorkerClient(Client):
         self._endpoints: dict[str, str] = {}
         self._known = KnownKeys()
         self._keys_read = False  # whether this task has read the new keys of the driver's cache
-        self.answered: list[AnsweredCall] = []  # by this worker, and not sent to the driver yet
+        self.answered: list[
+            tuple[Request, Completion]
+        ] = []  # by this worker, and not sent to the driver yet
 
     def endpoint(self, model: str) -> str:
         """The driver's endpoint of the model, so that calls have the same keys on both."""
@@ -70,15 +72,13 @@ class WorkerClient(Client):
         drivers = [index for index in range(len(requests)) if index not in set(own)]
         answers = dict(zip(own, super().complete_many([requests[i] for i in own]), strict=True))
         for index, answer in answers.items():
-            request = requests[index]
-            tags = (request.prompt, request.question, request.system, request.model)
-            # The driver's ledger learns of these calls only from this list.
-            usage = (answer.usage.input, answer.usage.output, answer.cost)
-            self.answered.append((*tags, *usage, answer.cached, answer.fault))
+            # The driver's ledger learns of these calls only from this list, and needs no texts.
+            request = replace(requests[index], messages=(), parameters={})
+            self.answered.append((request, replace(answer, text="")))
         if drivers:
             replies = self._link.call("ask", orjson.dumps([requests[i] for i in drivers]))
             for index, reply in zip(drivers, orjson.loads(replies), strict=True):
-                answers[index] = _completion(reply)
+                answers[index] = completion_of(reply)
                 count(self.ledger, requests[index], answers[index])
         return [answers[index] for index in range(len(requests))]
 
@@ -91,19 +91,15 @@ class WorkerClient(Client):
             self._known.add(self._link.call("keys", self._known.count))
             self._keys_read = True
         if cached := self._known.among(calls):
-            for answer in map(_completion, orjson.loads(self._link.call("cached", cached))):
+            for answer in map(completion_of, orjson.loads(self._link.call("cached", cached))):
                 for index in calls.pop(answer.key).indices:
                     answers[index] = answer
                     self.ledger.hit(requests[index], answer)
         return calls
 
-    def end_task(self) -> list[AnsweredCall]:
-        """End a task; returns the calls that this worker answered, for the driver's ledger."""
+    def end_task(self) -> bytes:
+        """End a task; returns the calls that this worker answered, as JSON, for the driver's ledger."""
         self._keys_read = False
         taken = list(self.answered)
         del self.answered[: len(taken)]
-        return taken
-
-
-def _completion(fields: Mapping[str, Any]) -> Completion:
-    return Completion(**{**fields, "usage": Usage(**fields["usage"])})
+        return orjson.dumps(taken)

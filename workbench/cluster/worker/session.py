@@ -85,12 +85,8 @@ class Session:
         with self.lock:
             Cache(self.store).save()
             client: Any = self.lab(link).client
-            report = {
-                "answered": client.end_task(),
-                "warnings": list(self.warnings),
-                "task": task,
-                "result": result,
-            }
+            ended = {"answered": client.end_task(), "warnings": list(self.warnings)}
+            report = ended | {"task": task, "result": result}
             self.warnings.clear()
             for rows, last in self.rows.parts():
                 link.call("store", rows, report if last else {})
