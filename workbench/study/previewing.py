@@ -36,23 +36,24 @@ def preview_questions() -> int:
 
 @dataclass(slots=True)
 class CallCounts:
-    """The calls of one prompt and model on the questions of a preview, and their tokens."""
+    """The calls of one prompt and model on the questions of a preview, and their tokens.
+
+    cache_reads: tokens that the provider's prompt cache would hold after an earlier question of the same database.
+    cache_writes: tokens charged for writing to that cache after such a question.
+    first_reads: the tokens of `cache_reads` that this preview is the first to send.
+    output_limit: the most tokens that a reply may have. tier: the calls' `service_tier`.
+    cached: calls that the user's cache holds; `calls` does not count them.
+    """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cache_reads: int = 0
-    """Tokens that the provider's prompt cache would hold after an earlier question of the same database."""
     cache_writes: int = 0
-    """Tokens charged for writing to that cache, if an earlier question of the same database was asked before."""
     first_reads: int = 0
-    """The tokens of `cache_reads` that this preview is the first to send."""
     output_limit: int = 0
-    """The most tokens that a reply may have."""
     tier: str = ""
-    """The calls' `service_tier`."""
     cached: int = 0
-    """Calls that the user's cache holds; `calls` does not count them."""
 
 
 class StandIn:

@@ -24,7 +24,7 @@ class Progress:
     def __init__(self, name: str, run: str) -> None:
         self._name = name
         self._run = run
-        self._file = os.environ.get("WORKBENCH_PROGRESS")
+        self._reports = bool(os.environ.get("WORKBENCH_PROGRESS"))
         self._began_at = time.time()  # tells apart two runs of one id
         self._reported_at = 0.0
         self._done_and_total = (0, 0)
@@ -32,10 +32,10 @@ class Progress:
 
     def __call__(self, done: int, total: int, tally: Tally) -> None:
         self._done_and_total = done, total
-        if self._file:
+        if self._reports:
             if time.monotonic() - self._reported_at > _INTERVAL or done == total:
                 self._reported_at = time.monotonic()
-                self._write(Path(self._file), done, total, tally)
+                self.report(tally)
             return
         if self._bar is None:
             from tqdm import tqdm  # noqa: PLC0415  it takes long to import, and a line of JSON needs none
@@ -55,25 +55,13 @@ class Progress:
         self._bar.update(done - self._bar.n)
         self._bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)
 
-    def end(self, tally: Tally) -> None:
-        """Report the last state of a run that ended or was stopped."""
-        if self._file:
-            self._write(Path(self._file), *self._done_and_total, tally)
-
-    def _write(self, file: Path, done: int, total: int, tally: Tally) -> None:
-        state = {
-            "id": self._run,
-            "run": self._name,
-            "began": self._began_at,
-            "done": done,
-            "total": total,
-            "calls": tally.calls,
-            "hits": tally.hits,
-            "input_tokens": tally.input_tokens,
-            "output_tokens": tally.output_tokens,
-            "dollars": tally.cost,
-        }
-        _append(file, state)
+    def report(self, tally: Tally) -> None:
+        """Report the state of the run, also after it ended or was stopped."""
+        done, total = self._done_and_total
+        tokens = {"input_tokens": tally.input_tokens, "output_tokens": tally.output_tokens}
+        counts = {"calls": tally.calls, "hits": tally.hits, **tokens, "dollars": tally.cost}
+        began = self._began_at
+        report(id=self._run, run=self._name, began=began, done=done, total=total, **counts)
 
     def __enter__(self) -> Self:
         return self
@@ -96,9 +84,5 @@ def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:
 def report(**event: Any) -> None:
     """Report another event to `workbench reproduce`: a saved figure, failed calls."""
     if file := os.environ.get("WORKBENCH_PROGRESS"):
-        _append(Path(file), event)
-
-
-def _append(file: Path, record: Mapping[str, Any]) -> None:
-    with file.open("ab") as lines:
-        lines.write(orjson.dumps(record) + b"\n")
+        with Path(file).open("ab") as lines:
+            lines.write(orjson.dumps(event) + b"\n")

@@ -25,6 +25,7 @@ from workbench.types import Selection
 
 BY_GOLD, FAILED_BY_GOLD = "correct by ", "gold failed by "  # columns; a revision's name follows
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
+_TRIAL = ("generator", "sample", "sql", "status", "problem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,20 +153,15 @@ def run_tables(
             "db_id": question.db_id,
             "difficulty": difficulty(benchmark, question),
         }
-        candidates = solved.attempt["trials"]
+        candidates, chosen = solved.attempt["trials"], solved.selection["chosen"]
         groups = group_numbers([candidate["fingerprint"] for candidate in candidates])
-        chosen = solved.selection["chosen"]
         correct = [verdicts[question.id, candidate["sql"]] for candidate in candidates]
         for index, candidate in enumerate(candidates):
             unfixed, fixes = _before_fixes(candidate)
             trial_rows.append(
                 shared
+                | {name: candidate[name] for name in _TRIAL}
                 | {
-                    "generator": candidate["generator"],
-                    "sample": candidate["sample"],
-                    "sql": candidate["sql"],
-                    "status": candidate["status"],
-                    "problem": candidate["problem"],
                     "correct": correct[index],
                     "first_sql": unfixed["sql"],
                     "first_status": unfixed["status"],
@@ -175,13 +171,13 @@ def run_tables(
                     "chosen": index == chosen,
                 }
             )
-        answer = None if chosen is None else candidates[chosen]
+        answer = {"sql": "", "status": "missing"} if chosen is None else candidates[chosen]
         costs = (solved.attempt["cost"], solved.selection["cost"])
         question_rows.append(
             shared
             | {
-                "sql": answer["sql"] if answer else "",
-                "status": answer["status"] if answer else "missing",
+                "sql": answer["sql"],
+                "status": answer["status"],
                 "correct": chosen is not None and correct[chosen],
                 "oracle": any(correct),
                 "adversary": bool(correct) and all(correct),

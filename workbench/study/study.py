@@ -36,7 +36,7 @@ from workbench.study.solving import ClusterSolver, prepare_once, selection_of, s
 from workbench.systems.cheaper import cheaper
 from workbench.systems.identity import identify
 from workbench.systems.system import System, with_suspect
-from workbench.types import Context, Limits, Question, Suspect
+from workbench.types import Context, Limits, Question, Selection, Suspect
 
 _Shown = TypeVar("_Shown", Figure, ResultTable)
 
@@ -121,7 +121,7 @@ class Study:
             try:
                 records = solve_all(system, self.benchmark.questions, lab, progress, self._solver)
             finally:
-                progress.end(lab.client.ledger.total())
+                progress.report(lab.client.ledger.total())
         self._report(lab)
         run = run_id(input_hash, records)
         own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
@@ -131,15 +131,11 @@ class Study:
         rows = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)
         selections = [(records[question].key, question, *rest) for question, *rest in rows]
         self.saved.store_run(run, name, self.benchmark.name, system, selections)
-        return Run(
-            run,
-            name,
-            system,
-            trials,
-            questions,
-            lambda question: selection_of(records[question], by_id[question], lab),
-            lab.client.ledger.total(),
-        )
+
+        def selection(question: str) -> Selection:
+            return selection_of(records[question], by_id[question], lab)
+
+        return Run(run, name, system, trials, questions, selection, lab.client.ledger.total())
 
     def table(self, *runs: Run) -> ResultTable:
         """A row for each run: EX with its interval, and the calls, tokens and dollars of a question."""
@@ -216,9 +212,8 @@ class Study:
         return f"{self.experiment.name}: {self.stamp}"
 
     def _repr_html_(self) -> str:
-        return html(
-            element("p", element("b", self.experiment.name), f": {self.stamp}", class_=NO_MATH)
-        )
+        name = element("b", self.experiment.name)
+        return html(element("p", name, f": {self.stamp}", class_=NO_MATH))
 
     def _client(self) -> Client:
         """A client with a ledger of its own."""

@@ -45,7 +45,10 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[T
 
     A question without an answer has one candidate without SQL, whose status is `missing`.
     """
-    row = _data_row(data, number)
+    rows = data_rows(data)
+    if not 0 <= number < len(rows):
+        raise BadInputError(f"{data} has rows 0 to {len(rows) - 1}, and no row {number}")
+    row = rows[number]
     runs = row.get("run", "").split()
     if not runs:
         raise BadInputError(f"{data}, row {number}: it names no run: {_why_no_run(row)}")
@@ -119,13 +122,6 @@ def _fault(error: ValueError) -> str:
     if isinstance(error, pd.errors.EmptyDataError):
         return "the file is empty"
     return "a row has more cells than the first line, or a quote is not closed"
-
-
-def _data_row(data: Path, number: int) -> dict[str, str]:
-    rows = data_rows(data)
-    if not 0 <= number < len(rows):
-        raise BadInputError(f"{data} has rows 0 to {len(rows) - 1}, and no row {number}")
-    return rows[number]
 
 
 def _why_no_run(row: Mapping[str, str]) -> str:

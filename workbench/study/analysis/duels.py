@@ -69,11 +69,8 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
                 }
 
     failed_before = sum(lab.client.ledger.failed.values())
-    rows = each(
-        lambda question: list(duels_of(question)),
-        study.benchmark.questions,
-        ending=lab.client.stopped,
-    )
+    questions = study.benchmark.questions
+    rows = each(lambda one: list(duels_of(one)), questions, ending=lab.client.stopped)
     tally = lab.client.ledger.total()
     counts = {"calls": tally.calls, "hits": tally.hits, "dollars": tally.cost}
     counts["failed"] = sum(lab.client.ledger.failed.values()) - failed_before

@@ -107,15 +107,11 @@ def solve_all(
 def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Selection:
     """The selection that a question's records describe, with every execution read from the cache."""
     selection = records.selection
-    return Selection(
-        question.id,
-        _executed_trials(records.attempt, question, lab),
-        selection["chosen"],
-        selection["selector"],
-        tuple(selection["scores"]),
-        tuple(Comparison(**one) for one in selection["comparisons"]),
-        tuple(selection["call_keys"]),
-    )
+    trials = _executed_trials(records.attempt, question, lab)
+    comparisons = tuple(Comparison(**one) for one in selection["comparisons"])
+    chosen, selector = selection["chosen"], selection["selector"]
+    scores, keys = tuple(selection["scores"]), tuple(selection["call_keys"])
+    return Selection(question.id, trials, chosen, selector, scores, comparisons, keys)
 
 
 def _executed_trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
@@ -216,22 +212,17 @@ def prepare_once(system: System, keys: QuestionKeys, question: Question, lab: La
     return prepared
 
 
-def _as_read_back(record: Record) -> dict[str, Any]:
+def _as_read_back(record: Record) -> Any:
     """The record as it is read back from the cache."""
-    read_back: dict[str, Any] = orjson.loads(canonical(record))
-    return read_back
+    return orjson.loads(canonical(record))
 
 
 def _trial_record(trial: Trial) -> dict[str, Any]:
     """The trial and the trials that it was repaired from, each with status and fingerprint instead of rows."""
-    record = record_of(trial)
-    part: dict[str, Any] | None = record
-    step: Trial | None = trial
-    while step and part:
-        execution = step.execution or Execution("error", error="never run")
-        part |= {"status": execution.status, "fingerprint": execution.fingerprint}
-        step, part = step.repaired_from, part["repaired_from"]
-    return record
+    execution = trial.execution or Execution("error", error="never run")
+    result = {"status": execution.status, "fingerprint": execution.fingerprint}
+    earlier = trial.repaired_from and _trial_record(trial.repaired_from)
+    return record_of(trial) | result | {"repaired_from": earlier}
 
 
 def _cost(now: Tally, before: Tally, more: Mapping[str, float] | None = None) -> dict[str, float]:
