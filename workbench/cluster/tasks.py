@@ -55,7 +55,6 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """The threads of all workers together."""
         now = time.monotonic()
         if now > self._counted_at + _COUNT:
             counts: Mapping[str, int] = self._client.nthreads()
@@ -148,7 +147,6 @@ class Cluster:
             self._end(number, lab, [future for future, _ in running.values()])
 
     def _failure(self, future: Future) -> BaseException | None:
-        """Why a task has no result."""
         if self._driver.failure:
             raise self._driver.failure
         if future.status == "finished":

@@ -42,7 +42,6 @@ class Adaptive:
 
     @property
     def samples(self) -> int:
-        """The most candidates."""
         return sum(generator.samples for generator in self.generators)
 
     def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:

@@ -130,12 +130,10 @@ class Ledger:
         return sums
 
     def total(self) -> Tally:
-        """The tally of everything."""
         with self._lock:
             return replace(self._total)
 
     def __str__(self) -> str:
-        """The totals and the faults in a few lines."""
         sums = self.total()
         lines = [
             _calls(sums.calls, sums.cost, sums.unpriced),

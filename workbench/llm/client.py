@@ -90,7 +90,6 @@ class Client:
         self._lock = threading.Lock()
 
     def key(self, request: Request) -> str:
-        """The key under which the request's answer is cached."""
         return request_key(self.fit(request), self.endpoint(request.model))
 
     def fit(self, request: Request) -> Request:
@@ -106,7 +105,6 @@ class Client:
         return self._state.cached(self.key(request))
 
     def complete(self, request: Request) -> Completion:
-        """The answer to one request."""
         return self.complete_many([request])[0]
 
     def ask_again(self, request: Request) -> Completion:
@@ -164,7 +162,6 @@ class Client:
 
     @property
     def budget(self) -> Budget:
-        """The limit on what this client may spend."""
         return self._state.budget
 
     @property

@@ -157,7 +157,6 @@ def insert_refusal(connection: sqlite3.Connection, fields: Mapping[str, Any]) ->
 
 
 def without(request: Request, name: str) -> Request:
-    """The request without a parameter."""
     kept = {key: value for key, value in request.parameters.items() if key != name}
     return replace(request, parameters=kept)
 

@@ -75,11 +75,8 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     for name, value in parameters.items():
         if name not in _KNOWN:
             near = get_close_matches(name, _KNOWN, 1)
-            known = (
-                f"perhaps {near[0]}"
-                if near
-                else f"there are {', '.join(sorted(_KNOWN - {EMBEDDING}))}"
-            )
+            listed = ", ".join(sorted(_KNOWN - {EMBEDDING}))
+            known = f"perhaps {near[0]}" if near else f"there are {listed}"
             raise BadInputError(
                 f"there is no parameter {name!r}; {known}: what only one "
                 f'server knows goes into extra_body, as extra_body={{"{name}": ...}}'
@@ -176,14 +173,9 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
     parameters = dict(given) | ({"api_base": url} if url else {})
     kind_key = (request.model, url, canonical(given))
     embeds = parameters.pop(EMBEDDING, False)
-    call = partial(
-        litellm.embedding if embeds else litellm.completion,
-        model=_route(request.model),
-        **parameters,
-        timeout=seconds,
-        num_retries=0,
-        max_retries=0,
-    )
+    parameters |= {"timeout": seconds, "num_retries": 0, "max_retries": 0}
+    function = litellm.embedding if embeds else litellm.completion
+    call = partial(function, model=_route(request.model), **parameters)
     try:
         if embeds:
             reply = call(input=[message["content"] for message in sent]).model_dump()

@@ -32,11 +32,7 @@ class Scripted:
             raise reply
         if isinstance(reply, str):
             choice = {"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
-            return {
-                "choices": [choice],
-                "usage": {
-                    "prompt_tokens": sum(len(str(m["content"]).split()) for m in request.messages),
-                    "completion_tokens": len(reply.split()),
-                },
-            }
+            words = sum(len(str(m["content"]).split()) for m in request.messages)
+            usage = {"prompt_tokens": words, "completion_tokens": len(reply.split())}
+            return {"choices": [choice], "usage": usage}
         return reply

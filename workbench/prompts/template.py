@@ -45,7 +45,6 @@ class Template:
     parts: tuple[JinjaTemplate, JinjaTemplate]
 
     def render(self, data: Mapping[str, Any]) -> tuple[str, str]:
-        """The rendered texts of the system and the user part."""
         try:
             system, user = (part.render(data).strip() for part in self.parts)
         except (TemplateError, TypeError) as error:

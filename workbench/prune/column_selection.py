@@ -18,5 +18,4 @@ def keep(context: Context, columns: Iterable[ColumnName]) -> Context:
 
 
 def columns_by_table(schema: Schema) -> Mapping[str, Sequence[str]]:
-    """The names of each table's columns."""
     return {table.name: [column.name for column in table.columns] for table in schema.tables}

@@ -53,7 +53,6 @@ class FilterColumns:
     def _irrelevant(
         self, lab: Lab, question: Question, columns: Sequence[_TableColumn]
     ) -> set[ColumnName]:
-        """The columns that are not relevant."""
         verdicts: dict[ColumnName, bool] = {}
         left_out = list(columns)
         # The second round is another sample: a prompt that is repeated unchanged gets a reply of its own.

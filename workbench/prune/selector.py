@@ -39,10 +39,7 @@ class Selector:
     def __post_init__(self) -> None:
         at_least(1, top=self.top)
         at_least(
-            0,
-            most_columns=self.most_columns,
-            whole=self.whole,
-            least_tables=self.least_tables,
+            0, most_columns=self.most_columns, whole=self.whole, least_tables=self.least_tables
         )
 
     def __call__(self, lab: Lab, context: Context) -> Context:
@@ -70,7 +67,6 @@ class Selector:
         return columns > self.most_columns or columns > self.mean_columns * len(schema.tables)
 
     def _kept(self, table: Table, decision: Decision) -> list[ColumnName]:
-        """The columns of a table that stay."""
         columns = [(table.name, column.name) for column in table.columns]
         if not decision or decision == "drop_all":
             return []

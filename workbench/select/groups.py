@@ -77,15 +77,9 @@ def select_group(
     for group, score in zip(found, scores, strict=True):
         for index in group.members:
             by_trial[index] = float(score)
-    return Selection(
-        context.question.id,
-        tuple(trials),
-        None if best is None else found[best].representative,
-        selector,
-        tuple(by_trial),
-        tuple(comparisons),
-        tuple(call_keys),
-    )
+    chosen = None if best is None else found[best].representative
+    scored, compared, keys = tuple(by_trial), tuple(comparisons), tuple(call_keys)
+    return Selection(context.question.id, tuple(trials), chosen, selector, scored, compared, keys)
 
 
 def query_and_result(trial: Trial) -> dict[str, str]:

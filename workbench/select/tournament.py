@@ -25,11 +25,7 @@ class Outcome:
 
 
 def tournament(
-    points: Sequence[float],
-    gain: Sequence[Sequence[float]],
-    judge: Judge,
-    *,
-    adaptive: bool,
+    points: Sequence[float], gain: Sequence[Sequence[float]], judge: Judge, *, adaptive: bool
 ) -> Outcome:
     """Let each pair of players meet twice, once in either order.
 

@@ -117,7 +117,6 @@ class Weights:
         return weights
 
     def save(self, path: Path) -> None:
-        """Write the weights as indented JSON."""
         with naming(path):
             path.write_bytes(orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2) + b"\n")
 

@@ -98,28 +98,18 @@ class UnitTester:
         (written,) = lab.ask_many([writing])
         tests = read_tests(written.text)[: self.tests]
         judge = replace(self, temperature=self.judge_temperature)
-        # For each call: which candidate each verdict is about.
-        if self.by == "test":
-            label = "candidate"
-            subjects = [self._order(test, shown) for test in tests]
-            requests = [
-                request(
-                    judge,
-                    "evaluate_one_test",
-                    order,
-                    test=test,
-                    candidates=[shown[i] for i in order],
-                )
-                for test, order in zip(tests, subjects, strict=True)
-            ]
-        else:
-            label = "test"
-            subjects = [[index] * len(tests) for index in all_indices if tests]
-            requests = [
-                request(judge, "evaluate_one_candidate", [index], tests=tests, **shown[index])
-                for index in all_indices
-                if tests
-            ]
+        subjects: list[list[int]] = []  # for each call: which candidate each verdict is about
+        requests: list[Request] = []
+        for test in tests if self.by == "test" else []:
+            subjects.append(order := self._order(test, shown))
+            candidates = [shown[index] for index in order]
+            asked = {"test": test, "candidates": candidates}
+            requests.append(request(judge, "evaluate_one_test", order, **asked))
+        for index in all_indices if self.by == "candidate" and tests else []:
+            subjects.append([index] * len(tests))
+            asked = {"tests": tests, **shown[index]}
+            requests.append(request(judge, "evaluate_one_candidate", [index], **asked))
+        label = "candidate" if self.by == "test" else "test"
         replies = lab.ask_many(requests)
         passed = [0.0] * len(shown)
         for reply, indices in zip(replies, subjects, strict=True):

@@ -56,17 +56,14 @@ class ResultKeys:
     caches_selections: bool = True
 
     def of_question(self, question: Question, lab: Lab) -> "QuestionKeys":
-        """The keys of a question's records."""
         path = lab.database(question.db_id)
         schema_hash = _schema_hash(lab.schema(question.db_id))
         database_hash = lab.executor.fingerprints([path])[path]
         inputs = [question, database_hash, schema_hash]
+        context = content_hash("prepared", [self.context, *inputs])
         attempt = content_hash("attempt", [self.attempt, *inputs])
-        return QuestionKeys(
-            content_hash("prepared", [self.context, *inputs]),
-            attempt,
-            content_hash("selection", [attempt, self.selector]),
-        )
+        selection = content_hash("selection", [attempt, self.selector])
+        return QuestionKeys(context, attempt, selection)
 
     def of_questions(self, questions: Sequence[Question], lab: Lab) -> dict[str, "QuestionKeys"]:
         """The keys by the question's id; workers hash the databases while this process reads the schemas."""
@@ -88,7 +85,6 @@ class QuestionKeys(NamedTuple):
 
 
 def system_keys(system: System, lab: Lab) -> ResultKeys:
-    """The keys of a system's records in this lab."""
     steps = identify([system.retrieve, system.prune, system.generate, system.fix])
     selector = identify(system.select)
     context = [system.retrieve, system.prune]

@@ -48,12 +48,10 @@ class Run:
 
     @property
     def selections(self) -> Iterator[Selection]:
-        """Every question's selection, in full."""
         return map(self.selection, self.questions["question_id"])
 
     @property
     def pool(self) -> Pool:
-        """The final candidates of every question."""
         return pool_of((s.question_id, trial) for s in self.selections for trial in s.trials)
 
     def row(self, label: str = "") -> dict[str, Any]:

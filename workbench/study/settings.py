@@ -144,7 +144,6 @@ def _check_entries(given: Mapping[str, Any]) -> None:
 
 
 def _check_models(given: Mapping[str, Any]) -> None:
-    """Check the names of models, and the parameters of models and roles."""
     for model in (given.get("model", NO_MODEL), *given.get("models", {}).values()):
         if model != NO_MODEL:
             check_model(model)
@@ -161,7 +160,6 @@ def _check_models(given: Mapping[str, Any]) -> None:
 
 
 def _check_values(given: Mapping[str, Any]) -> None:
-    """Check limits, retrieval and suspects."""
     for key, least in {"calls": 1, "dollars": 0}.items():
         if not given.get(key, least) >= least:  # nan is below nothing
             raise BadInputError(f"{key} is {given[key]}, and should be {least} or more")

@@ -68,7 +68,6 @@ class Study:
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The experiment's further settings."""
         return self.experiment.options
 
     @property
@@ -199,7 +198,6 @@ class Study:
         return self.saved.claim(Claim(text, bool(holds) if judged else None, detail))
 
     def close(self) -> None:
-        """End the workers and close the cache."""
         self._resources.close()
 
     def __enter__(self) -> Self:

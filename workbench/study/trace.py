@@ -62,12 +62,10 @@ def trace(data: Path, number: int, store: Store) -> tuple[dict[str, str], list[T
 
 
 def candidates(run: str, store: Store) -> Iterator[TracedCandidate]:
-    """Every final candidate of a run."""
     return (candidate for _, found in candidates_by_question(run, store) for candidate in found)
 
 
 def candidates_by_question(run: str, store: Store) -> Iterator[QuestionCandidates]:
-    """The final candidates of each question of a run."""
     ((text,),) = store.read("SELECT selections FROM runs WHERE id = ?", (run,))
     selections = orjson.loads(text)
     keys = [key for key, *_ in selections]
@@ -81,21 +79,13 @@ def candidates_by_question(run: str, store: Store) -> Iterator[QuestionCandidate
         origin = (run, question, db_id, difficulty)
         missing = TracedCandidate(*origin, "", 0, "", "missing", True, calls)
         trials = attempts[attempt_keys[key]]["trials"] if choice else ()
-        yield (
-            missing,
-            [
-                replace(
-                    missing,
-                    generator=trial["generator"],
-                    sample=trial["sample"],
-                    sql=trial["sql"],
-                    status=trial["status"],
-                    chosen=index == choice["chosen"],
-                    calls=(*trial["call_keys"], *(calls if index == choice["chosen"] else ())),
-                )
-                for index, trial in enumerate(trials)
-            ],
-        )
+        final = []
+        for index, trial in enumerate(trials):
+            made, is_chosen = tuple(trial["call_keys"]), index == choice["chosen"]
+            own = {name: trial[name] for name in ("generator", "sample", "sql", "status")}
+            own |= {"chosen": is_chosen, "calls": made + calls if is_chosen else made}
+            final.append(replace(missing, **own))
+        yield missing, final
 
 
 def data_rows(data: Path) -> list[dict[str, str]]:

@@ -99,7 +99,6 @@ class _Walk:
         self._open_ids: set[int] = set()
 
     def value(self, value: Any) -> Any:
-        """Any value as JSON."""
         if isinstance(value, _PLAIN) and not isinstance(value, Enum):
             # JSON keeps texts, floats and integers of 64 bits as they are; other plain values are written as text.
             exact = isinstance(value, (str, float)) or (

@@ -62,7 +62,6 @@ def _with_examples(schema: Schema, path: Path, values: int, state: str) -> Schem
 def mac_sql(
     model: str = "embedded/parser", *, shots: int = 2, tries: int = 3, temperature: float = 0.1
 ) -> System:
-    """The three agents on one model."""
     return System(
         name="MAC-SQL",
         retrieve=SchemaWithValues(),

@@ -32,11 +32,7 @@ class Proposed:
 
 
 def proposed(pool: Pool) -> Proposed:
-    """A generator that proposes the pool's candidates."""
-    candidates = {
-        question: tuple(trial.candidate for trial in trials)
-        for question, trials in pool.trials.items()
-    }
+    candidates = {id_: tuple(one.candidate for one in ts) for id_, ts in pool.trials.items()}
     rows = [(key, c.generator, c.sample, c.sql) for key, cs in candidates.items() for c in cs]
     return Proposed(pool.generators(), content_hash("pool", rows), candidates)
 

@@ -69,16 +69,10 @@ class Session:
                     self._paths[name] = self.databases.local(wanted, read)
                 return self._paths[name]
 
-        return Lab(
-            WorkerClient(self.store, link, counted=settings["counted"]),
-            self.executor,
-            database,
-            folder,
-            settings["system"],
-            settings["parameters"],
-            Limits(**settings["limits"]),
-            at_once=settings["at_once"],
-        )
+        client = WorkerClient(self.store, link, counted=settings["counted"])
+        limits = Limits(**settings["limits"])
+        given = {name: settings[name] for name in ("system", "parameters", "at_once")}
+        return Lab(client, self.executor, database, folder, limits=limits, **given)
 
     def send(self, link: Link, task: str = "", result: Any = None) -> None:
         """Send the unsent rows, calls and warnings to the driver, and the result of `task` if one is named."""
@@ -137,8 +131,8 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
-        return True
+    except PermissionError:  # another user's
+        pass
     return True
 
 

@@ -57,13 +57,7 @@ def call_of(
 ) -> Call:
     """A call made of a request and its answer, created now."""
     said = (answer.text, answer.finish_reason, answer.usage, answer.cost)
-    asked = (
-        request.model,
-        request.messages,
-        request.parameters,
-        request.sample,
-        request.prompt,
-    )
+    asked = (request.model, request.messages, request.parameters, request.sample, request.prompt)
     fields: Any = (key, *said, endpoint, *asked, reply, seconds, time.time())
     return Call(*fields)
 

@@ -48,7 +48,6 @@ class Cache:
         self._recent: dict[str, Completion] = {}
 
     def get(self, key: str) -> Completion | None:
-        """The stored answer, or None."""
         if answer := self._recent.get(key):
             return answer
         if not (rows := self.store.read(_GET, (key,))):

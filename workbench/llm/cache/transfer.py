@@ -37,7 +37,6 @@ class Select:
     keys: Collection[str] | None = None
 
     def where(self) -> tuple[str, list[Any]]:
-        """The choice as an SQL condition and its parameters."""
         terms = ["1"]
         values: list[Any] = []
         for name in ("prompt", "model", "finish_reason"):

@@ -48,7 +48,6 @@ class Estimate:
     tier: str = ""
 
     def row(self, rates: "Rates") -> Row:
-        """The row of these calls."""
         limit = self.limit or output_limit(self.model, OUTPUT[1], {})
         parameters = {"max_tokens": limit, "service_tier": self.tier}
         request = Request(self.prompt, self.model, (), parameters)

@@ -61,7 +61,6 @@ class Preview:
 
     @property
     def together(self) -> Row:
-        """The sum of all rows."""
         return sum(self.rows, Row("together", ""))
 
     @property
@@ -70,7 +69,6 @@ class Preview:
         return self._wait(self.together)
 
     def __str__(self) -> str:
-        """The preview in a few lines."""
         together = self.together
         tokens = " to ".join(f"{end:,.0f}" for end in together.input)
         low, high = together.live

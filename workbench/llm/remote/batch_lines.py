@@ -29,13 +29,11 @@ class Item:
 
 
 def write_line(request: Request, key: str) -> bytes:
-    """The request as a line of a file."""
     line = {"custom_id": key.removeprefix(_TAG), "method": "POST", "url": endpoint(request.model)}
     return orjson.dumps(line | {"body": body(request)}) + b"\n"
 
 
 def endpoint(model: str) -> str:
-    """The path to which a batch's requests go."""
     return "/chat/completions" if model.startswith("azure/") else "/v1/chat/completions"
 
 
@@ -61,7 +59,6 @@ def body(request: Request) -> dict[str, Any]:
 
 
 def read_line(line: bytes, url: str) -> Item | None:
-    """A line of a file of results."""
     try:
         found = orjson.loads(line)
         key, response, error = _TAG + found["custom_id"], found.get("response"), found.get("error")
@@ -114,7 +111,6 @@ class _ItemError(Exception):
 
 
 def _refused(response: dict[str, Any], error: dict[str, Any]) -> Refusal:
-    """The refusal of one request of a batch."""
     answer = response.get("body") or {}
     reported = answer.get("error", answer) if isinstance(answer, dict) else answer
     details = {**(reported if isinstance(reported, dict) else {"message": str(reported)}), **error}

@@ -61,16 +61,8 @@ class BatchService:
 
     def create(self, model: str, url: str, name: str, file: str) -> str:
         """Begin the batch of that file; returns its id."""
-        made = _call(
-            "create_batch",
-            model,
-            url,
-            completion_window="24h",
-            endpoint=endpoint(model),
-            input_file_id=file,
-            metadata={"workbench": name},
-        )
-        return str(made.id)
+        given = {"completion_window": "24h", "endpoint": endpoint(model), "input_file_id": file}
+        return str(_call("create_batch", model, url, metadata={"workbench": name}, **given).id)
 
     def find(self, model: str, url: str, name: str) -> str:
         """The id of the batch of that name; "" if there is none."""
@@ -88,7 +80,6 @@ class BatchService:
             after = batches[-1]["id"]
 
     def look(self, model: str, url: str, batch: str) -> Status:
-        """The progress of the batch."""
         found = _call("retrieve_batch", model, url, batch_id=batch).model_dump()
         counts = found.get("request_counts") or {}
         errors = ((found.get("errors") or {}).get("data")) or []
@@ -107,8 +98,7 @@ class BatchService:
     def read(self, model: str, url: str, file: str) -> Iterator[Item | None]:
         """The items of a file of results; None for a line that is not whole."""
         content = _call("file_content", model, url, file_id=file)
-        for line in content.content.splitlines():
-            yield read_line(line, url)
+        return (read_line(line, url) for line in content.content.splitlines())
 
 
 def _call(function: str, model: str, url: str, **given: Any) -> Any:

@@ -180,7 +180,6 @@ def solve_once(
 
 
 def lock_name(question: Question) -> str:
-    """The name of a question's lock."""
     return content_hash("question", question)
 
 
