@@ -94,7 +94,7 @@ def test_a_run_that_is_asked_for_twice_tells_both(monkeypatch, tmp_path):
     monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress"))
     for calls in (5, 0):
         with Progress("it", "id") as progress:
-            progress.end(Tally(calls=calls))
+            progress.report(Tally(calls=calls))
         time.sleep(0.01)
     assert [line["calls"] for line in lines(tmp_path)] == [5, 0]
     assert len({(line["id"], line["began"]) for line in lines(tmp_path)}) == 2

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from workbench.errors import BadInputError, ClusterError
@@ -49,40 +49,37 @@ def open_cluster(cluster: "str | distributed.Client") -> Iterator[Cluster]:
 @contextmanager
 def client_of(cluster: str) -> Iterator[distributed.Client]:
     """A client of the scheduler at an address or in a file; "local:4" starts 4 workers on this machine."""
-    with _address_of(cluster) as address:
-        file = "" if "://" in address else address
-        if file and not Path(file).is_file():
-            raise BadInputError(
-                f"cluster {address!r}: give the address of a Dask scheduler, as tcp://HOST:8786, its scheduler file,"
-                " or local: and a number of workers, as local:4"
-            )
-        given = {"scheduler_file": file} if file else {"address": address}
+    kind, _, count = cluster.partition(":")
+    with ExitStack() as opened:
+        given = {"address": cluster}
+        if kind == "local":
+            given["address"] = opened.enter_context(_new_cluster(cluster, count)).scheduler_address
+        elif "://" not in cluster:
+            given = {"scheduler_file": cluster}
+            if not Path(cluster).is_file():
+                raise BadInputError(
+                    f"cluster {cluster!r}: give the address of a Dask scheduler, as tcp://HOST:8786, its scheduler"
+                    " file, or local: and a number of workers, as local:4"
+                )
         try:
             client = distributed.Client(**given, timeout=_CONNECT)
         except (OSError, ValueError) as error:
+            (address,) = given.values()
             raise ClusterError(
                 f"no Dask scheduler answers at {address}: {error}; start it with `dask scheduler`, or check the"
                 " address"
             ) from error
-        with client:
-            yield client
+        yield opened.enter_context(client)
 
 
-@contextmanager
-def _address_of(cluster: str) -> Iterator[str]:
-    """The given address or file; for "local:4", the address of a new scheduler with 4 workers on this machine."""
-    kind, _, count = cluster.partition(":")
-    if kind != "local":
-        yield cluster
-        return
-    if not count.isdecimal() or int(count) < 1:
+def _new_cluster(cluster: str, workers: str) -> distributed.LocalCluster:
+    """A scheduler with so many workers on this machine."""
+    if not workers.isdecimal() or int(workers) < 1:
         raise BadInputError(f"cluster {cluster!r}: give local: and a number of workers, as local:4")
     with dask.config.set(_MONITORING):
-        started = distributed.LocalCluster(
-            n_workers=int(count),
+        return distributed.LocalCluster(
+            n_workers=int(workers),
             threads_per_worker=1,
             dashboard_address="127.0.0.1:0",
             silence_logs=_SILENT,
         )
-    with started:
-        yield started.scheduler_address

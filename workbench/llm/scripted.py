@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from workbench.llm.provider import Refusal, Reply
+from workbench.llm.remote.replies import reply_with
 from workbench.types import Request
 
 
@@ -31,8 +32,6 @@ class Scripted:
         if isinstance(reply, Refusal):
             raise reply
         if isinstance(reply, str):
-            choice = {"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
             words = sum(len(str(m["content"]).split()) for m in request.messages)
-            usage = {"prompt_tokens": words, "completion_tokens": len(reply.split())}
-            return {"choices": [choice], "usage": usage}
+            return reply_with(reply, "stop", words, len(reply.split()))
         return reply

@@ -20,6 +20,7 @@ from workbench.llm.provider import EMBEDDING, Reply, send
 from workbench.llm.remote.prefix_cache import PrefixCache, prefixes
 from workbench.llm.remote.prefixes import caches_prompts, shortest
 from workbench.llm.remote.prices import longest
+from workbench.llm.remote.replies import reply_with
 from workbench.prompts.order import shared_ends
 from workbench.store import Store
 from workbench.study.progress import report
@@ -65,7 +66,11 @@ class StandIn:
 
     def __call__(self, request: Request, key: str, url: str, seconds: float) -> Reply:
         completion = _cached(request)
-        reply = _reply_of(completion) if completion else stand_in(request, key, url, seconds)
+        if completion:
+            tokens = (completion.usage.input, completion.usage.output)
+            reply = reply_with(completion.text, completion.finish_reason, *tokens)
+        else:
+            reply = stand_in(request, key, url, seconds)
         with self._lock:
             counts = self.counts.setdefault((request.prompt, request.model), CallCounts())
             if completion:
@@ -130,14 +135,6 @@ def _prefix_cache(model: str) -> PrefixCache:
     return PrefixCache(model)
 
 
-def _reply_of(cached: Completion) -> Reply:
-    message = {"role": "assistant", "content": cached.text}
-    return {
-        "choices": [{"message": message, "finish_reason": cached.finish_reason}],
-        "usage": {"prompt_tokens": cached.usage.input, "completion_tokens": cached.usage.output},
-    }
-
-
 def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
     """The embedded parser's reply in place of the requested model's; for an embedding, a text's counts of letters."""
     if request.model == EMBEDDED_PARSER:
@@ -146,16 +143,12 @@ def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
         text = str(request.messages[0]["content"])
         counts = Counter(text.lower().encode())
         vector = array("f", [counts[letter] for letter in range(256)])
-        message = {"role": "assistant", "content": b64encode(vector.tobytes()).decode()}
-        return {
-            "choices": [{"message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": len(text) // _TOKEN_LENGTH, "completion_tokens": 0},
-        }
+        content = b64encode(vector.tobytes()).decode()
+        return reply_with(content, "stop", len(text) // _TOKEN_LENGTH, 0)
     temperature = request.parameters.get("temperature", 1.0)
     replaced = replace(request, model=EMBEDDED_PARSER, parameters={"temperature": temperature})
     reply = send(replaced, "", "", seconds)
-    reply["usage"] = {
-        "prompt_tokens": sum(len(str(m["content"])) for m in request.messages) // _TOKEN_LENGTH,
-        "completion_tokens": len(reply["choices"][0]["message"]["content"]) // _TOKEN_LENGTH,
-    }
-    return reply
+    read = sum(len(str(message["content"])) for message in request.messages)
+    written = len(reply["choices"][0]["message"]["content"])
+    tokens = {"prompt_tokens": read // _TOKEN_LENGTH, "completion_tokens": written // _TOKEN_LENGTH}
+    return {**reply, "usage": tokens}

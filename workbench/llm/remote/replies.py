@@ -17,6 +17,13 @@ Reply = dict[str, Any]
 _LARGEST = 10**9  # tokens: no call has more
 
 
+def reply_with(text: str, reason: str, tokens_in: int, tokens_out: int) -> Reply:
+    """The reply with this answer and these token counts, in the form of a provider's."""
+    message = {"role": "assistant", "content": text}
+    usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}
+    return {"choices": [{"message": message, "finish_reason": reason}], "usage": usage}
+
+
 def tidy(reply: Mapping[str, Any]) -> Reply:
     """The reply in the form in which it is stored."""
     found: Reply = _filled(reply)

@@ -19,6 +19,7 @@ from typing import Any
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError
 from workbench.llm import provider
+from workbench.llm.remote.replies import reply_with
 from workbench.store import home
 from workbench.train.tuning.causal import Causal, find, fingerprint, libraries, load, unwarned
 from workbench.train.tuning.checkpoint import RECORD, Tuning, weights_hash
@@ -161,15 +162,9 @@ def reply(request: Request, seed: str) -> provider.Reply:
         )
     wrote = _generate(causal, prefixes, read, request.parameters, seed)
     ended = wrote[-1] in causal.model.generation_config.eos_token_id
-    message = {
-        "role": "assistant",
-        "content": causal.tokenizer.decode(wrote, skip_special_tokens=True),
-    }
-    return {
-        "model": request.model,
-        "choices": [{"message": message, "finish_reason": "stop" if ended else "length"}],
-        "usage": {"prompt_tokens": len(read), "completion_tokens": len(wrote)},
-    }
+    text = causal.tokenizer.decode(wrote, skip_special_tokens=True)
+    found = reply_with(text, "stop" if ended else "length", len(read), len(wrote))
+    return {"model": request.model, **found}
 
 
 provider.register("local", reply, version)
