@@ -88,8 +88,8 @@ def read_candidates(
         found = read_sql(reply.text)
         cut_off = CUT_OFF if reply.finish_reason == "length" else found.reason
         problem = "" if found.sql else reply.error or cut_off
-        said = reply.text or reply.error
-        candidates.append(Candidate(found.sql, generator, sample, said, (reply.key,), problem))
+        text = reply.text or reply.error
+        candidates.append(Candidate(found.sql, generator, sample, text, (reply.key,), problem))
     return tuple(candidates)
 
 

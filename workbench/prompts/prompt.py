@@ -59,9 +59,9 @@ class Prompt:
         wanted = set(self.variables)
         if data.keys() != wanted:
             faults = {"missing": wanted - data.keys(), "unknown": data.keys() - wanted}
-            told = [f"{', '.join(sorted(some))} {fault}" for fault, some in faults.items() if some]
+            wrong = [f"{', '.join(sorted(some))} {fault}" for fault, some in faults.items() if some]
             takes = ", ".join(self.variables) or "no data"
-            raise BadInputError(f"prompt {self.name}: {' and '.join(told)}; it takes {takes}")
+            raise BadInputError(f"prompt {self.name}: {' and '.join(wrong)}; it takes {takes}")
         return self._template.render(data)
 
 

@@ -56,10 +56,22 @@ def call_of(
     seconds: float,
 ) -> Call:
     """A call made of a request and its answer, created now."""
-    said = (answer.text, answer.finish_reason, answer.usage, answer.cost)
-    asked = (request.model, request.messages, request.parameters, request.sample, request.prompt)
-    fields: Any = (key, *said, endpoint, *asked, reply, seconds, time.time())
-    return Call(*fields)
+    return Call(
+        key=key,
+        text=answer.text,
+        finish_reason=answer.finish_reason,
+        usage=answer.usage,
+        cost=answer.cost,
+        endpoint=endpoint,
+        model=request.model,
+        messages=request.messages,
+        parameters=request.parameters,
+        sample=request.sample,
+        prompt=request.prompt,
+        reply=reply,
+        seconds=seconds,
+        created=time.time(),
+    )
 
 
 COLUMNS = (
@@ -139,10 +151,11 @@ def unpack(row: Sequence[Any], texts: Mapping[int, str]) -> Call:
         elif content:
             message["content"] = content["json"]
         whole.append(message)
-    said = (text, reason, Usage(read, written, cached), cost)
-    asked = (model, tuple(whole), orjson.loads(parameters), sample, prompt)
-    fields: Any = (key, *said, endpoint, *asked, orjson.loads(reply), seconds, created)
-    return Call(*fields)
+    usage, sent = Usage(read, written, cached), tuple(whole)
+    given, answered = orjson.loads(parameters), orjson.loads(reply)
+    return Call(
+        key, text, reason, usage, cost, endpoint, model, sent, given, sample, prompt, answered, seconds, created
+    )  # fmt: skip
 
 
 def _parts(text: str) -> tuple[list[str], str]:
