@@ -48,9 +48,8 @@ class WorkerClient(Client):
         self._endpoints: dict[str, str] = {}
         self._known = KnownKeys()
         self._keys_read = False  # whether this task has read the new keys of the driver's cache
-        self.answered: list[
-            tuple[Request, Completion]
-        ] = []  # by this worker, and not sent to the driver yet
+        # Calls that this worker answered and has not sent to the driver yet.
+        self.answered: list[tuple[Request, Completion]] = []
 
     def endpoint(self, model: str) -> str:
         """The driver's endpoint of the model, so that calls have the same keys on both."""
