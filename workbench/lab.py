@@ -88,13 +88,7 @@ class Lab:
         check_given(self.parameters)
 
     def ask(
-        self,
-        step: Step,
-        prompt: str,
-        about: Context | Question,
-        sample: int = 0,
-        /,
-        **data: Any,
+        self, step: Step, prompt: str, about: Context | Question, sample: int = 0, /, **data: Any
     ) -> Completion:
         """The reply to one call. The arguments are those of `request`."""
         return self.ask_many([self.request(step, prompt, about, sample, **data)])[0]

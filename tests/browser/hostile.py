@@ -24,7 +24,7 @@ from workbench.label.case import Case
 from workbench.label.frames import labels_frame
 from workbench.label.store import LabelStore, label_of
 from workbench.label.taxonomy import open_taxonomy
-from workbench.label.widget import label
+from workbench.label.widget.labeller import label
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.report.display import install

@@ -61,15 +61,16 @@ def agreement(name: str, chosen: str, *, subcategories: bool) -> None:
     Cohen's kappa of every two annotators, Fleiss' of all, Krippendorff's alpha of all cases that two or more labelled,
     each with its 95% interval; then the same for each category against all others.
     """
-    from workbench.label import agreement as measures  # noqa: PLC0415  pandas: half a second
+    from workbench.label.agreement import tables  # noqa: PLC0415  pandas: half a second
+    from workbench.label.agreement.disputes import disputes  # noqa: PLC0415
 
     labels = _chosen(_existing(name), chosen)
-    table = measures.agreement(labels, subcategories=subcategories)
+    table = tables.agreement(labels, subcategories=subcategories)
     print(table.to_string(index=False, float_format="%.3f") if len(table) else "no two annotators")
-    by_category = measures.agreement_by_category(labels, subcategories=subcategories)
+    by_category = tables.agreement_by_category(labels, subcategories=subcategories)
     if len(by_category):
         print(by_category.to_string(index=False, float_format="%.3f"))
-    for given in measures.disputes(labels).values():
+    for given in disputes(labels).values():
         opinions = "; ".join(
             f"{label.annotator}: {choice_name(label.category, label.subcategory)}"
             for label in given

@@ -113,12 +113,7 @@ class TellApart:
         rules = pair.rules
         queries = (pair.first, pair.second)
         changes = Changes(
-            rules,
-            constants(queries, rules),
-            cells(queries, rules),
-            random,
-            self.nulls,
-            groups=True,
+            rules, constants(queries, rules), cells(queries, rules), random, self.nulls, groups=True
         )
         batch = list(
             beginnings(touched_rows(queries, rules, database, pair.executor), rules, random)
@@ -190,10 +185,7 @@ def beginnings(touched: list[Rows], rules: Rules, random: Random) -> Iterator[Ro
             together.setdefault(name, []).extend(content)
     drafts = [together, *touched]
     drafts += [{name: rows[:count] for name, rows in first.items()} for count in (3, 10, 1)]
-    drafts += [
-        {name: [*together.get(name, []), *rows[:4]] for name, rows in first.items()},
-        {},
-    ]
+    drafts += [{name: [*together.get(name, []), *rows[:4]] for name, rows in first.items()}, {}]
     for draft in drafts:
         distinct = {name: list(dict.fromkeys(content)) for name, content in draft.items()}
         if mended_rows := mended(distinct, rules, random):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from workbench.benchmarks.bundled import Flaw
-from workbench.label.agreement import DISPUTED, final
+from workbench.label.agreement.disputes import DISPUTED, final
 from workbench.label.case import Case
 from workbench.label.store import FIELDS, Label, LabelStore, record_of
 from workbench.label.suggest import automatic_labels

@@ -7,7 +7,7 @@ from statistics import median
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.label.agreement import disputes
+from workbench.label.agreement.disputes import disputes
 from workbench.label.frames import labels_frame, progress_frame
 from workbench.label.queue.growing import GrowingCases
 from workbench.label.queue.plan import Plan

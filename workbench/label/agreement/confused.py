@@ -1,6 +1,6 @@
 """The confusion table of two annotators, each cell of which opens its cases."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -33,35 +33,34 @@ class Confused:
 
     def cases(self, row: str, column: str) -> tuple[Case, ...]:
         """The cases of a cell, for a labeller: the first annotator chose `row`, the second `column`."""
-        counts = self.table()
-        if row not in counts.index or column not in counts.columns:
+        names = self.table().index
+        if row not in names or column not in names:
             raise BadInputError(
-                f"no cell {row!r}, {column!r}; the categories are {', '.join(counts.index)}"
+                f"no cell {row!r}, {column!r}; the categories are {', '.join(names)}"
             )
-        keys = {key for key, _ in self._labels_in(row, column)}
-        return tuple(case for case in self.sample if case.key in keys)
+        cell = self._cell(row, column)
+        return tuple(case for case in self.sample if case.key in cell)
 
-    def _labels_in(self, row: str, column: str) -> Iterator[tuple[Key, tuple[Label, Label]]]:
-        for key, (one, other) in self.labels.items():
-            if (one.category, other.category) == (row, column):
-                yield key, (one, other)
+    def _cell(self, row: str, column: str) -> dict[Key, tuple[Label, Label]]:
+        return {
+            key: (one, other)
+            for key, (one, other) in self.labels.items()
+            if (one.category, other.category) == (row, column)
+        }
 
     def _repr_html_(self) -> str:
-        names = [str(name) for name in self.table().index]
-        rows = [
-            (element("th", row, scope="row"), *(self._cell(row, column) for column in names))
-            for row in names
-        ]
+        names = self.table().index.tolist()
+        rows: list[list[str | Element]] = []
+        for row in names:
+            cells = [list(map(_described, self._cell(row, name).values())) for name in names]
+            counts = [details(f"{len(cell):,}", listed(cell)) if cell else "" for cell in cells]
+            rows.append([element("th", row, scope="row"), *counts])
         return view(
             f"{self.first} (rows) and {self.second} (columns)",
             line(f"{len(self.labels):,} cases are labelled by both. A number opens its cases."),
             table(("", *names), rows),
             kind="wb-confused",
         )
-
-    def _cell(self, row: str, column: str) -> Element:
-        cases = [_described(pair) for _, pair in self._labels_in(row, column)]
-        return element("td", details(f"{len(cases):,}", listed(cases)) if cases else "")
 
 
 def _described(pair: tuple[Label, Label]) -> str:

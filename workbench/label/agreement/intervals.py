@@ -8,7 +8,6 @@ categories and two annotators who are right in 80%, such intervals contain the t
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,25 +19,17 @@ _CONFIDENCE = 0.95
 _Z = 1.959964  # the normal quantile of this confidence
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A coefficient of agreement with its 95% interval and its number of cases."""
-
-    value: float
-    low: float
-    high: float
-    cases: int
-
-
-def measured(tables: Floats, coefficient: Callable[[Floats], Floats], *, seed: int = 0) -> Measured:
-    """The coefficient of the summed tables; its ends are NaN if there are too few cases for an interval."""
+def measured(
+    tables: Floats, coefficient: Callable[[Floats], Floats], *, seed: int = 0
+) -> tuple[float, float, float]:
+    """The coefficient of the summed tables, and the ends of its interval, NaN if there are too few cases for one."""
     n = len(tables)
     total = tables.sum(0)
     value = float(coefficient(total)) if n else math.nan
     if n < 2 or math.isnan(value):
-        return Measured(value, math.nan, math.nan, n)
+        return value, math.nan, math.nan
     if np.trace(total) == total.sum():
-        return Measured(value, _if_all_agree(total, n), 1.0, n)
+        return value, _if_all_agree(total, n), 1.0
     drawn = np.random.default_rng(seed).integers(n, size=(_RESAMPLES, n))
     drawn += n * np.arange(_RESAMPLES)[:, None]
     weights = np.bincount(drawn.ravel(), minlength=_RESAMPLES * n).reshape(-1, n).astype(float)
@@ -46,12 +37,8 @@ def measured(tables: Floats, coefficient: Callable[[Floats], Floats], *, seed: i
     ends = [50 - 50 * _CONFIDENCE, 50 + 50 * _CONFIDENCE]
     low, high = np.percentile(found[~np.isnan(found)], ends)  # faster than nanpercentile
     stretch = t_quantile(_CONFIDENCE, n - 1) / _Z * math.sqrt(n / (n - 1))
-    return Measured(
-        value,
-        max(-1.0, value - stretch * (value - float(low))),
-        min(1.0, value + stretch * (float(high) - value)),
-        n,
-    )
+    low, high = value - stretch * (value - float(low)), value + stretch * (float(high) - value)
+    return value, max(-1.0, low), min(1.0, high)
 
 
 def _if_all_agree(total: Floats, n: int) -> float:

@@ -80,12 +80,7 @@ class GrowingCases(Sequence[Case]):
 
 
 def find(
-    study: Study,
-    system: System,
-    taxonomy: Taxonomy,
-    *,
-    limit: int | None = None,
-    seed: int = 0,
+    study: Study, system: System, taxonomy: Taxonomy, *, limit: int | None = None, seed: int = 0
 ) -> GrowingCases:
     """Search in a thread for at most `limit` cases that the taxonomy sorts, among cached answers first."""
     return GrowingCases(

@@ -13,7 +13,7 @@ import orjson
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.sql.normal_form import normal_form
 from workbench.errors import naming
-from workbench.label.agreement import ADJUDICATOR
+from workbench.label.agreement.disputes import ADJUDICATOR
 from workbench.label.store.label import Label
 
 GOLD = "gold"  # the taxonomy of verdicts on gold

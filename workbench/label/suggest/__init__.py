@@ -1,21 +1,93 @@
-"""Causes that rules suggest, and the labels made from them."""
+"""Likely causes of a wrong prediction, suggested by rules over the two queries and their results.
 
-from workbench.label.suggest.suggest import (
-    AUTOMATIC,
-    Suggestion,
-    against_labels,
-    automatic_labels,
-    known_flaws,
-    suggest,
-    suggested,
-)
+Suggestions are guesses: the labeller shows them only on request, and labels made from them are marked
+automatic.
+"""
 
-__all__ = [
-    "AUTOMATIC",
-    "Suggestion",
-    "against_labels",
-    "automatic_labels",
-    "known_flaws",
-    "suggest",
-    "suggested",
-]
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.benchmarks.bundled import Flaw, load_flaws
+from workbench.label.agreement.coefficients import cohen
+from workbench.label.agreement.disputes import final
+from workbench.label.agreement.tables import confusion
+from workbench.label.case import Case
+from workbench.label.store import Label, label_of
+from workbench.label.suggest.rules import RULES, error_cause, query_pair
+from workbench.label.taxonomy import Choice, Taxonomy
+
+AUTOMATIC = "automatic"  # the annotator of labels made by rules
+_FLAWS = {"wrong gold": "gold likely wrong"}  # flaws whose cause has another name
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A likely cause of an error."""
+
+    cause: str  # one of `taxonomy.CAUSES`
+    reason: str
+
+
+def suggest(case: Case) -> tuple[Suggestion, ...]:
+    """The suggested causes, the likeliest first: the cause of SQLite's error, if any, then those of the rules."""
+    pair = query_pair(case)
+    by_rule = {cause: next(rule(pair), "") for cause, rule in RULES.items()}
+    by_error = dict([fault]) if (fault := error_cause(case)) else {}
+    # The first `by_error` puts the cause of SQLite's error first, the last gives it SQLite's reason.
+    reasons = by_error | by_rule | by_error
+    return tuple(Suggestion(cause, reason) for cause, reason in reasons.items() if reason)
+
+
+def suggested(case: Case, taxonomy: Taxonomy) -> tuple[Choice, Suggestion] | None:
+    """The likeliest cause with a category in the taxonomy, and that category."""
+    for suggestion in suggest(case):
+        if choice := taxonomy.suggested(suggestion.cause):
+            return choice, suggestion
+    return None
+
+
+def known_flaws(benchmark: Benchmark) -> tuple[Flaw, ...]:
+    """The known flaws of a bundled benchmark's questions; none for other benchmarks."""
+    bundled, _, split = benchmark.name.partition("-")
+    return load_flaws(split) if bundled == "bundled" else ()
+
+
+def automatic_labels(
+    cases: Iterable[Case], taxonomy: Taxonomy, flaws: Iterable[Flaw] = ()
+) -> tuple[Label, ...]:
+    """A label for each case with a known flaw, or else a suggestion; the note gives the reason."""
+    known = {flaw.question_id: flaw for flaw in flaws}
+    labels = []
+    for case in cases:
+        best = suggested(case, taxonomy)
+        if flaw := known.get(case.question.id):
+            cause = _FLAWS.get(flaw.kind, flaw.kind)
+            if choice := taxonomy.suggested(cause):
+                best = choice, Suggestion(cause, flaw.note)
+        if best:
+            choice, suggestion = best
+            note = f"{suggestion.cause}: {suggestion.reason}"
+            labels.append(
+                label_of(
+                    case, taxonomy.name, *choice, annotator=AUTOMATIC, note=note, automatic=True
+                )
+            )
+    return tuple(labels)
+
+
+def against_labels(
+    cases: Iterable[Case], labels: Iterable[Label], taxonomy: Taxonomy
+) -> tuple[float, pd.DataFrame]:
+    """Agreement of suggestions with labels given by hand: Cohen's kappa, and the confusion matrix.
+
+    Rows are the labels, as `LabelStore.labels` returns them; columns are the suggestions.
+    """
+    by_hand = {key: one.category for key, one in final(labels).items() if one and not one.automatic}
+    by_rule = {
+        case.key: best[0][0] if (best := suggested(case, taxonomy)) else "none" for case in cases
+    }
+    table = confusion(by_hand, by_rule)
+    return float(cohen(table.to_numpy(dtype=float))), table

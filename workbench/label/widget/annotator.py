@@ -1,7 +1,7 @@
 """Check the name under which somebody labels: the names of the rules and of the adjudicator are reserved."""
 
 from workbench.errors import BadInputError
-from workbench.label.agreement import ADJUDICATOR
+from workbench.label.agreement.disputes import ADJUDICATOR
 from workbench.label.suggest import AUTOMATIC
 
 

@@ -15,7 +15,7 @@ from workbench.errors import BadInputError
 from workbench.html.parts import STYLE
 from workbench.html.tree import plain_data
 from workbench.lab import Lab
-from workbench.label.agreement import ADJUDICATOR, disputes
+from workbench.label.agreement.disputes import ADJUDICATOR, disputes
 from workbench.label.case import Case
 from workbench.label.queue.growing import GrowingCases
 from workbench.label.queue.plan import Plan

@@ -26,10 +26,7 @@ def case_node(
         "article",
         element("h3", case.question.text, data_testid="question"),
         element(
-            "p",
-            element("strong", "Hint: "),
-            case.question.evidence or "none",
-            data_testid="hint",
+            "p", element("strong", "Hint: "), case.question.evidence or "none", data_testid="hint"
         ),
         element("p", ", ".join(_origin(case)), class_="quiet", data_testid="about"),
         _suggestions(case) if suggestions else None,

@@ -10,12 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.report.display.records import (
-    context_html,
-    execution_html,
-    schema_html,
-    trial_html,
-)
+from workbench.report.display.records import context_html, execution_html, schema_html, trial_html
 from workbench.report.display.selections import pool_html
 from workbench.types import Context, Execution, Schema, Selection, Trial
 
