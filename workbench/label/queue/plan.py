@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from random import Random
 
 from workbench.errors import BadInputError
+from workbench.label.agreement.disputes import ADJUDICATOR
 from workbench.label.case import Case
 from workbench.label.queue.worth import Worth, in_order
+from workbench.label.suggest import AUTOMATIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +58,13 @@ class Plan:
 
     def _draw(self, case: Case, purpose: str) -> float:
         return Random(f"{self.seed} {case.key} {purpose}").random()  # noqa: S311  no secret
+
+
+def check_annotator(annotator: str, *, adjudicates: bool = False) -> None:
+    """Raise BadInputError if the name is empty or reserved."""
+    name = annotator.strip().lower()
+    if not name:
+        raise BadInputError("annotator is empty: give the name under which to label")
+    if name == AUTOMATIC or (name == ADJUDICATOR and not adjudicates):
+        owner = "rules" if name == AUTOMATIC else "the adjudicator of disputed cases"
+        raise BadInputError(f"annotator {annotator!r} is reserved for {owner}: give another name")

@@ -14,12 +14,20 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.sql.normal_form import normal_form
 from workbench.errors import naming
 from workbench.label.agreement.disputes import ADJUDICATOR
+from workbench.label.case import Case
 from workbench.label.store.label import Label
+from workbench.label.store.store import LabelStore
 
 GOLD = "gold"  # the taxonomy of verdicts on gold
 CORRECTED = "corrected"  # the note has the right query
 BOTH_RIGHT = "both right"  # gold and the prediction answer the question in two readings of it
 NO_VERDICT = "gold stays"  # takes an earlier verdict back
+
+
+def gold_verdict(store: LabelStore, case: Case, annotator: str) -> Label | None:
+    """The annotator's verdict on the case's gold query; None without one, or if it was taken back."""
+    given = store.of(case.key, GOLD, annotator)
+    return given if given and given.category != NO_VERDICT else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,16 +164,6 @@ def adjudicate(
     """
     disputed = disputes(store.labels(taxonomy=taxonomy.name))
     queue = [case for case in cases if case.key in disputed]
-    return Labeller(
-        Session(
-            queue,
-            taxonomy,
-            store,
-            ADJUDICATOR,
-            lab,
-            changed_keys=keys,
-            adjudicates=True,
-            suggestions=suggestions,
-        ),
-        current,
-    )
+    session = Session(queue, taxonomy, store, ADJUDICATOR, lab, None, keys, adjudicates=True)
+    session.suggestions = suggestions
+    return Labeller(session, current)

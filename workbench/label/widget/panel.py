@@ -6,12 +6,13 @@ A button's `data-do` and `data-value` are the step that it takes, `data-key` is 
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from workbench.html.parts import NO_MATH, beside, heading, table
 from workbench.html.tree import Element, Node, element
 from workbench.label.queue.growing import GrowingCases
 from workbench.label.store import Label
-from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD
+from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD, gold_verdict
 from workbench.label.taxonomy import FILTERS, Choice, Part, choice_name
 from workbench.label.widget.keys import STEPS
 from workbench.label.widget.session import Session
@@ -51,7 +52,7 @@ def _case(session: Session) -> Iterator[Element]:
     case = session.cases[session.at]
     found = session.counterexamples
     why = (found.of(case) or element("p", "Searching …", class_="quiet")) if found else None
-    given = session.gold_verdicts.of(case)
+    given = gold_verdict(session.store, case, session.annotator)
     corrected = given.note if given and given.category == CORRECTED else ""
     yield case_node(case, suggestions=session.suggestions, why=why, corrected=corrected)
 
@@ -65,33 +66,28 @@ def _top(session: Session) -> Iterator[Node | None]:
         more = "" if session.sample.done else "searching for more: "
         yield element("span", more + session.sample.status(), class_="quiet", data_testid="found")
     key = session.keys.steps
+
+    def button(step: str, text: str, **more: Any) -> Element:
+        return _button(step, text, key=key[step], **more)
+
     for step in ("skip", "undo", "back", "previous", "next"):
-        yield _button(step, step.capitalize(), key=key[step])
-    yield _button("jump", "Jump", key=key["jump"], ask=f"Number of the case, 1 to {total}")
-    yield _button("note", "Note", key=key["note"], ask="Note")
-    given = session.gold_verdicts.of(session.cases[session.at])
+        yield button(step, step.capitalize())
+    yield button("jump", "Jump", ask=f"Number of the case, 1 to {total}")
+    yield button("note", "Note", ask="Note")
+    case = session.cases[session.at]
+    given = gold_verdict(session.store, case, session.annotator)
     verdict = given.category if given else ""
-    corrected = given.note if given and given.category == CORRECTED else ""
-    yield _button(
-        "correct gold",
-        "Correct gold",
-        key=key["correct gold"],
-        pressed=verdict == CORRECTED,
-        ask="The right query",
-        prefilled=corrected or session.cases[session.at].gold,
-    )
-    yield _button("both right", "Both right", key=key["both right"], pressed=verdict == BOTH_RIGHT)
+    sql = given.note if given and verdict == CORRECTED else ""
+    text = {"ask": "The right query", "prefilled": sql or case.gold}
+    yield button("correct gold", "Correct gold", pressed=verdict == CORRECTED, **text)
+    yield button("both right", "Both right", pressed=verdict == BOTH_RIGHT)
     if not session.adjudicates:
         name = session.annotator
-        yield _button(
-            "annotator", f"By {name}", key=key["annotator"], ask="Annotator", prefilled=name
-        )
-    for switch, name, on in (
-        ("advance", "Auto-advance", session.advance),
-        ("suggestions", "Suggestions", session.suggestions),
-    ):
-        yield _button(switch, f"{name}: {'on' if on else 'off'}", key=key[switch], pressed=on)
-    yield _button("help", "Keys", key=key["help"], pressed=session.help)
+        yield button("annotator", f"By {name}", ask="Annotator", prefilled=name)
+    for switch, name in (("advance", "Auto-advance"), ("suggestions", "Suggestions")):
+        on = getattr(session, switch)
+        yield button(switch, f"{name}: {'on' if on else 'off'}", pressed=on)
+    yield button("help", "Keys", pressed=session.help)
     names = [*FILTERS, *(category.name for category in session.taxonomy.categories)]
     options = (
         element("option", name, value=name, selected="" if name == session.filter else None)

@@ -6,23 +6,18 @@ from dataclasses import dataclass, field
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.label.case import Case
-from workbench.label.queue.plan import Plan
+from workbench.label.queue.plan import Plan, check_annotator
 from workbench.label.queue.worth import worth
 from workbench.label.store import Label, LabelStore, label_of
-from workbench.label.store.golds import GOLD
+from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD, NO_VERDICT, gold_verdict
 from workbench.label.taxonomy import FILTERS, Taxonomy, choice_name
-from workbench.label.widget.annotator import check_annotator
 from workbench.label.widget.counterexamples import Counterexamples
-from workbench.label.widget.gold_verdicts import GoldVerdicts
 from workbench.label.widget.keys import Keys, keys
 
 
 @dataclass(slots=True)
 class Session:
-    """An annotator's position among the cases, and the result of the last step.
-
-    With `adjudicates`, the annotator is the adjudicator and sees the other annotators' labels.
-    """
+    """An annotator's position among the cases, and the result of the last step."""
 
     cases: Sequence[Case]
     taxonomy: Taxonomy
@@ -35,7 +30,7 @@ class Session:
     filter: str = "all"
     advance: bool = True  # show the next case after a label
     suggestions: bool = False  # show the causes that rules suggest
-    adjudicates: bool = False
+    adjudicates: bool = False  # the annotator is the adjudicator and sees the others' labels
     help: bool = False  # show the keys in place of the case
     status: str = ""  # what the last step did
     skipped: set[int] = field(default_factory=set)
@@ -88,11 +83,9 @@ class Session:
             "jump": self._jump,
             "filter": self._filter,
             "annotator": self._change_annotator,
-            "advance": lambda _: self._switch("advance"),
-            "suggestions": lambda _: self._switch("suggestions"),
-            "help": lambda _: self._switch("help"),
-            "correct gold": self._verdict_on_gold,
-            "both right": lambda _: self._verdict_on_gold(),
+            **dict.fromkeys(("advance", "suggestions", "help"), lambda _: self._switch(do)),
+            "correct gold": self._correct_gold,
+            "both right": self._mark_both_right,
         }
         if do not in steps:
             raise BadInputError(f"no step {do!r}; there are {', '.join(steps)}")
@@ -110,17 +103,11 @@ class Session:
         """The label that the session's annotator gave to a case."""
         return self.store.of(self.cases[at].key, self.taxonomy.name, self.annotator)
 
-    @property
-    def gold_verdicts(self) -> GoldVerdicts:
-        """The annotator's verdicts on gold queries."""
-        return GoldVerdicts(self.store, self.annotator, self.lab)
-
     def shown_and_next(self) -> tuple[Case, ...]:
         """The shown case, and the case that is shown after a label."""
         if not self.cases:
             return ()
-        ahead = next(filter(self._is_unlabelled, self._others()), self.at)
-        return self.cases[self.at], self.cases[ahead]
+        return self.cases[self.at], self.cases[self._next_to_label()]
 
     def note(self) -> str:
         """The text for the note's field."""
@@ -129,12 +116,10 @@ class Session:
 
     def matches(self, at: int) -> bool:
         """Whether the filter shows this case."""
-        if self.filter == "skipped":
-            return at in self.skipped
         label = self.label(at)
-        if self.filter in {"to do", "labelled"}:
-            return (label is None) == (self.filter == "to do")
-        return self.filter == "all" or (label is not None and label.category == self.filter)
+        is_new, skipped = label is None, at in self.skipped
+        by_filter = {"all": True, "to do": is_new, "labelled": not is_new, "skipped": skipped}
+        return by_filter.get(self.filter, label is not None and label.category == self.filter)
 
     def _is_unlabelled(self, at: int) -> bool:
         return at not in self.skipped and self.label(at) is None
@@ -151,14 +136,14 @@ class Session:
         self.status = "" if at is not None else f"no {'later' if by > 0 else 'earlier'} case"
         self.go(self.at if at is None else at)
 
-    def _others(self) -> list[int]:
-        """The other cases, from here to the end and then from the start."""
-        return [*range(self.at + 1, len(self.cases)), *range(self.at)]
+    def _next_to_label(self) -> int:
+        """The next case that is left to label, after this case or else before it; this case if there is none."""
+        others = [*range(self.at + 1, len(self.cases)), *range(self.at)]
+        return next(filter(self._is_unlabelled, others), self.at)
 
     def _advance_to_unlabelled(self) -> None:
-        """Show the next case that is left to label."""
-        at = next(filter(self._is_unlabelled, self._others()), None)
-        if at is None:
+        at = self._next_to_label()
+        if at == self.at:
             self.status += "; no case is left to label"
         elif self.advance:
             self.go(at)
@@ -171,13 +156,13 @@ class Session:
         self._advance_to_unlabelled()
 
     def _save(self, category: str, part: str) -> None:
-        case, note = self.cases[self.at], self.note()
-        label = label_of(
-            case, self.taxonomy.name, category, part, annotator=self.annotator, note=note
-        )
-        self.store.add([label])
+        self._add(self.taxonomy.name, category, part, self.note())
         self.notes.pop(self.at, None)
         self.skipped.discard(self.at)
+
+    def _add(self, taxonomy: str, category: str, part: str = "", note: str = "") -> None:
+        case, name = self.cases[self.at], self.annotator
+        self.store.add([label_of(case, taxonomy, category, part, annotator=name, note=note)])
 
     def _note(self, _: str) -> None:
         label = self.label(self.at)
@@ -222,10 +207,9 @@ class Session:
             self.go(matching[0])
 
     def _jump(self, value: str) -> None:
-        total = len(self.cases)
         number = int(value) if value.strip().isdecimal() else 0
-        if not 0 < number <= total:
-            raise BadInputError(f"no case {value!r}: give a number from 1 to {total}")
+        if not 0 < number <= len(self.cases):
+            raise BadInputError(f"no case {value!r}: give a number from 1 to {len(self.cases)}")
         self.status = ""
         self.go(number - 1)
 
@@ -242,9 +226,24 @@ class Session:
         self._begin()
         self.status = f"labelling as {name}"
 
-    def _verdict_on_gold(self, sql: str | None = None) -> None:
-        case, mine = self.cases[self.at], self.gold_verdicts
-        self.status = mine.both_right(case) if sql is None else mine.correct(case, sql)
+    def _correct_gold(self, sql: str) -> None:
+        """Save the right query, if it gives a result."""
+        if self.lab is None:
+            raise BadInputError(
+                "a corrected query is run before it is saved: open the labeller with study.lab"
+            )
+        execution = self.lab.run(self.cases[self.at].question, sql)
+        if not execution.is_complete:
+            raise BadInputError(f"not saved, since the query gives no result: {execution.error}")
+        self._add(GOLD, CORRECTED, note=sql)
+        self.status = f"gold is corrected; the query gives {execution.row_count:,} rows"
+
+    def _mark_both_right(self, _: str) -> None:
+        """Mark gold and the prediction as both right, or take that mark back."""
+        given = gold_verdict(self.store, self.cases[self.at], self.annotator)
+        marked = given is not None and given.category == BOTH_RIGHT
+        self._add(GOLD, NO_VERDICT if marked else BOTH_RIGHT)
+        self.status = "the prediction is wrong again" if marked else "both queries are right"
 
     def _switch(self, name: str) -> None:
         setattr(self, name, not getattr(self, name))
