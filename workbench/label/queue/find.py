@@ -26,10 +26,10 @@ def find_cases(
     study: Study,
     system: System,
     taxonomy: Taxonomy,
+    progress: Callable[[int, int], object] = lambda *_: None,
     *,
     limit: int | None = None,
     seed: int = 0,
-    progress: Callable[[int, int], object] = lambda *_: None,
 ) -> Iterator[Case]:
     """At most `limit` cases, of the kind and share that the taxonomy names.
 

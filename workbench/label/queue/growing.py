@@ -1,8 +1,8 @@
 """A sequence of cases that grows while a thread searches for them."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from workbench.label.case import Case
 from workbench.label.queue.find import find_cases
@@ -13,38 +13,23 @@ from workbench.systems.system import System
 Progress = Callable[[int, int], object]
 
 
-class GrowingCases(Sequence[Case]):
+class GrowingCases(list[Case]):
     """The cases found so far. `listen` sets a callback for further cases; `wait` waits until the search ends."""
 
     def __init__(
         self, find: Callable[[Progress], Iterator[Case]], limit: int | None = None
     ) -> None:
+        super().__init__()
         self._find, self._limit = find, limit
-        self._cases: list[Case] = []
         self._read = self._total = 0  # questions
         self._error: Exception | None = None
-        self._ended = False
+        self.done = False  # whether the search has ended
         self._callback: Callable[[], object] = lambda: None
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
-    @overload
-    def __getitem__(self, at: int) -> Case: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Case]: ...
-    def __getitem__(self, at: int | slice) -> Case | Sequence[Case]:
-        return self._cases[at]
-
-    def __len__(self) -> int:
-        return len(self._cases)
-
     def __repr__(self) -> str:
         return f"{len(self)} cases; {self.status()}"
-
-    @property
-    def done(self) -> bool:
-        """Whether the search has ended."""
-        return self._ended
 
     def status(self) -> str:
         """How far the search is, and its limit, as text."""
@@ -71,11 +56,11 @@ class GrowingCases(Sequence[Case]):
 
         try:
             for case in self._find(progress):
-                self._cases.append(case)
+                self.append(case)
                 self._callback()
         except Exception as error:  # noqa: BLE001  shown in the labeller, and raised by `wait`
             self._error = error
-        self._ended = True
+        self.done = True
         self._callback()
 
 
@@ -83,9 +68,5 @@ def find(
     study: Study, system: System, taxonomy: Taxonomy, *, limit: int | None = None, seed: int = 0
 ) -> GrowingCases:
     """Search in a thread for at most `limit` cases that the taxonomy sorts, among cached answers first."""
-    return GrowingCases(
-        lambda progress: find_cases(
-            study, system, taxonomy, limit=limit, seed=seed, progress=progress
-        ),
-        limit,
-    )
+    search = partial(find_cases, study, system, taxonomy, limit=limit, seed=seed)
+    return GrowingCases(search, limit)

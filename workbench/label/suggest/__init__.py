@@ -16,7 +16,7 @@ from workbench.label.agreement.disputes import final
 from workbench.label.agreement.tables import confusion
 from workbench.label.case import Case
 from workbench.label.store import Label, label_of
-from workbench.label.suggest.rules import RULES, error_cause, query_pair
+from workbench.label.suggest.rules import RULES, QueryPair, error_cause
 from workbench.label.taxonomy import Choice, Taxonomy
 
 AUTOMATIC = "automatic"  # the annotator of labels made by rules
@@ -33,9 +33,9 @@ class Suggestion:
 
 def suggest(case: Case) -> tuple[Suggestion, ...]:
     """The suggested causes, the likeliest first: the cause of SQLite's error, if any, then those of the rules."""
-    pair = query_pair(case)
+    pair = QueryPair(case)
     by_rule = {cause: next(rule(pair), "") for cause, rule in RULES.items()}
-    by_error = dict([fault]) if (fault := error_cause(case)) else {}
+    by_error = error_cause(case)
     # The first `by_error` puts the cause of SQLite's error first, the last gives it SQLite's reason.
     reasons = by_error | by_rule | by_error
     return tuple(Suggestion(cause, reason) for cause, reason in reasons.items() if reason)

@@ -6,10 +6,11 @@ It yields its reasons as sentences, the best first, or nothing.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
-from workbench.db.sql.differences import CLAUSES, Clause, differences
-from workbench.db.sql.facts import LiteralComparison, QueryFacts, query_facts
+from workbench.db.sql.differences import CLAUSES, differences
+from workbench.db.sql.facts import LiteralComparison, query_facts
 from workbench.db.sql.features import functions
 from workbench.label.case import Case
 from workbench.types import Execution, lower_name
@@ -25,14 +26,14 @@ _ERRORS = {  # for each cause, the messages of SQLite that point to it
 }
 
 
-@dataclass(frozen=True, slots=True)
 class QueryPair:
     """A case with the facts and clauses of its two queries; facts are None for an unreadable query."""
 
-    case: Case
-    gold: QueryFacts | None
-    predicted: QueryFacts | None
-    clauses: tuple[Clause, ...]
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.gold = query_facts(case.gold, case.database)
+        self.predicted = query_facts(case.predicted, case.database)
+        self.clauses = differences(case.gold, case.predicted, case.database)
 
     def only(self, *names: str, nested: bool = True) -> tuple[list[str], list[str]]:
         """The items of these clauses that only gold has, and those that only the prediction has."""
@@ -42,20 +43,19 @@ class QueryPair:
             [text for clause in chosen for text in clause.only_second],
         )
 
-
-def query_pair(case: Case) -> QueryPair:
-    database = case.database
-    return QueryPair(
-        case,
-        query_facts(case.gold, database),
-        query_facts(case.predicted, database),
-        differences(case.gold, case.predicted, database),
-    )
+    def only_facts(self, kind: str) -> tuple[list[Any], list[Any]]:
+        """The facts that only gold has, and those that only the prediction has; none if a query is unreadable."""
+        if not self.gold or not self.predicted:
+            return [], []
+        gold, predicted = getattr(self.gold, kind), getattr(self.predicted, kind)
+        return [one for one in gold if one not in predicted], [
+            o for o in predicted if o not in gold
+        ]
 
 
 def gold_likely_wrong(pair: QueryPair) -> Iterator[str]:
     case, gold = pair.case, pair.gold
-    if case.gold_execution.status not in {"ok", "empty"}:
+    if not case.gold_execution.is_complete:
         yield f"gold does not run: {case.gold_execution.error or case.gold_execution.status}"
     elif (
         case.execution.rows and _only_nulls(case.gold_execution) and not _only_nulls(case.execution)
@@ -89,30 +89,23 @@ def _sorted_as_text(pair: QueryPair) -> Iterator[str]:
 
 
 def hint_ignored(pair: QueryPair) -> Iterator[str]:
-    if pair.gold and pair.predicted:
-        for condition in pair.gold.comparisons:
-            if condition not in pair.predicted.comparisons and _in_hint(condition.value, pair.case):
-                yield f"the hint says {condition.value!r}, which gold uses and the prediction does not"
-        for table, column in sorted(pair.gold.columns - pair.predicted.columns):
-            if _in_hint(column, pair.case):
-                yield f"the hint names {column}, which gold takes from {table} and the prediction does not use"
+    for condition in pair.only_facts("comparisons")[0]:
+        if _in_hint(condition.value, pair.case):
+            yield f"the hint says {condition.value!r}, which gold uses and the prediction does not"
+    for table, column in sorted(pair.only_facts("columns")[0]):
+        if _in_hint(column, pair.case):
+            yield f"the hint names {column}, which gold takes from {table} and the prediction does not use"
 
 
 def _in_hint(value: str | float, case: Case) -> bool:
     """Whether the hint has this value as a word or between quotes."""
-    text = str(value)
-    return bool(text) and bool(
-        re.search(
-            rf"(?<!\w){re.escape(lower_name(text))}(?!\w)", lower_name(case.question.evidence)
-        )
-    )
+    word = re.escape(lower_name(str(value)))
+    return bool(word and re.search(rf"(?<!\w){word}(?!\w)", lower_name(case.question.evidence)))
 
 
 def missing_table_or_join(pair: QueryPair) -> Iterator[str]:
-    missing, added = pair.only("FROM")
-    if pair.gold and pair.predicted and pair.gold.tables != pair.predicted.tables:
-        missing = sorted(pair.gold.tables - pair.predicted.tables)
-        added = sorted(pair.predicted.tables - pair.gold.tables)
+    tables = pair.only_facts("tables")
+    missing, added = map(sorted, tables) if any(tables) else pair.only("FROM")
     if missing:
         instead = f"; the prediction has {_list(added)} instead" if added else ""
         yield f"gold reads {_list(missing)}{instead}"
@@ -130,31 +123,15 @@ def other_column(pair: QueryPair) -> Iterator[str]:
     )
     if missing != added:
         yield f"gold returns {_list(missing)} where the prediction returns {_list(added)}"
-    if pair.gold and pair.predicted:
-        missing = [
-            ".".join(column) for column in sorted(pair.gold.columns - pair.predicted.columns)
-        ]
-        added = [".".join(column) for column in sorted(pair.predicted.columns - pair.gold.columns)]
-        if missing and added:
-            yield f"gold uses {_list(missing)} where the prediction uses {_list(added)}"
+    missing, added = (sorted(map(".".join, columns)) for columns in pair.only_facts("columns"))
+    if missing and added:
+        yield f"gold uses {_list(missing)} where the prediction uses {_list(added)}"
 
 
 def other_literal(pair: QueryPair) -> Iterator[str]:
-    if pair.gold and pair.predicted:
-        missing_literals = [
-            condition
-            for condition in pair.gold.comparisons
-            if condition not in pair.predicted.comparisons
-        ]
-        added_literals = [
-            condition
-            for condition in pair.predicted.comparisons
-            if condition not in pair.gold.comparisons
-        ]
-        for condition in missing_literals:
-            for other in added_literals:
-                if condition.column and condition.column == other.column:
-                    yield f"gold has {_comparison(condition)}, the prediction {_comparison(other)}"
+    for condition, other in product(*pair.only_facts("comparisons")):
+        if condition.column and condition.column == other.column:
+            yield f"gold has {_comparison(condition)}, the prediction {_comparison(other)}"
     missing, added = pair.only("WHERE", "HAVING")
     if missing or added:
         yield f"gold requires {_list(missing)}, the prediction {_list(added)}"
@@ -165,14 +142,13 @@ def _comparison(condition: LiteralComparison) -> str:
 
 
 def aggregation(pair: QueryPair) -> Iterator[str]:
-    if pair.gold and pair.predicted:
-        for operation in _AGGREGATES:
-            if (operation in pair.gold.operations) != (operation in pair.predicted.operations):
-                user, other = "gold", "the prediction"
-                if operation in pair.predicted.operations:
-                    user, other = other, user
-                name = "GROUP BY" if operation == "group" else operation.upper()
-                yield f"{user} uses {name}, {other} does not"
+    gold, predicted = pair.only_facts("operations")
+    for operation in _AGGREGATES:
+        name = "GROUP BY" if operation == "group" else operation.upper()
+        if operation in gold:
+            yield f"gold uses {name}, the prediction does not"
+        if operation in predicted:
+            yield f"the prediction uses {name}, gold does not"
     missing, added = pair.only("GROUP BY")
     if missing and added:
         yield f"gold groups by {_list(missing)}, the prediction by {_list(added)}"
@@ -231,13 +207,13 @@ RULES: dict[str, Callable[[QueryPair], Iterator[str]]] = {
 }
 
 
-def error_cause(case: Case) -> tuple[str, str] | None:
-    """The cause that SQLite's error points to, and the error."""
+def error_cause(case: Case) -> dict[str, str]:
+    """The cause that SQLite's error points to, if any, with the error."""
     error = case.execution.error
     for cause, signs in _ERRORS.items():
         if any(sign in error for sign in signs):
-            return cause, f"the prediction does not run: {error}"
-    return None
+            return {cause: f"the prediction does not run: {error}"}
+    return {}
 
 
 def _list(texts: list[str]) -> str:
