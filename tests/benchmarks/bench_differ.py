@@ -31,7 +31,7 @@ from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.execute import Executor
 from workbench.db.schema import read_schema
 from workbench.db.sql.derived.mutants import mutants
-from workbench.differ.search import Outcome, TellApart
+from workbench.differ.search import Outcome, tell_apart
 from workbench.types import Limits
 
 # As sets of rows, mutants of these kinds mostly equal gold: they are judged in Spider's sense.
@@ -267,7 +267,6 @@ def main() -> int:
     unknown: Counter[str] = Counter()
     seconds: list[float] = []
     largest = 0
-    tell_apart = TellApart()
 
     def told(case: Case, executor: Executor) -> Outcome:
         nonlocal largest

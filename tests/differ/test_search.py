@@ -2,18 +2,17 @@
 
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from workbench.db.execute import Executor
-from workbench.db.fingerprint import file_state
 from workbench.db.schema import read_schema
 from workbench.db.sql.derived.mutants import mutants
 from workbench.differ.pair import Pair
-from workbench.differ.rules import known_schema
-from workbench.differ.search import Outcome, TellApart, needed_rules
+from workbench.differ.search import Outcome, needed_rules, tell_apart
 
 # For each kind of mutant a query, and whether the mutant needs Spider's sense, as sets of rows hide duplicates
 # and order.
@@ -67,7 +66,7 @@ KINDS = {
 
 
 def tell(shop: Path, executor: Executor, first: str, second: str, sense: str = "bird") -> Outcome:
-    return TellApart()(shop, first, second, executor, "spider" if sense == "spider" else "bird")
+    return tell_apart(shop, first, second, executor, "spider" if sense == "spider" else "bird")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -214,7 +213,7 @@ def test_a_database_keeps_the_keys_and_types_of_the_schema(shop: Path, executor:
 
 
 def test_null_goes_only_where_real_rows_have_it_if_asked(shop: Path, executor: Executor) -> None:
-    careful = TellApart(nulls=False)
+    careful = partial(tell_apart, nulls=False)
     queries = ("SELECT count(*) FROM customer", "SELECT count(age) FROM customer")
     assert careful(shop, *queries, executor).status == "not told apart"
     queries = ("SELECT count(*) FROM customer", "SELECT count(city) FROM customer")
@@ -236,8 +235,7 @@ def test_a_row_that_is_seldom_the_first_of_its_group_hides_no_tie(
     first, second = (
         f"SELECT city, {name} FROM customer GROUP BY city" for name in ("name", "min(name)")
     )
-    schema = known_schema(shop, file_state(shop)[0])
-    rules = needed_rules(shop, schema, (first, second))
+    rules = needed_rules(shop, (first, second))
     names = {2: "Bo", 4: "Di", 7: "Bo"} | dict.fromkeys(range(8, 15), "Di")
     cities = {2: ("Rome", 41, "2021-01-31")}
     rows = {
@@ -253,8 +251,7 @@ def test_ties_in_several_groups_need_not_all_show_at_once(shop: Path, executor: 
     first, second = (
         f"SELECT city, {name} FROM customer GROUP BY city" for name in ("name", "min(name)")
     )
-    schema = known_schema(shop, file_state(shop)[0])
-    rules = needed_rules(shop, schema, (first, second))
+    rules = needed_rules(shop, (first, second))
     rows = [(n, f"name {n}", ("Oslo", "Rome")[n % 2], 30, None) for n in range(10)]
     for seed in range(20):
         Random(seed).shuffle(rows)
@@ -267,8 +264,7 @@ def test_an_index_that_sqlite_makes_for_a_join_hides_no_tie(shop: Path, executor
         f"SELECT city, {item} FROM customer CROSS JOIN purchase ON customer_id = id GROUP BY city"
         for item in ("item", "max(item)")
     )
-    schema = known_schema(shop, file_state(shop)[0])
-    rules = needed_rules(shop, schema, (first, second))
+    rules = needed_rules(shop, (first, second))
     rows = {
         "customer": [(1, "Ada", "Oslo", 30, None)],
         "purchase": [(1, 1, "tea", 3.5, 2), (2, 1, "cup", 8.0, 1)],

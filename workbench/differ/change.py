@@ -7,8 +7,7 @@ from random import Random
 
 from workbench.differ.keep import MOST_ROWS, fresh, with_value
 from workbench.differ.near import Cell, Constants, fitting, near
-from workbench.differ.rules import Rules
-from workbench.differ.touched import Rows
+from workbench.differ.rules import Rows, Rules
 from workbench.types import Row, Value
 
 

@@ -2,8 +2,7 @@
 
 from random import Random
 
-from workbench.differ.rules import Key, Rules, TableRules
-from workbench.differ.touched import Rows
+from workbench.differ.rules import Key, Rows, Rules, TableRules
 from workbench.types import Row, Value
 
 MOST_ROWS = 10  # of a table

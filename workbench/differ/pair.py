@@ -19,11 +19,9 @@ from random import Random
 
 from workbench.db.compare import bird_equal, spider_equal
 from workbench.db.execute import Executor
-from workbench.db.sandbox.small import SmallDatabase
 from workbench.db.sql.derived.rows import shuffled
 from workbench.db.text.quoting import quote
-from workbench.differ.rules import Rules, TableRules
-from workbench.differ.touched import Rows
+from workbench.differ.rules import Rows, Rules, TableRules, small_database
 from workbench.types import Execution, Limits, Value
 
 _FEW_ORDERS = 4  # these rule out most databases on which only ties make the results differ
@@ -34,7 +32,6 @@ _MANY_ORDERS = 96  # if one query has several results, these should show all row
 # Without this, SQLite may join by an automatic index, which reads rows in the order of their values.
 _IN_ORDER_OF_ROWS = "PRAGMA automatic_index = OFF"
 _LIMITS = Limits(seconds=5.0, rows=20_000, bytes=2_000_000)
-_COMPLETE = {"ok", "empty"}
 Results = tuple[Execution, Execution]
 
 
@@ -54,18 +51,13 @@ class Pair:
 
     def results(self, several: Sequence[Rows]) -> list[Results | None]:
         """Both queries' executions on each database; None if its rows break a constraint."""
-        databases = [self.database(rows) for rows in several]
+        databases = [self.rules.database(rows) for rows in several]
         answers = self.executor.execute_in_memory(databases, (self.first, self.second), _LIMITS)
         return [None if answer is None else (answer[0], answer[1]) for answer in answers]
 
-    def database(self, rows: Rows) -> SmallDatabase:
-        """A database of the schema with these rows."""
-        statements = [s for table in self.rules.tables.values() for s in table.statements]
-        return _database((*statements, *self.rules.views), rows)
-
     def equal(self, a: Execution, b: Execution) -> bool:
         """Whether two results are equal; a failed execution counts as equal to any result."""
-        if a.status not in _COMPLETE or b.status not in _COMPLETE:
+        if not (a.is_complete and b.is_complete):
             return True
         if self.sense == "bird":
             return bird_equal(a, b) or set(_rounded(a).rows) == set(_rounded(b).rows)
@@ -127,24 +119,20 @@ class Pair:
         ]
         if count >= _ORDERS:
             orders += _turned(rows)
-        databases = [self.database(rows)]
-        databases += [_database(statements, order) for order in orders]
+        databases = [self.rules.database(rows)]
+        databases += [small_database(statements, order) for order in orders]
         queries = (self.first, self.second, shuffled(self.first), shuffled(self.second))
         answers = self.executor.execute_in_memory(databases, queries, _LIMITS)
         firsts: list[Execution] = []
         seconds: list[Execution] = []
         for answer in answers:
-            if answer is None or any(result.status not in _COMPLETE for result in answer[:2]):
+            if answer is None or not all(result.is_complete for result in answer[:2]):
                 return None
             # Each query ran twice on a database, once with random() to break its ties: both are results of it.
             for result, known in zip(answer, (firsts, seconds, firsts, seconds), strict=True):
                 if not any(self.equal(result, other) for other in known):
                     known.append(result)
         return firsts, seconds
-
-
-def _database(statements: tuple[str, ...], rows: Rows) -> SmallDatabase:
-    return SmallDatabase(statements, {name: tuple(content) for name, content in rows.items()})
 
 
 def _turned(rows: Rows) -> Iterator[Rows]:

@@ -10,19 +10,15 @@ from pathlib import Path
 from random import Random
 
 from workbench.db.execute import Executor
-from workbench.db.fingerprint import file_state
 from workbench.db.normalise import normalise_text
-from workbench.db.sandbox.small import SmallDatabase
 from workbench.differ.change import Changes
 from workbench.differ.keep import mended
 from workbench.differ.near import constants
-from workbench.differ.rules import known_schema
 from workbench.differ.search import beginnings, cells, needed_rules
 from workbench.differ.touched import touched_rows
 from workbench.types import Execution, Limits
 
 _LIMITS = Limits(seconds=2.0, rows=20_000, bytes=2_000_000)
-_COMPLETE = {"ok", "empty"}
 _BATCH = 12
 _CHANGES = (1, 2, 3, 5, 8)  # numbers of random changes from one database to the next
 # In three pools, 2% of the right queries and 23% of the wrong ones give at most two results on 48 databases.
@@ -52,7 +48,7 @@ def unreactive(
     inert = {
         text
         for text, executions in zip(texts, zip(*runs, strict=True), strict=True)
-        if {execution.status for execution in executions} <= _COMPLETE
+        if all(execution.is_complete for execution in executions)
         and len({execution.fingerprint for execution in executions}) <= _MOST_RESULTS
     }
     return frozenset(sql for sql, text in normalised.items() if text in inert)
@@ -67,9 +63,7 @@ def _runs(
     random: Random,
 ) -> list[tuple[Execution, ...]]:
     """The executions of all queries on each database, without databases whose rows break a constraint."""
-    schema = known_schema(database, file_state(database)[0])
-    rules = needed_rules(database, schema, texts)
-    statements = (*(s for table in rules.tables.values() for s in table.statements), *rules.views)
+    rules = needed_rules(database, texts)
     near, used = constants(starts, rules), cells(starts, rules)
     changes = Changes(rules, near, used, random, nulls=False)
     touched = touched_rows(starts, rules, database, executor)
@@ -80,10 +74,7 @@ def _runs(
     tried = 0
     while batch and tried < databases:
         tried += len(batch)
-        small = [
-            SmallDatabase(statements, {name: tuple(content) for name, content in rows.items()})
-            for rows in batch
-        ]
+        small = [rules.database(rows) for rows in batch]
         answers = executor.execute_in_memory(small, texts, _LIMITS)
         for rows, answer in zip(batch, answers, strict=True):
             results = set(enumerate(execution.fingerprint for execution in answer or ()))

@@ -13,10 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from workbench.db.fingerprint import file_state
+from workbench.db.sandbox.small import SmallDatabase
 from workbench.db.schema import read_schema, reading
 from workbench.db.text.quoting import quote
 from workbench.types import ForeignKey, Row, Schema, Table, Value, lower_name
 
+Rows = dict[str, list[Row]]  # by table, in the order of `Rules.tables`
 _ROWS = 60  # rows that are read of each table
 _SECONDS = 1.0  # for checking a foreign key; a check that takes longer counts as passed
 
@@ -67,22 +69,35 @@ class Rules:
     views: tuple[str, ...] = ()
     """The CREATE statements of views."""
 
+    def database(self, rows: Rows) -> SmallDatabase:
+        """A database of the schema with these rows."""
+        statements = [one for table in self.tables.values() for one in table.statements]
+        return small_database((*statements, *self.views), rows)
+
+
+def small_database(statements: tuple[str, ...], rows: Rows) -> SmallDatabase:
+    return SmallDatabase(statements, {name: tuple(content) for name, content in rows.items()})
+
 
 def read_rules(path: Path, names: frozenset[str], views: frozenset[str] = frozenset()) -> Rules:
     """The rules of the tables `names` and of all tables that they refer to."""
     return _read(path, file_state(path)[0], names, views)
 
 
+def schema_of(path: Path) -> Schema:
+    """The schema of a file, read once as long as the file does not change."""
+    return _schema(path, file_state(path)[0])
+
+
 @lru_cache(maxsize=256)
-def known_schema(path: Path, state: str) -> Schema:
-    """The schema of a file, read once as long as the file's state does not change."""
+def _schema(path: Path, state: str) -> Schema:
     del state  # only part of the cache key
     return read_schema(path)
 
 
 @lru_cache(maxsize=1024)
 def _read(path: Path, state: str, names: frozenset[str], views: frozenset[str]) -> Rules:
-    schema = known_schema(path, state)
+    schema = _schema(path, state)
     tables: dict[str, TableRules] = {}
 
     def add(table: Table, connection: sqlite3.Connection) -> None:

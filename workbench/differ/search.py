@@ -16,7 +16,6 @@ from random import Random
 from typing import Literal
 
 from workbench.db.execute import Executor
-from workbench.db.fingerprint import file_state
 from workbench.db.sandbox.small import SmallDatabase
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.sql.scope import used
@@ -24,10 +23,10 @@ from workbench.differ.change import Changes
 from workbench.differ.keep import mended
 from workbench.differ.near import constants
 from workbench.differ.pair import Pair
-from workbench.differ.rules import Rules, known_schema, read_rules
+from workbench.differ.rules import Rows, Rules, read_rules, schema_of
 from workbench.differ.shrink import shrunk
-from workbench.differ.touched import Rows, touched_rows
-from workbench.types import Execution, Schema
+from workbench.differ.touched import touched_rows
+from workbench.types import Execution
 
 Status = Literal["differ", "equal", "not told apart", "failed"]
 _BATCH = 24
@@ -61,94 +60,71 @@ class Outcome:
         return f"failed: {self.error}" if self.error else "equal: both have the same normal form"
 
 
-@dataclass(frozen=True, slots=True)
-class TellApart:
-    """Finds a small database on which two queries differ."""
+def tell_apart(
+    database: Path,
+    first: str,
+    second: str,
+    executor: Executor,
+    sense: Literal["bird", "spider"] = "bird",
+    *,
+    tries: int = 400,
+    seconds: float = 30.0,
+    seed: int = 0,
+    nulls: bool = True,
+    shrink: bool = True,
+) -> Outcome:
+    """Search for a small database on which two queries differ, in BIRD's or Spider's sense. DISTINCT is not removed.
 
-    tries: int = 400
-    """The most databases that a search tries."""
-    seed: int = 0
-    """The seed of the random changes."""
-    nulls: bool = True
-    """Put NULL into any column that allows it, and not only into columns that hold NULL in real rows."""
-    shrink: bool = True
-    """Remove rows that the difference does not need."""
-    seconds: float = 30.0
-    """The longest that a search takes, even if fewer databases were tried."""
-
-    def __call__(
-        self,
-        database: Path,
-        first: str,
-        second: str,
-        executor: Executor,
-        sense: Literal["bird", "spider"] = "bird",
-    ) -> Outcome:
-        """Tell the queries apart in BIRD's or Spider's sense of equality. DISTINCT is not removed."""
-        if normal_form(first) == normal_form(second):
-            return Outcome("equal")
-        schema = known_schema(database, file_state(database)[0])
-        rules = needed_rules(database, schema, (first, second))
-        pair = Pair(first, second, sense, rules, executor)
-        tried = 0
-        until = time.monotonic() + self.seconds
-        for tried, rows in enumerate(self._different(pair, database, until), 1):
-            if rows is None:
+    The search ends after `tries` databases, or after `seconds`. The random changes, drawn by `seed`, put NULL into any
+    column that allows it; without `nulls`, only into columns that hold NULL in real rows. `shrink` removes rows that
+    the difference does not need.
+    """
+    if normal_form(first) == normal_form(second):
+        return Outcome("equal")
+    queries, random = (first, second), Random(seed)  # noqa: S311  no secret
+    rules = needed_rules(database, queries)
+    pair = Pair(first, second, sense, rules, executor)
+    near, used_cells = constants(queries, rules), cells(queries, rules)
+    changes = Changes(rules, near, used_cells, random, nulls, groups=True)
+    until = time.monotonic() + seconds
+    batch = list(beginnings(touched_rows(queries, rules, database, executor), rules, random))
+    known = list(batch)
+    seen: set[tuple[str, str]] = set()
+    tried = 0
+    while tried < tries and time.monotonic() < until:
+        for rows, results in zip(batch, pair.results(batch), strict=True):
+            tried += 1
+            if results is None:
                 continue
-            if isinstance(rows, str):
-                return Outcome("failed", error=rows)
-            smallest = rows
-            if self.shrink:
-                # Shrinking asks the faster check, which ties may pass, so the full check has the last word.
-                small = shrunk(rows, rules, pair.seems_different)
-                smallest = small if pair.is_different(small) else rows
-            ((a, b),) = filter(None, pair.results([smallest]))
-            columns = {name: table.columns for name, table in rules.tables.items()}
-            return Outcome("differ", pair.database(smallest), a, b, tried, columns=columns)
-        return Outcome("not told apart", tries=tried)
-
-    def _different(self, pair: Pair, database: Path, until: float) -> Iterator[Rows | str | None]:
-        """For each database tried: its rows if the queries differ there, a query's error, or None."""
-        random = Random(self.seed)  # noqa: S311  no secret
-        rules = pair.rules
-        queries = (pair.first, pair.second)
-        changes = Changes(
-            rules, constants(queries, rules), cells(queries, rules), random, self.nulls, groups=True
+            if failed := next((r.error for r in results if r.status in {"error", "denied"}), ""):
+                return Outcome("failed", error=failed)
+            if not pair.equal(*results) and pair.is_different(rows):
+                return _found(pair, rows, tried, shrink=shrink)
+            # Databases with results not seen before are the ones to change further.
+            novelty = (results[0].fingerprint, results[1].fingerprint)
+            if novelty not in seen and "" not in novelty:
+                seen.add(novelty)
+                known = [*known, rows][-_KEPT:]
+        drafts = (
+            changes(random.choice(known), random.choice((1, 2, 3, 5, 8))) for _ in range(_BATCH)
         )
-        batch = list(
-            beginnings(touched_rows(queries, rules, database, pair.executor), rules, random)
-        )
-        known = list(batch)
-        seen: set[tuple[str, str]] = set()
-        tried = 0
-        while tried < self.tries and time.monotonic() < until:
-            for rows, results in zip(batch, pair.results(batch), strict=True):
-                tried += 1
-                if results is None:
-                    yield None
-                    continue
-                if failed := next(
-                    (r.error for r in results if r.status in {"error", "denied"}), ""
-                ):
-                    yield failed
-                    return
-                different = not pair.equal(*results) and pair.is_different(rows)
-                yield rows if different else None
-                # Databases with results not seen before are the ones to change further.
-                novelty = (results[0].fingerprint, results[1].fingerprint)
-                if novelty not in seen and "" not in novelty:
-                    seen.add(novelty)
-                    known = [*known, rows][-_KEPT:]
-            drawn = (
-                changes(random.choice(known), random.choice((1, 2, 3, 5, 8))) for _ in range(_BATCH)
-            )
-            batch = [
-                mended_rows for draft in drawn if (mended_rows := mended(draft, rules, random))
-            ]
+        batch = [changed for draft in drafts if (changed := mended(draft, rules, random))]
+    return Outcome("not told apart", tries=tried)
 
 
-def needed_rules(database: Path, schema: Schema, queries: tuple[str, ...]) -> Rules:
+def _found(pair: Pair, rows: Rows, tried: int, *, shrink: bool) -> Outcome:
+    if shrink:
+        # Shrinking asks the faster check, which ties may pass, so the full check has the last word.
+        small = shrunk(rows, pair.rules, pair.seems_different)
+        rows = small if pair.is_different(small) else rows
+    ((first, second),) = filter(None, pair.results([rows]))
+    columns = {name: table.columns for name, table in pair.rules.tables.items()}
+    return Outcome("differ", pair.rules.database(rows), first, second, tried, columns=columns)
+
+
+def needed_rules(database: Path, queries: tuple[str, ...]) -> Rules:
     """The rules of the tables that the queries read, or of all tables if a query cannot be parsed."""
+    schema = schema_of(database)
     names: set[str] = set()
     for sql in queries:
         in_query = used(sql, schema)

@@ -7,6 +7,7 @@ which often tells them apart, too.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -15,85 +16,78 @@ from workbench.db.sandbox.small import SmallDatabase
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.text.context_text import result_text
 from workbench.db.text.quoting import quote
-from workbench.differ.search import TellApart
+from workbench.differ.search import tell_apart
 from workbench.types import Execution, Limits
 
-_SEARCH = TellApart(tries=150, seconds=2.0)
+_search = partial(tell_apart, tries=150, seconds=2.0)
+_SEARCHES = 6  # pairs of queries for which one call searches a database
+_ROWS = 5  # the most rows of a table in a database that is shown
+_SHOWN = 3  # databases that are shown
 _LIMITS = Limits(seconds=5.0, rows=1_000, bytes=200_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownDatabase:
     """A small database and each query's result on it, as text; results are in the order of the queries."""
 
     rows: str
     results: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Several:
-    """Tells queries on one database apart."""
+def groups_by_meaning(
+    database: Path, queries: Sequence[str], executor: Executor
+) -> list[list[int]]:
+    """Groups of queries that may mean the same, as indices.
 
-    searches: int = 6
-    """The most pairs of queries that one call searches a small database for."""
-    rows: int = 5
-    """The most rows of a table in a database that is shown."""
-
-    def meanings(
-        self, database: Path, queries: Sequence[str], executor: Executor
-    ) -> list[list[int]]:
-        """Groups of queries that may mean the same, as indices.
-
-        A query starts a new group if it differs from the first query of every earlier group. Once all searches are
-        used, it joins a group without a search.
-        """
-        left = self.searches
-        groups: list[list[int]] = []
-        by_form: dict[str, list[int]] = {}
-        for index, sql in enumerate(queries):
-            own = by_form.get(normal_form(sql))
-            for group in groups if own is None else ():
-                differ = left > 0 and _differ(database, queries[group[0]], sql, executor)
-                left -= 1
-                if not differ:
-                    own = group
-                    break
-            if own is None:
-                own = []
-                groups.append(own)
-            own.append(index)
-            by_form[normal_form(sql)] = own
-        return groups
-
-    def examples(
-        self, database: Path, queries: Sequence[str], executor: Executor, most: int = 3
-    ) -> list[Shown]:
-        """At most `most` small databases that tell pairs of the queries apart, the earliest pairs first.
-
-        A pair that an earlier database tells apart is skipped.
-        """
-        examples: list[Shown] = []
-        apart: set[tuple[int, int]] = set()
-        pairs = list(combinations(range(len(queries)), 2))
-        for first, second in pairs[: self.searches]:
-            if len(examples) == most:
+    A query starts a new group if it differs from the first query of every earlier group. Once all searches are
+    used, it joins a group without a search.
+    """
+    left = _SEARCHES
+    groups: list[list[int]] = []
+    by_form: dict[str, list[int]] = {}
+    for index, sql in enumerate(queries):
+        own = by_form.get(normal_form(sql))
+        for group in groups if own is None else ():
+            first = queries[group[0]]
+            differ = left > 0 and _search(database, first, sql, executor).status == "differ"
+            left -= 1
+            if not differ:
+                own = group
                 break
-            if (first, second) in apart:
-                continue
-            outcome = _SEARCH(database, queries[first], queries[second], executor)
-            small = outcome.database
-            if not small or max(map(len, small.rows.values()), default=0) > self.rows:
-                continue
-            (answers,) = executor.execute_in_memory([small], queries, _LIMITS)
-            if answers is None:
-                continue
-            examples.append(Shown(_text(small, outcome.columns), tuple(map(result_text, answers))))
-            apart |= {(a, b) for a, b in pairs if set(answers[a].rows) != set(answers[b].rows)}
-        return examples
+        if own is None:
+            own = []
+            groups.append(own)
+        own.append(index)
+        by_form[normal_form(sql)] = own
+    return groups
 
 
-def _differ(database: Path, first: str, second: str, executor: Executor) -> bool:
-    return _SEARCH(database, first, second, executor).status == "differ"
+def shown_databases(
+    database: Path, queries: Sequence[str], executor: Executor
+) -> list[ShownDatabase]:
+    """Small databases that tell pairs of the queries apart, the earliest pairs first.
+
+    A pair that an earlier database tells apart is skipped.
+    """
+    shown: list[ShownDatabase] = []
+    apart: set[tuple[int, int]] = set()
+    pairs = list(combinations(range(len(queries)), 2))
+    for first, second in pairs[:_SEARCHES]:
+        if len(shown) == _SHOWN:
+            break
+        if (first, second) in apart:
+            continue
+        outcome = _search(database, queries[first], queries[second], executor)
+        small = outcome.database
+        if not small or max(map(len, small.rows.values()), default=0) > _ROWS:
+            continue
+        (answers,) = executor.execute_in_memory([small], queries, _LIMITS)
+        if answers is None:
+            continue
+        rows = _text(small, outcome.columns)
+        shown.append(ShownDatabase(rows, tuple(map(result_text, answers))))
+        apart |= {(a, b) for a, b in pairs if set(answers[a].rows) != set(answers[b].rows)}
+    return shown
 
 
 def _text(small: SmallDatabase, columns: Mapping[str, Sequence[str]]) -> str:

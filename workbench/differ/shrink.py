@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from workbench.differ.keep import mended
-from workbench.differ.rules import Rules
-from workbench.differ.touched import Rows
+from workbench.differ.rules import Rows, Rules
 
 _MOST_CHECKS = 60
 

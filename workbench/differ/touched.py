@@ -9,10 +9,9 @@ from pathlib import Path
 
 from workbench.db.execute import Executor
 from workbench.db.sql.derived.rows import source_rows
-from workbench.differ.rules import Rules
+from workbench.differ.rules import Rows, Rules
 from workbench.types import Limits, Row, lower_name
 
-Rows = dict[str, list[Row]]  # by table, in the order of `Rules.tables`
 JOINED = 3  # joined rows read for each SELECT
 _LIMITS = Limits(seconds=1.0, rows=JOINED, bytes=1_000_000)
 

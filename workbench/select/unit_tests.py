@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workbench.canonical import content_hash
-from workbench.differ.several import Several, Shown
+from workbench.differ.several import ShownDatabase, groups_by_meaning, shown_databases
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
 from workbench.replies.choices import read_choices
@@ -83,10 +83,10 @@ class UnitTester:
         self, lab: Lab, context: Context, shown: Sequence[dict[str, Any]]
     ) -> tuple[list[float], list[str]]:
         """The number of tests that each candidate passes, and the keys of the calls."""
-        small_databases: list[Shown] = []
+        small_databases: list[ShownDatabase] = []
         if self.told_apart:
             queries = [candidate["query"] for candidate in shown]
-            small_databases = Several().examples(_database(lab, context), queries, lab.executor)
+            small_databases = shown_databases(_database(lab, context), queries, lab.executor)
 
         def request(step: UnitTester, prompt: str, seen: Sequence[int], **data: Any) -> Request:
             """A call whose prompt shows these candidates' results on the small databases."""
@@ -132,13 +132,15 @@ def _divided_by_small_databases(
         first = group.representative
         members = [first, *(index for index in group.members if index != first)]
         queries = [trials[index].candidate.sql for index in members]
-        for part in Several().meanings(_database(lab, context), queries, lab.executor):
+        for part in groups_by_meaning(_database(lab, context), queries, lab.executor):
             alike = {members[number] for number in part}
             own = tuple(index for index in group.members if index in alike)
             yield Group(group.result, own, members[part[0]])
 
 
-def _with_results(small_databases: Sequence[Shown], order: Sequence[int]) -> list[dict[str, Any]]:
+def _with_results(
+    small_databases: Sequence[ShownDatabase], order: Sequence[int]
+) -> list[dict[str, Any]]:
     """The small databases as the prompts show them, with the results of these candidates in this order."""
     return [
         {"rows": one.rows, "results": [one.results[index] for index in order]}

@@ -12,6 +12,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -20,12 +21,11 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark, Sense
 from workbench.canonical import content_hash
 from workbench.db.execute import Executor
-from workbench.db.fingerprint import file_state
 from workbench.db.sandbox.small import SmallDatabase
 from workbench.db.sql.derived.mutants import Mutant, mutants
 from workbench.differ.pair import Pair
-from workbench.differ.rules import known_schema
-from workbench.differ.search import TellApart, needed_rules
+from workbench.differ.rules import schema_of
+from workbench.differ.search import needed_rules, tell_apart
 from workbench.evaluate.ex import equal, spider_text
 from workbench.store import home
 from workbench.types import Limits, Question
@@ -67,18 +67,17 @@ class Suite:
     def _made(
         self, database: Path, gold: str, sense: Sense, executor: Executor
     ) -> list[SmallDatabase]:
-        schema = known_schema(database, file_state(database)[0])
-        tell_apart = TellApart(self.tries, self.seed, nulls=False, shrink=False)
+        search = partial(tell_apart, tries=self.tries, seed=self.seed, nulls=False, shrink=False)
         made: list[SmallDatabase] = []
-        for mutant in _of_all_kinds(mutants(gold, schema), self.mutants):
+        for mutant in _of_all_kinds(mutants(gold, schema_of(database)), self.mutants):
             queries = (gold, mutant.sql)
             # A mutant that an earlier database of the suite tells apart needs no database of its own.
             told = executor.execute_in_memory(made, queries, _LIMITS)
             if any(answer and not equal(answer[1], answer[0], gold, sense) for answer in told):
                 continue
-            outcome = tell_apart(database, *queries, executor, sense)
+            outcome = search(database, *queries, executor, sense)
             if outcome.database:
-                pair = Pair(*queries, sense, needed_rules(database, schema, queries), executor)
+                pair = Pair(*queries, sense, needed_rules(database, queries), executor)
                 rows = {name: list(content) for name, content in outcome.database.rows.items()}
                 if pair.first_is_certain(rows):
                     made.append(outcome.database)

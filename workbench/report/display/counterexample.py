@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.db.execute import Executor
-from workbench.db.fingerprint import file_state
 from workbench.db.sql.scope import used
 from workbench.db.text.quoting import one_line
-from workbench.differ.rules import known_schema
-from workbench.differ.search import TellApart
+from workbench.differ.rules import schema_of
+from workbench.differ.search import tell_apart
 from workbench.html.parts import beside, heading, line, stack, table
 from workbench.html.tree import Element
 from workbench.report.display.results import marked_results
@@ -26,11 +25,10 @@ def counterexample_part(
     sense: Literal["bird", "spider"] = "bird",
 ) -> Element:
     """The smallest database found on which a query and gold differ, with both results; or why there is none."""
-    outcome = TellApart(tries=_TRIES, seconds=2.0)(database, gold, query, executor, sense)
+    outcome = tell_apart(database, gold, query, executor, sense, tries=_TRIES, seconds=2.0)
     if not (outcome.database and outcome.first and outcome.second):
         return stack(line(f"The two are {outcome}."))
-    schema = known_schema(database, file_state(database)[0])
-    needed = [used(sql, schema) for sql in (gold, query)]
+    needed = [used(sql, schema_of(database)) for sql in (gold, query)]
     names = set().union(*(one.columns for one in needed))
     tables = []
     for name, rows in outcome.database.rows.items():
