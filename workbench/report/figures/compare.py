@@ -8,15 +8,7 @@ from workbench.errors import BadInputError
 from workbench.evaluate.stats import compare, mean_interval
 from workbench.report.drawing import lettering, palette
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, question_ids, runs
-from workbench.report.figures.marks import (
-    by_series,
-    interval,
-    legend,
-    line_key,
-    name_rows,
-    notes_beside,
-    percent,
-)
+from workbench.report.figures import marks
 
 # Columns by which `trace` finds the questions of a row.
 _TRACED = {"system", "generator", "db_id", "difficulty"}
@@ -67,7 +59,7 @@ def accuracy_by(
     """EX with its interval by SQL feature, difficulty or database; a mark for each value of `label`."""
     data = accuracies(questions, [by, label] if label else by)
     rows = palette.ordered(data[by])
-    parts = by_series(data, label)
+    parts = marks.by_series(data, label)
     looks = palette.looks(parts)
     sizes = data.groupby(by)["n"].max()
     wide = ONE if len(parts) < 3 else TWO
@@ -77,33 +69,31 @@ def accuracy_by(
         for index, (name, part) in enumerate(parts.items()):
             for _, row in part.iterrows():
                 at = rows.index(row[by]) + (index - (len(parts) - 1) / 2) * 0.8 / len(parts)
-                interval(axes, at, row["low"], row["EX"], row["high"], looks[name])
-        name_rows(axes, rows)
+                marks.interval(axes, at, row["low"], row["EX"], row["high"], looks[name])
+        marks.name_rows(axes, rows)
         labels = [lettering.text(row, 70) + f" (N = {sizes[row]:,})" for row in rows]
         axes.set_yticks(range(len(rows)), labels)
         for line in range(len(rows) - 1):
             axes.axhline(line + 0.5, color=palette.PALE, linewidth=0.5)
-        percent(axes, "x", "EX with 95% interval")
+        marks.percent(axes, "x", "EX with 95% interval")
         axes.grid(axis="x")
         if label:
-            legend(figure, {name: line_key(look, "-") for name, look in looks.items()})
+            marks.legend(figure, {name: marks.line_key(look, "-") for name, look in looks.items()})
     return figure
 
 
-def differences(
-    questions: pd.DataFrame, against: str | None = None, label: str = "system"
-) -> pd.DataFrame:
+def differences(questions: pd.DataFrame, against: str | None = None) -> pd.DataFrame:
     """Each system minus the one `against` (by default the first) on the same questions, in points."""
-    need(questions, "question_id", "db_id", "correct", label)
-    names = list(dict.fromkeys(questions[label]))
+    need(questions, "question_id", "db_id", "correct", "system")
+    names = list(dict.fromkeys(questions["system"]))
     base = names[0] if against is None else against
     if base not in names or len(names) < 2:
         raise BadInputError(
-            f"the rows have the {label} {', '.join(map(str, names))}: give two or more, one of them {base!r}"
+            f"the rows have the system {', '.join(map(str, names))}: give two or more, one of them {base!r}"
         )
     verdicts = {
         name: dict(zip(group["question_id"], group["correct"].astype(float), strict=True))
-        for name, group in questions.groupby(label, sort=False)
+        for name, group in questions.groupby("system", sort=False)
     }
     clusters = dict(zip(questions["question_id"], questions["db_id"], strict=True))
     rows = []
@@ -112,7 +102,7 @@ def differences(
             found = compare(verdicts[name], verdicts[base], clusters)
             rows.append(
                 {
-                    label: name,
+                    "system": name,
                     "against": base,
                     "difference": 100 * found.difference,
                     "low": 100 * found.low,
@@ -121,36 +111,36 @@ def differences(
                     "won": len(found.won),
                     "lost": len(found.lost),
                     "n": found.n,
-                    "run": runs(questions[questions[label].isin([name, base])]),
+                    "run": runs(questions[questions["system"].isin([name, base])]),
                 }
             )
     return pd.DataFrame(rows)
 
 
 def paired_differences(
-    questions: pd.DataFrame, against: str | None = None, label: str = "system", *, stamp: object
+    questions: pd.DataFrame, against: str | None = None, *, stamp: object
 ) -> Picture:
     """The `differences` as a figure, with intervals and p-values.
 
     A p-value comes from exchanging the signs of the databases' differences, so d databases allow no value below
     2 ** (1 - d). The figure states this bound where it exceeds 0.05; intervals have no such bound.
     """
-    data = differences(questions, against, label)
+    data = differences(questions, against)
     databases = questions["db_id"].nunique()
     least = 2.0 ** (1 - databases)
     bound = f"\n{databases} databases: no p can be below {least:.3g}" if 0.05 < least < 1 else ""
-    names = [str(name) for name in data[label]]
+    names = [str(name) for name in data["system"]]
     looks = palette.looks(names)
     notes = []
     with canvas(TWO, 0.75 + 0.15 * bool(bound) + 0.24 * len(names), data, stamp) as figure:
         axes = figure.subplots()
         axes.axvline(0, color=palette.GREY, linewidth=0.8)
         for row, (name, (_, found)) in enumerate(zip(names, data.iterrows(), strict=True)):
-            interval(axes, row, found["low"], found["difference"], found["high"], looks[name])
+            marks.interval(axes, row, found["low"], found["difference"], found["high"], looks[name])
             counts = f"won {found['won']}, lost {found['lost']}, p = {found['p_value']:.3g}"
             notes.append(f"{found['difference']:+.1f}  {counts}")
-        name_rows(axes, [palette.shown(name) for name in names], 150)
-        notes_beside(axes, [note.replace("-", "\N{MINUS SIGN}") for note in notes])
+        marks.name_rows(axes, [palette.shown(name) for name in names], 150)
+        marks.notes_beside(axes, [note.replace("-", "\N{MINUS SIGN}") for note in notes])
         base = lettering.text(palette.shown(data["against"].iloc[0]), 180)
         axes.set_xlabel(f"EX minus that of {base}, percentage points{bound}")
         axes.grid(axis="x")

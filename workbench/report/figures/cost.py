@@ -25,22 +25,20 @@ def frontier(rows: pd.DataFrame, cost: str = "tokens") -> pd.DataFrame:
     return rows.assign(best=(ordered["EX"] > before).reindex(rows.index))
 
 
-def pareto(
-    rows: pd.DataFrame, cost: str = "tokens", label: str = "system", *, per: str = "", stamp: object
-) -> Picture:
+def pareto(rows: pd.DataFrame, cost: str = "tokens", *, per: str = "", stamp: object) -> Picture:
     """Accuracy against cost, with intervals, and the frontier: filled marks, which no cheaper system beats.
 
-    `rows` are those of `Run.row`: a name, EX in percent, `low` and `high`, calls, tokens, dollars. `per` is
+    `rows` are those of `Run.row`: `system`, EX in percent, `low` and `high`, calls, tokens, dollars. `per` is
     the unit of the cost: "question" or "benchmark". Marks of nearly the same cost stand side by side.
     """
     if cost not in _AXES:
         raise BadInputError(f"the cost is {cost!r}: give calls, tokens or dollars")
-    need(rows, label, "EX", cost)
+    need(rows, "system", "EX", cost)
     data = frontier(rows.reset_index(drop=True), cost)
     known = data[data[cost].notna()].sort_values("EX", ascending=False, kind="stable")
     if known.empty:
         raise BadInputError(f"no row has its {cost}: the price of the model may be unknown")
-    names = [str(name) for name in known[label]]
+    names = [str(name) for name in known["system"]]
     looks = palette.looks(names)
     least, most = float(known[cost].min()), float(known[cost].max())
     logarithmic = least > 0 and most >= 10 * least

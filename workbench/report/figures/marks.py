@@ -147,11 +147,9 @@ def legend(
         columns -= 1
     if side == "above":
         figure.set_figheight(figure.get_figheight() + 0.155 * -(-len(names) // columns))
+    place: Any = "outside upper left" if side == "above" else "outside right upper"
     tight: dict[str, Any] = {"columnspacing": 1.2, "borderpad": 0, "borderaxespad": 0.5}
-    location: Literal["outside upper left", "outside right upper"] = (
-        "outside upper left" if side == "above" else "outside right upper"
-    )
-    figure.legend([*keys.values()], names, loc=location, ncols=columns, **tight)
+    figure.legend([*keys.values()], names, loc=place, ncols=columns, **tight)
 
 
 def _across(wide: Sequence[float], columns: int) -> float:

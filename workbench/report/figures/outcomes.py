@@ -7,14 +7,7 @@ import pandas as pd
 from workbench.report.drawing import lettering, palette
 from workbench.report.drawing.palette import Look
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, question_ids, runs
-from workbench.report.figures.marks import (
-    bar_key,
-    grouped_bars,
-    legend,
-    name_rows,
-    percent,
-    rows_high,
-)
+from workbench.report.figures import marks
 
 RIGHT, LOST, NONE, WRONG_GOLD = (
     "right one chosen",
@@ -71,18 +64,20 @@ def outcome_pie(
             wedgeprops={"edgecolor": "white", "linewidth": 1.0},
         )
         shares = zip(ways, sizes, data["percent"], strict=True)
-        legend(figure, {f"{w}: {n:,} ({s:.1f}%)": bar_key(_LOOKS[w]) for w, n, s in shares})
+        marks.legend(
+            figure, {f"{w}: {n:,} ({s:.1f}%)": marks.bar_key(_LOOKS[w]) for w, n, s in shares}
+        )
     return figure
 
 
-def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: object) -> Picture:
+def exists_and_chosen(questions: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 7: the percentage of questions with a right candidate, and with a right one chosen."""
-    need(questions, by, "correct", "oracle")
-    means = questions.astype({"correct": float, "oracle": float}).groupby(by, sort=False)
+    need(questions, "db_id", "correct", "oracle")
+    means = questions.astype({"correct": float, "oracle": float}).groupby("db_id", sort=False)
     data = pd.DataFrame(
         [
             {
-                by: name,
+                "db_id": name,
                 "n": len(group),
                 "exists": 100 * group["oracle"].mean(),
                 "chosen": 100 * group["correct"].mean(),
@@ -96,30 +91,32 @@ def exists_and_chosen(questions: pd.DataFrame, by: str = "db_id", *, stamp: obje
         "a right candidate exists": Look(palette.SKY, "o", "", "-"),
         "a right candidate is chosen": Look(palette.BLUE, "s", "////", "-"),
     }
-    with canvas(ONE, rows_high(len(data), 2), data, stamp) as figure:
+    with canvas(ONE, marks.rows_high(len(data), 2), data, stamp) as figure:
         axes = figure.subplots()
         series = dict(zip(looks, (data["exists"].tolist(), data["chosen"].tolist()), strict=True))
-        grouped_bars(axes, data[by].tolist(), series, looks, "{:.1f}")
-        percent(axes, "x", "questions", whole=True)
-        legend(figure, {name: bar_key(look) for name, look in looks.items()})
+        marks.grouped_bars(axes, data["db_id"].tolist(), series, looks, "{:.1f}")
+        marks.percent(axes, "x", "questions", whole=True)
+        marks.legend(figure, {name: marks.bar_key(look) for name, look in looks.items()})
     return figure
 
 
-def regret(questions: pd.DataFrame, by: str = "system", *, stamp: object) -> Picture:
-    """For each selector or system the share that is right, lost in selection, or without a right candidate.
+def regret(questions: pd.DataFrame, *, stamp: object) -> Picture:
+    """For each `system`, which may be a selector, the share that is right, lost in selection, or without a right candidate.
 
     `data` has the number of lost questions; `outcomes` shows which questions are lost.
     """
-    need(questions, by)
+    need(questions, "system")
     columns = {"right": RIGHT, "lost": LOST, "no right candidate": NONE}
     rows = []
-    for name, group in outcomes(questions).groupby(by, sort=False):
+    for name, group in outcomes(questions).groupby("system", sort=False):
         shares = 100 * group["outcome"].value_counts(normalize=True)
-        row = {by: str(name)} | {column: shares.get(way, 0.0) for column, way in columns.items()}
+        row = {"system": str(name)} | {
+            column: shares.get(way, 0.0) for column, way in columns.items()
+        }
         row |= {"n_lost": int((group["outcome"] == LOST).sum())}
         rows.append(row | {"run": runs(group), "counted": "all"})
     data = pd.DataFrame(rows)
-    with canvas(TWO, rows_high(len(data), 1) + 0.06 * len(data), data, stamp) as figure:
+    with canvas(TWO, marks.rows_high(len(data), 1) + 0.06 * len(data), data, stamp) as figure:
         axes = figure.subplots()
         start = pd.Series(0.0, data.index)
         for column, way in columns.items():
@@ -134,8 +131,8 @@ def regret(questions: pd.DataFrame, by: str = "system", *, stamp: object) -> Pic
                 bbox={"boxstyle": "square,pad=0.15", "facecolor": "white", "linewidth": 0},
             )
             start += data[column]
-        name_rows(axes, [palette.shown(name) for name in data[by]], 150)
-        percent(axes, "x", "questions", whole=True)
+        marks.name_rows(axes, [palette.shown(name) for name in data["system"]], 150)
+        marks.percent(axes, "x", "questions", whole=True)
         axes.set_xlim(0, 100)
-        legend(figure, {way: bar_key(_LOOKS[way]) for way in columns.values()})
+        marks.legend(figure, {way: marks.bar_key(_LOOKS[way]) for way in columns.values()})
     return figure

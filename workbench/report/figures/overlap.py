@@ -47,9 +47,9 @@ def overlap(frame: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
     )
 
 
-def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: object) -> Picture:
+def venn(frame: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 3a: the questions that each of two or three solves at least once, areas to scale."""
-    wide = solved(frame, by)
+    wide = solved(frame)
     names = [str(name) for name in wide]
     if len(names) not in {2, 3}:
         raise BadInputError(
@@ -61,7 +61,7 @@ def venn(frame: pd.DataFrame, by: str = "generator", *, stamp: object) -> Pictur
     }
     looks = palette.looks(names)
     colours = [looks[name].colour for name in names]
-    with canvas(TWO, 2.6, overlap(frame, by), stamp) as figure:
+    with canvas(TWO, 2.6, overlap(frame), stamp) as figure:
         axes, aside = figure.subplots(1, 2, width_ratios=(1.0, 1.1))
         _circles(axes, colours, sizes)
         _listing(aside, looks, sizes)

@@ -10,15 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from workbench.report.drawing import palette, style
 from workbench.report.drawing.palette import Look
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need
-from workbench.report.figures.marks import (
-    by_series,
-    legend,
-    line_key,
-    name_rows,
-    notes_beside,
-    percent,
-    round_ticks,
-)
+from workbench.report.figures import marks
 from workbench.types import Schema
 
 _STEPS = (
@@ -40,12 +32,12 @@ def sizes(stages: Mapping[str, Schema]) -> pd.DataFrame:
     )
 
 
-def accuracy_by_columns(points: pd.DataFrame, label: str = "metric", *, stamp: object) -> Picture:
+def accuracy_by_columns(points: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 3: EX against the number of columns, on a logarithmic axis; a line for pass@1 and one for pass@5.
 
-    Columns `columns`, `EX` and `label`; `low` and `high` are drawn where they are given.
+    Columns `columns`, `EX` and `metric`; `low` and `high` are drawn where they are given.
     """
-    return _lines(points, "columns", label, "columns in the schema", stamp, logarithmic=True)
+    return _lines(points, "columns", "metric", "columns in the schema", stamp, logarithmic=True)
 
 
 def accuracy_by_tests(points: pd.DataFrame, label: str | None = None, *, stamp: object) -> Picture:
@@ -63,7 +55,7 @@ def _lines(
     logarithmic: bool = False,
 ) -> Picture:
     need(points, x, "EX", *([label] if label else []))
-    parts = by_series(points, label)
+    parts = marks.by_series(points, label)
     looks = palette.looks(parts)
     many = len(parts) > 2
     with canvas(TWO if many else ONE, 2.0, points, stamp) as figure:
@@ -86,11 +78,11 @@ def _lines(
             axes.xaxis.set_major_locator(
                 MaxNLocator(8, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
             )
-        percent(axes, "y", "EX")
+        marks.percent(axes, "y", "EX")
         axes.grid(axis="y")
         if label:
-            keys = {name: line_key(look) for name, look in looks.items()}
-            legend(figure, keys, "right" if many else "above")
+            keys = {name: marks.line_key(look) for name, look in looks.items()}
+            marks.legend(figure, keys, "right" if many else "above")
     return figure
 
 
@@ -124,11 +116,13 @@ def columns_left(stages: pd.DataFrame, *, stamp: object) -> Picture:
             for _, stage in part.iterrows():
                 look = _step(names.index(stage["stage"]))
                 axes.plot(stage["columns"], row, look.marker, color=look.colour, markersize=5)
-        name_rows(axes, rows)
-        round_ticks(axes)
+        marks.name_rows(axes, rows)
+        marks.round_ticks(axes)
         axes.set_xlabel("columns left (mean)")
         axes.grid(axis="x")
-        legend(figure, {str(n): line_key(_step(i), "none") for i, n in enumerate(names)})
+        marks.legend(
+            figure, {str(n): marks.line_key(_step(i), "none") for i, n in enumerate(names)}
+        )
     return figure
 
 
@@ -146,9 +140,11 @@ def funnel(stages: pd.DataFrame, *, stamp: object) -> Picture:
         for row, (_, stage) in enumerate(stages.iterrows()):
             share = stage["columns"] / most
             axes.barh(row, share, 0.8, left=-share / 2, color=_step(row).colour)
-        name_rows(axes, names, 80)
+        marks.name_rows(axes, names, 80)
         left = zip(stages["tables"], stages["columns"], strict=True)
-        notes_beside(axes, [f"tables {tables:,}\ncolumns {columns:,}" for tables, columns in left])
+        marks.notes_beside(
+            axes, [f"tables {tables:,}\ncolumns {columns:,}" for tables, columns in left]
+        )
         axes.set_xlim(-0.52, 0.52)
         axes.set_xticks([])
         axes.spines[:].set_visible(False)
