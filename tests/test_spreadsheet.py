@@ -1,14 +1,12 @@
 """What a spreadsheet would run as a formula is told apart from what it shows, and nothing is lost."""
 
-import csv
-import io
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.spreadsheet import PlainWriter, csv_lines, plain
+from workbench.spreadsheet import csv_lines, plain
 
 SIGNS = [
     *"=+-@",
@@ -59,6 +57,4 @@ def test_a_cell_of_any_length_is_read():
 
 
 def test_numbers_stay_numbers():
-    file = io.StringIO()
-    PlainWriter(csv.writer(file, lineterminator="\n")).writerow((-1, " =1", None, 2.5))
-    assert file.getvalue() == "-1,' =1,,2.5\n"
+    assert [plain(cell) for cell in (-1, " =1", None, 2.5)] == [-1, "' =1", None, 2.5]

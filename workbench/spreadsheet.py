@@ -3,8 +3,8 @@
 import csv
 import io
 import unicodedata
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 _SIGNS = frozenset("=+-@")  # the first characters of a formula, after NFKC normalisation
 _BLANK = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})  # the categories of invisible characters
@@ -29,17 +29,3 @@ def csv_lines(text: str, *, delimiter: str = ",", strict: bool = False) -> Itera
     """The lines of a CSV text. Python's own limit on a cell, 131,072 characters, is raised to the text's length."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=strict)
-
-
-class _Writer(Protocol):
-    def writerow(self, row: Iterable[object], /) -> object: ...
-
-
-class PlainWriter:
-    """A CSV writer that passes each cell through `plain`."""
-
-    def __init__(self, writer: _Writer) -> None:
-        self._writer = writer
-
-    def writerow(self, row: Iterable[object]) -> None:
-        self._writer.writerow(map(plain, row))

@@ -6,8 +6,8 @@ from functools import cached_property
 from random import Random
 
 from workbench.differ.keep import MOST_ROWS, fresh, with_value
-from workbench.differ.near import Cell, Constants, fitting, near
-from workbench.differ.rules import Rows, Rules
+from workbench.differ.near import Constants, fitting, near
+from workbench.differ.rules import Cell, Rows, Rules
 from workbench.types import Row, Value
 
 
@@ -71,8 +71,7 @@ class Changes:
 
     def copies(self, rows: Rows) -> None:
         """Repeat a row: a duplicate, or further children of one parent."""
-        filled = [name for name in rows if rows[name]]
-        if filled:
+        if filled := [name for name in rows if rows[name]]:
             name = self.random.choice(filled)
             row = self.random.choice(rows[name])
             wanted = self.random.choice(self.constants.counts)
@@ -80,8 +79,7 @@ class Changes:
 
     def removed(self, rows: Rows) -> None:
         """Remove a row: a parent loses a child, a group becomes empty."""
-        filled = [name for name in rows if rows[name]]
-        if filled:
+        if filled := [name for name in rows if rows[name]]:
             name = self.random.choice(filled)
             rows[name].pop(self.random.randrange(len(rows[name])))
 
@@ -101,8 +99,7 @@ class Changes:
 
     def near_constant(self, rows: Rows) -> None:
         """Give a row a value next to a constant of the queries."""
-        filled = [cell for cell in self.cells if rows[cell[0]] and self._values[cell]]
-        if filled:
+        if filled := [cell for cell in self.cells if rows[cell[0]] and self._values[cell]]:
             name, column = self.random.choice(filled)
             row = self.random.randrange(len(rows[name]))
             self._set(rows, name, row, column, self.random.choice(self._values[name, column]))
@@ -129,9 +126,8 @@ class Changes:
             for key in table.keys
             for column, ref in zip(key.columns, key.ref_columns, strict=True)
         ]
-        pairs = [(a, b) for a, b in pairs if rows[a[0]] and rows[b[0]]]
-        if pairs:
-            (name, column), (other, ref) = self.random.choice(pairs)
+        if filled := [(a, b) for a, b in pairs if rows[a[0]] and rows[b[0]]]:
+            (name, column), (other, ref) = self.random.choice(filled)
             row = self.random.randrange(len(rows[name]))
             self._set(rows, name, row, column, self.random.choice(rows[other])[ref])
 
@@ -169,9 +165,8 @@ class Changes:
     def compared(self, rows: Rows) -> None:
         """Give a row the value, or a value next to it, of a column that a query compares with its column."""
         pairs = [*self.constants.unequal, *((b, a) for a, b in self.constants.unequal)]
-        pairs = [(a, b) for a, b in pairs if rows[a[0]] and rows[b[0]]]
-        if pairs:
-            (name, column), (other, ref) = self.random.choice(pairs)
+        if filled := [(a, b) for a, b in pairs if rows[a[0]] and rows[b[0]]]:
+            (name, column), (other, ref) = self.random.choice(filled)
             row = self.random.randrange(len(rows[name]))
             source = row if other == name else self.random.randrange(len(rows[other]))
             value = rows[other][source][ref]

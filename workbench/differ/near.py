@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from workbench.db.sql.facts import query_facts
-from workbench.differ.rules import Rules, TableRules
+from workbench.differ.rules import Cell, Rules, TableRules
 from workbench.types import Value
 
-Cell = tuple[str, int]  # a table and the position of a column
 _COUNT = re.compile(r"\b(?:limit|offset)\s+(\d+)|(\d+)\s*,\s*\d+\s*$", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOST_COPIES = 9  # below `MOST_ROWS` of `keep.py`
@@ -36,11 +35,7 @@ class Constants:
 
 def constants(queries: Iterable[str], rules: Rules) -> Constants:
     """The constants of the queries and the values near them; a query that cannot be parsed adds only its LIMIT."""
-    cells = {
-        (name, column): (name, number)
-        for name, table in rules.tables.items()
-        for number, column in enumerate(table.columns)
-    }
+    cells = rules.cells()
     found = Constants()
     for sql in queries:
         for match in _COUNT.finditer(sql):

@@ -19,6 +19,7 @@ from workbench.db.text.quoting import quote
 from workbench.types import ForeignKey, Row, Schema, Table, Value, lower_name
 
 Rows = dict[str, list[Row]]  # by table, in the order of `Rules.tables`
+Cell = tuple[str, int]  # a table and the position of a column
 _ROWS = 60  # rows that are read of each table
 _SECONDS = 1.0  # for checking a foreign key; a check that takes longer counts as passed
 
@@ -68,6 +69,14 @@ class Rules:
     tables: dict[str, TableRules]
     views: tuple[str, ...] = ()
     """The CREATE statements of views."""
+
+    def cells(self) -> dict[tuple[str, str], Cell]:
+        """Each column's table and position, by the names of its table and its own."""
+        return {
+            (name, column): (name, number)
+            for name, table in self.tables.items()
+            for number, column in enumerate(table.columns)
+        }
 
     def database(self, rows: Rows) -> SmallDatabase:
         """A database of the schema with these rows."""

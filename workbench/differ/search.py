@@ -23,7 +23,7 @@ from workbench.differ.change import Changes
 from workbench.differ.keep import mended
 from workbench.differ.near import constants
 from workbench.differ.pair import Pair
-from workbench.differ.rules import Rows, Rules, read_rules, schema_of
+from workbench.differ.rules import Cell, Rows, Rules, read_rules, schema_of
 from workbench.differ.shrink import shrunk
 from workbench.differ.touched import touched_rows
 from workbench.types import Execution
@@ -130,26 +130,20 @@ def needed_rules(database: Path, queries: tuple[str, ...]) -> Rules:
         in_query = used(sql, schema)
         names |= {table.name for table in schema.tables} if in_query.error else in_query.tables
     tables = [table for name in names if (table := schema.table(name))]
+    if any(table.kind == "view" for table in tables):
+        tables = list(schema.tables)  # the tables that a view reads are not looked up
     views = frozenset(table.name for table in tables if table.kind == "view")
-    if views:  # the tables that a view reads are not looked up, so all tables are taken
-        tables = list(schema.tables)
-        views = frozenset(table.name for table in tables if table.kind == "view")
     return read_rules(database, frozenset(t.name for t in tables) - views, views)
 
 
-def cells(queries: tuple[str, ...], rules: Rules) -> tuple[tuple[str, int], ...]:
+def cells(queries: tuple[str, ...], rules: Rules) -> tuple[Cell, ...]:
     """The columns that the queries use, or all columns if a query cannot be parsed or uses none."""
     names: set[tuple[str, str]] = set()
     for sql in queries:
         in_query = used(sql, rules.schema)
         names |= set(rules.schema.columns()) if in_query.error else in_query.columns
-    all_cells = [
-        (name, number)
-        for name, table in rules.tables.items()
-        for number, column in enumerate(table.columns)
-    ]
-    of_queries = [c for c in all_cells if (c[0], rules.tables[c[0]].columns[c[1]]) in names]
-    return tuple(of_queries or all_cells)
+    every = rules.cells()
+    return tuple([cell for name, cell in every.items() if name in names] or every.values())
 
 
 def beginnings(touched: list[Rows], rules: Rules, random: Random) -> Iterator[Rows]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from workbench.db.execute import Executor
 from workbench.db.sql.derived.rows import source_rows
 from workbench.differ.rules import Rows, Rules
-from workbench.types import Limits, Row, lower_name
+from workbench.types import Limits, Row, Table, lower_name
 
 JOINED = 3  # joined rows read for each SELECT
 _LIMITS = Limits(seconds=1.0, rows=JOINED, bytes=1_000_000)
@@ -35,17 +35,16 @@ def touched_rows(
                 part = joined[start : start + width]
                 start += width
                 if table.name in rules.tables and any(value is not None for value in part):
-                    row = _stored(
-                        part, [column.name for column in table.columns], rules, table.name
-                    )
-                    rows.setdefault(table.name, [])
-                    if row not in rows[table.name]:
-                        rows[table.name].append(row)
+                    row = _stored(part, table, rules)
+                    own = rows.setdefault(table.name, [])
+                    if row not in own:
+                        own.append(row)
         found.append(rows)
     return found
 
 
-def _stored(part: Row, names: list[str], rules: Rules, table: str) -> Row:
+def _stored(part: Row, table: Table, rules: Rules) -> Row:
     """The values of the columns that can be inserted: all but the generated columns."""
-    by_name = {lower_name(name): value for name, value in zip(names, part, strict=True)}
-    return tuple(by_name[lower_name(name)] for name in rules.tables[table].columns)
+    names = (lower_name(column.name) for column in table.columns)
+    by_name = dict(zip(names, part, strict=True))
+    return tuple(by_name[lower_name(name)] for name in rules.tables[table.name].columns)

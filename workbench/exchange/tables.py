@@ -15,7 +15,7 @@ from workbench.errors import BadInputError, redact, secrets
 from workbench.exchange.stored_run import Answered, StoredRun
 from workbench.llm.cache.rows import Call
 from workbench.llm.provider import without_secrets
-from workbench.spreadsheet import PlainWriter
+from workbench.spreadsheet import plain
 
 Row = Mapping[str, Any]
 _RUN = (
@@ -84,10 +84,10 @@ def _write(path: Path, columns: tuple[str, ...], rows: Iterable[Row]) -> int:
         return _parquet(path, columns, cells)
     number = 0
     with path.open("w", encoding="utf-8", newline="") as file:
-        lines = PlainWriter(csv.writer(file, lineterminator="\n"))
+        lines = csv.writer(file, lineterminator="\n")
         lines.writerow(columns)
         for number, row in enumerate(cells, 1):  # noqa: B007  returned below
-            lines.writerow(row)
+            lines.writerow(map(plain, row))
     return number
 
 

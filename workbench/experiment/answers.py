@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from workbench.spreadsheet import PlainWriter
+from workbench.spreadsheet import plain
 from workbench.store import Store
 from workbench.study.trace import candidates
 
@@ -23,7 +23,7 @@ def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
     """Write each run's chosen query for each question to `answers.csv` beside the figures."""
     path = folder / FILE_NAME
     with path.open("w", encoding="utf-8", newline="") as file:
-        rows = PlainWriter(csv.writer(file, lineterminator="\n"))
+        rows = csv.writer(file, lineterminator="\n")
         rows.writerow(COLUMNS)
         stored = {
             run: store.read("SELECT name FROM runs WHERE id = ?", (run,)) for run in sorted(runs)
@@ -35,7 +35,7 @@ def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
         for run, answers in chosen.items():
             for answer in answers:
                 cells = (run, names[run], answer.question_id, answer.db_id, answer.status)
-                rows.writerow((*cells, " ".join(answer.sql.split("\n"))))
+                rows.writerow(map(plain, (*cells, " ".join(answer.sql.split("\n")))))
     return path
 
 

@@ -83,6 +83,11 @@ def image(png: bytes, description: str) -> Raw:
     return Raw(f'<img src="data:image/png;base64,{data}" alt="{escape(description)}">')
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural unless the number is 1."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def heading(text: str) -> Element:
     return element("h4", text)
 

@@ -2,7 +2,7 @@
 
 from workbench.db.text.context_text import result_text
 from workbench.db.text.quoting import literal, one_line
-from workbench.html.parts import Html, details, heading, line, pre, stack, table, view
+from workbench.html.parts import Html, counted, details, heading, line, pre, stack, table, view
 from workbench.html.tree import Element, Node
 from workbench.types import Context, Execution, Row, Schema, Table, Trial
 
@@ -54,7 +54,7 @@ def outcome_part(execution: Execution | None) -> Element:
 
 def rows_part(execution: Execution, caption: str = "") -> Element:
     """The first rows of a result as SQL literals, so that '1' and 1 look different; or its error."""
-    if execution.status not in {"ok", "empty"}:
+    if not execution.is_complete:
         return line(f"{caption} {result_text(execution)}".strip())
     caption = f"{caption} {_row_count(execution)}".strip()
     return table(column_names(execution), map(_cells, execution.rows[:ROWS]), caption)
@@ -77,10 +77,9 @@ def found_part(context: Context) -> Element:
 
 
 def _row_count(execution: Execution) -> str:
-    count = execution.row_count
-    text = "1 row" if count == 1 else f"{count:,} rows"
     shown = min(len(execution.rows), ROWS)
-    text += f", {shown} shown" if shown < count else ""
+    text = counted(execution.row_count, "row")
+    text += f", {shown} shown" if shown < execution.row_count else ""
     return text + (", cut short at the limit" if execution.truncated else "")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from workbench.db.compare import difference
 from workbench.db.text.context_text import result_text
 from workbench.db.text.quoting import literal
-from workbench.html.parts import line, stack, table
+from workbench.html.parts import counted, line, stack, table
 from workbench.html.tree import Element, element
 from workbench.report.display.records import column_names
 from workbench.types import Execution, Row, Value
@@ -26,7 +26,7 @@ def marked_results(predicted: Execution, gold: Execution) -> tuple[Element, Elem
 
 
 def _marked(execution: Execution, only: Iterable[Row], side: str, mark: str) -> Element:
-    if execution.status not in {"ok", "empty"}:
+    if not execution.is_complete:
         return element("p", f"No result. {result_text(execution)}", class_="own")
     own = Counter(only)
     shared = Counter(execution.rows) - own
@@ -49,7 +49,7 @@ def _marked(execution: Execution, only: Iterable[Row], side: str, mark: str) -> 
 
 
 def _summary(execution: Execution, own: int, compared: int) -> str:
-    text = f"{execution.row_count:,} row{'' if execution.row_count == 1 else 's'}, "
+    text = f"{counted(execution.row_count, 'row')}, "
     text += f"{own:,} only here." if own else "all in the other result, too."
     if execution.truncated or execution.row_count > compared:
         text += f" The first {compared:,} are compared."

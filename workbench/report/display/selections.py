@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from workbench.html.parts import Html, details, heading, line, pre, table, view
+from workbench.html.parts import Html, counted, details, heading, line, pre, table, view
 from workbench.html.tree import Element, Node
 from workbench.report.display.records import outcome_part, rows_part
 from workbench.types import Selection, Trial
@@ -42,15 +42,9 @@ def pool_html(selection: Selection, right: Sequence[bool] = ()) -> Html:
 
 
 def _summary(selection: Selection, results: int) -> str:
-    candidates = _count(len(selection.trials), "candidate")
+    candidates = counted(len(selection.trials), "candidate")
     chosen = "none" if selection.chosen is None else _name(selection, selection.chosen)
-    return (
-        f"{candidates}, {_count(results, 'different result')}. {selection.selector} chose {chosen}."
-    )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{candidates}, {counted(results, 'different result')}. {selection.selector} chose {chosen}."
 
 
 def _group(
@@ -60,7 +54,7 @@ def _group(
     generators = Counter(trial.candidate.generator for trial in trials)
     proposed = ", ".join(f"{name} {count}" for name, count in generators.items())
     title = f"Result {number + 1}" if number >= 0 else "No complete result"
-    total = _count(len(selection.trials), "candidate")
+    total = counted(len(selection.trials), "candidate")
     summary = [f"{title}, {len(indexes)} of {total}: {proposed}"]
     if right:
         summary.append("right" if any(right[index] for index in indexes) else "wrong")
@@ -80,7 +74,7 @@ def _label(selection: Selection, index: int) -> str:
     if selection.scores:
         parts.append(f"score {selection.scores[index]:g}")
     if trial.repaired_from:
-        parts.append(f"fixed {_count(len(trial.history) - 1, 'time')}")
+        parts.append(f"fixed {counted(len(trial.history) - 1, 'time')}")
     if index == selection.chosen:
         parts.append("★ chosen")
     return ", ".join(parts)

@@ -13,7 +13,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.revisions import Revision
 from workbench.errors import naming
 from workbench.evaluate.gold.audit.audit import KINDS, Finding
-from workbench.spreadsheet import PlainWriter
+from workbench.spreadsheet import plain
 
 ANY = "any kind"
 _ABSENT = "-: no precision where none of the revision's questions was flagged, no recall where it corrects no query"
@@ -88,11 +88,11 @@ class AuditReport:
     def write_csv(self, path: Path) -> None:
         """Write a row for each finding. Cells are escaped, so that no spreadsheet runs one as a formula."""
         with naming(path), path.open("w", encoding="utf-8", newline="") as file:
-            writer = PlainWriter(csv.writer(file))
+            writer = csv.writer(file)
             writer.writerow(_FIELDS)
             for record in self._records():
                 writer.writerow(
-                    json.dumps(cell, default=str) if isinstance(cell, list) else cell
+                    plain(json.dumps(cell, default=str) if isinstance(cell, list) else cell)
                     for cell in record.values()
                 )
 
