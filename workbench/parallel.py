@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import lru_cache, partial, wraps
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -96,18 +96,20 @@ def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`lru_cache` for functions that many threads call with equal arguments: one computes, the others wait."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        # Two threads that miss `lru_cache` at once would both get a result of their own.
         lock = threading.Lock()
-
-        @lru_cache(maxsize)
-        def result(*given: Any, **named: Any) -> _Result[R]:
-            return _Result(partial(function, *given, **named))
+        locks = lru_cache(maxsize)(
+            lambda *_, **__: threading.Lock()
+        )  # one for each call's arguments
+        results = lru_cache(maxsize)(function)
 
         @wraps(function)
         def cached(*given: Any, **named: Any) -> R:
             with lock:
-                shared = result(*given, **named)
-            return shared.get()
+                own = locks(*given, **named)
+            with (
+                own
+            ):  # two threads that miss `results` at once would both get a result of their own
+                return results(*given, **named)
 
         return cached
 
@@ -134,19 +136,3 @@ def cached_for_object(maxsize: int) -> Callable[[Callable[[T], R]], Callable[[T]
         return cached
 
     return decorate
-
-
-class _Result(Generic[R]):
-    """The result of a function, computed at the first `get`."""
-
-    def __init__(self, compute: Callable[[], R]) -> None:
-        self._compute = compute
-        self._computing = threading.Lock()
-        self._values: list[R] = []
-
-    def get(self) -> R:
-        if not self._values:
-            with self._computing:
-                if not self._values:
-                    self._values.append(self._compute())
-        return self._values[0]

@@ -25,9 +25,7 @@ class Pool:
 
     def items(self) -> Iterator[tuple[str, Trial]]:
         """Every (question id, trial)."""
-        for question_id, trials in self.trials.items():
-            for trial in trials:
-                yield question_id, trial
+        return ((key, trial) for key, trials in self.trials.items() for trial in trials)
 
     def save(self, path: str | Path) -> None:
         """Write a JSON line for each trial, without its execution, which the cache has."""

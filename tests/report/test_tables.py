@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
+from workbench.report.drawing.rendering import ResultTable
 from workbench.report.papers import Published, all_published
 from workbench.report.stamp import Stamp
-from workbench.report.tables import ResultTable, alone, beside
+from workbench.report.tables import alone, beside
 
 STAMP = Stamp("embedded/parser", "bundled", 1234)
 PAPER = Published(

@@ -1,46 +1,17 @@
-"""Tables of our numbers, alone or beside the paper's, each with a caption that says what was measured.
-
-The frame of a table has every number in full and the runs behind each row; it is written as the CSV. The
-displayed table is rounded, shows each interval beside its number, and leaves the runs out.
-"""
+"""Tables of our numbers, alone or beside the paper's, each with a caption that says what was measured."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from workbench.errors import BadInputError
 from workbench.report.drawing.palette import shown
-from workbench.report.drawing.rendering import bounds_of, html_table, markdown_table
+from workbench.report.drawing.rendering import ResultTable, bounds_of
 from workbench.report.papers import Published
 from workbench.report.stamp import Stamp, measured
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ResultTable:
-    """A frame with a title and lines that explain it.
-
-    The first column labels the rows. Columns `X low` and `X high` (or `low` and `high`) right after a
-    column X are its interval.
-    """
-
-    title: str
-    caption: tuple[str, ...]
-    frame: pd.DataFrame
-    heads: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """For a column: the head that it shares with its neighbours, and its own name below the head."""
-
-    def to_html(self) -> str:
-        """HTML with its own style."""
-        return html_table(self.title, self.caption, self.frame, self.heads)
-
-    def to_markdown(self) -> str:
-        """Markdown as GitHub renders it."""
-        return markdown_table(self.title, self.caption, self.frame, self.heads)
-
-    _repr_html_ = to_html
 
 
 def alone(ours: pd.DataFrame, stamp: Stamp, title: str, note: str = "") -> ResultTable:
@@ -76,7 +47,7 @@ def beside(
 
     parts = {label: left[label].fillna(right["label"])}
     heads: dict[str, tuple[str, str]] = {}
-    names = _names(ours)
+    names = list(map(str, ours))
     for name in names:
         if name in {label, "run"}:
             continue
@@ -111,7 +82,7 @@ def _pairs(
     columns: Mapping[str, str | tuple[str, ...]] | None,
 ) -> dict[str, tuple[str, ...]]:
     """The paper's columns to show beside each of ours; an error if one is missing or used twice."""
-    names = _names(ours)
+    names = list(map(str, ours))
     given = columns or {name: name for name in names if name in published.columns}
     pairs = {name: (one,) if isinstance(one, str) else one for name, one in given.items()}
     source = f"{published.paper}, {published.source}"
@@ -135,10 +106,6 @@ def _pairs(
     return pairs
 
 
-def _names(frame: pd.DataFrame) -> list[str]:
-    return [str(name) for name in frame.columns]
-
-
 def _label_index(labels: "pd.Series[Any]", whose: str) -> "pd.Index[str]":
     """The words by which labels are compared."""
     keys = pd.Index([re.sub(r"[\W_]+", " ", shown(x).casefold()).strip() for x in labels])
@@ -149,7 +116,7 @@ def _label_index(labels: "pd.Series[Any]", whose: str) -> "pd.Index[str]":
 
 
 def _our_caption(ours: pd.DataFrame, stamp: Stamp) -> str:
-    names = _names(ours)
+    names = list(map(str, ours))
     intervals = any(bounds_of(name, names) for name in names)
     return f"Here: {stamp}." + (" Intervals: 95%, clustered by database." if intervals else "")
 

@@ -20,8 +20,8 @@ from workbench.errors import BadInputError, StoreError
 from workbench.html.parts import NO_MATH, STYLE, STYLE_FILE, linked
 from workbench.html.tree import element, html
 from workbench.report.drawing import style
+from workbench.report.drawing.rendering import ResultTable
 from workbench.report.stamp import stamped
-from workbench.report.tables import ResultTable
 from workbench.spreadsheet import plain
 from workbench.store import Store
 from workbench.study.progress import report

@@ -21,8 +21,9 @@ from workbench.llm.budget import Budget
 from workbench.llm.client import Client
 from workbench.llm.parameters import left_out
 from workbench.pool import chosen
+from workbench.report.drawing.rendering import ResultTable
 from workbench.report.stamp import Stamp
-from workbench.report.tables import ResultTable, alone
+from workbench.report.tables import alone
 from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.store import Store
 from workbench.study.analysis.gold_notes import gold_notes

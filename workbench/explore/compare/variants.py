@@ -16,8 +16,9 @@ from workbench.explore.prompt.running import answer_parts, side_by_side
 from workbench.html.parts import Html, details, line, pre, table, view, views
 from workbench.html.tree import Node
 from workbench.prompts.order import read_order
+from workbench.report.drawing.rendering import ResultTable
 from workbench.report.figures.compare import differences
-from workbench.report.tables import ResultTable, alone
+from workbench.report.tables import alone
 from workbench.study.analysis.gold_notes import gold_notes
 from workbench.study.runs import Run
 from workbench.study.study import Study

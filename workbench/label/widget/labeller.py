@@ -4,6 +4,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,30 +78,25 @@ class Labeller(anywidget.AnyWidget):
     def _follow(self, _: object) -> None:
         """Show the case of the question that another view picked; if it has no case, the status says so."""
         if self._current.picked != self._question():
-            self._take(self._go_to_current_or_say_why_not)
+            self._take(partial(self._go_to_current, say_if_absent=True))
 
     def _question(self) -> tuple[str, str]:
         """The benchmark and the question id of the shown case."""
-        session = self.session
-        if not session.cases:
+        if not self.session.cases:
             return "", ""
-        case = session.cases[session.at]
+        case = self.session.cases[self.session.at]
         return case.benchmark, case.question.id
 
-    def _go_to_current(self) -> bool:
+    def _go_to_current(self, *, say_if_absent: bool = False) -> None:
         """Go to the case of the current question, if there is one."""
         self.session.append_found_cases()
-        wanted = self._current.picked
+        benchmark, key = self._current.picked
         for at, case in enumerate(self.session.cases):
-            if (case.benchmark, case.question.id) == wanted:
+            if (case.benchmark, case.question.id) == (benchmark, key):
                 self.session.go(at)
                 self.session.status = ""
-                return True
-        return False
-
-    def _go_to_current_or_say_why_not(self) -> None:
-        if not self._go_to_current():
-            benchmark, key = self._current.picked
+                return
+        if say_if_absent:
             self.session.status = f"question {key} of {benchmark} is not among these cases"
 
     def _take(self, step: Callable[[], object]) -> None:

@@ -30,28 +30,27 @@ def counterexample_part(
         return stack(line(f"The two are {outcome}."))
     needed = [used(sql, schema_of(database)) for sql in (gold, query)]
     names = set().union(*(one.columns for one in needed))
-    tables = []
+    unreadable = any(one.error for one in needed)
+    tables, empty = [], []
     for name, rows in outcome.database.rows.items():
         columns = outcome.columns[name]
-        own = [n for n, column in enumerate(columns) if (name, column) in names]
-        if any(one.error for one in needed):
-            own = list(range(len(columns)))
-        # If the queries name none of its columns, the first is shown, which is mostly its key.
-        own = own or [0]
+        own = [n for n, column in enumerate(columns) if unreadable or (name, column) in names]
+        own = own or [0]  # the first column is mostly the table's key
         hidden = f"{name}, without {len(columns) - len(own)} columns that neither query names"
         if rows:
             cells = [[_shown(row[n]) for n in own] for row in rows]
             title = heading(name if len(own) == len(columns) else hidden)
             tables.append(stack(title, table([columns[n] for n in own], cells)))
-    results = marked_results(outcome.second, outcome.first)
-    empty = [name for name, rows in outcome.database.rows.items() if not rows]
+        else:
+            empty.append(name)
+    predicted, right = marked_results(outcome.second, outcome.first)
     return stack(
         line("On this small database, which keeps the schema's types and keys, they differ."),
         beside(*tables),
         line(f"Without rows: {', '.join(empty)}.") if empty else None,
         beside(
-            stack(heading("This query's result"), results[0]),
-            stack(heading("Gold's result"), results[1]),
+            stack(heading("This query's result"), predicted),
+            stack(heading("Gold's result"), right),
         ),
     )
 

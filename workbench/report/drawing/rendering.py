@@ -7,6 +7,7 @@ tables carry the class that tells MathJax to ignore them.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from numbers import Real
@@ -18,7 +19,6 @@ from workbench.html.parts import Html, line, written
 from workbench.html.tree import Element, Node, element, escape, visible
 from workbench.report.drawing.palette import shown
 
-Heads = Mapping[str, tuple[str, str]]
 Cell = tuple[str, str]
 """The text of a cell, and its interval."""
 
@@ -35,39 +35,58 @@ def bounds_of(name: str, names: Sequence[str]) -> tuple[str, ...]:
     return after if after in {("low", "high"), (f"{name} low", f"{name} high")} else ()
 
 
-def html_table(title: str, caption: Sequence[str], frame: pd.DataFrame, heads: Heads) -> Html:
-    """The table with its caption, as HTML that has its own style sheet."""
-    names, words, rows = _grid(frame)
-    body = [
-        element(
-            "tr",
-            *(
-                _html_cell("td" if number else "th", cell, name, words=name in words)
-                for number, (name, cell) in enumerate(zip(names, row, strict=True))
-            ),
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultTable:
+    """A frame with a title and lines that explain it.
+
+    The frame has every number in full and the runs behind each row; it is written as the CSV. The displayed table is
+    rounded, shows each interval beside its number, and leaves the runs out. The first column labels the rows. Columns
+    `X low` and `X high` (or `low` and `high`) right after a column X are its interval.
+    """
+
+    title: str
+    caption: tuple[str, ...]
+    frame: pd.DataFrame
+    heads: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """For a column: the head that it shares with its neighbours, and its own name below the head."""
+
+    def to_html(self) -> Html:
+        """HTML with its own style."""
+        names, words, rows = _grid(self.frame)
+        body = [
+            element(
+                "tr",
+                *(
+                    _html_cell("td" if number else "th", cell, name, words=name in words)
+                    for number, (name, cell) in enumerate(zip(names, row, strict=True))
+                ),
+            )
+            for row in rows
+        ]
+        table = element(
+            "table",
+            element("caption", self.title),
+            element("thead", *_html_head(names, words, self.heads)),
+            element("tbody", *body),
+            class_="numbers dense" if len(names) > _MANY else "numbers",
         )
-        for row in rows
-    ]
-    table = element(
-        "table",
-        element("caption", title),
-        element("thead", *_html_head(names, words, heads)),
-        element("tbody", *body),
-        class_="numbers dense" if len(names) > _MANY else "numbers",
-    )
-    return written(table, *map(line, caption), label=title, kind="wb-table")
+        return written(table, *map(line, self.caption), label=self.title, kind="wb-table")
 
+    def to_markdown(self) -> str:
+        """Markdown as GitHub renders it."""
+        names, words, rows = _grid(self.frame)
+        table = [
+            _markdown_row(": ".join(self.heads.get(name, (name,))) for name in names),
+            "|" + "|".join(":--" if name in words else "--:" for name in names) + "|",
+            *(
+                _markdown_row(f"{text} ({aside})" if aside else text for text, aside in r)
+                for r in rows
+            ),
+        ]
+        below = (f"{_markdown(text)}  " for text in self.caption)  # two blanks break a line
+        return "\n".join([f"**{_markdown(self.title)}**", "", *table, "", *below])
 
-def markdown_table(title: str, caption: Sequence[str], frame: pd.DataFrame, heads: Heads) -> str:
-    """The table as Markdown that GitHub renders."""
-    names, words, rows = _grid(frame)
-    table = [
-        _markdown_row(": ".join(heads.get(name, (name,))) for name in names),
-        "|" + "|".join(":--" if name in words else "--:" for name in names) + "|",
-        *(_markdown_row(f"{text} ({aside})" if aside else text for text, aside in r) for r in rows),
-    ]
-    below = (f"{_markdown(text)}  " for text in caption)  # two blanks break a line
-    return "\n".join([f"**{_markdown(title)}**", "", *table, "", *below])
+    _repr_html_ = to_html
 
 
 def _grid(frame: pd.DataFrame) -> tuple[list[str], set[str], list[list[Cell]]]:
@@ -96,7 +115,9 @@ def _grid(frame: pd.DataFrame) -> tuple[list[str], set[str], list[list[Cell]]]:
     return names, words, [list(row) for row in zip(*columns, strict=True)]
 
 
-def _html_head(names: Sequence[str], words: set[str], heads: Heads) -> list[Element]:
+def _html_head(
+    names: Sequence[str], words: set[str], heads: Mapping[str, tuple[str, str]]
+) -> list[Element]:
     """One row of names, or two if neighbours have a common head."""
 
     def th(text: str, name: str, rowspan: str | None = None) -> Element:

@@ -46,11 +46,8 @@ def bounds_by_generator(
     data = bounds(trials)
     if selected is not None:
         need(selected, "generator", "k", "EX")
-        data = data.merge(
-            selected[["generator", "k", "EX"]].rename(columns={"EX": "selected"}),
-            on=["generator", "k"],
-            how="left",
-        )
+        picked = selected[["generator", "k", "EX"]].rename(columns={"EX": "selected"})
+        data = data.merge(picked, on=["generator", "k"], how="left")
     parts = by_series(data, "generator")
     looks = palette.looks(parts)
     across = min(2, len(parts))
@@ -70,12 +67,10 @@ def bounds_by_generator(
                 picked = part.dropna(subset="selected")
                 axes.plot(picked["k"], picked["selected"], color=BLACK, marker="D", linestyle=":")
         _label_axes(figure)
-        keys = {
-            f"{side} bound": line_key(palette.look(TOGETHER), *drawn)
-            for side, drawn in _SIDES.items()
-        }
+        black = palette.look(TOGETHER)
+        keys = {f"{side} bound": line_key(black, *drawn) for side, drawn in _SIDES.items()}
         if selected is not None:
-            keys["selected"] = line_key(palette.look(TOGETHER), ":", "D")
+            keys["selected"] = line_key(black, ":", "D")
         legend(figure, keys)
     return figure
 

@@ -55,14 +55,9 @@ def pareto(rows: pd.DataFrame, cost: str = "tokens", *, per: str = "", stamp: ob
             face = look.colour if row["best"] else "white"
             if "low" in known and "high" in known:
                 axes.vlines(at, row["low"], row["high"], color=look.colour, linewidth=1)
-            drawn: dict[str, Any] = {
-                "color": look.colour,
-                "marker": look.marker,
-                "markersize": 6,
-                "mfc": face,
-            }
-            axes.plot(at, row["EX"], **drawn)
-            keys[name] = Line2D([], [], linestyle="none", **drawn)
+            drawn: dict[str, Any] = {"color": look.colour, "marker": look.marker, "mfc": face}
+            axes.plot(at, row["EX"], markersize=6, **drawn)
+            keys[name] = Line2D([], [], linestyle="none", markersize=6, **drawn)
         if logarithmic:
             round_ticks(axes)
         else:

@@ -104,12 +104,8 @@ def _block(
     axes.text(x + 3, y + 0.5, head, va="center", fontweight="bold", color=colour)
     for line, (_, row) in enumerate(block.iterrows(), 1):
         shade = row["place"] / last
-        box: dict[str, Any] = {
-            "facecolor": _shade(shade),
-            "edgecolor": palette.PALE,
-            "linewidth": 0.4,
-        }
-        axes.add_patch(Rectangle((x, y + line), wide, 1, **box))
+        face, edge = _shade(shade), palette.PALE
+        axes.add_patch(Rectangle((x, y + line), wide, 1, fc=face, ec=edge, lw=0.4))
         star = "\N{BLACK STAR} " if row["used"] else ""
         lead = f" \N{RIGHTWARDS ARROW} {row['foreign_key']}" if row["foreign_key"] else ""
         label = axes.text(
@@ -124,9 +120,8 @@ def _block(
         if row["primary_key"]:
             under = x + 3 + lettering.width(label.get_text().replace(r"\$", "$"), lettering.SMALL)
             axes.plot([x + 3, under], [y + line + 0.92] * 2, color=label.get_color(), linewidth=0.5)
-    axes.add_patch(
-        Rectangle((x, y + 1), wide, len(block), fill=False, edgecolor=palette.GREY, linewidth=0.7)
-    )
+    frame = Rectangle((x, y + 1), wide, len(block), fill=False, ec=palette.GREY, lw=0.7)
+    axes.add_patch(frame)
 
 
 def _shade(depth: float) -> tuple[float, float, float]:
