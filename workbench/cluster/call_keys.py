@@ -29,9 +29,8 @@ class CallKeys:
             end = self._store.read("SELECT max(rowid) FROM calls")[0][0] or 0
             # The first read takes all keys, which SQLite finds faster in an index; later reads take a few new rows.
             row = "rowid" if self._last else "+rowid"
-            found = self._store.read(
-                f"SELECT key FROM calls WHERE {row} > ? AND {row} <= ?", (self._last, end)
-            )
+            select = f"SELECT key FROM calls WHERE {row} > ? AND {row} <= ?"
+            found = self._store.read(select, (self._last, end))
             self._keys += b"".join(_first_bytes(key) for (key,) in found)
             self._last = end
             return bytes(self._keys[_BYTES * known :])
@@ -49,9 +48,8 @@ class KnownKeys:
         self._keys: set[int] = set()
 
     def add(self, keys: bytes) -> None:
-        found = np.frombuffer(keys, f">u{_BYTES}").tolist()
-        self._keys.update(found)
-        self.count += len(found)
+        self._keys.update(np.frombuffer(keys, f">u{_BYTES}").tolist())
+        self.count += len(keys) // _BYTES
 
     def among(self, keys: Iterable[str]) -> list[str]:
         """The given keys that the driver's cache has."""

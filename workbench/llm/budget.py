@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.errors import BudgetError
-from workbench.llm.remote.prices import longest
 from workbench.types import Completion, Request
 
 
@@ -46,8 +45,7 @@ class Ledger:
     `retried` counts faults after which a request was sent again, and `failed` faults that ended a request
     or the run. `perhaps_paid` counts requests that were sent and got no whole reply, so that the provider may
     have charged for them. `flagged` counts answers that were cut off or filtered, by finish reason. `left_out`
-    has a line for each model and parameter that the model refuses. `limits` has, for each prompt and model, the
-    highest output limit of a paid call.
+    has a line for each model and parameter that the model refuses.
     """
 
     def __init__(self) -> None:
@@ -60,7 +58,6 @@ class Ledger:
         self.flagged: Counter[str] = Counter()
         self.perhaps_paid = 0
         self.left_out: dict[tuple[str, str], str] = {}
-        self.limits: dict[tuple[str, str], int] = {}
 
     def hit(self, request: Request, answer: Completion) -> None:
         """Count an answer that came from the cache."""
@@ -69,25 +66,19 @@ class Ledger:
                 tally.hits += 1
                 tally.cached_input_tokens += answer.usage.input
                 tally.cached_output_tokens += answer.usage.output
-                if answer.cost is None:
-                    tally.cached_unpriced += 1
-                else:
-                    tally.cached_cost += answer.cost
+                tally.cached_cost += answer.cost or 0.0
+                tally.cached_unpriced += answer.cost is None
             self._flag(answer)
 
     def paid(self, request: Request, answer: Completion) -> None:
         """Count an answer that was paid for now."""
-        pair = (request.prompt, request.model)
         with self._lock:
-            self.limits[pair] = max(longest(request), self.limits.get(pair, 0))
             for tally in (self._tally(request), self._total):
                 tally.calls += 1
                 tally.input_tokens += answer.usage.input
                 tally.output_tokens += answer.usage.output
-                if answer.cost is None:
-                    tally.unpriced += 1
-                else:
-                    tally.cost += answer.cost
+                tally.cost += answer.cost or 0.0
+                tally.unpriced += answer.cost is None
             self._flag(answer)
 
     def fault(self, name: str, *, again: bool) -> None:
@@ -122,13 +113,6 @@ class Ledger:
         """The tally of one question, without a search through the others."""
         return sum(self._questions.get(question, []), Tally())
 
-    def pairs(self) -> dict[tuple[str, str], Tally]:
-        """The tallies of each prompt with each model."""
-        sums: dict[tuple[str, str], Tally] = {}
-        for (prompt, _, _, model), tally in list(self._tallies.items()):
-            sums[prompt, model] = sums.get((prompt, model), Tally()) + tally
-        return sums
-
     def total(self) -> Tally:
         with self._lock:
             return replace(self._total)
@@ -140,11 +124,8 @@ class Ledger:
             f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
             _cached(sums.hits, sums.cached_cost, sums.cached_unpriced),
         ]
-        for title, counts in (
-            ("sent again after", self.retried),
-            ("without an answer", self.failed),
-            ("flagged answers", self.flagged),
-        ):
+        counters = {"sent again after": self.retried, "without an answer": self.failed}
+        for title, counts in (counters | {"flagged answers": self.flagged}).items():
             if counts:
                 listed = ", ".join(f"{name} {number:,}" for name, number in sorted(counts.items()))
                 lines.append(f"{title}: {listed}")
@@ -155,11 +136,10 @@ class Ledger:
 
     def _tally(self, request: Request) -> Tally:
         tags = (request.prompt, request.question, request.system, request.model)
-        tally = self._tallies.get(tags)
-        if tally is None:
-            tally = self._tallies[tags] = Tally()
-            self._questions.setdefault(request.question, []).append(tally)
-        return tally
+        if tags not in self._tallies:
+            self._tallies[tags] = Tally()
+            self._questions.setdefault(request.question, []).append(self._tallies[tags])
+        return self._tallies[tags]
 
     def _flag(self, answer: Completion) -> None:
         if answer.finish_reason not in {"stop", ""}:

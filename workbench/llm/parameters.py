@@ -78,10 +78,9 @@ class Parameters:
     def probe(self, request: Request, endpoint: str, url: str) -> bool:
         """Whether LiteLLM refuses parameters of the request that it was not asked about before."""
         known = request
-        while True:
-            probe = (endpoint, request.model, canonical(request.parameters))
-            if probe in self._probed:
-                break
+        while (
+            probe := (endpoint, request.model, canonical(request.parameters))
+        ) not in self._probed:
             self._probed.add(probe)
             reason = provider.unsupported(request, url)
             if not reason or not self.learn(request, endpoint, reason):
@@ -209,9 +208,12 @@ def limits_output(given: Mapping[str, Any]) -> bool:
 
 def output_limit(model: str, answer: int, given: Mapping[str, Any]) -> int:
     """The tokens that a reply may have: those of the answer and of the thought before it, as the model allows."""
+    return _allowed(model, answer + _thought(model, given))
+
+
+def _allowed(model: str, tokens: int) -> int:
     most = listed(model).get("max_output_tokens")
-    limit = answer + _thought(model, given)
-    return min(limit, most) if isinstance(most, int) else limit
+    return min(tokens, most) if isinstance(most, int) else tokens
 
 
 def _thought(model: str, given: Mapping[str, Any]) -> int:
@@ -227,6 +229,5 @@ def _thought(model: str, given: Mapping[str, Any]) -> int:
 def with_more_room(request: Request, *, thought: bool) -> Request:
     """The request with twice its output limit, and room for a thought if that is where its reply was cut off."""
     limit = 2 * request.parameters["max_tokens"] + (_THOUGHT if thought else 0)
-    most = listed(request.model).get("max_output_tokens")
-    limit = min(limit, most) if isinstance(most, int) else limit
+    limit = _allowed(request.model, limit)
     return replace(request, parameters={**request.parameters, "max_tokens": limit})

@@ -47,22 +47,14 @@ class Prompt:
 
     def messages(self, **data: Any) -> tuple[Message, ...]:
         """The system and the user message. The data must be exactly the prompt's variables."""
-        system, user = self._rendered(data)
-        return ({"role": "system", "content": system}, {"role": "user", "content": user})
-
-    def sections(self, **data: Any) -> tuple[tuple[str, str], ...]:
-        """The rendered sections as pairs of title and text, the system message first."""
-        system, user = self._rendered(data)
-        return (("System", system), *split_sections(user))
-
-    def _rendered(self, data: dict[str, Any]) -> tuple[str, str]:
         wanted = set(self.variables)
         if data.keys() != wanted:
             faults = {"missing": wanted - data.keys(), "unknown": data.keys() - wanted}
             wrong = [f"{', '.join(sorted(some))} {fault}" for fault, some in faults.items() if some]
             takes = ", ".join(self.variables) or "no data"
             raise BadInputError(f"prompt {self.name}: {' and '.join(wrong)}; it takes {takes}")
-        return self._template.render(data)
+        system, user = self._template.render(data)
+        return ({"role": "system", "content": system}, {"role": "user", "content": user})
 
 
 def load(name: str, folder: Path | None = None) -> Prompt:

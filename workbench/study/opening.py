@@ -134,9 +134,7 @@ def _remaining_budget(experiment: Experiment, store: Store) -> Budget | None:
     if experiment.dollars is None and experiment.calls is None:
         return None
     since = float(os.environ.get("WORKBENCH_BEGAN") or "inf")
-    ((paid, spent),) = store.read(
-        "SELECT count(*), total(cost) FROM calls WHERE created >= ?", (since,)
-    )
+    query = "SELECT total(cost), count(*) FROM calls WHERE created >= ?"
     budget = Budget(experiment.dollars, calls=experiment.calls)
-    budget.spent, budget.made = spent, paid
+    ((budget.spent, budget.made),) = store.read(query, (since,))
     return budget

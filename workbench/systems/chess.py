@@ -144,25 +144,22 @@ def chess_table_8(models: Mapping[str, str]) -> Mapping[str, System]:
     write candidates, `open` one with open weights. A row exists if all its roles are named, each by another
     model, and if no row before it has the same engines.
     """
-    model_of = {engine: models[role] for engine, role in _ENGINES.items() if role in models}
     rows: dict[ChessModels, str] = {}
-    for row in _TRIPLETS:
-        row_engines = row.split(", ")
-        models_of_row = {model_of.get(engine, "") for engine in row_engines}
-        if "" not in models_of_row and len(models_of_row) == len(set(row_engines)):
-            rows.setdefault(ChessModels(*(model_of[engine] for engine in row_engines)), row)
+    for row, roles in _TRIPLETS.items():
+        engines = [models.get(role, "") for role in roles]
+        if all(engines) and len(set(engines)) == len(set(roles)):
+            rows.setdefault(ChessModels(*engines), row)
     return named({row: chess_ir_ss_cg(triplet) for triplet, row in rows.items()})
 
 
-# The engines that the rows name, and their roles in `models`.
-_ENGINES = {"cheap": "filtering", "strong": "rest", "tuned": "tuned", "open": "open"}
-_TRIPLETS = (
-    "cheap, tuned, strong",
-    "cheap, strong, strong",
-    "cheap, cheap, cheap",
-    "open, open, open",
-    "open, tuned, open",
-)
+# The engines of each row, and their roles in `models`.
+_TRIPLETS = {
+    "cheap, tuned, strong": ("filtering", "tuned", "rest"),
+    "cheap, strong, strong": ("filtering", "rest", "rest"),
+    "cheap, cheap, cheap": ("filtering", "filtering", "filtering"),
+    "open, open, open": ("open", "open", "open"),
+    "open, tuned, open": ("open", "tuned", "open"),
+}
 
 
 def _models(model: str | ChessModels) -> ChessModels:

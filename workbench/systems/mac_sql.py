@@ -20,7 +20,7 @@ from workbench.parallel import cached_once
 from workbench.prune.selector import Selector
 from workbench.select.majority import Majority
 from workbench.systems.system import System, named
-from workbench.types import Context, Question, Schema, Table
+from workbench.types import Context, Question, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,11 @@ def _with_examples(schema: Schema, path: Path, values: int, state: str) -> Schem
     del state  # only part of the cache key
     read = with_examples(read_schema(path), path, values, nulls=True)
     examples = {(table.name, c.name): c.examples for table in read.tables for c in table.columns}
-
-    def with_its_examples(table: Table) -> Table:
-        columns = (
-            replace(column, examples=examples.get((table.name, column.name), column.examples))
-            for column in table.columns
-        )
-        return replace(table, columns=tuple(columns))
-
-    return replace(schema, tables=tuple(map(with_its_examples, schema.tables)))
+    tables = []
+    for t in schema.tables:
+        shown = (replace(c, examples=examples.get((t.name, c.name), c.examples)) for c in t.columns)
+        tables.append(replace(t, columns=tuple(shown)))
+    return replace(schema, tables=tuple(tables))
 
 
 def mac_sql(

@@ -61,10 +61,8 @@ class Cache:
     def answered(self, request: Request, endpoint: str) -> bool:
         """Whether any call of the request's prompt and parameters has a stored answer."""
         values = (endpoint, request.model, request.prompt, canonical(request.parameters).decode())
-        select = (
-            "SELECT 1 FROM calls WHERE endpoint = ? AND model = ? AND prompt = ? AND parameters = ?"
-        )
-        return bool(self.store.read(f"{select} LIMIT 1", values))
+        same = "endpoint = ? AND model = ? AND prompt = ? AND parameters = ?"
+        return bool(self.store.read(f"SELECT 1 FROM calls WHERE {same} LIMIT 1", values))
 
     def _remember(self, answer: Completion) -> None:
         if len(self._recent) >= RECENT:

@@ -71,7 +71,10 @@ class BatchService:
         after = None
         while True:
             page = _call("list_batches", model, url, after=after, limit=100)
-            batches = [one if isinstance(one, dict) else one.model_dump() for one in _data(page)]
+            batches = [
+                one if isinstance(one, dict) else one.model_dump()
+                for one in _field(page, "data") or []
+            ]
             for batch in batches:
                 if (batch.get("metadata") or {}).get("workbench") == name:
                     return str(batch["id"])
@@ -123,10 +126,6 @@ def _call(function: str, model: str, url: str, **given: Any) -> Any:
         if reads and getattr(error, "status_code", 0) == 404:
             raise Gone(found.fault, str(found)) from error
         raise found from error
-
-
-def _data(page: Any) -> list[Any]:
-    return list(_field(page, "data") or [])
 
 
 def _field(page: Any, name: str) -> Any:

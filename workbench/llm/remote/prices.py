@@ -71,13 +71,8 @@ def _price(model: str, tokens: int, suffix: str) -> Price | None:
     reasoning = rate("output_cost_per_reasoning_token")
     if not batch and _rate(entry, "output_cost_per_token", tokens, suffix) is not None:
         reasoning = _rate(entry, "output_cost_per_reasoning_token", tokens, suffix)
-    return Price(
-        read,
-        output,
-        read if cached is None else cached,
-        read if written is None else written,
-        output if reasoning is None else reasoning,
-    )
+    parts = ((cached, read), (written, read), (reasoning, output))
+    return Price(read, output, *(whole if own is None else own for own, whole in parts))
 
 
 def _rate(entry: Mapping[str, Any], name: str, tokens: int, suffix: str = "") -> float | None:

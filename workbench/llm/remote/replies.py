@@ -41,19 +41,11 @@ def _filled(value: Any) -> Any:
     if isinstance(value, Mapping):
         pairs = ((key, _filled(item)) for key, item in value.items())
         return {key: item for key, item in pairs if item is not None and item != {}}
-    if isinstance(value, str):
-        return _of_whole_characters(value)
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, int) and abs(value) >= 2**63:
         return str(value)
     return [_filled(item) for item in value] if isinstance(value, list) else value
-
-
-def _of_whole_characters(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _keep_empty(choice: dict[str, Any]) -> None:

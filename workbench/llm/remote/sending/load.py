@@ -10,6 +10,7 @@ import importlib
 import os
 import threading
 import warnings
+from functools import reduce
 from typing import Any
 
 from workbench.llm.remote.replies import split_parts
@@ -48,9 +49,8 @@ def _import() -> Any:
 
 def _replace(module: str, path: str, wrapped: Any) -> None:
     """Wrap a function that LiteLLM uses, if this version of LiteLLM has it."""
-    owner, _, name = path.rpartition(".")
-    inside = importlib.import_module(module)
-    inside = getattr(inside, owner) if owner else inside
+    *owners, name = path.split(".")
+    inside = reduce(getattr, owners, importlib.import_module(module))
     if function := getattr(inside, name, None):
         setattr(inside, name, wrapped(function))
 

@@ -113,7 +113,8 @@ def complete(
 ) -> Mapping[str, Any]:
     """The reply to a chat, as LiteLLM gives it. `call` makes the call by LiteLLM; calls with equal `kind_key` are of one kind."""
     global _calls  # noqa: PLW0603  changed settings start a new collection
-    plain = all(m.keys() == {"role", "content"} and _is_text(m["content"]) for m in messages)
+    texts = [m["content"] for m in messages if m.keys() == {"role", "content"}]
+    plain = len(texts) == len(messages) and all(isinstance(t, str) and t for t in texts)
     if not plain or _is_watched(litellm):
         return _whole(call, messages)
     named = tuple(str(getattr(litellm, name, None)) for name in _SETTINGS)
@@ -150,10 +151,6 @@ def _is_watched(litellm: Any) -> bool:
     return any(getattr(litellm, name, None) for name in _WATCHING) or any(
         callback != "cache" for name in _CALLBACKS for callback in getattr(litellm, name, ())
     )
-
-
-def _is_text(content: object) -> bool:
-    return isinstance(content, str) and bool(content)
 
 
 def _whole(call: Call, messages: Sequence[Message]) -> dict[str, Any]:
