@@ -98,7 +98,7 @@ class Driver:
             "reserve": self._reserve,
             "endpoint": lambda lab, model: lab.client.endpoint(model),
             "settings": self._settings,
-            "database": self._database,
+            "database": lambda lab, name: asdict(database_files(lab.database(name), lab.executor)),
             "read": self._read,
             "store": self._store,
         }
@@ -160,9 +160,6 @@ class Driver:
         names = ("system", "parameters", "limits", "at_once")
         settings = {name: getattr(lab, name) for name in names}
         return orjson.dumps(settings | {"counted": counted, "prompts": texts})
-
-    def _database(self, lab: Lab, name: str) -> dict[str, Any]:
-        return asdict(database_files(lab.database(name), lab.executor))
 
     def _read(self, lab: Lab, name: str, file: str, start: int) -> bytes:
         """A piece of a file that belongs to a database, from the byte `start` on."""

@@ -112,7 +112,9 @@ class Cluster:
                         if running or not suspects:
                             break
                         item, alone = suspects.popleft(), True
-                    task = _key(*name(item))
+                    kind, own = name(item)
+                    # Dask's dashboard shows the part of a key before the first hyphen as the task's name.
+                    task = f"{kind.replace('-', '_')}-{uuid.uuid4().hex} {own}"
                     future = self._client.submit(
                         work, do, item, address, task, key=task, pure=False
                     )
@@ -227,11 +229,6 @@ class _Health:
 def _lost_scheduler(client: distributed.Client) -> str:
     address = getattr(client.scheduler, "address", "")
     return f"the cluster's scheduler {address} is lost; {_CACHED}, run the same again to go on"
-
-
-def _key(kind: str, name: str) -> str:
-    """The key of a task; Dask's dashboard shows the part before the first hyphen as the task's name."""
-    return f"{kind.replace('-', '_')}-{uuid.uuid4().hex} {name}"
 
 
 def _in_one_line(error: BaseException, name: str) -> BaseException:

@@ -119,11 +119,13 @@ class Ledger:
 
     def __str__(self) -> str:
         sums = self.total()
-        lines = [
-            _calls(sums.calls, sums.cost, sums.unpriced),
-            f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out",
-            _cached(sums.hits, sums.cached_cost, sums.cached_unpriced),
-        ]
+        paid, origin = ", which cost nothing" if sums.calls else "", ""
+        if sums.cost or sums.unpriced:
+            paid = f" paid: {dollars(sums.cost, sums.unpriced)}"
+        if sums.cached_cost or sums.cached_unpriced:
+            origin = f" (originally {dollars(sums.cached_cost, sums.cached_unpriced)})"
+        tokens = f"{sums.input_tokens:,} tokens in, {sums.output_tokens:,} out"
+        lines = [f"{sums.calls:,} calls{paid}", tokens, f"{sums.hits:,} cached answers{origin}"]
         counters = {"sent again after": self.retried, "without an answer": self.failed}
         for title, counts in (counters | {"flagged answers": self.flagged}).items():
             if counts:
@@ -144,17 +146,6 @@ class Ledger:
     def _flag(self, answer: Completion) -> None:
         if answer.finish_reason not in {"stop", ""}:
             self.flagged[answer.finish_reason] += 1
-
-
-def _calls(count: int, cost: float, unpriced: int) -> str:
-    if cost or unpriced:
-        return f"{count:,} calls paid: {dollars(cost, unpriced)}"
-    return f"{count:,} calls, which cost nothing" if count else "0 calls"
-
-
-def _cached(count: int, cost: float, unpriced: int) -> str:
-    origin = f" (originally {dollars(cost, unpriced)})" if cost or unpriced else ""
-    return f"{count:,} cached answers{origin}"
 
 
 def dollars(amount: float, unpriced: int = 0) -> str:

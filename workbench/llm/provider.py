@@ -5,6 +5,7 @@ A model is one that LiteLLM reaches, or one of ours, which runs in this process.
 """
 
 import os
+import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
@@ -164,8 +165,10 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
     """
     if is_ours(request.model):
         answer, _ = _ours[request.model.split("/", maxsplit=1)[0]]
+        # What a sample depends on: neither our code nor a limit on the output changes the seed.
+        depends_on = [request.messages, request.parameters.get("temperature"), request.sample]
         with _answering:
-            return answer(request, _seed(request))
+            return answer(request, content_hash("seed", depends_on))
     from workbench.llm.remote.prefixes import as_sent  # noqa: PLC0415  it imports prices, which import this module
 
     litellm = load()
@@ -175,7 +178,9 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
     embeds = parameters.pop(EMBEDDING, False)
     parameters |= {"timeout": seconds, "num_retries": 0, "max_retries": 0}
     function = litellm.embedding if embeds else litellm.completion
-    call = partial(function, model=_route(request.model), **parameters)
+    # Ollama's models are asked to chat: its older protocol loses why a reply ended.
+    parameters["model"] = re.sub(r"^ollama/", "ollama_chat/", request.model)
+    call = partial(function, **parameters)
     try:
         if embeds:
             reply = call(input=[message["content"] for message in sent]).model_dump()
@@ -185,11 +190,6 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
         raise refusal(error) from error
     found = tidy(without_secrets(secrets(url), reply))
     return with_vector(found) if embeds else found
-
-
-def _route(model: str) -> str:
-    """The name for LiteLLM. Ollama's models are asked to chat: its older protocol loses why a reply ended."""
-    return model.replace("ollama/", "ollama_chat/", 1) if model.startswith("ollama/") else model
 
 
 def without_secrets(hidden: Collection[str], value: Any) -> Any:
@@ -221,9 +221,3 @@ def unsupported(request: Request, url: str) -> str:
     except Exception:  # noqa: BLE001  not about the parameters: sending the request reports it
         return ""
     return ""
-
-
-def _seed(request: Request) -> str:
-    """A hash of what a sample depends on: neither our code nor a limit on the output changes it."""
-    temperature = request.parameters.get("temperature")
-    return content_hash("seed", [request.messages, temperature, request.sample])

@@ -18,7 +18,7 @@ from workbench.lab import Lab
 from workbench.prune.column_selection import ColumnName, keep
 from workbench.replies.names import read_column_verdicts
 from workbench.replies.relevance import read_relevance
-from workbench.types import Column, Completion, Context, Question, Request, Table, lower_name
+from workbench.types import Column, Completion, Context, Question, Request, lower_name
 
 _TableColumn = tuple[str, Column]  # a column with its table's name
 
@@ -42,7 +42,8 @@ class FilterColumns:
         keys: list[_TableColumn] = []
         others: list[_TableColumn] = []
         for table in schema.tables:
-            key_names = _keys(table)
+            keyed = (table.primary_key, *(key.columns for key in table.foreign_keys))
+            key_names = {lower_name(name) for names in keyed for name in names}
             for column in table.columns:
                 is_key = lower_name(column.name) in key_names
                 (keys if is_key else others).append((table.name, column))
@@ -86,8 +87,3 @@ class FilterColumns:
         for table, column in group:
             tables.setdefault(table, []).append(column.name)
         return read_column_verdicts(reply.text, tables)
-
-
-def _keys(table: Table) -> set[str]:
-    keys = {lower_name(name) for name in table.primary_key}
-    return keys | {lower_name(name) for key in table.foreign_keys for name in key.columns}

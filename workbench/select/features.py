@@ -129,6 +129,8 @@ class DoubtExtractor:
             bool(self.cues & words) and not operations & needed
             for words, needed in _OPERATIONS_BY_CUES
         )
+        down, up = bool(self.cues & _DESCENDING), bool(self.cues & _ASCENDING)
+        sorts_wrongly = "order" in operations and down not in {up, "descending" in operations}
         unrequested = sum(
             operation in operations and not self.cues & words
             for operation, words in _CUES_BY_OPERATION.items()
@@ -143,7 +145,7 @@ class DoubtExtractor:
             "missing_columns": missing_columns(self.answered(sql), others),
             "columns_out_of_order": float(out_of_order(outputs, self.all_tokens)),
             "row_reference_column": float(any(map(self._is_row_reference, facts.outputs))),
-            "missing_operations": float(missing + self._sorts_wrongly(operations)),
+            "missing_operations": float(missing + sorts_wrongly),
             "unrequested_operations": float(unrequested),
             "unreactive_result": float(not reacts),
         }
@@ -221,10 +223,6 @@ class DoubtExtractor:
             return False
         words = name_words(output.column[1])
         return bool(words) and words[-1] in self.entities
-
-    def _sorts_wrongly(self, operations: frozenset[str]) -> bool:
-        down, up = bool(self.cues & _DESCENDING), bool(self.cues & _ASCENDING)
-        return "order" in operations and down not in {up, "descending" in operations}
 
 
 def _lower(column: ColumnName) -> ColumnName:

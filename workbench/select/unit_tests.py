@@ -90,7 +90,10 @@ class UnitTester:
 
         def request(step: UnitTester, prompt: str, seen: Sequence[int], **data: Any) -> Request:
             """A call whose prompt shows these candidates' results on the small databases."""
-            small = _with_results(small_databases, seen)
+            small = [
+                {"rows": one.rows, "results": [one.results[index] for index in seen]}
+                for one in small_databases
+            ]
             return lab.request(step, f"select/{prompt}", context, small_databases=small, **data)
 
         all_indices = range(len(shown))
@@ -101,14 +104,15 @@ class UnitTester:
         subjects: list[list[int]] = []  # for each call: which candidate each verdict is about
         requests: list[Request] = []
         for test in tests if self.by == "test" else []:
-            subjects.append(order := self._order(test, shown))
+            places = [content_hash("order", [self.seed, test, one]) for one in shown]
+            subjects.append(order := sorted(all_indices, key=places.__getitem__))
             candidates = [shown[index] for index in order]
-            asked = {"test": test, "candidates": candidates}
-            requests.append(request(judge, "evaluate_one_test", order, **asked))
+            data = {"test": test, "candidates": candidates}
+            requests.append(request(judge, "evaluate_one_test", order, **data))
         for index in all_indices if self.by == "candidate" and tests else []:
             subjects.append([index] * len(tests))
-            asked = {"tests": tests, **shown[index]}
-            requests.append(request(judge, "evaluate_one_candidate", [index], **asked))
+            data = {"tests": tests, **shown[index]}
+            requests.append(request(judge, "evaluate_one_candidate", [index], **data))
         label = "candidate" if self.by == "test" else "test"
         replies = lab.ask_many(requests)
         passed = [0.0] * len(shown)
@@ -117,11 +121,6 @@ class UnitTester:
             for index, verdict in zip(indices, verdicts, strict=True):
                 passed[index] += _NO_VERDICT if verdict is None else verdict
         return passed, [written.key, *(reply.key for reply in replies)]
-
-    def _order(self, test: str, shown: Sequence[dict[str, Any]]) -> list[int]:
-        """The candidates' indices in the order in which a test sees them."""
-        places = [content_hash("order", [self.seed, test, one]) for one in shown]
-        return sorted(range(len(shown)), key=places.__getitem__)
 
 
 def _divided_by_small_databases(
@@ -136,16 +135,6 @@ def _divided_by_small_databases(
             alike = {members[number] for number in part}
             own = tuple(index for index in group.members if index in alike)
             yield Group(group.result, own, members[part[0]])
-
-
-def _with_results(
-    small_databases: Sequence[ShownDatabase], order: Sequence[int]
-) -> list[dict[str, Any]]:
-    """The small databases as the prompts show them, with the results of these candidates in this order."""
-    return [
-        {"rows": one.rows, "results": [one.results[index] for index in order]}
-        for one in small_databases
-    ]
 
 
 def _database(lab: Lab, context: Context) -> Path:

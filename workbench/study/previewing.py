@@ -24,7 +24,7 @@ from workbench.llm.remote.replies import reply_with
 from workbench.prompts.order import shared_ends
 from workbench.store import Store
 from workbench.study.progress import report
-from workbench.types import Completion, Request
+from workbench.types import Request
 
 EMBEDDED_PARSER = "embedded/parser"
 _TOKEN_LENGTH = 4  # letters, about, for a language model
@@ -65,7 +65,9 @@ class StandIn:
         self._lock = threading.Lock()
 
     def __call__(self, request: Request, key: str, url: str, seconds: float) -> Reply:
-        completion = _cached(request)
+        users_cache = os.environ.get("WORKBENCH_PREVIEW_CACHE", "")
+        has_cache = users_cache and Path(users_cache).is_file()
+        completion = _users_client(users_cache).cached(request) if has_cache else None
         if completion:
             tokens = (completion.usage.input, completion.usage.output)
             reply = reply_with(completion.text, completion.finish_reason, *tokens)
@@ -116,12 +118,6 @@ class StandIn:
                 output_tokens=counts.output_tokens / max(1, counts.calls),
                 cached=round(counts.cached * question_weight),
             )
-
-
-def _cached(request: Request) -> Completion | None:
-    """The reply from the user's own cache; None if the cache lacks the call."""
-    path = os.environ.get("WORKBENCH_PREVIEW_CACHE", "")
-    return _users_client(path).cached(request) if path and Path(path).is_file() else None
 
 
 @lru_cache(maxsize=1)

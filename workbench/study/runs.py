@@ -71,6 +71,10 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
 
     A frame of trials weighs every question alike, however many trials it has.
     """
+    # `trace` has to know whether a verdict is about every candidate, and not about the chosen one.
+    counts_all = column in {"oracle", "adversary"} or (
+        "chosen" in frame and not frame["chosen"].all()
+    )
     means = frame.groupby("question_id", sort=False).agg({column: "mean", "db_id": "first"})
     interval = mean_interval(means[column].astype(float).tolist(), means["db_id"].tolist())
     return {
@@ -80,7 +84,7 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
         "low": 100 * interval.low,
         "high": 100 * interval.high,
         "run": " ".join(frame["run"].unique()) if "run" in frame else "",
-    } | ({"counted": "all"} if _counts_all(frame, column) else {})
+    } | ({"counted": "all"} if counts_all else {})
 
 
 def _revised_gold_cells(questions: pd.DataFrame) -> dict[str, float]:
@@ -100,11 +104,6 @@ def _revised_gold_cells(questions: pd.DataFrame) -> dict[str, float]:
         bounds = {"EX": paired.difference, "low": paired.low, "high": paired.high}
         row |= cells(f"change, {name}", {bound: 100 * value for bound, value in bounds.items()})
     return row
-
-
-def _counts_all(frame: pd.DataFrame, column: str) -> bool:
-    """Whether a verdict is about every candidate and not about the chosen one, as `trace` has to know."""
-    return column in {"oracle", "adversary"} or ("chosen" in frame and not frame["chosen"].all())
 
 
 def by_difficulty(run: Run, label: str = "") -> dict[str, Any]:

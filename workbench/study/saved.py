@@ -100,7 +100,9 @@ class Saved:
             if frame is not None:
                 cells = frame.rename(columns=plain).map(plain)
                 self._write(f"{name}.csv", cells.to_csv(index=False, float_format="%.6g").encode())
-            runs = {run: self._run_names.get(run, "") for run in _run_ids(frame)}
+            named = [] if frame is None or "run" not in frame else frame["run"].dropna()
+            ids = sorted({run for cell in named for run in str(cell).split()})
+            runs = {run: self._run_names.get(run, "") for run in ids}
             stamp_text = stamped(stamp, frame)
             record = {"name": name, "kind": kind, "title": title, "stamp": stamp_text, "runs": runs}
             self._last_saved = name
@@ -129,9 +131,3 @@ class Saved:
         draft = self.folder / f".{file}.{os.getpid()}"
         draft.write_bytes(content)
         draft.replace(self.folder / file)
-
-
-def _run_ids(frame: pd.DataFrame | None) -> list[str]:
-    if frame is None or "run" not in frame:
-        return []
-    return sorted({run for cell in frame["run"].dropna() for run in str(cell).split()})

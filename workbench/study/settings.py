@@ -105,8 +105,10 @@ def load_experiment(name: str) -> Experiment:
         _check_entries(given)
         _check_models(given)
         _check_values(given)
-        if os.environ.get("WORKBENCH_PREVIEW") and _lacks_data(given):
-            given |= _bundled_settings(given)
+        if os.environ.get("WORKBENCH_PREVIEW") and _is_not_bundled(given.get("benchmark")):
+            names = string.Template(given.get("root", "")).get_identifiers()
+            if not all(map(os.environ.get, names)):  # the variable of the folder is not set
+                given |= _bundled_settings(given)
         given |= _with_paths(given, path.absolute().parent)
     except (BadInputError, ValueError) as error:
         raise BadInputError(f"{path}: {error}") from error
@@ -208,14 +210,7 @@ def _with_paths(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _is_not_bundled(name: Any) -> bool:
-    """Whether a name is that of a benchmark that is not bundled."""
     return isinstance(name, str) and name in BENCHMARKS and bool(BENCHMARKS[name].url)
-
-
-def _lacks_data(given: Mapping[str, Any]) -> bool:
-    """Whether the benchmark is not bundled and its folder is named by a variable that is not set."""
-    names = string.Template(given.get("root", "")).get_identifiers()
-    return _is_not_bundled(given.get("benchmark")) and not all(map(os.environ.get, names))
 
 
 _KIND_NAMES: Mapping[type, str] = {

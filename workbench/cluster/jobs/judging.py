@@ -53,7 +53,15 @@ def judge_on(
     tasks = (_task_for(whole, ids) for ids in _by_database(benchmark, queries, most))
     lab = Lab(Client(executor.store), executor, benchmark.database)
     done = 0
-    for task, _ in cluster.each(judge_task, tasks, lab, name=_name, split=_singles):
+
+    def name(task: JudgeTask) -> tuple[str, str]:
+        asked = task.benchmark.questions
+        return f"verdicts {asked[0].db_id}", f"{asked[0].id} to {asked[-1].id}"
+
+    def singles(task: JudgeTask) -> list[JudgeTask]:
+        return [_task_for(task, [question.id]) for question in task.benchmark.questions]
+
+    for task, _ in cluster.each(judge_task, tasks, lab, name=name, split=singles):
         done += sum(map(len, task.queries.values()))
         if progress:
             progress(done, total)
@@ -88,12 +96,3 @@ def _task_for(whole: JudgeTask, ids: Sequence[str]) -> JudgeTask:
         every=(),
     )
     return replace(whole, benchmark=part, queries={id_: whole.queries[id_] for id_ in ids})
-
-
-def _singles(task: JudgeTask) -> list[JudgeTask]:
-    return [_task_for(task, [question.id]) for question in task.benchmark.questions]
-
-
-def _name(task: JudgeTask) -> tuple[str, str]:
-    questions = task.benchmark.questions
-    return f"verdicts {questions[0].db_id}", f"{questions[0].id} to {questions[-1].id}"

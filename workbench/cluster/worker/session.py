@@ -112,9 +112,11 @@ def _new_session(link: Link) -> Session:
     folder = Path(worker.local_directory).parent / "workbench"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.glob("session-*.sqlite"):
-        # The file of a worker that was killed, which could not delete it.
-        if not _is_alive(int(old.stem.split("-")[1])):
-            _delete(old)
+        with suppress(PermissionError):  # the worker of another user is alive
+            try:
+                os.kill(int(old.stem.split("-")[1]), 0)
+            except ProcessLookupError:  # a worker that was killed could not delete its file
+                _delete(old)
     number = content_hash("driver", link.driver.token).removeprefix("driver:")[:16]
     store = Store(folder / f"session-{os.getpid()}-{number}.sqlite")
     executor = Executor(store, workers=worker.state.nthreads)
@@ -124,16 +126,6 @@ def _new_session(link: Link) -> Session:
         folder / "databases", executor, lambda line: warnings.append(f"{name}: {line}")
     )
     return Session(store, executor, databases, UnsentRows(store), warnings=warnings)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # another user's
-        pass
-    return True
 
 
 def _delete(store: Path) -> None:

@@ -112,21 +112,17 @@ def load(store: Store, path: Path) -> tuple[int, int]:
         for number, line in enumerate(file, 1):
             position = f"{path}, line {number}"
             if line.startswith(b'{"refused":'):
-                _insert_refusal(connection, line, position)
-                continue
-            added = insert(connection, _parse(line, position))
-            new += added
-            known += not added
+                try:
+                    insert_refusal(connection, orjson.loads(line)["refused"])
+                except (ValueError, TypeError, KeyError) as error:
+                    raise BadInputError(
+                        f"{position}: not an exported refusal ({fault(error)}); nothing was imported"
+                    ) from error
+            elif insert(connection, _parse(line, position)):
+                new += 1
+            else:
+                known += 1
     return new, known
-
-
-def _insert_refusal(connection: sqlite3.Connection, line: bytes, position: str) -> None:
-    try:
-        insert_refusal(connection, orjson.loads(line)["refused"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise BadInputError(
-            f"{position}: not an exported refusal ({fault(error)}); nothing was imported"
-        ) from error
 
 
 def _parse(line: bytes, position: str) -> Call:

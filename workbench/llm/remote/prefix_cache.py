@@ -36,7 +36,11 @@ def prefixes(
     """The prefixes of a request as it is sent; `tokens_of` cuts a text into tokens."""
     tokens, marks = _tokens(as_sent(request)[0], tokens_of)
     steps = set(range(STEP, len(tokens) + 1, STEP))
-    hashes = _hashes(tokens, sorted(steps.union(marks)))
+    digest, hashes, start = hashlib.sha256(), {}, 0
+    for end in sorted(steps.union(marks)):
+        digest.update("\0".join(["", *tokens[start:end]]).encode(errors="replace"))
+        hashes[end] = digest.digest()[:12]
+        start = end
     every, marked = ({end: hashes[end] for end in ends} for ends in (steps, marks))
     return Prefixes(len(tokens), every, marked)
 
@@ -53,15 +57,6 @@ def _tokens(
             tokens += tokens_of(str(block.get("text", "")))
             marks += [len(tokens)] if "cache_control" in block else []
     return tokens, marks
-
-
-def _hashes(tokens: Sequence[str], ends: Sequence[int]) -> dict[int, bytes]:
-    digest, found, start = hashlib.sha256(), {}, 0
-    for end in ends:
-        digest.update("\0".join(["", *tokens[start:end]]).encode(errors="replace"))
-        found[end] = digest.digest()[:12]
-        start = end
-    return found
 
 
 @dataclass(slots=True)

@@ -35,7 +35,12 @@ def with_common_part(requests: Sequence[Request]) -> list[Request]:
     for request in requests:
         groups.setdefault(_group(request), []).append(_content(request))
     ends = {group: _common_end(contents) for group, contents in groups.items() if contents[1:]}
-    return [_extended(request, ends.get(_group(request), 0)) for request in requests]
+    return [
+        replace(request, shared=(*request.shared, end))
+        if (end := ends.get(_group(request), 0)) > max(request.shared, default=0)
+        else request
+        for request in requests
+    ]
 
 
 def _group(request: Request) -> tuple[str, str, str]:
@@ -52,12 +57,6 @@ def _common_end(contents: Sequence[str]) -> int:
         if all(other.startswith(first[: found.end()]) for other in others):
             return found.start()
     return 0
-
-
-def _extended(request: Request, end: int) -> Request:
-    if end <= max(request.shared, default=0):
-        return request
-    return replace(request, shared=(*request.shared, end))
 
 
 def caches_prompts(model: str) -> bool:

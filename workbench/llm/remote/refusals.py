@@ -85,8 +85,10 @@ def refusal(error: Exception) -> Refusal:
     status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), 0)
     searched = " ".join((text, *(str(getattr(e, "code", "")) for e in chain)))
     wait = _wait(chain, text)
-    if missing := _missing_package(chain, text):
-        return Refusal("rejected", missing, fatal=True)
+    # LiteLLM reports a package that it lacks for a model as a failed connection.
+    if missing := [e for e in chain if isinstance(e, ImportError) and str(e) in text]:
+        lacks = f"LiteLLM lacks a package for this model ({missing[0]})"
+        return Refusal("rejected", f"{lacks}: install it, or choose another model", fatal=True)
     if "ContentPolicyViolation" in names or (status == 400 and _FILTERED.search(searched)):
         return Refusal("filtered", text)
     if _PROVIDER in text:
@@ -94,7 +96,9 @@ def refusal(error: Exception) -> Refusal:
     if status in {400, 404, 422} and _MODEL.search(searched):
         return UnknownModel(text)
     if status in {401, 402, 403, 404} or _ACCOUNT.search(searched) or _KEY.search(searched):
-        return Refusal("rejected", _missing_key(text) or text, fatal=True)
+        variable = _NO_KEY.search(text) and _VARIABLE.search(text)
+        unset = variable and f"there is no key: set the environment variable {variable[0]}"
+        return Refusal("rejected", unset or text, fatal=True)
     if status == 429 and (_DAILY.search(text) or (_QUOTA in text and not wait)):
         return Refusal("rejected", text, fatal=True)
     if status == 429:
@@ -104,7 +108,9 @@ def refusal(error: Exception) -> Refusal:
         return Refusal("malformed", f"the reply is not JSON: {text}", again=True)
     if "Timeout" in names or status == 408:
         return Refusal("timeout", text, again=True)
-    if "HTTPStatusError" not in names and any(map(_is_of_connection, chain)):
+    of_httpx = any(type(e).__module__.startswith(("httpx", "httpcore")) for e in chain)
+    lost = of_httpx or any(isinstance(e, OSError) for e in chain)
+    if lost and "HTTPStatusError" not in names:
         return Refusal("connection", text, again=True)
     if status >= 500 or status in {409, 425}:  # a conflict and "too early" are temporary, too
         return Refusal("server", text, again=True, wait=wait)
@@ -120,26 +126,6 @@ def _text(error: Exception) -> str:
     """The error's text in one line, without LiteLLM's own prefixes and the traceback."""
     text = " ".join(str(error).removeprefix("litellm.").partition("Traceback (")[0].split())
     return re.sub(r"^(\w+): (?:\1: )+", r"\1: ", text).rstrip(".")
-
-
-def _missing_key(text: str) -> str:
-    """The remedy where the key is missing and the text names its variable; else ""."""
-    names = _VARIABLE.findall(text) if _NO_KEY.search(text) else []
-    return f"there is no key: set the environment variable {names[0]}" if names else ""
-
-
-def _missing_package(chain: list[BaseException], text: str) -> str:
-    """The remedy where LiteLLM lacks a package for a model, which it reports as a failed connection; else ""."""
-    causes = [e for e in chain if isinstance(e, ImportError) and str(e) in text]
-    if not causes:
-        return ""
-    return (
-        f"LiteLLM lacks a package for this model ({causes[0]}): install it, or choose another model"
-    )
-
-
-def _is_of_connection(error: BaseException) -> bool:
-    return isinstance(error, OSError) or type(error).__module__.startswith(("httpx", "httpcore"))
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -28,8 +28,11 @@ def tidy(reply: Mapping[str, Any]) -> Reply:
     """The reply in the form in which it is stored."""
     found: Reply = _filled(reply)
     _count_tokens(found)
+    # An answer without text gets the empty text: it is paid, and reasoning may have used the whole output limit.
     for choice in found.get("choices") or []:
-        _keep_empty(choice)
+        message = choice.setdefault("message", {})
+        refused = (message.get("provider_specific_fields") or {}).get("refusal")
+        message.setdefault("content", refused or "")
     return found
 
 
@@ -48,13 +51,6 @@ def _filled(value: Any) -> Any:
     return [_filled(item) for item in value] if isinstance(value, list) else value
 
 
-def _keep_empty(choice: dict[str, Any]) -> None:
-    """Give an answer without text the empty text: it is paid, and reasoning may have used the whole output limit."""
-    message = choice.setdefault("message", {})
-    refused = (message.get("provider_specific_fields") or {}).get("refusal")
-    message.setdefault("content", refused or "")
-
-
 def _count_tokens(reply: Reply) -> None:
     """Count reasoning as output, and drop counts of zero and impossible counts, which would make costs negative.
 
@@ -63,17 +59,13 @@ def _count_tokens(reply: Reply) -> None:
     """
     usage = reply.get("usage") or {}
     read, written = (usage.get(f"{kind}_tokens") or 0 for kind in ("prompt", "completion"))
-    if not (read or written) or not _are_possible(usage):
+    details = (usage.get(f"{kind}_tokens_details") or {} for kind in ("prompt", "completion"))
+    counts = [row[name] for row in (usage, *details) for name in row if name.endswith("_tokens")]
+    possible = all(isinstance(count, int | float) and 0 <= count < _LARGEST for count in counts)
+    if not (read or written) or not possible:
         reply.pop("usage", None)
     elif "total_tokens" in usage:
         usage["completion_tokens"] = max(written, usage["total_tokens"] - read)
-
-
-def _are_possible(usage: Mapping[str, Any]) -> bool:
-    """Whether all token counts have a size that a call can have."""
-    details = (usage.get(f"{kind}_tokens_details") or {} for kind in ("prompt", "completion"))
-    counts = [row[name] for row in (usage, *details) for name in row if name.endswith("_tokens")]
-    return all(isinstance(count, int | float) and 0 <= count < _LARGEST for count in counts)
 
 
 def answer_of(reply: Reply) -> tuple[str, str]:

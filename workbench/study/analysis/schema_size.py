@@ -9,7 +9,7 @@ from workbench.study.previewing import preview_questions
 from workbench.study.runs import Run, accuracy, cells
 from workbench.study.study import Study
 from workbench.systems.system import System
-from workbench.types import Schema, Table, lower_name
+from workbench.types import Schema, lower_name
 
 
 def industrial(study: Study, system: System, columns: int) -> System:
@@ -35,15 +35,14 @@ def merged(study: Study) -> tuple[Schema, ...]:
         lab = replace(study.lab, database=benchmark.database)
         for path in sorted(benchmark.databases.glob("*/*.sqlite")):
             schema = lab.schema(path.parent.name)
-            tables = [(table, _table_key(table)) for table in schema.tables]
-            unseen = tuple(table for table, key in tables if key not in seen)
-            seen.update(key for _, key in tables)
-            schemas.append(replace(schema, tables=unseen))
+            keys = [
+                tuple(map(lower_name, (table.name, *(column.name for column in table.columns))))
+                for table in schema.tables
+            ]
+            pairs = zip(schema.tables, keys, strict=True)
+            schemas.append(replace(schema, tables=tuple(t for t, key in pairs if key not in seen)))
+            seen.update(keys)
     return tuple(schemas)
-
-
-def _table_key(table: Table) -> tuple[str, ...]:
-    return tuple(map(lower_name, (table.name, *(column.name for column in table.columns))))
 
 
 def distinct_columns(study: Study) -> str:

@@ -105,9 +105,16 @@ def solve_on(
                 at_once = 1 if in_process else len(locked)
                 yield SolveTask(system, result_keys, locked, attempts, at_once)
 
+    def name(task: SolveTask) -> tuple[str, str]:
+        ids = " ".join(question.id for question in task.questions)
+        return f"{system.name} {task.questions[0].db_id}", ids
+
+    def singles(task: SolveTask) -> list[SolveTask]:
+        return [replace(task, questions=(question,)) for question in task.questions]
+
     try:
         for task, uncached in cluster.each(
-            solve_task, tasks(), lab, name=_task_name, split=_one_question_each, watch=progress
+            solve_task, tasks(), lab, name=name, split=singles, watch=progress
         ):
             keys = {q.id: result_keys.of_question(q, lab) for q in task.questions}
             yield cached_records(store, keys) | {
@@ -134,15 +141,6 @@ def _by_database(
             part = [queue.popleft() for _ in range(min(task_size(remaining), len(queue)))]
             remaining -= len(part)
             yield part
-
-
-def _one_question_each(task: SolveTask) -> list[SolveTask]:
-    return [replace(task, questions=(question,)) for question in task.questions]
-
-
-def _task_name(task: SolveTask) -> tuple[str, str]:
-    names = " ".join(question.id for question in task.questions)
-    return f"{task.system.name} {task.questions[0].db_id}", names
 
 
 @contextmanager

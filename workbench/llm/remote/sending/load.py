@@ -40,7 +40,9 @@ def _import() -> Any:
     # LiteLLM answers this call itself, and imports its other modules to do so.
     hello = [{"role": "user", "content": "hello"}]
     litellm.completion(model="openai/none", messages=hello, api_key="-", mock_response="hello")
-    _replace("litellm.responses.main", "_responses_try_dispatch_mcp_gateway", lambda _: _no_tools)
+    # No call of ours has tools, so none needs an MCP gateway.
+    gateway = "_responses_try_dispatch_mcp_gateway"
+    _replace("litellm.responses.main", gateway, lambda _: lambda **_: None)
     parsing = "litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response"
     _replace(parsing, "extract_reasoning_content", _reading_parts)
     _replace("httpx", "Client.send", listening)
@@ -53,10 +55,6 @@ def _replace(module: str, path: str, wrapped: Any) -> None:
     inside = reduce(getattr, owners, importlib.import_module(module))
     if function := getattr(inside, name, None):
         setattr(inside, name, wrapped(function))
-
-
-def _no_tools(**_: object) -> None:
-    """No call of ours has tools, so none needs an MCP gateway."""
 
 
 def _reading_parts(read: Any) -> Any:
