@@ -10,11 +10,11 @@ KILLED = """
 import os, signal
 from pathlib import Path
 import workbench.study.solving as solving
-def attempt_or_die(system, context, lab, attempt=solving.attempt):
+def trials_or_die(system, context, lab, trials_of=solving.trials_of):
     if context.question.id == {question!r} and Path({flag!r}).exists():
         os.kill(os.getpid(), signal.SIGKILL)
-    return attempt(system, context, lab)
-solving.attempt = attempt_or_die
+    return trials_of(system, context, lab)
+solving.trials_of = trials_or_die
 """
 FULL_FOR_COPIES = """
 import errno, os

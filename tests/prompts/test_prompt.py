@@ -210,10 +210,13 @@ class TestBrokenTemplates:
 
 
 class TestSections:
-    def test_they_are_pairs_of_title_and_text(self, tmp_path):
+    def test_they_are_the_systems_part_and_then_the_users(self, tmp_path):
         written(tmp_path, "# System\nBe brief.\n# User\n## Question\n{{ q }}\n\n## Answer\nSQL")
-        _, user = load("generate/own", tmp_path).messages(q="Who?")
-        assert split_sections(user["content"]) == (("Question", "Who?"), ("Answer", "SQL"))
+        assert load("generate/own", tmp_path).sections(q="Who?") == (
+            ("System", "Be brief."),
+            ("Question", "Who?"),
+            ("Answer", "SQL"),
+        )
 
     def test_text_before_the_first_has_no_title(self):
         assert split_sections("Hello\n\n## A\n\nx\n### y\n") == (("", "Hello"), ("A", "x\n### y"))

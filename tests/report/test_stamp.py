@@ -12,7 +12,7 @@ STAMP = Stamp(
     "bird",
     7,
     "EX (Spider)",
-    asked={"a1": ("openai/o9", "openai/o1"), "b2": ("embedded/parser",), "c3": ()},
+    models_by_run={"a1": ("openai/o9", "openai/o1"), "b2": ("embedded/parser",), "c3": ()},
 )
 
 

@@ -131,7 +131,7 @@ def test_no_paper_that_compares_models_loses_them(paper):
 
 
 def test_our_column_names_the_models_of_its_runs():
-    stamp = replace(STAMP, asked={"abc": ("openai/o9", "openai/o1")})
+    stamp = replace(STAMP, models_by_run={"abc": ("openai/o9", "openai/o1")})
     table = beside(ours("query plan"), PAPER, stamp, label="generator")
     assert table.caption[0].startswith("Here: openai/o9, openai/o1 on bundled, N = 1,234")
     assert table.heads["EX"] == ("EX", "openai/o9, openai/o1")

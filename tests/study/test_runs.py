@@ -258,7 +258,7 @@ def test_a_model_that_fails_is_asked_again_next_time(study):
 
 
 def _sql(kept):
-    return kept.attempt["trials"][0]["sql"] if kept.attempt["trials"] else ""
+    return kept.candidates["trials"][0]["sql"] if kept.candidates["trials"] else ""
 
 
 def test_keys_differ_wherever_systems_do(study):
@@ -272,9 +272,9 @@ def test_keys_differ_wherever_systems_do(study):
         chase_sql(temperature=0.5),
         mac_sql(),
     ]
-    assert len({system_keys(system, lab).attempt for system in others}) == len(others)
+    assert len({system_keys(system, lab).candidates for system in others}) == len(others)
     keys, by_majority = system_keys(whole, lab), system_keys(replace(whole, select=Majority()), lab)
-    assert keys.attempt == by_majority.attempt
+    assert keys.candidates == by_majority.candidates
     assert keys.selector != by_majority.selector
     assert keys == system_keys(replace(whole, name="other"), lab)
 

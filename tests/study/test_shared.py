@@ -88,7 +88,7 @@ def test_systems_with_equal_retrieval_and_pruning_share_its_calls_and_each_count
             lab = replace(study.lab, client=Client(store))
             kept = solving.solve_all(system, asked, lab)
             tallies.append(lab.client.ledger.by("prompt"))
-            costs.append(sum(one.attempt["cost"]["calls"] for one in kept.values()))
+            costs.append(sum(one.candidates["cost"]["calls"] for one in kept.values()))
         assert "prune/mac_selector" in tallies[0]
         assert "prune/mac_selector" not in tallies[1]
         assert costs[1] == sum(t.calls + t.hits for t in tallies[1].values()) + 3

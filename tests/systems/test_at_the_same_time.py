@@ -6,7 +6,7 @@ from dataclasses import replace
 from tests.systems.conftest import EMPTY, QUESTION, RIGHT
 from workbench.select.majority import Majority
 from workbench.systems.baselines import WHOLE_SCHEMA
-from workbench.systems.system import System, attempt, prepare
+from workbench.systems.system import System, prepare, trials_of
 from workbench.types import Candidate
 
 
@@ -28,7 +28,7 @@ def test_generators_and_a_fixer_s_repairs_are_asked_at_the_same_time(zoo):
     system = System(
         "two", WHOLE_SCHEMA, (), (generator("a", 2), generator("b", 1)), (fix,), Majority()
     )
-    trials = attempt(system, prepare(system, QUESTION, zoo.lab), zoo.lab)
+    trials = trials_of(system, prepare(system, QUESTION, zoo.lab), zoo.lab)
     assert [(t.candidate.generator, t.candidate.sample) for t in trials] == [
         ("a", 0),
         ("a", 1),

@@ -13,7 +13,7 @@ from workbench.evaluate.gold.schema import AroundGold
 from workbench.lab import Lab
 from workbench.retrieve.retrieval import Retrieval
 from workbench.systems.chess import InformationRetriever, chess_ir_ss_cg
-from workbench.systems.system import attempt, prepare
+from workbench.systems.system import prepare, trials_of
 from workbench.types import Completion
 
 COLUMNS = 4337
@@ -58,7 +58,7 @@ def models():
             model = Model({f"{table}.{column}" for table, column in columns})
             asking = replace(lab, client=model)
             whole = replace(system, retrieve=retrieve, prune=prune, fix=())
-            attempt(whole, prepare(whole, question, asking), asking)
+            trials_of(whole, prepare(whole, question, asking), asking)
             found.append(model)
     return found
 

@@ -23,7 +23,7 @@ from workbench.select.trained import Trained, beliefs
 from workbench.store import Store
 from workbench.systems.baselines import direct
 from workbench.systems.replay import picks
-from workbench.systems.system import attempt, prepare
+from workbench.systems.system import prepare, trials_of
 from workbench.train.cross_validate import as_text, cross_validate, picks_right
 from workbench.train.selector import Learner, judged_questions
 from workbench.types import Candidate, Trial
@@ -211,7 +211,7 @@ def bundled(request, tmp_path_factory):
         one = direct()
         system = replace(one, generate=(replace(one.generate[0], temperature=1.0, samples=8),))
         trials = {
-            question.id: attempt(system, prepare(system, question, lab), lab)
+            question.id: trials_of(system, prepare(system, question, lab), lab)
             for question in benchmark.questions
         }
         yield judged_questions(lab, benchmark, Pool(trials))

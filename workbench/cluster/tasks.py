@@ -81,7 +81,7 @@ class Cluster:
         *,
         name: Callable[[T], tuple[str, str]],
         split: Callable[[T], list[T]] = lambda item: [item],
-        watch: Callable[[], object] = lambda: None,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> Iterator[tuple[T, Any]]:
         """Each item and its result, in the order in which the tasks end.
 
@@ -89,7 +89,7 @@ class Cluster:
         dashboard counts tasks, and the item's own name. An item is `split` if several workers ended while they ran
         it. An item that cannot be split runs again, alone, when all others are done. If its worker ends once more,
         the item counts as the cause. An error names the first cause when no item is left, or at the second cause.
-        `watch` is called several times a second.
+        `meanwhile` is called several times a second.
         """
         number = next(self._numbers)
         driver = self._driver
@@ -124,7 +124,7 @@ class Cluster:
                     if cause:
                         raise cause
                     return
-                watch()
+                meanwhile()
                 self._print_warnings()
                 with suppress(queue.Empty):
                     future, item = running.pop(ended.get(timeout=_CHECK).key)

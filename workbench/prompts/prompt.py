@@ -47,6 +47,15 @@ class Prompt:
 
     def messages(self, **data: Any) -> tuple[Message, ...]:
         """The system and the user message. The data must be exactly the prompt's variables."""
+        system, user = self._rendered(data)
+        return ({"role": "system", "content": system}, {"role": "user", "content": user})
+
+    def sections(self, **data: Any) -> tuple[tuple[str, str], ...]:
+        """The rendered sections as pairs of title and text, the system message first."""
+        system, user = self._rendered(data)
+        return (("System", system), *split_sections(user))
+
+    def _rendered(self, data: dict[str, Any]) -> tuple[str, str]:
         wanted = set(self.variables)
         if data.keys() != wanted:
             faults = {"missing": wanted - data.keys(), "unknown": data.keys() - wanted}

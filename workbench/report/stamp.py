@@ -16,7 +16,9 @@ class Stamp:
     ex: str = "EX (BIRD)"
     others: tuple[str, ...] = ()
     """Further models that were asked."""
-    asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    models_by_run: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     """The models that each run asked, by the run's id; `of` looks them up."""
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False, hash=False)
     """The parameters that a model refuses, so that its calls lack them."""
@@ -29,7 +31,9 @@ class Stamp:
     def of(self, frame: pd.DataFrame) -> "Stamp":
         """The stamp of these rows: it names the models that their runs asked, if that is known."""
         runs = " ".join(map(str, frame["run"])).split() if "run" in frame else []
-        models = list(dict.fromkeys(name for run in runs for name in self.asked.get(run, ())))
+        models = list(
+            dict.fromkeys(name for run in runs for name in self.models_by_run.get(run, ()))
+        )
         return replace(self, model=models[0], others=tuple(models[1:])) if models else self
 
     def __str__(self) -> str:

@@ -44,15 +44,15 @@ _UNREACHABLE = {
 class ResultKeys:
     """The parts of keys that do not depend on the question.
 
-    `attempt` is for the steps before selection, `selector` for the selector, and `context` for retrieval and pruning
-    alone. `caches_attempts` and `caches_selections` are false if a step has no source: a later process could not check
+    `candidates` is for the steps before selection, `selector` for the selector, and `context` for retrieval and pruning
+    alone. `caches_candidates` and `caches_selections` are false if a step has no source: a later process could not check
     that the step is unchanged, so its results are not cached.
     """
 
-    attempt: str
+    candidates: str
     selector: str
     context: str
-    caches_attempts: bool = True
+    caches_candidates: bool = True
     caches_selections: bool = True
 
     def of_question(self, question: Question, lab: Lab) -> "QuestionKeys":
@@ -61,9 +61,9 @@ class ResultKeys:
         database_hash = lab.executor.fingerprints([path])[path]
         inputs = [question, database_hash, schema_hash]
         context = content_hash("prepared", [self.context, *inputs])
-        attempt = content_hash("attempt", [self.attempt, *inputs])
-        selection = content_hash("selection", [attempt, self.selector])
-        return QuestionKeys(context, attempt, selection)
+        candidates = content_hash("attempt", [self.candidates, *inputs])
+        selection = content_hash("selection", [candidates, self.selector])
+        return QuestionKeys(context, candidates, selection)
 
     def of_questions(self, questions: Sequence[Question], lab: Lab) -> dict[str, "QuestionKeys"]:
         """The keys by the question's id; workers hash the databases while this process reads the schemas."""
@@ -80,7 +80,7 @@ class QuestionKeys(NamedTuple):
     """The keys of a question's context after pruning, of its candidates, and of its selection."""
 
     context: str
-    attempt: str
+    candidates: str
     selection: str
 
 
@@ -95,7 +95,7 @@ def system_keys(system: System, lab: Lab) -> ResultKeys:
         content_hash("steps", [code, prompts, endpoints(system, lab), lab.limits, steps.record]),
         content_hash("select", selector.record),
         content_hash("context", [code, prompts, endpoints(context, lab), identify(context).record]),
-        caches_attempts=not steps.unsourced,
+        caches_candidates=not steps.unsourced,
         caches_selections=not steps.unsourced + selector.unsourced,
     )
 

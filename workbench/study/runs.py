@@ -150,7 +150,7 @@ def run_tables(
             "db_id": question.db_id,
             "difficulty": difficulty(benchmark, question),
         }
-        candidates, chosen = solved.attempt["trials"], solved.selection["chosen"]
+        candidates, chosen = solved.candidates["trials"], solved.selection["chosen"]
         groups = group_numbers([candidate["fingerprint"] for candidate in candidates])
         correct = [verdicts[question.id, candidate["sql"]] for candidate in candidates]
         for index, candidate in enumerate(candidates):
@@ -169,7 +169,7 @@ def run_tables(
                 }
             )
         answer = {"sql": "", "status": "missing"} if chosen is None else candidates[chosen]
-        costs = (solved.attempt["cost"], solved.selection["cost"])
+        costs = (solved.candidates["cost"], solved.selection["cost"])
         question_rows.append(
             shared
             | {
@@ -203,8 +203,8 @@ def run_id(input_hash: str, records: Mapping[str, QuestionRecords]) -> str:
     """
     answers = {
         question: [
-            list(map(_without_call_keys, solved.attempt["trials"])),
-            solved.attempt["cost"],
+            list(map(_without_call_keys, solved.candidates["trials"])),
+            solved.candidates["cost"],
             {**solved.selection, "call_keys": ()},
         ]
         for question, solved in records.items()
@@ -234,7 +234,7 @@ def _verdicts(
     known = {
         (question.id, trial["sql"]): trial["fingerprint"]
         for question in benchmark.questions
-        for candidate in records[question.id].attempt["trials"]
+        for candidate in records[question.id].candidates["trials"]
         for trial in (candidate, _before_fixes(candidate)[0])
     }
     golds = [(question.id, benchmark.golds[question.id].sql) for question in benchmark.questions]

@@ -88,10 +88,12 @@ class Study:
         """
         sense = "EX (Spider)" if self.benchmark.sense == "spider" else "EX (BIRD)"
         n = len(self.benchmark.questions)
-        asked, store = self.saved.models_by_run, self.lab.client.store
-        models = {self.model, *(model for models in asked.values() for model in models)}
+        by_run, store = self.saved.models_by_run, self.lab.client.store
+        models = {self.model, *(model for models in by_run.values() for model in models)}
         refused = {model: parameters for model in models if (parameters := left_out(store, model))}
-        return Stamp(self.model, self.benchmark.name, n, sense, asked=asked, left_out=refused)
+        return Stamp(
+            self.model, self.benchmark.name, n, sense, models_by_run=by_run, left_out=refused
+        )
 
     def fewer(self, limit: float | None) -> "Study":
         """The study with fewer questions: `limit` is their number, or a share of each database's, such as 0.1."""

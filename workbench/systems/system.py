@@ -43,7 +43,7 @@ class System:
 def solve(system: System, question: Question, lab: Lab) -> Selection:
     """The system's answer to a question, with all candidates and their scores."""
     context = prepare(system, question, lab)
-    return system.select(lab, context, attempt(system, context, lab))
+    return system.select(lab, context, trials_of(system, context, lab))
 
 
 def prepare(system: System, question: Question, lab: Lab) -> Context:
@@ -61,7 +61,7 @@ def stages(system: System, question: Question, lab: Lab) -> Iterator[Context]:
         yield context
 
 
-def attempt(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
+def trials_of(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
     """All candidates, run and fixed. Generators work at the same time, and so do a fixer's repairs."""
     found = lab.each(lambda generate: generate(lab, context), system.generate)
     trials = run_candidates(

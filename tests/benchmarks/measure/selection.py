@@ -36,7 +36,7 @@ from workbench.select.trained import Trained
 from workbench.store import Store
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.replay import select_from
-from workbench.systems.system import Select, attempt, prepare
+from workbench.systems.system import Select, prepare, trials_of
 from workbench.train.selector import Learner, judged_questions
 from workbench.types import Context, Selection, Trial
 
@@ -82,7 +82,7 @@ def candidates(lab: Lab, benchmark: Benchmark) -> Asked:
     """CHASE-SQL's 3 x 7 candidates, run and fixed, with the context that they were made from."""
     system = chase_sql(MODEL)
     contexts = ((q.id, prepare(system, q, lab)) for q in benchmark.questions)
-    return {key: (context, attempt(system, context, lab)) for key, context in contexts}
+    return {key: (context, trials_of(system, context, lab)) for key, context in contexts}
 
 
 def as_pool(asked: Asked) -> Pool:

@@ -24,7 +24,7 @@ from workbench.parallel import each
 from workbench.pool import record_of, trial_of
 from workbench.study import result_cache
 from workbench.study.result_cache import QuestionKeys, ResultKeys, model_names, system_keys
-from workbench.systems.system import System, attempt, stages
+from workbench.systems.system import System, stages, trials_of
 from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
 
 _PAUSE_SECONDS = 0.2  # before checking again the questions that other processes solve
@@ -41,7 +41,7 @@ class QuestionRecords:
     """The records of a question: its candidates and its selection."""
 
     key: str  # the key of the selection's record; "" if it is not cached, as after a failed call
-    attempt: Record
+    candidates: Record
     selection: Record
 
 
@@ -107,16 +107,16 @@ def solve_all(
 def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Selection:
     """The selection that a question's records describe, with every execution read from the cache."""
     selection = records.selection
-    trials = _executed_trials(records.attempt, question, lab)
+    trials = _executed_trials(records.candidates, question, lab)
     comparisons = tuple(Comparison(**one) for one in selection["comparisons"])
     chosen, selector = selection["chosen"], selection["selector"]
     scores, keys = tuple(selection["scores"]), tuple(selection["call_keys"])
     return Selection(question.id, trials, chosen, selector, scores, comparisons, keys)
 
 
-def _executed_trials(attempt: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
+def _executed_trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     """The trials of a record, with executions that the cache has or that are run now."""
-    trials = [trial_of(record) for record in attempt["trials"]]
+    trials = [trial_of(one) for one in record["trials"]]
     queries = list({earlier.candidate.sql for trial in trials for earlier in trial.history})
     by_sql = dict(zip(queries, lab.run_many(question, queries), strict=True))
 
@@ -132,11 +132,11 @@ def cached_records(store: Any, keys: Mapping[str, QuestionKeys]) -> dict[str, Qu
     """The cached records of questions; `keys` has their keys by the question's id."""
     selections = result_cache.read(store, "selections", [key.selection for key in keys.values()])
     selected = {id_: key for id_, key in keys.items() if key.selection in selections}
-    attempts = result_cache.read(store, "attempts", [key.attempt for key in selected.values()])
+    attempts = result_cache.read(store, "attempts", [key.candidates for key in selected.values()])
     return {
-        id_: QuestionRecords(key.selection, attempts[key.attempt], selections[key.selection])
+        id_: QuestionRecords(key.selection, attempts[key.candidates], selections[key.selection])
         for id_, key in selected.items()
-        if key.attempt in attempts
+        if key.candidates in attempts
     }
 
 
@@ -157,13 +157,13 @@ def solve_once(
         prepared = prepare_once(system, keys, question, lab)
         context = prepared.contexts[-1]
         tally_before = ledger.of(question.id)
-        attempts = result_cache.read(store, "attempts", [keys.attempt])
-        if (record := attempts.get(keys.attempt)) is None:
-            trials = attempt(system, context, lab)
+        attempts = result_cache.read(store, "attempts", [keys.candidates])
+        if (record := attempts.get(keys.candidates)) is None:
+            trials = trials_of(system, context, lab)
             cost = _cost(ledger.of(question.id), tally_before, prepared.cost)
             record = _as_read_back({"trials": [_trial_record(t) for t in trials], "cost": cost})
-            if result_keys.caches_attempts and sum(ledger.failed.values()) == failed_before:
-                result_cache.write(store, "attempts", keys.attempt, question.id, record)
+            if result_keys.caches_candidates and sum(ledger.failed.values()) == failed_before:
+                result_cache.write(store, "attempts", keys.candidates, question.id, record)
         else:
             trials = _executed_trials(record, question, lab)
         tally_before = ledger.of(question.id)
@@ -173,7 +173,9 @@ def solve_once(
         selected = _as_read_back(fields)
         if not result_keys.caches_selections or sum(ledger.failed.values()) > failed_before:
             return QuestionRecords("", record, selected)
-        result_cache.write(store, "selections", keys.selection, question.id, selected, keys.attempt)
+        result_cache.write(
+            store, "selections", keys.selection, question.id, selected, keys.candidates
+        )
         return QuestionRecords(keys.selection, record, selected)
     finally:
         locks.release(lock)

@@ -57,7 +57,7 @@ def solve_task(task: SolveTask, lab: Lab) -> dict[str, tuple[str, Record, Record
     store = lab.client.store
     locks = CallLocks(store)
     for question in task.questions:
-        key = task.result_keys.of_question(question, lab).attempt
+        key = task.result_keys.of_question(question, lab).candidates
         if key in task.attempts:
             result_cache.write(store, "attempts", key, question.id, task.attempts[key])
 
@@ -68,7 +68,7 @@ def solve_task(task: SolveTask, lab: Lab) -> dict[str, tuple[str, Record, Record
     keys = {question.id: task.result_keys.of_question(question, lab) for question in task.questions}
     cached = cached_records(store, keys)
     return {
-        question.id: (records.key, records.attempt, records.selection)
+        question.id: (records.key, records.candidates, records.selection)
         for question, records in zip(task.questions, results, strict=True)
         if records and question.id not in cached
     }
@@ -99,7 +99,7 @@ def solve_on(
         for part in _by_database(questions, task_size):
             locked = tuple(q for q in part if locks.acquire(lock_name(q)))
             held_locks.update(map(lock_name, locked))
-            keys = [result_keys.of_question(question, lab).attempt for question in locked]
+            keys = [result_keys.of_question(question, lab).candidates for question in locked]
             attempts = result_cache.read(store, "attempts", keys)
             if locked:
                 at_once = 1 if in_process else len(locked)
@@ -114,7 +114,7 @@ def solve_on(
 
     try:
         for task, uncached in cluster.each(
-            solve_task, tasks(), lab, name=name, split=singles, watch=progress
+            solve_task, tasks(), lab, name=name, split=singles, meanwhile=progress
         ):
             keys = {q.id: result_keys.of_question(q, lab) for q in task.questions}
             yield cached_records(store, keys) | {
