@@ -51,17 +51,17 @@ def errors(
     for case in cases:
         label = labelled.get(case.key)
         missing = DISPUTED if case.key in labelled else UNLABELLED
-        rows.append(
-            {
-                "question_id": case.question.id,
-                "db_id": case.question.db_id,
-                "generator": case.generator,
-                "error": label.category if label else missing,
-                "detail": label.subcategory if label else "",
-                "automatic": bool(label and label.automatic),
-                "apart": bool(label and label.category in apart),
-                "note": label.note if label else "",
-            }
+        error = (
+            (
+                label.category,
+                label.subcategory,
+                label.automatic,
+                label.category in apart,
+                label.note,
+            )
+            if label
+            else (missing, "", False, False, "")
         )
+        rows.append((case.question.id, case.question.db_id, case.generator, *error))
     columns = "question_id db_id generator error detail automatic apart note"
     return pd.DataFrame(rows, columns=columns.split())

@@ -8,15 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.label.agreement.coefficients import (
-    all_categories,
-    alpha,
-    cohen,
-    coincidences,
-    confusions,
-    fleiss,
-    one_against_rest,
-)
+from workbench.label.agreement import coefficients
 from workbench.label.agreement.disputes import ADJUDICATOR, Key
 from workbench.label.agreement.intervals import measured
 from workbench.label.store import Label
@@ -24,9 +16,9 @@ from workbench.label.taxonomy import choice_name
 
 COLUMNS = ("annotators", "cases", "agree", "method", "value", "low", "high")
 _METHODS = {  # the table of each case, and the coefficient of their sum
-    "Cohen": (confusions, cohen),
-    "Fleiss": (coincidences, fleiss),
-    "alpha": (coincidences, alpha),
+    "Cohen": (coefficients.confusions, coefficients.cohen),
+    "Fleiss": (coefficients.coincidences, coefficients.fleiss),
+    "alpha": (coefficients.coincidences, coefficients.alpha),
 }
 
 
@@ -49,7 +41,7 @@ def agreement(labels: Iterable[Label], *, subcategories: bool = False) -> pd.Dat
     rows = []
     for group, method, given in groups:
         build, coefficient = _METHODS[method]
-        ends = measured(build(given, all_categories(given)), coefficient)
+        ends = measured(build(given, coefficients.all_categories(given)), coefficient)
         same = sum(len(set(categories)) == 1 for categories in given)
         share = same / len(given) if given else math.nan
         rows.append((", ".join(group), len(given), share, method, *ends))
@@ -65,7 +57,7 @@ def agreement_by_category(labels: Iterable[Label], *, subcategories: bool = Fals
     if len(chosen) < 2:
         return pd.DataFrame(columns=["category", "labels"])
     several, common = _labelled_by_several(chosen), _labelled_by_all(chosen, sorted(chosen))
-    every = all_categories([*several, *common])
+    every = coefficients.all_categories([*several, *common])
     rows: list[dict[str, Any]] = [
         {"category": name, "labels": sum(given.count(name) for given in several)} for name in every
     ]
@@ -74,7 +66,7 @@ def agreement_by_category(labels: Iterable[Label], *, subcategories: bool = Fals
         build, coefficient = _METHODS[method]
         tables = build(given, every)
         for n in range(len(every)):
-            ends = measured(one_against_rest(tables, n), coefficient)
+            ends = measured(coefficients.one_against_rest(tables, n), coefficient)
             rows[n] |= zip((method, f"{method} low", f"{method} high"), ends, strict=True)
     return pd.DataFrame(rows)
 
@@ -82,7 +74,7 @@ def agreement_by_category(labels: Iterable[Label], *, subcategories: bool = Fals
 def confusion(first: Mapping[Key, str], second: Mapping[Key, str]) -> pd.DataFrame:
     """The number of cases with each pair of categories: rows are those of `first`, columns those of `second`."""
     counts = Counter((first[key], second[key]) for key in first.keys() & second.keys())
-    names = all_categories(counts)
+    names = coefficients.all_categories(counts)
     return pd.DataFrame([[counts[row, name] for name in names] for row in names], names, names)
 
 

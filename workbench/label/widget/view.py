@@ -91,7 +91,6 @@ def clauses_node(case: Case) -> Element:
         ]
         reason = "; ".join(reasons) or "the queries cannot be compared"
         return element("p", f"No comparison by clause: {reason}.")
-    different = [clause for clause in clauses if not clause.same]
     same = ", ".join(_clause_name(clause) for clause in clauses if clause.same)
     rows = [
         (
@@ -99,7 +98,8 @@ def clauses_node(case: Case) -> Element:
             _items(clause.first, "gold"),
             _items(clause.second, "prediction"),
         )
-        for clause in different
+        for clause in clauses
+        if not clause.same
     ]
     return element(
         "div",

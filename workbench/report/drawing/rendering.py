@@ -53,16 +53,11 @@ class ResultTable:
     def to_html(self) -> Html:
         """HTML with its own style."""
         names, words, rows = _grid(self.frame)
-        body = [
-            element(
-                "tr",
-                *(
-                    _html_cell("td" if number else "th", cell, name, words=name in words)
-                    for number, (name, cell) in enumerate(zip(names, row, strict=True))
-                ),
-            )
-            for row in rows
-        ]
+        body = []
+        for row in rows:
+            head, *others = zip(names, row, strict=True)
+            cells = [_html_cell("td", *one, words) for one in others]
+            body.append(element("tr", _html_cell("th", *head, words), *cells))
         table = element(
             "table",
             element("caption", self.title),
@@ -145,10 +140,10 @@ def _html_head(
     return [element("tr", *above), element("tr", *below)]
 
 
-def _html_cell(tag: str, cell: Cell, name: str, *, words: bool) -> Element:
+def _html_cell(tag: str, name: str, cell: Cell, words: set[str]) -> Element:
     text, interval = cell
     scope = "row" if tag == "th" else None
-    if words:
+    if name in words:
         return element(tag, text, scope=scope, class_="words")
     aside = element("span", f"({interval})", class_="interval") if interval else None
     whose = "paper" if PAPERS in name else None

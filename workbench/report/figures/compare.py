@@ -29,13 +29,9 @@ def accuracies(questions: pd.DataFrame, by: str | Sequence[str] = "system") -> p
         found = mean_interval(group["correct"].astype(float).tolist(), group["db_id"].tolist())
         rows.append(
             dict(zip(keys, names, strict=True))
-            | {
-                "n": found.n,
-                "EX": 100 * found.mean,
-                "low": 100 * found.low,
-                "high": 100 * found.high,
-                "run": runs(group),
-            }
+            | {"n": found.n, "EX": 100 * found.mean}
+            | {"low": 100 * found.low, "high": 100 * found.high}
+            | {"run": runs(group)}
             | _behind(group, keys)
         )
     return pd.DataFrame(rows)

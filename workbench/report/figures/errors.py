@@ -13,21 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from workbench.report.drawing import lettering, palette
-from workbench.report.drawing.palette import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    UNLABELLED,
-    VERMILION,
-    YELLOW,
-)
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
 from workbench.report.figures.marks import by_series, name_rows, percent
 
-_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, GREY, YELLOW)
+_COLOURS = [palette.BLUE, palette.ORANGE, palette.GREEN, palette.VERMILION]
+_COLOURS += [palette.SKY, palette.PURPLE, palette.GREY, palette.YELLOW]
 Signs = Mapping[tuple[str, str], tuple[Any, str]]  # (kind, detail) -> colour, hatch
 
 
@@ -59,7 +49,7 @@ def _people_apart(labels: pd.DataFrame, panel: str | None) -> tuple[pd.DataFrame
     """The labels and the name of their panel column; labels by people and by rules get different panels."""
     if "automatic" not in labels:
         return labels, panel
-    rules = labels["automatic"].astype(bool) | (labels["error"] == UNLABELLED)
+    rules = labels["automatic"].astype(bool) | (labels["error"] == palette.UNLABELLED)
     if rules.nunique() < 2:
         return labels, panel
     by = rules.map({True: "by rules", False: "by people"})

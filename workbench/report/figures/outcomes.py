@@ -73,20 +73,12 @@ def outcome_pie(
 def exists_and_chosen(questions: pd.DataFrame, *, stamp: object) -> Picture:
     """Figure 7: the percentage of questions with a right candidate, and with a right one chosen."""
     need(questions, "db_id", "correct", "oracle")
-    means = questions.astype({"correct": float, "oracle": float}).groupby("db_id", sort=False)
-    data = pd.DataFrame(
-        [
-            {
-                "db_id": name,
-                "n": len(group),
-                "exists": 100 * group["oracle"].mean(),
-                "chosen": 100 * group["correct"].mean(),
-                "run": runs(group),
-                "counted": "all",
-            }
-            for name, group in means
-        ]
-    )
+    by_database = questions.astype({"correct": float, "oracle": float}).groupby("db_id", sort=False)
+    rows = []
+    for name, group in by_database:
+        shares = (100 * group["oracle"].mean(), 100 * group["correct"].mean())
+        rows.append((name, len(group), *shares, runs(group), "all"))
+    data = pd.DataFrame(rows, columns=["db_id", "n", "exists", "chosen", "run", "counted"])
     looks = {
         "a right candidate exists": Look(palette.SKY, "o", "", "-"),
         "a right candidate is chosen": Look(palette.BLUE, "s", "////", "-"),

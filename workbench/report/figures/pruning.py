@@ -13,13 +13,8 @@ from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need
 from workbench.report.figures import marks
 from workbench.types import Schema
 
-_STEPS = (
-    Look("#9ECAE1", "o", "", "-"),
-    Look("#6BAED6", "s", "", "-"),
-    Look("#3182BD", "^", "", "-"),
-    Look("#08519C", "D", "", "-"),
-    Look("#08306B", "v", "", "-"),
-)
+_BLUES = ("#9ECAE1", "#6BAED6", "#3182BD", "#08519C", "#08306B")
+_STEPS = [Look(blue, marker, "", "-") for blue, marker in zip(_BLUES, "os^Dv", strict=True)]
 
 
 def sizes(stages: Mapping[str, Schema]) -> pd.DataFrame:
