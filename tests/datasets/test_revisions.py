@@ -8,7 +8,7 @@ import pytest
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import load_bundled
-from workbench.benchmarks.own import load_file
+from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.revisions import judging_revisions, read_revision
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError, MisalignedError
@@ -76,7 +76,7 @@ def test_a_query_that_is_labelled_wrong_counts_as_changed(tmp_path, items, bundl
     )
     path = tmp_path / "labelled.json"
     path.write_text(json.dumps([right, wrong]))
-    labelled = load_file(path, bundled.databases)
+    labelled = open_benchmark(str(path), bundled.databases)
     revision = read_revision("labels", path, labelled)
     assert revision.changes == {"0": (), "1": ("SQL",)}
 

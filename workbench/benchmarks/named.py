@@ -9,12 +9,9 @@ from pathlib import Path
 from workbench.benchmarks.benchmark import Benchmark, Sense
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.bundled import load_bundled
-from workbench.benchmarks.own import load_file
+from workbench.benchmarks.items import read_items, read_questions
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError
-
-_BIRD = "https://bird-bench.github.io"
-_SPIDER = "https://yale-lily.github.io/spider"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,73 +32,35 @@ class BenchmarkRecord:
     alias: str = ""
 
 
+_bird = partial(BenchmarkRecord, train="bird-train", url="https://bird-bench.github.io")
+_spider = partial(
+    BenchmarkRecord,
+    train="spider-train",
+    sense="spider",
+    url="https://yale-lily.github.io/spider",
+)
+_spider_test = partial(
+    load_spider,
+    files=("test.json",),
+    databases="test_database",
+    tables=("test_tables.json", "tables.json"),
+)
+_spider_train = partial(load_spider, files=("train_spider.json", "train_others.json"))
+
+
+def _bundled(_root: Path, name: str) -> Benchmark:
+    return load_bundled(name.removeprefix("bundled-"))
+
+
 _RECORDS = (
-    BenchmarkRecord(
-        "bird-dev",
-        partial(load_bird, file="dev.json", databases="dev_databases"),
-        questions=1534,
-        train="bird-train",
-        url=_BIRD,
-        alias="bird",
-    ),
-    BenchmarkRecord(
-        "bird-mini-dev",
-        partial(load_bird, file="mini_dev_sqlite.json", databases="dev_databases"),
-        questions=500,
-        train="bird-train",
-        url=_BIRD,
-        alias="mini-dev",
-    ),
-    BenchmarkRecord(
-        "bird-train",
-        partial(load_bird, file="train.json", databases="train_databases"),
-        questions=9428,
-        train="bird-train",
-        url=_BIRD,
-    ),
-    BenchmarkRecord(
-        "spider-dev",
-        partial(load_spider, files=("dev.json",)),
-        questions=1034,
-        train="spider-train",
-        sense="spider",
-        url=_SPIDER,
-        alias="spider",
-    ),
-    BenchmarkRecord(
-        "spider-test",
-        partial(
-            load_spider,
-            files=("test.json",),
-            databases="test_database",
-            tables=("test_tables.json", "tables.json"),
-        ),
-        questions=2147,
-        train="spider-train",
-        sense="spider",
-        url=_SPIDER,
-    ),
-    BenchmarkRecord(
-        "spider-train",
-        partial(load_spider, files=("train_spider.json", "train_others.json")),
-        questions=8659,
-        train="spider-train",
-        sense="spider",
-        url=_SPIDER,
-    ),
-    BenchmarkRecord(
-        "bundled-dev",
-        lambda _root, _name: load_bundled("dev"),
-        questions=278,
-        train="bundled-train",
-        alias="bundled",
-    ),
-    BenchmarkRecord(
-        "bundled-train",
-        lambda _root, _name: load_bundled("train"),
-        questions=260,
-        train="bundled-train",
-    ),
+    _bird("bird-dev", load_bird, 1534, alias="bird"),
+    _bird("bird-mini-dev", partial(load_bird, file="mini_dev_sqlite.json"), 500, alias="mini-dev"),
+    _bird("bird-train", partial(load_bird, file="train.json", databases="train_databases"), 9428),
+    _spider("spider-dev", load_spider, 1034, alias="spider"),
+    _spider("spider-test", _spider_test, 2147),
+    _spider("spider-train", _spider_train, 8659),
+    BenchmarkRecord("bundled-dev", _bundled, 278, "bundled-train", alias="bundled"),
+    BenchmarkRecord("bundled-train", _bundled, 260, "bundled-train"),
 )
 BENCHMARKS: Mapping[str, BenchmarkRecord] = {record.name: record for record in _RECORDS}
 
@@ -121,7 +80,7 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     """
     root = None if root is None else Path(root)
     if name.endswith(".json"):
-        return _with_databases(load_file(Path(name), root))
+        return _with_databases(_own(Path(name), root))
     record = BENCHMARKS.get(benchmark_name(name))
     if not record:
         raise BadInputError(
@@ -130,6 +89,25 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     if record.url and root is None:
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")
     return _with_databases(replace(record.load(root or Path(), record.name), sense=record.sense))
+
+
+def _own(path: Path, databases: Path | None) -> Benchmark:
+    """The questions of a user's file; `databases`, or a folder in it, holds DB/DB.sqlite for each database.
+
+    The items have the fields of BIRD (`question_id`, `db_id`, `question`, `evidence`, `SQL`, `difficulty`) or of
+    Spider (`db_id`, `question`, `query`); the fields decide the benchmark's sense of EX. The published variants of
+    Spider are read without changes: Spider-Syn, Spider-DK, Spider-Realistic, and the files of examples of KaggleDBQA.
+    """
+    if databases is None:
+        raise BadInputError(f"{path}: give --root, the folder with DB/DB.sqlite for each database")
+    items = read_items(path)
+    questions, golds = read_questions(items, path)
+    folders = [databases, *sorted(folder for folder in databases.glob("*") if folder.is_dir())]
+    filled = [folder for folder in folders if next(folder.glob("*/*.sqlite"), None)]
+    if not filled:
+        raise BadInputError(f"{databases}: no DB/DB.sqlite in this folder or in a folder in it")
+    sense: Sense = "spider" if all("query" in item for item in items) else "bird"
+    return Benchmark(path.stem, sense, filled[0], questions, golds)
 
 
 def _with_databases(opened: Benchmark) -> Benchmark:

@@ -46,28 +46,22 @@ class Revision:
     def among(self, benchmark: Benchmark) -> "Revision":
         """The revision without the questions that `benchmark`, a part of the revised benchmark, lacks."""
         ids = {question.id for question in benchmark.questions}
-        return Revision(
-            self.name,
-            {key: question for key, question in self.questions.items() if key in ids},
-            {key: gold for key, gold in self.golds.items() if key in ids},
-            {key: parts for key, parts in self.changes.items() if key in ids},
-            self.others,
-            {key: queries for key, queries in self.also.items() if key in ids},
-            self.only_labels,
-        )
+        kept: dict[str, Any] = {
+            name: {key: one for key, one in getattr(self, name).items() if key in ids}
+            for name in ("questions", "golds", "changes", "also")
+        }
+        return replace(self, **kept)
 
     def of(self, benchmark: Benchmark) -> Benchmark:
         """The benchmark with the questions and gold queries of this revision."""
         asked = tuple(self.questions[q.id] for q in benchmark.questions if q.id in self.questions)
-        golds = {**benchmark.golds, **self.golds}
+        every = benchmark.every or benchmark.questions
         return replace(
             benchmark,
             name=f"{benchmark.name} ({self.name})",
             questions=asked,
-            golds=golds,
-            every=tuple(
-                self.questions.get(q.id, q) for q in benchmark.every or benchmark.questions
-            ),
+            golds={**benchmark.golds, **self.golds},
+            every=tuple(self.questions.get(question.id, question) for question in every),
         )
 
 
