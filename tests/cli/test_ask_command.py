@@ -7,7 +7,8 @@ from functools import partial
 import pytest
 from click.testing import CliRunner
 
-from workbench.cli import ask as command
+import workbench as wb
+from workbench.cli.ask import ask as command
 from workbench.errors import BadInputError, BudgetError
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
@@ -34,7 +35,7 @@ def written(path, script):
 
 
 def ask(*arguments):
-    return CliRunner().invoke(command.ask, [str(argument) for argument in arguments])
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def scripted(monkeypatch):
 
     def scripted(reply):
         model = Scripted(otherwise=reply)
-        monkeypatch.setattr(command, "Client", partial(Client, send=model))
+        monkeypatch.setattr(wb, "Client", partial(Client, send=model))
         return model
 
     return scripted
@@ -74,7 +75,7 @@ def test_a_bundled_database_is_addressed_by_name(monkeypatch, tmp_path):
     assert ended.exit_code == 0
     assert "SELECT COUNT(*) FROM vessel" in ended.stdout
     with pytest.raises(BadInputError, match=r"nowhere: no such file; .* bundled .*harbour"):
-        CliRunner().invoke(command.ask, ["nowhere", COUNT], catch_exceptions=False)
+        CliRunner().invoke(command, ["nowhere", COUNT], catch_exceptions=False)
 
 
 def test_failures_are_no_agreement(zoo):

@@ -10,16 +10,12 @@ from workbench.benchmarks.bundled import bundled_splits, load_bundled
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, given_to, make_system
 from workbench.db.compare import bird_equal
-from workbench.db.execute import Executor
 from workbench.db.text.context_text import result_text
 from workbench.errors import BadInputError
 from workbench.generate.prompt_generator import CUT_OFF
-from workbench.lab import Lab
 from workbench.llm.budget import Budget
-from workbench.llm.client import Client
 from workbench.llm.provider import is_ours
 from workbench.prune.filter_columns import FilterColumns
-from workbench.store import Store
 from workbench.systems.system import System, solve
 from workbench.types import Question, Schema, Selection, Trial
 
@@ -66,11 +62,8 @@ def ask(
     if not question.strip():
         raise BadInputError("the question is empty; ask one, in quotes")
     asked = Question("ask", path.stem, question, hint)
-    with Store() as store, Executor(store) as executor:
-        client = Client(store, budget=Budget(dollars, calls=calls))
-        lab = Lab(
-            client, executor, lambda _: path, system=system, parameters=given_to(model, parameters)
-        )
+    budget, given = Budget(dollars, calls=calls), given_to(model, parameters)
+    with options.open_lab(lambda _: path, budget, system=system, parameters=given) as lab:
         schema = lab.schema(asked.db_id)
         if not schema.tables:
             raise BadInputError(f"nothing can be asked: {'; '.join(schema.skipped)}")
@@ -78,7 +71,7 @@ def ask(
         print(least_calls(steps, schema, model), file=sys.stderr)
         selection = solve(steps, asked, lab)
         print(answer_text(selection, model))
-        print(f"\n{client.ledger}")
+        print(f"\n{lab.client.ledger}")
         if embedded:
             print(f"{model} answered: {_PARSER}")
     if not _ran(selection.trial):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -82,17 +82,14 @@ def evaluate(
     first: tuple[str, ...],
     more: tuple[str, ...],
     golds: dict[str, Path],
-    by: tuple[str, ...],
-    compare: bool,
     pool: bool,
     selector: str | None,
-    efficiency: int | None,
     suite: bool,
-    keep_distinct: bool,
     seconds: float,
     verdicts: Path | None,
     cluster: str,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Judge files of predictions.
 
@@ -126,17 +123,14 @@ def evaluate(
             judged,
             files,
             executor,
-            by=by,
-            compare=compare,
             pool=pool,
-            efficiency=efficiency,
             suite=Suite() if suite else None,
             selectors=_selectors(selector, judged, executor, store) if pool else {},
             limits=limits,
-            keep_distinct=keep_distinct,
             progress=progress,
             revisions=judging_revisions(golds, whole),
             cluster_judge=cluster_judge,
+            **settings,
         )
     print(json.dumps(report.as_json(), indent=1) if as_json else report.as_text())
     if verdicts:

@@ -11,6 +11,9 @@ from workbench.label.taxonomy import choice_name, open_taxonomy, published
 
 _name = click.argument("name")
 _of = click.option("--taxonomy", "chosen", metavar="NAME", help="Only labels of this taxonomy.")
+_benchmark = click.option(
+    "--benchmark", help="The benchmark's name, where it is not the labels' name."
+)
 _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
 
@@ -102,7 +105,7 @@ def import_(name: str, file: Path) -> None:
 
 @label.command()
 @_name
-@click.option("--benchmark", help="The benchmark's name, where it is not the labels' name.")
+@_benchmark
 @options.root
 @options.golds
 @click.option(
@@ -139,7 +142,7 @@ def revised(
 @label.command()
 @_name
 @_file
-@click.option("--benchmark", help="The benchmark's name, where it is not the labels' name.")
+@_benchmark
 @options.root
 def golds(name: str, file: Path, benchmark: str | None, root: Path | None) -> None:
     """Write the gold queries with the annotators' corrections, for `evaluate --gold NAME=FILE`."""

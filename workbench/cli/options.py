@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import click
 
@@ -28,15 +28,19 @@ SYSTEMS = {
 """The systems by their short names, and their names in `workbench`."""
 
 
-def _model(context: click.Context, option: click.Parameter, given: str) -> str:
+def checked(check: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback of click that checks and reads the given value."""
+    return lambda _context, _option, given: check(given)
+
+
+def _model(given: str) -> str:
     """The name of a model with its provider; an option may be left out."""
-    del context, option
     if given:
         check_model(given)
     return given
 
 
-named_model = partial(click.option, metavar="PROVIDER/MODEL", callback=_model)
+named_model = partial(click.option, metavar="PROVIDER/MODEL", callback=checked(_model))
 """An option that names a model."""
 
 root = click.option(
@@ -60,11 +64,8 @@ judge = named_model(
 )
 
 
-def _golds(
-    context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, Path]:
+def _golds(given: tuple[str, ...]) -> dict[str, Path]:
     """The files of revisions by their names."""
-    del context, option
     files: dict[str, Path] = {}
     for item in given:
         name, _, file = item.partition("=")
@@ -81,7 +82,7 @@ golds = click.option(
     "golds",
     multiple=True,
     metavar="NAME=FILE",
-    callback=_golds,
+    callback=checked(_golds),
     help="Judge also by revised gold queries: a JSON file, such as BIRD's dev_20251106.",
 )
 filtering = named_model(
@@ -100,9 +101,8 @@ limit = click.option(
 )
 
 
-def _number(context: click.Context, option: click.Parameter, given: float | None) -> float | None:
+def _number(given: float | None) -> float | None:
     """The number; `nan`, which is in every range, is refused."""
-    del context, option
     if given is not None and math.isnan(given):
         raise click.BadParameter("nan is no number; give one")
     return given
@@ -111,7 +111,7 @@ def _number(context: click.Context, option: click.Parameter, given: float | None
 dollars = click.option(
     "--dollars",
     type=click.FloatRange(min=0),
-    callback=_number,
+    callback=checked(_number),
     help="Stop before more than this is spent.",
 )
 
@@ -134,11 +134,12 @@ out = click.option(
     required=True,
     help="The file to write.",
 )
+Form = Literal["gemini", "openai", "huggingface"]
 form = partial(
     click.option,
     "--format",
     "form",
-    type=click.Choice(["gemini", "openai", "huggingface"]),
+    type=click.Choice(get_args(Form)),
     show_default=True,
     help="The service or library that reads the file. Hugging Face's form, which `train lora` reads, also "
     "names each line's question, database and agent; OpenAI and Gemini allow no such keys.",
@@ -148,11 +149,8 @@ form = partial(
 Parameters = dict[str, dict[str, Any]]
 
 
-def _parameters(
-    context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> Parameters:
+def _parameters(given: tuple[str, ...]) -> Parameters:
     """The values by role and name, with "" for all roles; a value that is not JSON is text."""
-    del context, option
     read: Parameters = {"": {}}
     for item in given:
         named, equals, value = item.partition("=")
@@ -178,7 +176,7 @@ parameters = click.option(
     "parameters",
     multiple=True,
     metavar="[ROLE:]NAME=VALUE",
-    callback=_parameters,
+    callback=checked(_parameters),
     help="A parameter of all calls, such as reasoning_effort=low, or of a role's (generation, filtering, judge,"
     " rest), such as judge:temperature=0; null leaves one out.",
 )
@@ -196,7 +194,7 @@ predictions = click.option(
 more_predictions = click.argument("more", nargs=-1, metavar="[FILE]...")
 
 
-# The annotation is quoted: to look a System up imports the steps, which most commands do not need.
+# Annotations are quoted: to look a System or a Lab up imports the steps, which most commands do not need.
 def make_system(name: str, model: str, judge: str = "", filtering: str = "") -> "wb.System":
     """The system of that short name on one model, with `judge` for its selector, and `filtering` for columns."""
     system: wb.System = getattr(wb, SYSTEMS[name])(model)
@@ -210,6 +208,15 @@ def make_system(name: str, model: str, judge: str = "", filtering: str = "") -> 
     if not hasattr(select, "model"):
         raise BadInputError(f"--judge {judge}: the selector of {name} asks no model; leave it out")
     return replace(system, select=replace(select, model=judge))
+
+
+@contextmanager
+def open_lab(
+    database: Callable[[str], Path], budget: "wb.Budget | None" = None, **settings: Any
+) -> Iterator["wb.Lab"]:
+    """A lab with the user's cache. `settings` are those of `Lab`."""
+    with wb.Store() as store, wb.Executor(store) as executor:
+        yield wb.Lab(wb.Client(store, budget=budget), executor, database, **settings)
 
 
 def check_writable(path: Path, *read: Path) -> None:

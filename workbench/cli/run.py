@@ -12,9 +12,8 @@ from workbench.cli.options import SYSTEMS, given_to, make_system
 from workbench.prompts.prompt import PACKAGED
 
 
-def _benchmark(context: click.Context, option: click.Parameter, given: str) -> str:
+def _benchmark(given: str) -> str:
     """The benchmark's own name; an unknown name is refused, and so is that of an experiment."""
-    del context, option
     if own := benchmark_name(given):
         return own
     raise click.BadParameter(
@@ -26,7 +25,7 @@ def _benchmark(context: click.Context, option: click.Parameter, given: str) -> s
 @click.argument("system", type=click.Choice(list(SYSTEMS)))
 @click.option(
     "--benchmark",
-    callback=_benchmark,
+    callback=options.checked(_benchmark),
     default="bundled-dev",
     show_default=True,
     metavar="NAME|FILE",
@@ -59,19 +58,15 @@ def _benchmark(context: click.Context, option: click.Parameter, given: str) -> s
 def run(
     system: str,
     benchmark: str,
-    root: Path | None,
     golds: dict[str, Path],
-    limit: int | None,
     model: str,
     judge: str,
     parameters: options.Parameters,
     prompts: tuple[str, ...],
-    dollars: float | None,
-    batch: bool,
-    cheaper: bool,
     filtering: str,
     previews: bool,
     cluster: str,
+    **settings: Any,
 ) -> None:
     """Run SYSTEM over a benchmark and print its execution accuracy and cost.
 
@@ -86,18 +81,16 @@ def run(
 
     folders = [None if folder == PACKAGED else Path(folder) for folder in prompts or [PACKAGED]]
     own = [folder.name if folder else PACKAGED for folder in folders if folder or len(folders) > 1]
-    parts = [system, *["cheaper"] * cheaper, *filter(None, [model, judge, filtering]), *own]
+    parts = [
+        system,
+        *["cheaper"] * settings["cheaper"],
+        *filter(None, [model, judge, filtering]),
+        *own,
+    ]
     given = [(role, item) for role, owned in parameters.items() for item in owned.items()]
     parts += [f"{role}_{name}_{value}".lstrip("_") for role, (name, value) in given]
     name = re.sub(r"\W+", "_", "_".join(parts))
-    settings: dict[str, Any] = {
-        "limit": limit,
-        "root": root,
-        "dollars": dollars,
-        "parameters": given_to(model, parameters),
-        "batch": batch,
-        "cheaper": cheaper,
-    }
+    settings["parameters"] = given_to(model, parameters)
     if previews:
         with open_study(benchmark, model=model, **settings) as study:
             folder = study.saved.folder
@@ -125,7 +118,7 @@ def run(
         if len(runs) > 1:
             study.save(f"{name}_questions", variants.questions())
     print(table.to_markdown())
-    of = (f" --root {root}" if root else "") + (f" --limit {limit}" if limit else "")
+    of = "".join(f" --{name} {settings[name]}" for name in ("root", "limit") if settings[name])
     of += "".join(f" --gold {gold}={file}" for gold, file in golds.items())
     judged = "".join(f" --predictions {file}" for file in files)
     print(f"\nanswers: {', '.join(map(str, files))}")
@@ -137,9 +130,8 @@ def run(
     for number, done in enumerate(runs):
         if len(runs) > 1:
             print(f"\n{done.name}")
-        print(
-            cost_lines(folder / f"{name}{_numbered(number)}.preview.json", done.paid, batch=batch)
-        )
+        preview = folder / f"{name}{_numbered(number)}.preview.json"
+        print(cost_lines(preview, done.paid, batch=settings["batch"]))
 
 
 def _numbered(number: int) -> str:

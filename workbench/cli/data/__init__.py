@@ -7,13 +7,11 @@ from pathlib import Path
 import click
 
 from workbench.benchmarks.check import check
-from workbench.benchmarks.named import BENCHMARKS, BenchmarkRecord, open_benchmark
+from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.cli import options
 from workbench.db.execute import Executor
 from workbench.evaluate.spider.hardness import difficulty
 from workbench.store import Store
-
-SENSES = {"bird": "BIRD", "spider": "Spider"}
 
 
 @click.command()
@@ -27,8 +25,11 @@ def data(benchmark: str | None, root: Path | None) -> None:
     """
     if benchmark is None:
         for record in BENCHMARKS.values():
-            counted = f"{record.questions:6,} questions, EX as {SENSES[record.sense]}"
-            print(f"{record.name:14} {counted:32} {_source(record)}")
+            counted = f"{record.questions:6,} questions, EX as {'BIRD' if record.sense == 'bird' else 'Spider'}"
+            source = f"unpack it from {record.url} and name its folder with --root"
+            print(
+                f"{record.name:14} {counted:32} {source if record.url else 'comes with the workbench'}"
+            )
         return
     with Store() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)
@@ -43,9 +44,3 @@ def data(benchmark: str | None, root: Path | None) -> None:
     for complaint in report.complaints:
         print(complaint)
     sys.exit(bool(report.complaints or opened.every))
-
-
-def _source(record: BenchmarkRecord) -> str:
-    if not record.url:
-        return "comes with the workbench"
-    return f"unpack it from {record.url} and name its folder with --root"

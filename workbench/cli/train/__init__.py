@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -12,17 +12,13 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.cli import options
-from workbench.cli.options import SYSTEMS, make_system
-from workbench.cli.train.generator import generator
+from workbench.cli.options import SYSTEMS, make_system, open_lab
 from workbench.cli.train.lora import lora
-from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
-from workbench.llm.client import Client
 from workbench.pool import Pool
-from workbench.store import Store
 
 _benchmark = click.argument("benchmark")
 
@@ -35,20 +31,20 @@ def _on_a_pool(command: Any) -> Any:
 
 @contextmanager
 def _pool(
+    out: Path,
     benchmark: str,
     root: Path | None,
-    files: Sequence[str],
-    out: Path,
+    first: Sequence[str],
+    more: Sequence[str],
     dollars: float | None = None,
     prompts: Path | None = None,
 ) -> Iterator[tuple[Lab, Benchmark, Pool]]:
     opened = open_benchmark(benchmark, root)
-    given = prediction_files(files)
+    given = prediction_files([*first, *more])
     options.check_writable(out, *given, Path(benchmark))
     pool = load_pool(file_names(given), opened)
-    with Store() as store, Executor(store) as executor:
-        client = Client(store, budget=Budget(dollars))
-        yield Lab(client, executor, opened.database, prompts), opened, pool
+    with open_lab(opened.database, Budget(dollars), prompts=prompts) as lab:
+        yield lab, opened, pool
 
 
 @click.group()
@@ -56,7 +52,6 @@ def train() -> None:
     """Train a selector, or export data to fine-tune a model."""
 
 
-train.add_command(generator)
 train.add_command(lora)
 
 
@@ -65,15 +60,7 @@ train.add_command(lora)
 @click.option(
     "--cross-validate", is_flag=True, help="Also measure it on databases left out of training."
 )
-def selector(
-    benchmark: str,
-    root: Path | None,
-    first: tuple[str, ...],
-    more: tuple[str, ...],
-    out: Path,
-    *,
-    cross_validate: bool,
-) -> None:
+def selector(out: Path, *, cross_validate: bool, **given: Any) -> None:
     """Train a selector that makes no model calls on the candidates in prediction files.
 
     Use it by `workbench evaluate ... --pool --selector FILE`, or in a system as `Trained.load(FILE)`.
@@ -81,8 +68,8 @@ def selector(
     from workbench.train import cross_validate as validation  # noqa: PLC0415  pandas: half a second
     from workbench.train.selector import Learner, judged_questions  # noqa: PLC0415
 
-    with _pool(benchmark, root, [*first, *more], out) as (lab, opened, pool):
-        found = judged_questions(lab, opened, pool)
+    with _pool(out, **given) as opened:
+        found = judged_questions(*opened)
     weights = Learner()(found)
     weights.save(out)
     print(f"votes {weights.votes:+.2f}, by the logarithm of a group's share")
@@ -114,20 +101,15 @@ def selector(
 @options.prompts
 @options.dollars
 def pairs(
-    benchmark: str,
-    root: Path | None,
-    first: tuple[str, ...],
-    more: tuple[str, ...],
     out: Path,
     *,
-    form: Literal["gemini", "openai", "huggingface"],
+    form: options.Form,
     seed: int,
     no_gold: bool,
     generator: str,
     system: str,
     model: str,
-    prompts: Path | None,
-    dollars: float | None,
+    **given: Any,
 ) -> None:
     """Export pairs of a right and a wrong candidate, as chats to fine-tune a selection model.
 
@@ -144,10 +126,53 @@ def pairs(
         )
     writer = Direct(generator) if generator else None
     asked = make_system(system, model)
-    with _pool(benchmark, root, [*first, *more], out, dollars, prompts) as (lab, opened, pool):
+    with _pool(out, **given) as (lab, opened, pool):
         made = Pairs(asked, writer, from_gold=not no_gold, seed=seed)(lab, opened, pool)
         count = write(conversations(lab, made), out, form)
     print(f"{out}: {count:,} pairs")
+    print(lab.client.ledger)
+
+
+@train.command()
+@_benchmark
+@options.root
+@options.out
+@options.model
+@options.limit
+@click.option(
+    "--wrong",
+    type=click.IntRange(0),
+    default=2,
+    show_default=True,
+    help="Wrong columns for each right one.",
+)
+@options.form(default="huggingface")
+@options.dollars
+def generator(
+    benchmark: str,
+    root: Path | None,
+    out: Path,
+    *,
+    model: str,
+    limit: int | None,
+    wrong: int,
+    form: options.Form,
+    dollars: float | None,
+) -> None:
+    """Export gold queries under partly wrong schemas, as chats to fine-tune a generator (CHESS, appendix B).
+
+    --model finds each question's keywords. Use a training split: the file contains the gold queries.
+    """
+    from workbench.systems.chess import chess_ir_ss_cg  # noqa: PLC0415
+    from workbench.train.export import write  # noqa: PLC0415  pandas: half a second
+    from workbench.train.noisy_schema import NoisySchema  # noqa: PLC0415
+
+    asked = open_benchmark(benchmark, root).limited(limit)
+    options.check_writable(out, Path(benchmark))
+    with open_lab(asked.database, Budget(dollars)) as lab:
+        made = NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, asked)
+        count = write(made, out, form)
+    print(f"{out}: {count:,} questions")
     print(lab.client.ledger)
 
 
@@ -173,7 +198,7 @@ def instructions(
     system: str,
     model: str,
     limit: int | None,
-    form: Literal["gemini", "openai", "huggingface"],
+    form: options.Form,
     dollars: float | None,
 ) -> None:
     """Export the calls of a system's agents behind each right answer, as chats to fine-tune a model.
@@ -187,14 +212,12 @@ def instructions(
     asked = open_benchmark(benchmark, root).limited(limit)
     made = make_system(system, model)
     options.check_writable(out, Path(benchmark))
-    with Store() as store, Executor(store) as executor:
-        client = Client(store, budget=Budget(dollars))
+    with open_lab(asked.database, Budget(dollars), system=made.name) as lab:
 
         def spent() -> str:
-            tally = client.ledger.total()
+            tally = lab.client.ledger.total()
             return f"{tally.calls:,} calls, ${tally.cost:.2f}"
 
-        lab = Lab(client, executor, asked.database, system=made.name)
         with options.progress_bar("questions", spent) as progress:
             found = agents.instructions(asked, made, lab, progress=progress)
     count = export.write(found, out, form)
@@ -204,4 +227,4 @@ def instructions(
     )
     for agent, number in sorted(Counter(talk.agent for talk in found).items()):
         print(f"{number:7,} {agent}")
-    print(client.ledger)
+    print(lab.client.ledger)
