@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 
 from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.predictions import load_predictions
 from workbench.db.execute import Executor
+from workbench.errors import BadInputError
 from workbench.evaluate.judge import judge
 from workbench.generate.direct import Direct
 from workbench.llm.client import Client
@@ -22,7 +24,7 @@ from workbench.study.trace import candidates
 from workbench.systems.baselines import direct
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.mac_sql import mac_sql
-from workbench.types import Candidate
+from workbench.types import Candidate, Selection
 
 DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
 SEVERAL = replace(
@@ -290,6 +292,24 @@ def test_prompts_of_the_users_own_are_part_of_the_key(study, tmp_path):
     two = system_keys(direct(), lab)
     mine.rename(tmp_path / "mine" / "fix")  # the same text as another call's prompt
     assert len({ours, one, two, system_keys(direct(), lab)}) == 4
+
+
+def test_a_selector_that_sorts_the_trials_is_refused_before_its_index_means_another_query(study):
+    def best_first(lab, context, trials):
+        return Selection(context.question.id, tuple(trials)[::-1], 0, "best first")
+
+    system = replace(SEVERAL, select=best_first)
+    with pytest.raises(BadInputError, match=r"best_first returned .* in another order"):
+        study.run(system)
+
+
+def test_a_pool_of_two_generators_of_one_kind_is_judged_from_its_file(study, tmp_path):
+    two = replace(direct(), generate=(Direct("embedded/parser"), Direct("embedded/parser", 1.0)))
+    run = study.run(two)
+    run.pool.save(tmp_path / "pool.jsonl")
+    read = load_predictions(tmp_path / "pool.jsonl", study.benchmark)
+    sql = [trial.candidate.sql for _, trial in read.items()]
+    assert sql == run.trials["sql"].tolist()
 
 
 def test_every_model_of_a_system_is_found():

@@ -19,7 +19,7 @@ from workbench.llm.client import Client
 from workbench.prompts.order import arranged, read_order
 from workbench.prompts.prompt import load
 from workbench.prompts.template import parse
-from workbench.systems.system import System, stages, trials_of
+from workbench.systems.system import System, choose, stages, trials_of
 from workbench.types import Context, Question, Request, Selection
 
 
@@ -63,7 +63,7 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
         for context in stages(system, question, watched):
             contexts.append(context)  # noqa: PERF402  contexts before a miss are kept
         trials = trials_of(system, contexts[-1], watched)
-        selection = system.select(watched, contexts[-1], trials)
+        selection = choose(system, contexts[-1], watched, trials)
     except CacheMissError as error:
         missing = str(error)
     read = tuple(_read(watched, step) for step in steps)

@@ -24,7 +24,7 @@ from workbench.parallel import each
 from workbench.pool import record_of, trial_of
 from workbench.study import result_cache
 from workbench.study.result_cache import QuestionKeys, ResultKeys, model_names, system_keys
-from workbench.systems.system import System, stages, trials_of
+from workbench.systems.system import System, choose, stages, trials_of
 from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
 
 _PAUSE_SECONDS = 0.2  # before checking again the questions that other processes solve
@@ -167,7 +167,7 @@ def solve_once(
         else:
             trials = _executed_trials(record, question, lab)
         tally_before = ledger.of(question.id)
-        selection = system.select(lab, context, trials)
+        selection = choose(system, context, lab, trials)
         fields = {name: getattr(selection, name) for name in _SELECTION_FIELDS}
         fields["cost"] = _cost(ledger.of(question.id), tally_before)
         selected = _as_read_back(fields)

@@ -1,0 +1,96 @@
+"""Steps of a user's own: a result that is not a step's is refused, and candidates have numbers of their own."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.systems.conftest import EMPTY, QUESTION, RIGHT
+from workbench.errors import BadInputError
+from workbench.generate.direct import Direct
+from workbench.select.majority import Majority
+from workbench.systems.baselines import WHOLE_SCHEMA
+from workbench.systems.system import System, attempt, prepare
+from workbench.types import Candidate, Selection
+
+
+def two(lab, context):
+    return [Candidate(RIGHT, "two", 0), Candidate(EMPTY, "two", 1)]
+
+
+PLAIN = System("own", WHOLE_SCHEMA, (), (two,), (), Majority())
+
+
+def selector(change):
+    """A selector that makes a Selection of its own out of a right one."""
+
+    def select(lab, context, trials):
+        right = Selection(context.question.id, tuple(trials), 1, "own", (0.0, 1.0))
+        return change(right)
+
+    return select
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda _: 1, "select returned 1: it must return a Selection"),
+        (lambda right: replace(right, question_id="q2"), "question_id 'q2': give 'q1'"),
+        (lambda right: replace(right, trials=right.trials[::-1]), r"in another order: give tuple"),
+        (lambda right: replace(right, trials=right.trials[:1]), r"other trials than it was given"),
+        (lambda right: replace(right, chosen=-1), r"chosen -1: give the index of a trial \(0 to 1\)"),
+        (lambda right: replace(right, chosen=2), r"chosen 2: give the index"),
+        (lambda right: replace(right, chosen=True), r"chosen True: give the index"),
+        (lambda right: replace(right, chosen=1.0), r"chosen 1.0: give the index"),
+        (lambda right: replace(right, scores=(1.0,)), "1 scores for 2 trials: give one for each"),
+        (lambda right: replace(right, scores=("a", "b")), "a score 'a': give int or float"),
+    ],
+)  # fmt: skip
+def test_a_selection_that_would_mean_another_trial_is_refused(zoo, change, message):
+    with pytest.raises(BadInputError, match=message):
+        zoo.run(replace(PLAIN, select=selector(change)))
+
+
+def test_a_selection_may_leave_out_the_scores_or_choose_nothing(zoo):
+    for fields in ({"scores": ()}, {"chosen": None}):
+        own = selector(lambda right, fields=fields: replace(right, **fields))
+        assert zoo.run(replace(PLAIN, select=own)).sql in {EMPTY, ""}
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (None, "generate returned None: it must return a tuple of Candidate"),
+        ("SELECT 1", "returned 'SELECT 1': it must return a tuple of Candidate"),
+        (["SELECT 1"], r"returned \['SELECT 1'\]: it must"),
+        (Candidate(RIGHT, "own"), r"returned Candidate\(.*: it must return a tuple of Candidate"),
+        ([Candidate(None, "own")], 'with sql None: give text, "" where there is none'),
+    ],
+)
+def test_a_generator_that_returns_no_candidates_is_refused(zoo, found, message):
+    def generate(lab, context):
+        return found
+
+    with pytest.raises(BadInputError, match=message):
+        zoo.run(replace(PLAIN, generate=(generate,)))
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ({"retrieve": lambda *_: 1}, "returned 1: it must return a Context"),
+        ({"prune": (lambda *_: None,)}, "returned None: it must return a Context"),
+        ({"fix": (lambda *_: RIGHT,)}, "it must return a Trial"),
+    ],
+)
+def test_a_step_that_returns_another_kind_of_value_is_refused(zoo, part, message):
+    with pytest.raises(BadInputError, match=message):
+        zoo.run(replace(PLAIN, **part))
+
+
+def test_two_generators_of_one_kind_have_candidates_with_numbers_of_their_own(zoo):
+    generators = Direct("test/a", samples=2), Direct("test/b", samples=2), two
+    system = replace(PLAIN, generate=generators)
+    trials = attempt(system, prepare(system, QUESTION, zoo.lab), zoo.lab)
+    numbered = [(trial.candidate.generator, trial.candidate.sample) for trial in trials]
+    direct = [("direct", number) for number in range(4)]
+    assert numbered == [*direct, ("two", 0), ("two", 1)]
