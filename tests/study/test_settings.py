@@ -41,6 +41,12 @@ def test_a_relative_folder_is_relative_to_the_file(write, tmp_path):
     assert load_experiment(write("prompts: mine")).prompts == tmp_path / "experiments" / "mine"
 
 
+def test_a_benchmark_of_one_s_own_is_relative_to_the_file_too(write, tmp_path):
+    settings = load_experiment(write("benchmark: ../mine.json"))
+    assert settings.benchmark == str(tmp_path / "experiments" / ".." / "mine.json")
+    assert load_experiment(write("benchmark: bird-dev")).benchmark == "bird-dev"
+
+
 def test_parameters_are_set_by_model(write):
     text = "model: openai/gpt-5\nparameters: {openai/gpt-5: {reasoning_effort: low, temperature: null}}"
     given = {"reasoning_effort": "low", "temperature": None}

@@ -94,7 +94,7 @@ def reproduce(
         with Store() as store:
             print(f"answers:  {write_answers(figures, runs_behind(figures), store)}")
             facts = orjson.loads(written.read_bytes())
-            report, bundle = write_report(figures, store, facts, settings.root)
+            report, bundle = write_report(figures, store, facts, settings.root, settings.benchmark)
         print(f"report:   {report}, with {bundle.size / 1e6:,.1f} MB in the folder beside it")
     print(f"manifest: {written}")
     for job in jobs:

@@ -85,10 +85,13 @@ def answers(
     """Every question of a run, in the order in which it was asked."""
     rows = [(row, tuple(candidates)) for row, candidates in candidates_by_question(run.id, store)]
     questions = {question.id: question for question in benchmark.every or benchmark.questions}
-    if unknown := [row.question_id for row, _ in rows if row.question_id not in questions]:
-        raise BadInputError(
-            f"run {run.id} is of {run.benchmark}, and {benchmark.name} has no question {unknown[0]!r}"
-        )
+    for row, _ in rows:
+        found = questions.get(row.question_id)
+        if found is None or found.db_id != row.db_id:
+            raise BadInputError(
+                f"run {run.id} is of another {run.benchmark}: {benchmark.name} in {benchmark.databases} has no question"
+                f" {row.question_id!r} on {row.db_id}"
+            )
     pairs = [(one.question_id, one.sql) for _, candidates in rows for one in candidates]
     distinct = list(dict.fromkeys(pairs))
     correct = dict(zip(distinct, ex_verdicts(benchmark, distinct, executor), strict=True))

@@ -29,8 +29,7 @@ class Experiment:
     `model` is "none" where the notebooks ask no model.
 
     `parameters` has the parameters of all calls of a model or a role. They replace the steps' own parameters; the
-    value None removes a parameter.
-    `golds` names files of revised gold queries, by which answers are judged, too.
+    value None removes a parameter. `golds` names files of revised gold queries, by which answers are judged, too.
     `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. A query may
     run for `sql_seconds`. `dollars` and `calls` are the most that may be spent.
     `retrieval` chooses how values are retrieved, by a name or by settings (`retrieve/named.py`).
@@ -112,8 +111,8 @@ def load_experiment(name: str) -> Experiment:
         given |= _with_paths(given, path.absolute().parent)
     except (BadInputError, ValueError) as error:
         raise BadInputError(f"{path}: {error}") from error
-    path = path.absolute()
-    return Experiment(name=path.stem, path=path, folder=path.parents[1], **given)
+    given |= {"path": path.absolute(), "folder": path.absolute().parents[1]}
+    return Experiment(name=path.stem, **given)
 
 
 def _check_kinds(settings: Any) -> None:
@@ -203,10 +202,11 @@ def _with_paths(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             for name, file in given.get("golds", {}).items()
         },
     }
-    paths = {
-        key: folder / _expanded(key, given[key]) for key in ("root", "prompts") if given.get(key)
-    }
-    return expanded | paths
+    for key in ("root", "prompts", "benchmark"):
+        if given.get(key) and (key != "benchmark" or given[key].endswith(".json")):
+            path = folder / _expanded(key, given[key])
+            expanded[key] = str(path) if key == "benchmark" else path
+    return expanded
 
 
 def _is_not_bundled(name: Any) -> bool:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.named import open_again
 from workbench.cli import options
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
@@ -20,6 +20,13 @@ _FORMS = (".json", ".csv", ".parquet")
 @click.command()
 @click.argument("run")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--benchmark",
+    "own",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The JSON file of the benchmark, if RUN is on one of your own.",
+)
 @options.root
 @click.option(
     "--calls",
@@ -28,7 +35,7 @@ _FORMS = (".json", ".csv", ".parquet")
     show_default=True,
     help="For a .json file: the model calls behind each chosen answer, behind every candidate, or none.",
 )
-def export(run: str, file: Path, root: Path | None, calls: "Which") -> None:
+def export(run: str, file: Path, own: Path | None, root: Path | None, calls: "Which") -> None:
     """Write RUN to FILE for other tools; the ending of its name chooses the form.
 
     RUN is the id of a run in the cache, or its name as a table shows it; the .json beside a figure has the ids of its
@@ -43,8 +50,8 @@ def export(run: str, file: Path, root: Path | None, calls: "Which") -> None:
 
     with Store() as store, Executor(store) as executor:
         found = stored_run(run, store)
-        options.check_writable(file)
-        benchmark = open_benchmark(found.benchmark, root)
+        options.check_writable(file, *[own] if own else [])
+        benchmark = open_again(found.benchmark, root, own)
         answered = list(answers(found, benchmark, executor, store))
         if file.suffix == ".json":
             number = write_inspect_log(file, found, benchmark, answered, store, calls)

@@ -22,11 +22,18 @@ _NUMBER = re.compile(r"<td><span>([^<]+)</span>")  # a paper's number stands in 
 
 
 def write_report(
-    folder: Path, store: Store, manifest: Mapping[str, Any], root: Path | None = None
+    folder: Path,
+    store: Store,
+    manifest: Mapping[str, Any],
+    root: Path | None = None,
+    own: str = "",
 ) -> tuple[Path, Bundle]:
-    """Write `report.html` and, beside it, the bundle to which its numbers lead; neither needs a network."""
+    """Write `report.html` and, beside it, the bundle to which its numbers lead; neither needs a network.
+
+    `root` is the folder of the unpacked benchmark, and `own` the file of a user's own benchmark.
+    """
     saved = pieces(folder)
-    bundle = write_bundle(folder, saved, store, root)
+    bundle = write_bundle(folder, saved, store, root, own)
     numbered = [piece for piece in saved if not piece.is_appendix]
     appendices = [piece for piece in saved if piece.is_appendix]
     parts: list[Node] = [

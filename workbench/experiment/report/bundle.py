@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.named import open_again
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError, secrets
 from workbench.evaluate.ex import ex_verdicts
@@ -53,9 +53,13 @@ class Bundle:
 
 
 def write_bundle(
-    folder: Path, pieces: Sequence[Piece], store: Store, root: Path | None = None
+    folder: Path,
+    pieces: Sequence[Piece],
+    store: Store,
+    root: Path | None = None,
+    own: str = "",
 ) -> Bundle:
-    """Write the folder anew; `root` is the folder of the unpacked benchmark."""
+    """Write the folder anew; `root` is the folder of the unpacked benchmark, and `own` a user's own benchmark."""
     target = folder / FOLDER
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
@@ -72,7 +76,7 @@ def write_bundle(
     with Executor(store) as executor:
         for number, name in enumerate(sorted({benchmark for *_, benchmark in stored})):
             runs = {run: by_run[run] for run, *_, own in stored if own == name}
-            benchmark = _open_benchmark(name, root)
+            benchmark = _open_benchmark(name, root, own)
             verdicts = _verdicts(benchmark, runs.values(), executor) if benchmark else {}
             for run, questions in runs.items():
                 header = {"name": bundle.runs[run][0], "questions": f"questions-{number}"}
@@ -105,10 +109,10 @@ class _ScriptFolder:
         (self.path / f"{name}.js").write_text(f'arrived("{name}", "{packed}")\n')
 
 
-def _open_benchmark(name: str, root: Path | None) -> Benchmark | None:
+def _open_benchmark(name: str, root: Path | None, own: str) -> Benchmark | None:
     """The benchmark, or None if its files are not on this computer."""
     try:
-        return open_benchmark(name, root)
+        return open_again(name, root, own)
     except (BadInputError, OSError):
         return None
 
