@@ -62,8 +62,7 @@ class Prompt:
             wrong = [f"{', '.join(sorted(some))} {fault}" for fault, some in faults.items() if some]
             takes = ", ".join(self.variables) or "no data"
             raise BadInputError(f"prompt {self.name}: {' and '.join(wrong)}; it takes {takes}")
-        system, user = self._template.render(data)
-        return ({"role": "system", "content": system}, {"role": "user", "content": user})
+        return self._template.render(data)
 
 
 def load(name: str, folder: Path | None = None) -> Prompt:
