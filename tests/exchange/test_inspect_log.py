@@ -45,6 +45,19 @@ def test_tokens_are_those_of_the_calls_in_the_log(log):
     assert usage["input_tokens"] == sum(e["output"]["usage"]["input_tokens"] for e in events)
 
 
+def test_the_cost_of_calls_of_unknown_price_is_null(study, exported):
+    free = json.loads(exported("log.json").read_bytes())
+    with study.lab.client.store.write() as database:
+        database.execute("UPDATE calls SET cost = NULL")
+    unknown = json.loads(exported("log.json").read_bytes())
+    costs = [
+        next(iter(log["stats"]["model_usage"].values()))["total_cost"] for log in (free, unknown)
+    ]
+    assert costs == [0, None]
+    with study.lab.client.store.write() as database:
+        database.execute("UPDATE calls SET cost = 0")
+
+
 def test_without_calls_a_log_has_samples_alone(exported):
     log = json.loads(exported("log.json", "--calls", "none").read_bytes())
     assert log["samples"]

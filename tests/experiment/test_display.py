@@ -3,7 +3,7 @@
 import io
 from pathlib import Path
 
-from workbench.experiment.display import Display
+from workbench.experiment.display import Display, spent
 from workbench.experiment.reproduce import Job
 
 
@@ -22,12 +22,17 @@ def job(name, state="waiting", **progress):
 
 def test_a_terminal_sees_notebooks_calls_hits_and_cost():
     out = Terminal()
-    now = job("a", "running", done=3, total=8, calls=1234, hits=5, dollars=0.25)
+    now = job("a", "running", done=3, total=8, calls=1234, hits=5, dollars=0.25, unpriced=0)
     Display(out)([now, job("b"), job("c", "unchanged")])
     text = out.getvalue()
     assert "c: unchanged\n" in text
     assert "a: cell 5 of 10, chase_sql, 3 of 8 questions\n" in text
     assert "1 done, 1 running, 1 waiting; 1,234 calls, 5 cached, $0.2500; 0:00" in text
+
+
+def test_calls_of_unknown_price_are_counted_beside_the_dollars():
+    jobs = [job(name, calls=3, hits=0, dollars=0.25, unpriced=2) for name in "ab"]
+    assert spent(jobs) == "6 calls, 0 cached, $0.5000 and 4 calls of unknown price"
 
 
 def test_lines_replace_themselves_on_a_terminal_only():
@@ -45,7 +50,10 @@ def test_without_a_terminal_a_line_says_every_30_seconds_how_far_it_is(monkeypat
     monkeypatch.setattr("workbench.experiment.display.time.monotonic", lambda: now[0])
     out = io.StringIO()
     display = Display(out)
-    jobs = [job("a", "running", done=3, total=8, calls=1234, hits=5, dollars=0.0), job("b")]
+    jobs = [
+        job("a", "running", done=3, total=8, calls=1234, hits=5, dollars=0.0, unpriced=0),
+        job("b"),
+    ]
     for now[0] in (101.0, 129.0, 131.0, 140.0, 162.0):
         display(jobs)
     lines = out.getvalue().splitlines()

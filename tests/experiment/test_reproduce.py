@@ -125,7 +125,7 @@ def test_a_notebook_whose_calls_failed_is_run_again(checkout, tmp_path):
 def test_a_run_that_was_asked_for_twice_counts_both_times(checkout, tmp_path):
     cell = """from workbench.study.progress import report
 for began, calls in ((1.0, 5), (1.0, 7), (2.0, 0)):
-    report(id="x", run="it", began=began, done=1, total=1, calls=calls, hits=0, dollars=0.5)"""
+    report(id="x", run="it", began=began, done=1, total=1, calls=calls, hits=0, dollars=0.5, unpriced=0)"""
     (record,) = run(plan(checkout(one=[cell])), tmp_path / "figures" / "mine")
     assert (record.calls, record.dollars) == (7, 1.0)
 

@@ -21,6 +21,7 @@ def run(*correct, name="system"):
             "input_tokens": 100,
             "output_tokens": 10,
             "dollars": 0.25,
+            "unpriced": 0,
         }
     )
     return SimpleNamespace(name=name, id=f"id of {name}", questions=questions)
@@ -62,7 +63,10 @@ def test_the_page_counts_them():
 
 def test_runs_say_what_each_would_cost():
     page = costs_html([run(True, False, name="old"), run(True, True, name="new")])
-    assert "<td>new</td><td>id of new</td><td>4</td><td>200</td><td>20</td><td>0.5</td>" in page
+    assert "<td>new</td><td>id of new</td><td>4</td><td>200</td><td>20</td><td>$0.5000</td>" in page
+    priced = run(True, name="mixed")
+    priced.questions["unpriced"] = 3
+    assert "<td>$0.2500 and 3 calls of unknown price</td>" in costs_html([priced])
 
 
 def test_replies_are_judged_against_gold(zoo):

@@ -112,7 +112,7 @@ def stuffed(text, folder):
     run = {"question_id": [text], "db_id": text, "difficulty": text, "sql": text, "oracle": True}
     questions = pd.DataFrame(run | {"correct": False})
     better = questions.assign(correct=True)
-    costs = dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars"), 0)
+    costs = dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 0)
     runs = [
         SimpleNamespace(name=text, id=text, questions=table.assign(**costs))
         for table in (questions, better)

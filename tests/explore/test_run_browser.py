@@ -23,7 +23,7 @@ def a_run(zoo, name, *answers):
                 "problem": "" if answer else "the reply was cut off",
                 "correct": answer == "right",
             }
-            | dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars"), 1)
+            | dict.fromkeys(("calls", "input_tokens", "output_tokens", "dollars", "unpriced"), 1)
         )
     frame = pd.DataFrame(rows)
     return SimpleNamespace(name=name, id=f"id of {name}", questions=frame, trials=frame)

@@ -32,6 +32,14 @@ def test_the_bar_is_on_stderr_but_not_in_a_notebook_which_shows_that_on_red(
         assert progress._bar.fp._wrapped is getattr(sys, place)
 
 
+def test_the_bar_says_that_prices_are_unknown(monkeypatch):
+    monkeypatch.delenv("WORKBENCH_PROGRESS", raising=False)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with Progress("a run", "id") as progress:
+        progress(1, 2, Tally(calls=3, cost=0.25, unpriced=2))
+        assert "3 calls, $0.25 and unknown prices" in progress._bar.postfix
+
+
 def test_a_file_that_takes_stderr_gets_no_bar(monkeypatch):
     monkeypatch.delenv("WORKBENCH_PROGRESS", raising=False)
     monkeypatch.setattr(sys, "stderr", io.StringIO())

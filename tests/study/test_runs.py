@@ -312,6 +312,21 @@ def test_a_pool_of_two_generators_of_one_kind_is_judged_from_its_file(study, tmp
     assert sql == run.trials["sql"].tolist()
 
 
+def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study, monkeypatch):
+    """A server of one's own answers under a name that no list of prices has."""
+    choice = {"message": {"role": "assistant", "content": "SELECT 1"}, "finish_reason": "stop"}
+    reply = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+    client = Client(study.lab.client.store, send=lambda *_: reply)
+    monkeypatch.setattr(Study, "_client", lambda _: client)
+    unknown, free = study.run(direct("openai/of-my-own"), "mine"), study.run(direct(), "free")
+    assert unknown.row()["calls"] == 1.0
+    table = study.table(unknown, free)
+    assert table.frame["dollars"].isna().tolist() == [True, False]
+    said = "The price of 6 calls of mine is unknown, and so are its dollars."
+    assert said in " ".join(table.caption)
+    assert "nan" not in table.to_markdown().lower()
+
+
 def test_every_model_of_a_system_is_found():
     system = chase_sql("a/b", select=Ranker("c/d"))
     assert model_names([system.generate, system.select]) == {"a/b", "c/d"}

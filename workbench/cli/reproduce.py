@@ -79,9 +79,9 @@ def reproduce(
     written = manifest.write_manifest(settings, records, [job.name for job in failed], limit)
     print(spent(jobs))
     if manifest.preview_path(settings).is_file() and limit is None:
-        names = ("calls", "input_tokens", "output_tokens", "hits")
-        calls, size, output, hits = (int(sum(job.total(name) for job in jobs)) for name in names)
-        paid = Tally(calls, size, output, sum(job.total("dollars") for job in jobs), hits=hits)
+        names = ("calls", "input_tokens", "output_tokens", "unpriced", "hits")
+        counts = {name: int(sum(job.total(name) for job in jobs)) for name in names}
+        paid = Tally(**counts, cost=sum(job.total("dollars") for job in jobs))
         batches = batch or settings.batch
         print(cost_lines(manifest.preview_path(settings), paid, batch=batches))
     if figures.is_dir():

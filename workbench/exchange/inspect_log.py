@@ -212,12 +212,14 @@ def _tokens(read: int, written: int, cached: int, cost: float | None) -> Json:
         "output_tokens": written,
         "total_tokens": read + written,
         "input_tokens_cache_read": cached,
-        "total_cost": cost or 0.0,
+        "total_cost": cost,  # None if the price is unknown
     }
 
 
 def _sum(one: Json | None, other: Json) -> Json:
-    return {name: (one or {}).get(name, 0) + value for name, value in other.items()}
+    """The sums; a sum of costs is None if one of them is."""
+    pairs = {name: ((one or {}).get(name, 0), value) for name, value in other.items()}
+    return {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
 
 
 def _time(seconds: float) -> str:

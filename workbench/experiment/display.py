@@ -57,10 +57,9 @@ class Display:
 
 def spent(jobs: Sequence[Job]) -> str:
     """The calls of all notebooks, those that were cached, and the dollars."""
-    calls, hits, paid = (
-        sum(job.total(name) for job in jobs) for name in ("calls", "hits", "dollars")
-    )
-    return f"{calls:,.0f} calls, {hits:,.0f} cached, {dollars(paid)}"
+    names = ("calls", "hits", "dollars", "unpriced")
+    calls, hits, paid, unpriced = (sum(job.total(name) for job in jobs) for name in names)
+    return f"{calls:,.0f} calls, {hits:,.0f} cached, {dollars(paid, int(unpriced))}"
 
 
 def _ended_line(job: Job) -> str:

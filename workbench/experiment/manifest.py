@@ -45,6 +45,8 @@ class NotebookRecord:
     hits: int
     dollars: float
     files: Mapping[str, str]
+    unpriced: int = 0
+    """Calls of unknown price, which the dollars leave out."""
 
     @classmethod
     def load(cls, path: Path) -> Self | None:
@@ -201,6 +203,7 @@ def write_manifest(
         "left_out": refused,
         "limit": experiment.limit if limit is None else limit,
         "dollars": sum(record.dollars for record in records),
+        "unpriced": sum(record.unpriced for record in records),
         "preview": read_preview(preview_path(experiment)),
         "notebooks": [asdict(record) for record in records],
         "failed": list(failed),

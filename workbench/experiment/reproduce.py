@@ -104,7 +104,7 @@ class Job:
         return {(line["id"], line.get("began")): line for line in self.reports if "id" in line}
 
     def total(self, name: str) -> float:
-        """Calls, hits or dollars of all its runs."""
+        """Calls, hits, dollars or calls of unknown price of all its runs."""
         return sum(float(report[name]) for report in self.last_reports().values())
 
 
@@ -235,6 +235,7 @@ def _finish(job: Job, exit_code: int, figures: Path) -> NotebookRecord | None:
         hits=int(job.total("hits")),
         dollars=job.total("dollars"),
         files=dict(_saved_files(job, figures)),
+        unpriced=int(job.total("unpriced")),
     )
     if not job.error:  # else it is run again, and asks only for what is missing
         record.save(job.output.with_suffix(".json"))

@@ -171,7 +171,7 @@ def totals_html(counted: list[dict[str, Any]]) -> Html:
     """A table of the calls, tokens and dollars of each prompt and model."""
     rows = [
         (r["prompt"], r["model"], f"{r['calls']:,}", f"{r['input_tokens']:,}",
-         f"{r['output_tokens']:,}", dollars(r["cost"]))
+         f"{r['output_tokens']:,}", dollars(r["cost"], r["unpriced"]))
         for r in counted
     ]  # fmt: skip
     columns = ("prompt", "model", "calls", "tokens in", "tokens out", "paid")

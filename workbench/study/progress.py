@@ -53,15 +53,14 @@ class Progress:
                 disable=False if notebook else None,  # None: not in a file
             )
         self._bar.update(done - self._bar.n)
-        self._bar.set_postfix_str(f"{tally.calls:,} calls, ${tally.cost:.2f}", refresh=False)
+        cost = f"${tally.cost:.2f}{' and unknown prices' if tally.unpriced else ''}"
+        self._bar.set_postfix_str(f"{tally.calls:,} calls, {cost}", refresh=False)
 
     def report(self, tally: Tally) -> None:
         """Report the state of the run, also after it ended or was stopped."""
         done, total = self._done_and_total
-        tokens = {"input_tokens": tally.input_tokens, "output_tokens": tally.output_tokens}
-        counts = {"calls": tally.calls, "hits": tally.hits, **tokens, "dollars": tally.cost}
-        began = self._began_at
-        report(id=self._run, run=self._name, began=began, done=done, total=total, **counts)
+        state = {"id": self._run, "run": self._name, "began": self._began_at}
+        report(**state, done=done, total=total, **counts(tally))
 
     def __enter__(self) -> Self:
         return self
@@ -69,6 +68,12 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def counts(tally: Tally) -> dict[str, float]:
+    """The calls, tokens and dollars of a run, as each of its lines reports them."""
+    names = ("calls", "hits", "input_tokens", "output_tokens", "unpriced")
+    return {"dollars": tally.cost} | {name: getattr(tally, name) for name in names}
 
 
 def report_failed_calls(system: str, failed: Mapping[str, int]) -> None:

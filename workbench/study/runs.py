@@ -55,12 +55,12 @@ class Run:
         return pool_of((s.question_id, trial) for s in self.selections for trial in s.trials)
 
     def row(self, label: str = "") -> dict[str, Any]:
-        """EX with its interval, and the mean calls, tokens and dollars of a question."""
+        """EX with its interval, and the mean calls, tokens and dollars of a question; NaN dollars are unknown."""
         questions = self.questions
         return accuracy(questions, label or self.name) | {
             "calls": questions["calls"].mean(),
             "tokens": (questions["input_tokens"] + questions["output_tokens"]).mean(),
-            "dollars": questions["dollars"].mean(),
+            "dollars": math.nan if questions["unpriced"].any() else questions["dollars"].mean(),
             **_revised_gold_cells(questions),
             "run": self.id,
         }

@@ -26,7 +26,7 @@ from workbench.report.stamp import Stamp
 from workbench.report.tables import alone
 from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.store import Store
-from workbench.study.analysis.gold_notes import gold_notes
+from workbench.study.analysis.notes import notes_on
 from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
 from workbench.study.progress import Progress, report_failed_calls
 from workbench.study.result_cache import endpoints, model_names, prompts_hash, system_keys
@@ -143,7 +143,7 @@ class Study:
         """A row for each run: EX with its interval, and the calls, tokens and dollars of a question."""
         rows = pd.DataFrame([run.row() for run in runs])
         note = "Calls, tokens and dollars are the mean of a question, whether paid now or cached."
-        note = f"{note} {gold_notes(runs)}".rstrip()
+        note = f"{note} {notes_on(runs)}".rstrip()
         return alone(rows, self.stamp, f"Systems on {self.benchmark.name}", note)
 
     def stages(self, system: System) -> Iterator[tuple[Question, list[Context]]]:

@@ -1,16 +1,19 @@
 """A judge meets a right and a wrong query of a question in both orders."""
 
+import json
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 
+from workbench.llm.budget import Tally
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.select.majority import Majority
 from workbench.select.pairwise import Pairwise
 from workbench.study import open_study
 from workbench.study.analysis.duels import duels, judged
+from workbench.study.progress import counts
 from workbench.systems.chase_sql import chase_sql
 
 SYSTEM = replace(
@@ -33,6 +36,15 @@ def met(solved, reply):
     client = Client(study.lab.client.store, send=Scripted(otherwise=reply))
     asked = replace(study, lab=replace(study.lab, client=client))
     return duels(asked, run, Pairwise(f"somewhere/{reply}"))
+
+
+def test_its_calls_are_reported_as_those_of_a_run(solved, tmp_path, monkeypatch):
+    """`workbench reproduce` sums every count over all lines, beside an experiment's preview."""
+    monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress.jsonl"))
+    met(solved, "B")
+    (line,) = map(json.loads, (tmp_path / "progress.jsonl").read_text().splitlines())
+    assert line.keys() >= counts(Tally()).keys()
+    assert line["calls"] == line["unpriced"] > 0
 
 
 def test_each_pair_meets_in_both_orders(solved):

@@ -46,7 +46,7 @@ def _facts(manifest: Mapping[str, Any]) -> Iterator[str]:
     calls, hits = (sum(record[name] for record in records) for name in ("calls", "hits"))
     yield (
         f"{len(records)} notebooks took {minutes:,.1f} minutes one after the other: {calls:,} calls, "
-        f"{hits:,} answered from the cache, {dollars(manifest['dollars'])}."
+        f"{hits:,} answered from the cache, {dollars(manifest['dollars'], manifest.get('unpriced', 0))}."
     )
     if manifest["failed"]:
         yield f"Failed: {', '.join(manifest['failed'])}."
@@ -128,7 +128,7 @@ def provenance(bundle: Bundle, manifest: Mapping[str, Any]) -> Element:
             f"{r['seconds']:,.1f}",
             f"{r['calls']:,}",
             f"{r['hits']:,}",
-            dollars(r["dollars"]),
+            dollars(r["dollars"], r.get("unpriced", 0)),
         )
         for r in manifest.get("notebooks", ())
     ]

@@ -10,6 +10,7 @@ from workbench.evaluate.ex import pool_verdicts
 from workbench.explore.prompt.steps import Step
 from workbench.html.parts import Html, line, table, view
 from workbench.lab import Lab
+from workbench.llm.budget import dollars
 from workbench.pool import pool_of
 from workbench.replies.sql import read_sql
 from workbench.types import Candidate, Completion, Question, Trial
@@ -78,9 +79,15 @@ def flips_html(
 
 def costs_html(runs: Sequence["Run"]) -> Html:
     """What each run would cost without the cache."""
-    names = ("calls", "input_tokens", "output_tokens", "dollars")
+    names = ("calls", "input_tokens", "output_tokens")
     rows = [
-        (run.name, run.id, *(f"{run.questions[name].sum():,.10g}" for name in names))
+        (
+            run.name,
+            run.id,
+            *(f"{run.questions[name].sum():,.10g}" for name in names),
+            dollars(run.questions["dollars"].sum(), int(run.questions["unpriced"].sum())),
+        )
         for run in runs
     ]
-    return view("What each would cost without the cache", table(("system", "run", *names), rows))
+    columns = ("system", "run", *names, "dollars")
+    return view("What each would cost without the cache", table(columns, rows))

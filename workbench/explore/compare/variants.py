@@ -19,7 +19,7 @@ from workbench.prompts.order import read_order
 from workbench.report.drawing.rendering import ResultTable
 from workbench.report.figures.compare import differences
 from workbench.report.tables import alone
-from workbench.study.analysis.gold_notes import gold_notes
+from workbench.study.analysis.notes import notes_on
 from workbench.study.runs import Run
 from workbench.study.study import Study
 
@@ -51,7 +51,7 @@ class Variants:
             rows = rows.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
         base = next(iter(self.runs))
         note = f"Differences are those from {base} on the same questions, in points of EX."
-        notes = [note, self.order_note(), gold_notes(self.runs.values())]
+        notes = [note, self.order_note(), notes_on(self.runs.values())]
         return alone(rows, self.study.stamp, "Variants side by side", " ".join(filter(None, notes)))
 
     def order_note(self) -> str:

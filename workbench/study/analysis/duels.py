@@ -16,7 +16,7 @@ from workbench.replies.verdict import read_verdict
 from workbench.report.drawing.style import question_ids
 from workbench.select.groups import groups
 from workbench.select.pairwise import Pairwise
-from workbench.study.progress import report
+from workbench.study.progress import counts, report
 from workbench.study.runs import Run
 from workbench.study.study import Study
 from workbench.systems.system import prepare
@@ -71,10 +71,9 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
     failed_before = sum(lab.client.ledger.failed.values())
     questions = study.benchmark.questions
     rows = each(lambda one: list(duels_of(one)), questions, ending=lab.client.stopped)
-    tally = lab.client.ledger.total()
-    counts = {"calls": tally.calls, "hits": tally.hits, "dollars": tally.cost}
-    counts["failed"] = sum(lab.client.ledger.failed.values()) - failed_before
-    report(id="duels", run="duels", done=len(rows), total=len(rows), **counts)
+    made = counts(lab.client.ledger.total())
+    made["failed"] = sum(lab.client.ledger.failed.values()) - failed_before
+    report(id="duels", run="duels", done=len(rows), total=len(rows), **made)
     columns = "run question_id db_id first right wrong correct by_votes"
     return pd.DataFrame([row for some in rows for row in some], columns=columns.split())
 

@@ -1,4 +1,4 @@
-"""What a reader must know of the gold queries behind an accuracy: which fail, and which questions a revision lacks."""
+"""What a reader must know of a table of runs: unknown prices, gold queries that fail, questions a revision lacks."""
 
 from collections.abc import Iterable
 
@@ -9,12 +9,22 @@ from workbench.study.runs import BY_GOLD, FAILED_BY_GOLD, Run
 _MOST_NAMED = 5  # questions that a note names
 
 
-def gold_notes(runs: Iterable[Run]) -> str:
+def notes_on(runs: Iterable[Run]) -> str:
     """Sentences for the caption of a table of runs on the same questions."""
-    run = next(iter(runs), None)
-    if run is None:
+    several = list(runs)
+    if not several:
         return ""
-    questions = run.questions
+    unpriced = {run.name: int(run.questions["unpriced"].sum()) for run in several}
+    prices = [
+        f"The price of {calls:,} call{'s' * (calls > 1)} of {name} is unknown, and so are its dollars."
+        for name, calls in unpriced.items()
+        if calls
+    ]
+    return " ".join([*prices, *_on_golds(several[0].questions)])
+
+
+def _on_golds(questions: pd.DataFrame) -> list[str]:
+    """Sentences about the gold queries of the questions."""
     total = len(questions)
     notes = _failing_golds(questions, "gold_failed", f"{total} questions", "right")
     for column in questions.columns[questions.columns.str.startswith(BY_GOLD)]:
@@ -27,7 +37,7 @@ def gold_notes(runs: Iterable[Run]) -> str:
         notes += _failing_golds(
             questions, FAILED_BY_GOLD + name, f"{revised} questions of {name}", "right by it"
         )
-    return " ".join(notes)
+    return notes
 
 
 def _failing_golds(questions: pd.DataFrame, column: str, among: str, right: str) -> list[str]:
