@@ -9,7 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from workbench.report.display import DISPLAYS, install
 from workbench.report.display.records import context_html, execution_html, schema_html, trial_html
-from workbench.report.display.selections import matrix, pool_html
+from workbench.report.display.selections import pool_html
 from workbench.types import (
     Candidate,
     Column,
@@ -125,20 +125,15 @@ def test_a_count_of_one_is_in_the_singular():
     assert "Result 1, 1 of 1 candidate: query_plan 1" in page
 
 
-def test_a_row_of_the_matrix_is_the_candidate_shown_first():
-    names = ["0: query_plan 0", "2: direct 0"]
-    expected = pd.DataFrame([["", "lost"], ["won", ""]], index=names, columns=names)
-    pd.testing.assert_frame_equal(matrix(SELECTION), expected)
-
-
-def test_the_matrix_marks_comparisons_in_which_neither_was_named():
-    unsaid = replace(SELECTION, comparisons=(replace(SELECTION.comparisons[0], winner=None),))
-    assert "none" in matrix(unsaid).to_numpy()
-
-
-def test_the_page_shows_who_won():
+def test_a_row_of_the_comparisons_is_the_candidate_shown_first():
     page = pool_html(SELECTION)
+    assert "<tr><td>0: query_plan 0</td><td></td><td>L</td></tr>" in page
     assert "<tr><td>2: direct 0</td><td>W</td><td></td></tr>" in page
+
+
+def test_comparisons_in_which_neither_was_named_are_marked():
+    unsaid = replace(SELECTION, comparisons=(replace(SELECTION.comparisons[0], winner=None),))
+    assert "<td>N</td>" in pool_html(unsaid)
 
 
 @pytest.mark.parametrize("record", [SELECTION, SELECTION.trials[0], SCHEMA, ROWS])

@@ -3,32 +3,26 @@
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from workbench.errors import BadInputError
 from workbench.label.taxonomy import Choice, Taxonomy, choice_name
 
-STEPS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "skip": ("s", "leave this case without a label"),
-        "undo": ("u", "take back the last label"),
-        "back": ("b", "return to the case that was shown last"),
-        "previous": ("p", "the case before this one"),
-        "next": ("n", "the case after this one"),
-        "jump": ("J", "go to a case by its number"),
-        "filter": ("F", "choose which cases are shown"),
-        "note": ("/", "write a note"),
-        "correct gold": (
-            "G",
-            "write the right query in place of gold's; it is run before it is saved",
-        ),
-        "both right": ("R", "mark gold and the prediction as both right, or take that back"),
-        "annotator": ("A", "change the annotator's name"),
-        "advance": ("T", "show the next case after each label, or stay"),
-        "suggestions": ("C", "show the causes that rules suggest"),
-        "help": ("?", "show these keys and what the categories mean"),
-    }
-)
+STEPS: Mapping[str, tuple[str, str]] = {
+    "skip": ("s", "leave this case without a label"),
+    "undo": ("u", "take back the last label"),
+    "back": ("b", "return to the case that was shown last"),
+    "previous": ("p", "the case before this one"),
+    "next": ("n", "the case after this one"),
+    "jump": ("J", "go to a case by its number"),
+    "filter": ("F", "choose which cases are shown"),
+    "note": ("/", "write a note"),
+    "correct gold": ("G", "write the right query in place of gold's; it is run before it is saved"),
+    "both right": ("R", "mark gold and the prediction as both right, or take that back"),
+    "annotator": ("A", "change the annotator's name"),
+    "advance": ("T", "show the next case after each label, or stay"),
+    "suggestions": ("C", "show the causes that rules suggest"),
+    "help": ("?", "show these keys and what the categories mean"),
+}
 """The key of each step, and what it does."""
 
 

@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 
-import pandas as pd
-
 from workbench.html.parts import Html, counted, details, heading, line, pre, table, view
 from workbench.html.tree import Element, Node
 from workbench.report.display.records import outcome_part, rows_part
@@ -22,22 +20,11 @@ def pool_html(selection: Selection, right: Sequence[bool] = ()) -> Html:
         members.setdefault(number, []).append(index)
     complete = sorted(number for number in members if number >= 0)
     parts: list[Node] = [line(_summary(selection, len(complete)))]
-    for number in [*complete, *(members.keys() & {-1})]:
-        parts.append(_group(selection, number, members[number], right))  # noqa: PERF401
+    numbers = [*complete, *(members.keys() & {-1})]
+    parts += [_group(selection, number, members[number], right) for number in numbers]
     if selection.comparisons:
-        wins = matrix(selection)
-        rows = [
-            [name, *(cell[:1].upper() for cell in row)]
-            for name, row in zip(wins.index, wins.to_numpy(), strict=True)
-        ]
-        columns = ["", *(str(name).partition(":")[0] for name in wins.columns)]
-        parts += [
-            heading("Comparisons"),
-            line(
-                "A row was shown first, a column second. W: the row won; L: it lost; N: neither was named."
-            ),
-            table(columns, rows, kind="matrix"),
-        ]
+        how = "A row was shown first, a column second. W: the row won; L: it lost; N: neither was named."
+        parts += [heading("Comparisons"), line(how), _winners(selection)]
     return view(f"Candidates of question {selection.question_id}", *parts, kind="wb-pool")
 
 
@@ -98,20 +85,18 @@ def _name(selection: Selection, index: int) -> str:
     return f"{index}: {candidate.generator} {candidate.sample}"
 
 
-def matrix(selection: Selection) -> pd.DataFrame:
-    """The selector's comparisons: the candidate shown first in rows, the one shown second in columns.
-
-    A cell is "won" or "lost" for the row's candidate, "none" if the model named neither, "" if they were
-    never compared.
-    """
-    indexes = sorted({index for c in selection.comparisons for index in (c.first, c.second)})
-    names = [_name(selection, index) for index in indexes]
-    outcomes = pd.DataFrame("", index=names, columns=names)
-    for comparison in selection.comparisons:
-        row, column = indexes.index(comparison.first), indexes.index(comparison.second)
-        words = {comparison.first: "won", comparison.second: "lost", None: "none"}
-        outcomes.iloc[row, column] = words[comparison.winner]
-    return outcomes
+def _winners(selection: Selection) -> Element:
+    """Who won each comparison: a row for each candidate shown first, a column for each shown second."""
+    letters = {
+        (one.first, one.second): {one.first: "W", one.second: "L", None: "N"}[one.winner]
+        for one in selection.comparisons
+    }
+    indexes = sorted({index for pair in letters for index in pair})
+    rows = [
+        [_name(selection, row), *(letters.get((row, column), "") for column in indexes)]
+        for row in indexes
+    ]
+    return table(["", *indexes], rows, kind="matrix")
 
 
 def group_numbers(fingerprints: Sequence[str]) -> list[int]:

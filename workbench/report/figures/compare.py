@@ -97,18 +97,10 @@ def differences(questions: pd.DataFrame, against: str | None = None) -> pd.DataF
         if name != base:
             found = compare(verdicts[name], verdicts[base], clusters)
             rows.append(
-                {
-                    "system": name,
-                    "against": base,
-                    "difference": 100 * found.difference,
-                    "low": 100 * found.low,
-                    "high": 100 * found.high,
-                    "p_value": found.p_value,
-                    "won": len(found.won),
-                    "lost": len(found.lost),
-                    "n": found.n,
-                    "run": runs(questions[questions["system"].isin([name, base])]),
-                }
+                {"system": name, "against": base, "difference": 100 * found.difference}
+                | {"low": 100 * found.low, "high": 100 * found.high, "p_value": found.p_value}
+                | {"won": len(found.won), "lost": len(found.lost), "n": found.n}
+                | {"run": runs(questions[questions["system"].isin([name, base])])}
             )
     return pd.DataFrame(rows)
 
