@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.explore import cache_browser
+from workbench.explore import calls
 from workbench.explore.cache_browser import CacheBrowser
 from workbench.explore.prompt.steps import record
 from workbench.types import Request
@@ -68,7 +68,7 @@ def test_an_empty_cache_has_an_empty_list(zoo):
 def test_a_list_that_is_cut_names_the_number_of_calls_and_grows_on_request(
     zoo, ask, monkeypatch, press
 ):
-    monkeypatch.setattr(cache_browser, "LISTED", 2)
+    monkeypatch.setattr(calls, "LISTED", 2)
     ask(*"abcde")
     browser = browse(zoo)
     assert len(browser.list.options) == 2
@@ -81,7 +81,7 @@ def test_a_list_that_is_cut_names_the_number_of_calls_and_grows_on_request(
 
 
 def test_filters_search_calls_that_are_not_listed(zoo, ask, monkeypatch):
-    monkeypatch.setattr(cache_browser, "LISTED", 2)
+    monkeypatch.setattr(calls, "LISTED", 2)
     zoo.model.otherwise = "the oldest"
     (oldest,) = ask("a", prompt="q")
     zoo.model.otherwise = "younger"
@@ -109,7 +109,7 @@ def test_a_refresh_lists_the_calls_made_since(zoo, ask, press):
 
 
 def test_a_filter_and_a_call_outlive_a_refresh(zoo, ask, monkeypatch, press):
-    monkeypatch.setattr(cache_browser, "LISTED", 1)
+    monkeypatch.setattr(calls, "LISTED", 1)
     (oldest,) = ask("a")
     ask("b")
     browser = browse(zoo)

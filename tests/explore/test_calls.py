@@ -26,36 +26,31 @@ def test_calls_are_found_by_prompt_and_model(zoo):
     ask(zoo, prompt="q")
     ask(zoo, model="m/y")
     store = zoo.lab.client.store
-    assert calls(store).number == 2  # the same request under another prompt's name is one call
-    assert calls(store, model="m/y").table()["prompt"].tolist() == ["p"]
-    assert calls(store, prompt="nothing").table().empty
+    assert calls(store)[1] == 2  # the same request under another prompt's name is one call
+    assert calls(store, model="m/y")[0]["prompt"].tolist() == ["p"]
+    assert calls(store, prompt="nothing")[0].empty
 
 
 def test_calls_are_found_by_words(zoo):
     ask(zoo)
     ask(zoo, text="hello again")
     store = zoo.lab.client.store
-    found = calls(store, found=Search(store).find(["AGAIN"]))
-    assert (found.number, len(found.table())) == (1, 1)
+    listed, number = calls(store, found=Search(store).find(["AGAIN"]))
+    assert (number, len(listed)) == (1, 1)
 
 
 def test_the_longest_come_first_when_asked_for(zoo):
     ask(zoo, text="one word more")
     ask(zoo, text="one")
-    found = calls(zoo.lab.client.store).table(order="longest")
-    assert found["input_tokens"].tolist() == [3, 1]
+    listed, _ = calls(zoo.lab.client.store, order="longest")
+    assert listed["input_tokens"].tolist() == [3, 1]
 
 
 def test_what_the_limit_leaves_out_is_counted(zoo):
     for text in "abc":
         ask(zoo, text=text)
-    found = calls(zoo.lab.client.store)
-    assert (found.number, len(found.table(limit=2))) == (3, 2)
-
-
-def test_an_unknown_order_is_refused(zoo):
-    with pytest.raises(BadInputError, match="order is 'oldest': it must be 'newest' or 'dearest'"):
-        calls(zoo.lab.client.store).table(order="oldest")
+    listed, number = calls(zoo.lab.client.store, limit=2)
+    assert (number, len(listed)) == (3, 2)
 
 
 def test_a_call_is_opened_in_full(zoo):

@@ -158,7 +158,7 @@ def stuffed(text, folder):
             "run": running.run_html(lab, benchmark, question, asked, other, answer),
             "steps": running.steps_diff(client, asked, other),
             "diff": text_diff(text, "other"),
-            "flips": flips_html(questions, better, [question], text),
+            "flips": flips_html(questions, better, [question]),
             "costs": costs_html(runs),
             "call": calls.call_html(call),
             "totals": cache_browser.totals_html(cache_browser.stats(store)),

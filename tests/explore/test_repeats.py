@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from workbench.explore.prompt.repeats import answer_option, answers, call_option, repeats
+from workbench.explore.prompt.repeats import answer_option, answers, call_option, grouped
 from workbench.explore.prompt.steps import record
 from workbench.generate.direct import Direct
 from workbench.generate.query_plan import QueryPlan
@@ -16,7 +16,7 @@ def recorded(zoo, *replies):
 
 def test_the_samples_of_a_prompt_are_one_group(zoo):
     steps = recorded(zoo, "SELECT 1", "SELECT 1", "SELECT 1", "SELECT 1")
-    assert repeats(steps) == [[0, 1, 2], [3]]
+    assert grouped(steps) == [[0, 1, 2], [3]]
 
 
 def test_different_answers_are_counted_the_most_frequent_first(zoo):

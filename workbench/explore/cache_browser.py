@@ -1,36 +1,18 @@
 """The cache browser: list the cached model calls, open one, see what another reply costs, and ask for it."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 import pandas as pd
 
 from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.errors import BadInputError
-from workbench.explore.calls import (
-    LISTED,
-    Order,
-    ask_again,
-    call_html,
-    calls,
-    cost_again,
-    open_call,
-    priced,
-)
+from workbench.explore import calls as cached
+from workbench.explore import widgets as ui
 from workbench.explore.compare.texts import text_diff
 from workbench.explore.search import Search, asked
-from workbench.explore.widgets import (
-    Explorer,
-    button,
-    choices,
-    fill,
-    guarded,
-    labelled,
-    output,
-    row,
-    watch,
-)
 from workbench.html.parts import Html, details, line, table, view, views
 from workbench.llm.budget import dollars
 from workbench.llm.cache import transfer
@@ -45,48 +27,46 @@ if TYPE_CHECKING:
 _ALL, _CURRENT = "all", "the current one"
 
 
-class CacheBrowser(Explorer):
+class CacheBrowser(ui.Explorer):
     """A widget; show it as the last line of a cell. Opening a call picks its question in all views."""
 
     def __init__(self, study: "Study", *, current: CurrentQuestion | None = None) -> None:
         self._client, self._benchmark = study.lab.client, study.benchmark
         self._current, self._search = current or CURRENT, Search(self._client.store)
-        self._about: Mapping[
-            str, Question
-        ] = {}  # the question of each listed call, by the call's key
-        self._limit = LISTED
-        self.message, self.call = output("wb-message"), output("wb-call-view")
-        self.price, self.totals = output("wb-price-view"), output("wb-totals-view")
-        self.listed = output("wb-listed-view")
-        self.prompt = labelled(w.Dropdown(options=[("all", "")]), "Prompt", "wb-prompt-name")
-        self.model = labelled(w.Dropdown(options=[("all", "")]), "Model", "wb-model")
-        self.order = labelled(w.Dropdown(options=get_args(Order)), "Order", "wb-order")
-        self.text = labelled(w.Text(continuous_update=False), "Search", "wb-search", "260px")
+        self._about: Mapping[str, Question] = {}  # by the key of a listed call
+        self._limit = cached.LISTED
+        self.message, self.call = ui.output("wb-message"), ui.output("wb-call-view")
+        self.price, self.totals = ui.output("wb-price-view"), ui.output("wb-totals-view")
+        self.listed = ui.output("wb-listed-view")
+        self.prompt = ui.labelled(w.Dropdown(options=[("all", "")]), "Prompt", "wb-prompt-name")
+        self.model = ui.labelled(w.Dropdown(options=[("all", "")]), "Model", "wb-model")
+        self.order = ui.labelled(w.Dropdown(options=list(cached.ORDERS)), "Order", "wb-order")
+        self.text = ui.labelled(w.Text(continuous_update=False), "Search", "wb-search", "260px")
         self.text.placeholder = "words in prompt, reply or question"
-        self.of = labelled(w.Dropdown(options=[_ALL, _CURRENT]), "Questions", "wb-of")
-        self.list = labelled(w.Select(rows=10), "Call", "wb-calls", "99%")
+        self.of = ui.labelled(w.Dropdown(options=[_ALL, _CURRENT]), "Questions", "wb-of")
+        self.list = ui.labelled(w.Select(rows=10), "Call", "wb-calls", "99%")
 
-        def act(label: str, kind: str, action: Callable[[], None]) -> Any:
-            return button(label, kind, action, self.message)
-
+        act = partial(ui.button, message=self.message)
         self.lay_out(
             "wb-cache-browser",
             self.totals,
             self.listed,
-            row(
+            ui.row(
                 *(self.text, self.of, self.prompt, self.model, self.order),
                 act("List more", "wb-more", self._list_more),
                 act("Refresh", "wb-refresh", self._refresh),
             ),
             self.list,
             self.price,
-            row(act("Ask again", "wb-ask-again", self._ask_again)),
+            ui.row(act("Ask again", "wb-ask-again", self._ask_again)),
             self.message,
             self.call,
         )
-        watch([self.prompt, self.model, self.order, self.text, self.of], self._fill, self.message)
-        watch([self.list], self._pick, self.message)
-        self._current.observe(lambda _: guarded(self._follow, self.message)(), names="picked")
+        ui.watch(
+            [self.prompt, self.model, self.order, self.text, self.of], self._fill, self.message
+        )
+        ui.watch([self.list], self._pick, self.message)
+        self._current.observe(lambda _: ui.guarded(self._follow, self.message)(), names="picked")
         self._refresh()
         self._search.prepare()
 
@@ -94,18 +74,18 @@ class CacheBrowser(Explorer):
     def opened(self) -> Call:
         if self.list.value is None:
             raise BadInputError("no call is chosen: choose one in the list")
-        return open_call(self._client.store, self.list.value)
+        return cached.open_call(self._client.store, self.list.value)
 
     def _refresh(self) -> None:
         """Read the cache again: other cells may have made calls since."""
         counted = stats(self._client.store)
         self.totals.value = totals_html(counted)
-        fill(self.prompt, choices(record["prompt"] for record in counted))
-        fill(self.model, choices(record["model"] for record in counted))
+        ui.fill(self.prompt, ui.choices(record["prompt"] for record in counted))
+        ui.fill(self.model, ui.choices(record["model"] for record in counted))
         self._fill()
 
     def _list_more(self) -> None:
-        self._limit += LISTED
+        self._limit += cached.LISTED
         self._fill()
 
     def _fill(self) -> None:
@@ -113,14 +93,14 @@ class CacheBrowser(Explorer):
         if self.of.value == _CURRENT and (question := self._question()):
             words.append(" ".join(question.text.split()))
         found = self._search.find(words) if words else None
-        matching = calls(self._client.store, self.prompt.value, self.model.value, found)
-        listed = matching.table(self.order.value, self._limit)
-        shown = f"The first {len(listed):,} of" if len(listed) < matching.number else "All"
-        text = f"{shown} {matching.number:,} matching calls." if len(listed) else "No call found."
+        chosen = (self.prompt.value, self.model.value, found, self.order.value, self._limit)
+        listed, number = cached.calls(self._client.store, *chosen)
+        shown = f"The first {len(listed):,} of" if len(listed) < number else "All"
+        text = f"{shown} {number:,} matching calls." if len(listed) else "No call found."
         self.listed.value = view("Which call", line(text))
         whole = transfer.calls(self._client.store, transfer.Select(keys=list(listed["key"])))
         self._about = asked(whole, self._benchmark.questions)
-        fill(self.list, [(self._option(call), call.key) for call in listed.itertuples()])
+        ui.fill(self.list, [(self._option(call), call.key) for call in listed.itertuples()])
         self._open()
 
     def _question(self) -> Question | None:
@@ -139,7 +119,7 @@ class CacheBrowser(Explorer):
 
     def _option(self, call: Any) -> str:
         tokens = f"{call.input_tokens:,} + {call.output_tokens:,} tokens"
-        paid = priced(None if pd.isna(call.dollars) else call.dollars)
+        paid = cached.priced(None if pd.isna(call.dollars) else call.dollars)
         about = self._about.get(call.key)
         question = [_short(f"{about.id}: {about.text}", 60)] if about else []
         when = f"{call.created:%Y-%m-%d %H:%M}"
@@ -151,20 +131,20 @@ class CacheBrowser(Explorer):
             self.call.value = self.price.value = ""
             return
         call = self.opened
-        self.call.value = call_html(call)
-        self.price.value = view(
-            "Asking it again",
-            line(f"would cost {cost_again(call)}; the new reply replaces this one."),
-        )
+        self.call.value = cached.call_html(call)
+        cost = f"would cost {cached.cost_again(call)}; the new reply replaces this one."
+        self.price.value = view("Asking it again", line(cost))
 
     def _ask_again(self) -> None:
         before = self.opened
-        answer = ask_again(self._client, before)
+        answer = cached.ask_again(self._client, before)
         if answer.fault:
             raise BadInputError(f"the model did not reply: {answer.error}")
         self._refresh()
         changed = text_diff(before.text, answer.text, "The reply before and after")
-        self.call.value = views(changed, call_html(open_call(self._client.store, before.key)))
+        self.call.value = views(
+            changed, cached.call_html(cached.open_call(self._client.store, before.key))
+        )
 
 
 def totals_html(counted: list[dict[str, Any]]) -> Html:

@@ -1,14 +1,12 @@
 """The model calls in the cache: list them by prompt, model, words and cost, open a call, ask it again."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
 
 import pandas as pd
 
 from workbench.canonical import canonical
-from workbench.errors import BadInputError, one_of
+from workbench.errors import BadInputError
 from workbench.html.parts import Html, details, heading, line, pre, view
 from workbench.llm.budget import dollars
 from workbench.llm.cache import transfer
@@ -19,8 +17,7 @@ from workbench.store import Store
 from workbench.types import Completion, Request, Usage
 
 LISTED = 200
-Order = Literal["newest", "dearest", "longest", "slowest"]
-_ORDERS = {
+ORDERS = {
     "newest": "created DESC",
     "dearest": "cost DESC",
     "longest": "input_tokens + output_tokens DESC",
@@ -32,34 +29,18 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """The cached calls that match a prompt, a model and a search."""
-
-    store: Store
-    where: str
-    values: tuple[str, ...]
-    number: int
-
-    def table(self, order: Order = "newest", limit: int = LISTED) -> pd.DataFrame:
-        """A table with a row for each call, at most `limit`."""
-        one_of(tuple(_ORDERS), order=order)
-        rows = self.store.read(
-            "SELECT created, prompt, model, sample, input_tokens, output_tokens, cost, seconds, "
-            "finish_reason, substr(text, 1, 120), key FROM calls WHERE rowid IN "
-            f"(SELECT rowid FROM calls WHERE {self.where} ORDER BY {_ORDERS[order]}, key LIMIT ?) "
-            f"ORDER BY {_ORDERS[order]}, key",
-            [*self.values, limit],
-        )
-        frame = pd.DataFrame(rows, columns=list(_COLUMNS))
-        frame["created"] = pd.to_datetime(frame["created"], unit="s", utc=True).dt.floor("s")
-        return frame
-
-
 def calls(
-    store: Store, prompt: str = "", model: str = "", found: Collection[int] | None = None
-) -> Calls:
-    """The calls of a prompt and a model ("" for all), among the row ids that a `Search` found."""
+    store: Store,
+    prompt: str = "",
+    model: str = "",
+    found: Collection[int] | None = None,
+    order: str = "newest",
+    limit: int = LISTED,
+) -> tuple[pd.DataFrame, int]:
+    """A row for each of the first calls of a prompt and a model ("" for all), and the number of all such calls.
+
+    With `found`, only calls whose row ids a `Search` found are taken.
+    """
     named = {"prompt = ?": prompt, "model = ?": model}
     terms = {term: value for term, value in named.items() if value}
     if found is not None:
@@ -69,7 +50,16 @@ def calls(
         number = len(found)
     else:
         ((number,),) = store.read(f"SELECT count(*) FROM calls WHERE {where}", values)
-    return Calls(store, where, values, number)
+    rows = store.read(
+        "SELECT created, prompt, model, sample, input_tokens, output_tokens, cost, seconds, "
+        "finish_reason, substr(text, 1, 120), key FROM calls WHERE rowid IN "
+        f"(SELECT rowid FROM calls WHERE {where} ORDER BY {ORDERS[order]}, key LIMIT ?) "
+        f"ORDER BY {ORDERS[order]}, key",
+        [*values, limit],
+    )
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    frame["created"] = pd.to_datetime(frame["created"], unit="s", utc=True).dt.floor("s")
+    return frame, number
 
 
 def open_call(store: Store, key: str) -> Call:
@@ -86,14 +76,12 @@ def request_of(call: Call) -> Request:
 
 def call_html(call: Call) -> Html:
     """A whole call: its messages, parameters, reply, tokens, cost and time."""
-    made = datetime.fromtimestamp(call.created, UTC)
+    made = f"{datetime.fromtimestamp(call.created, UTC):%Y-%m-%d %H:%M}"
     usage = call.usage
     settings = "\n".join(f"{name}: {value}" for name, value in call.parameters.items())
     return view(
         f"Call of {call.prompt or 'no named prompt'}",
-        line(
-            f"{call.model}, sample {call.sample}, {made:%Y-%m-%d %H:%M} UTC, {call.seconds:.2f} s"
-        ),
+        line(f"{call.model}, sample {call.sample}, {made} UTC, {call.seconds:.2f} s"),
         line(
             f"{usage.input:,} tokens in ({usage.cached:,} at a discount), {usage.output:,} out, "
             f"{priced(call.cost)}; it ended with {call.finish_reason or 'no reason'}"

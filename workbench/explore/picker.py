@@ -18,6 +18,7 @@ from workbench.types import Question
 _LOST = "wrong: chosen badly"
 _NONE = "wrong: none right"
 OUTCOMES = ("right", "wrong", _LOST, _NONE)
+_ALL = [("all", "")]
 
 
 def questions(
@@ -82,11 +83,9 @@ class Picker:
         names = list(self._benchmarks)
         self.name = labelled(w.Dropdown(options=names), "Benchmark", "wb-benchmark")
         self.text = labelled(w.Text(continuous_update=False), "Search", "wb-search", "190px")
-        self.db = labelled(w.Dropdown(options=[("all", "")]), "Database", "wb-database", "150px")
-        self.difficulty = labelled(
-            w.Dropdown(options=[("all", "")]), "Difficulty", "wb-difficulty", "140px"
-        )
-        self.outcome = labelled(w.Dropdown(options=[("all", "")]), "Outcome", "wb-outcome", "140px")
+        self.db = labelled(w.Dropdown(options=_ALL), "Database", "wb-database", "150px")
+        self.difficulty = labelled(w.Dropdown(options=_ALL), "Difficulty", "wb-difficulty", "140px")
+        self.outcome = labelled(w.Dropdown(options=_ALL), "Outcome", "wb-outcome", "140px")
         self.list = labelled(w.Select(rows=4), "Question", "wb-question", "99%")
         self.found = output("wb-found", "auto")
         filters = [self.text, self.db, self.difficulty, self.outcome]
@@ -157,24 +156,18 @@ class Picker:
         with quietly():
             self.db.options = choices(everything["db_id"])
             self.difficulty.options = choices(everything["difficulty"])
-            self.outcome.options = [("all", ""), *((outcome, outcome) for outcome in known)]
+            self.outcome.options = [*_ALL, *zip(known, known, strict=True)]
 
     def _fill_list(self) -> bool:
         """List the matching questions; return whether the picked question changed."""
-        matching = questions(
-            self.benchmark,
-            self.text.value,
-            self.difficulty.value,
-            self.db.value,
-            self.outcome.value,
-            self._outcomes.get(self.benchmark.name),
-        )
+        filters = (self.text.value, self.difficulty.value, self.db.value, self.outcome.value)
+        known = self._outcomes.get(self.benchmark.name)
+        matching = questions(self.benchmark, *filters, known)
         before = self.question
         fill(self.list, [(_option(r), r.question_id) for r in matching.itertuples()])
         number = len(self.benchmark.questions)
-        self.found.value = note(
-            f"{len(matching):,} of {number:,}" if len(matching) else "No question found."
-        )
+        counts = f"{len(matching):,} of {number:,}"
+        self.found.value = note(counts if len(matching) else "No question found.")
         return self.question is not before
 
 

@@ -20,14 +20,8 @@ class PoolBrowser(Explorer):
         outcomes = {study.benchmark.name: run.questions}
         self.picker = Picker([study.benchmark], outcomes, self._show, self.message, current)
         self.regrets = regrets(run, study, current)
-        self.lay_out(
-            "wb-pool-browser",
-            self.regrets,
-            title("Which question"),
-            self.picker.box,
-            self.message,
-            self.pool,
-        )
+        parts = (title("Which question"), self.picker.box, self.message, self.pool)
+        self.lay_out("wb-pool-browser", self.regrets, *parts)
         self._show()
 
     def _show(self) -> None:
@@ -35,10 +29,10 @@ class PoolBrowser(Explorer):
         question = self.picker.question
         if question is None or question.id not in set(self._run.questions["question_id"]):
             asked = question.id if question else key if name == self.picker.benchmark.name else ""
-            absent = (
-                f"Question {asked} was not part of this run." if asked else "No question matches."
+            absent = f"Question {asked} was not part of this run."
+            self.pool.value = view(
+                "No candidates", line(absent if asked else "No question matches.")
             )
-            self.pool.value = view("No candidates", line(absent))
         else:
             trials = self._run.trials
             right = trials.loc[trials["question_id"] == question.id, "correct"].astype(bool)

@@ -1,51 +1,24 @@
 """The prompt explorer: pick a question and a call; see its prompt, reply and gold; edit it, price it, run it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.current_question import CurrentQuestion
 from workbench.errors import BadInputError
+from workbench.explore import widgets as ui
 from workbench.explore.compare.texts import text, text_diff
 from workbench.explore.compare.variants_form import VariantsForm
 from workbench.explore.picker import Picker
+from workbench.explore.prompt import repeats, running
 from workbench.explore.prompt.editor import Editor, saved_html
 from workbench.explore.prompt.for_all import ForAllForm, Wanted
 from workbench.explore.prompt.rendered import prompt_html, stages_html
-from workbench.explore.prompt.repeats import (
-    answer_option,
-    answers,
-    call_option,
-    repeats,
-    same_call,
-    sql_in,
-)
-from workbench.explore.prompt.running import (
-    answer_html,
-    cached_html,
-    missing_html,
-    price_html,
-    run_html,
-    steps_diff,
-)
 from workbench.explore.prompt.steps import Recording, Step, record
-from workbench.explore.widgets import (
-    Explorer,
-    button,
-    fill,
-    guarded,
-    labelled,
-    output,
-    panes,
-    row,
-    tabs,
-    title,
-    watch,
-)
 from workbench.html.parts import alert
 from workbench.lab import Lab
 from workbench.systems.system import System
@@ -55,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.study.study import Study
 
 
-class PromptExplorer(Explorer):
+class PromptExplorer(ui.Explorer):
     """A widget; show it as the last line of a cell. With a `run`, questions are also found by their outcome."""
 
     def __init__(
@@ -73,34 +46,35 @@ class PromptExplorer(Explorer):
         self._recording: Recording | None = None
         self._prompt = ""  # the prompt of the chosen call
         self._sql = ""  # the query that is shown beside gold's
-        self.message, self.done = output("wb-message"), output("wb-message")  # above and below
+        self.message, self.done = (
+            ui.output("wb-message"),
+            ui.output("wb-message"),
+        )  # above and below
         kinds = ("missing", "stages", "prompt", "price", "answer")
-        self._views = [output(f"wb-{kind}-view") for kind in kinds]
+        self._views = [ui.output(f"wb-{kind}-view") for kind in kinds]
         self.missing, self.stages, self.prompt, self.price, self.answer = self._views
         self.for_all = ForAllForm(self._for_all, self.done)
-        self.system = labelled(w.Dropdown(options=list(systems)), "System", "wb-system")
-        self.step = labelled(w.Dropdown(), "Call", "wb-step", "420px")
-        self.reply = labelled(w.Dropdown(), "Answer", "wb-reply-choice", "330px")
-        self.other = labelled(w.Dropdown(), "Compare with call", "wb-other", "420px")
+        self.system = ui.labelled(w.Dropdown(options=list(systems)), "System", "wb-system")
+        self.step = ui.labelled(w.Dropdown(), "Call", "wb-step", "420px")
+        self.reply = ui.labelled(w.Dropdown(), "Answer", "wb-reply-choice", "330px")
+        self.other = ui.labelled(w.Dropdown(), "Compare with call", "wb-other", "420px")
         self.editor = Editor(self._lab.prompts, self._price, self.done)
         outcomes = {} if run is None else {study.benchmark.name: run.questions}
         shown = benchmarks or (study.benchmark,)
         self.picker = Picker(shown, outcomes, self._record, self.message, current)
         self.variants = VariantsForm(study, systems, self.picker.current)
         self._lay_out()
-        watch([self.system], self._record, self.message)
-        watch([self.step], self._load_call, self.message)
-        watch([self.reply], self._load, self.message)
-        guarded(self._record, self.message)()
+        ui.watch([self.system], self._record, self.message)
+        ui.watch([self.step], self._load_call, self.message)
+        ui.watch([self.reply], self._load, self.message)
+        ui.guarded(self._record, self.message)()
 
     def _lay_out(self) -> None:
-        def act(label: str, kind: str, action: Callable[[], None]) -> Any:
-            return button(label, kind, action, self.done)
-
-        ask = button(
+        act = partial(ui.button, message=self.done)
+        ask = ui.button(
             "Ask what is missing", "wb-ask-missing", partial(self._record, pay=True), self.message
         )
-        run = row(
+        run = ui.row(
             act("Run", "wb-run", self._run),
             act("Undo", "wb-reset", self._load),
             act("Show the edit", "wb-diff-button", self._diff),
@@ -108,25 +82,27 @@ class PromptExplorer(Explorer):
         prompt = w.VBox(
             [
                 self.picker.box,
-                row(self.system, self.step, self.reply, ask),
+                ui.row(self.system, self.step, self.reply, ask),
                 self.message,
-                panes(
+                ui.panes(
                     (self.missing, self.prompt, self.stages),
-                    (title("Edit and run"), self.editor.box, run, self.price),
-                    (row(act("Why do these differ?", "wb-why", self._why)), self.answer),
+                    (ui.title("Edit and run"), self.editor.box, run, self.price),
+                    (ui.row(act("Why do these differ?", "wb-why", self._why)), self.answer),
                 ),
                 self.done,
-                row(
+                ui.row(
                     self.for_all.buttons,
                     self.editor.folder,
                     self.editor.overwrite,
                     act("Save the template", "wb-save", self._save),
                 ),
-                row(self.other, act("Compare", "wb-compare", self._compare)),
+                ui.row(self.other, act("Compare", "wb-compare", self._compare)),
                 self.for_all.view,
             ]
         )
-        self.lay_out("wb-prompt-explorer", tabs({"Prompt": prompt, "Variants": self.variants.box}))
+        self.lay_out(
+            "wb-prompt-explorer", ui.tabs({"Prompt": prompt, "Variants": self.variants.box})
+        )
 
     @property
     def lab(self) -> Lab:
@@ -150,20 +126,23 @@ class PromptExplorer(Explorer):
             return
         system = self._systems[self.system.value]
         self._recording = found = record(system, question, self.lab, pay=pay)
-        groups, client = repeats(found.steps), self.lab.client
+        groups, client = repeats.grouped(found.steps), self.lab.client
         options = [
-            (call_option(n, found.steps[group[0]], answers(client, found.steps, group)), group[0])
+            (
+                repeats.call_option(
+                    n, found.steps[group[0]], repeats.answers(client, found.steps, group)
+                ),
+                group[0],
+            )
             for n, group in enumerate(groups, 1)
         ]
-        fill(self.step, options, same_call(found.steps, groups, self._prompt))
-        names = [
-            f"{n} · {s.request.prompt} · sample {s.request.sample}"
-            for n, s in enumerate(found.steps, 1)
-        ]
-        fill(self.other, [(name, number) for number, name in enumerate(names)])
+        ui.fill(self.step, options, repeats.same_call(found.steps, groups, self._prompt))
+        asked = [step.request for step in found.steps]
+        names = [f"{n} · {one.prompt} · sample {one.sample}" for n, one in enumerate(asked, 1)]
+        ui.fill(self.other, [(name, number) for number, name in enumerate(names)])
         self.stages.value = stages_html(found)
         if found.missing:
-            self.missing.value = missing_html(client, found)
+            self.missing.value = running.missing_html(client, found)
         if found.steps:
             self._load_call()
         else:
@@ -174,10 +153,13 @@ class PromptExplorer(Explorer):
         if self._recording is None or self.step.value is None:
             return
         steps = self._recording.steps
-        (group,) = (group for group in repeats(steps) if group[0] == self.step.value)
-        found = answers(self.lab.client, steps, group)
+        (group,) = (group for group in repeats.grouped(steps) if group[0] == self.step.value)
+        found = repeats.answers(self.lab.client, steps, group)
         self.reply.options = []
-        fill(self.reply, [(answer_option(one, len(same)), same[0]) for one, same in found.items()])
+        ui.fill(
+            self.reply,
+            [(repeats.answer_option(one, len(same)), same[0]) for one, same in found.items()],
+        )
         self._load()
 
     def _load(self) -> None:
@@ -197,20 +179,24 @@ class PromptExplorer(Explorer):
             return
         answer = recording.selection.sql if recording.selection else ""
         reply = self.lab.client.cached(self.chosen.request) if recording.steps else None
-        self._sql = (sql_in(reply.text) if reply else "") or answer
-        self.answer.value = cached_html(self.lab, self.picker.benchmark, question, reply, self._sql)
+        self._sql = (repeats.sql_in(reply.text) if reply else "") or answer
+        self.answer.value = running.cached_html(
+            self.lab, self.picker.benchmark, question, reply, self._sql
+        )
 
     def _why(self) -> None:
         question = self.picker.question
         if question is None or not self._sql:
             raise BadInputError("there is no query to compare with gold's")
-        self.answer.value = answer_html(self.lab, self.picker.benchmark, question, self._sql)
+        self.answer.value = running.answer_html(
+            self.lab, self.picker.benchmark, question, self._sql
+        )
 
     def _price(self) -> None:
         """Show the cost of the edited call, or the error in the edit."""
         self.price.value = ""
         try:
-            self.price.value = price_html(self.lab.client, self._edited().request)
+            self.price.value = running.price_html(self.lab.client, self._edited().request)
         except BadInputError as error:
             self.price.value = alert(str(error))
 
@@ -224,25 +210,23 @@ class PromptExplorer(Explorer):
         step = self.chosen
         if self._recording and self.other.value is not None:
             other = self._recording.steps[self.other.value]
-            self.answer.value = steps_diff(self.lab.client, step, other)
+            self.answer.value = running.steps_diff(self.lab.client, step, other)
 
     def _run(self) -> None:
         self.answer.value = ""
         new = self._edited()
         (answer,) = self.lab.ask_many([new.request])
         if question := self.picker.question:
-            self._sql = sql_in(answer.text)
-            self.answer.value = run_html(
-                self.lab, self.picker.benchmark, question, self.chosen, new, answer
-            )
+            self._sql = repeats.sql_in(answer.text)
+            asked = (self.lab, self.picker.benchmark, question)
+            self.answer.value = running.run_html(*asked, self.chosen, new, answer)
         self._price()
 
     def _for_all(self) -> Wanted:
         """The chosen prompt and its edit, without changes of the context, which belong to one question."""
         edit, prompt = replace(self.editor.edit(), data={}), self.chosen.request.prompt
-        return Wanted(
-            self._systems[self.system.value], self.picker.benchmark, self.lab, prompt, edit
-        )
+        system = self._systems[self.system.value]
+        return Wanted(system, self.picker.benchmark, self.lab, prompt, edit)
 
     def _save(self) -> None:
         folder = self.editor.save()

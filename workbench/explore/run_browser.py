@@ -56,12 +56,8 @@ class RunBrowser(Explorer):
             by_run = Counter(found["run"])
             where = ", ".join(f"{run} {number:,}" for run, number in by_run.items())
             many = found["question_id"].nunique()
-            listed.append(
-                (
-                    f"{many:,} · error of {len(found):,} candidates ({where}): {kind}"[:200],
-                    ("error", kind),
-                )
-            )
+            title = f"{many:,} · error of {len(found):,} candidates ({where}): {kind}"
+            listed.append((title[:200], ("error", kind)))
         return listed
 
     def _draw(self) -> None:
@@ -71,16 +67,15 @@ class RunBrowser(Explorer):
             for n, name in enumerate(names)
         ]
         with self.map.hold_sync():
-            self.map.caption = (
-                f"{len(found):,} questions by runs, from top to bottom {'; '.join(counts)}."
-            )
+            by_runs = f"{len(found):,} questions by runs, from top to bottom"
+            self.map.caption = f"{by_runs} {'; '.join(counts)}."
             self.map.runs = names
             self.map.questions = [[key, self._texts[key]] for key in found.index]
             self.map.verdicts = ["".join(found[n]) for n in range(len(names))]
 
     def _show(self) -> None:
         kind, name = self.shown.value
-        messages: dict[str, str] = {}
+        messages: dict[str, list[str]] = {}
         ids: Sequence[str]
         if kind == "part":
             ids = self._parts[name]
@@ -89,19 +84,17 @@ class RunBrowser(Explorer):
             counted: dict[str, Counter[str]] = {}
             for key, message in zip(found["question_id"], found["message"], strict=True):
                 counted.setdefault(key, Counter())[message] += 1
-            messages = {key: _counted(several) for key, several in counted.items()}
+            messages = {key: [_counted(several)] for key, several in counted.items()}
             ids = list(messages)
         verdicts = {key: row for key, *row in self._outcomes.itertuples(name=None)}
         rows = [
-            (key, self._texts[key], *map(WORDS.get, verdicts[key]))
-            + ((messages[key],) if messages else ())
+            [key, self._texts[key], *map(WORDS.get, verdicts[key]), *messages.get(key, ())]
             for key in ids
         ]
-        columns = ("id", "question", *(run.name for run in self._runs))
-        listed = (
-            f"{len(rows):,} questions. Enter picks one for all views." if rows else "No question."
-        )
-        self.table.show(listed, (*columns, "messages") if messages else columns, rows)
+        columns = ["id", "question", *(run.name for run in self._runs)]
+        listed = f"{len(rows):,} questions. Enter picks one for all views."
+        shown = [*columns, "messages"] if messages else columns
+        self.table.show(listed if rows else "No question.", shown, rows)
 
 
 def _most_frequent(found: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

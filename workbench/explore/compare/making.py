@@ -61,15 +61,14 @@ def compare(
 
 def _check_made(maker: Maker, model: str) -> None:
     """Raise BadInputError unless the function makes a system when it is given a model alone."""
+    name = getattr(maker, "__name__", repr(maker))
     try:
         inspect.signature(maker).bind(model)
     except (TypeError, ValueError) as error:  # ValueError: some builtins have no signature
-        name = getattr(maker, "__name__", repr(maker))
         raise BadInputError(
             f"system is {name}, which cannot be called with a model alone: {_GIVE_SYSTEM}"
         ) from error
     if not isinstance(made := maker(model), System):
-        name = getattr(maker, "__name__", repr(maker))
         raise BadInputError(f"system is {name}, which makes {made!r:.60}: {_GIVE_SYSTEM}")
 
 
@@ -106,15 +105,11 @@ def studies(
         words = "packaged prompts" if folder is None else folder.name if short else str(folder)
         for model in several:
             parts = [words] * (len(folders) > 1) + [model] * (len(several) > 1)
-            named[", ".join(parts) or system(model).name] = _variant(study, folder, model)
+            own = folder or study.lab.prompts
+            experiment = replace(study.experiment, prompts=own, model=model)
+            variant = replace(study, experiment=experiment, lab=replace(study.lab, prompts=own))
+            named[", ".join(parts) or system(model).name] = variant
     return named
-
-
-def _variant(study: Study, prompts: Path | None, model: str) -> Study:
-    """The same study with another model, and another folder of prompts unless it is None."""
-    prompts = prompts or study.lab.prompts
-    experiment = replace(study.experiment, prompts=prompts, model=model)
-    return replace(study, experiment=experiment, lab=replace(study.lab, prompts=prompts))
 
 
 def run_all(variants: Mapping[str, Study], system: Maker) -> Variants:

@@ -30,51 +30,32 @@ def verdicts(
     return pd.DataFrame(rows, columns=["question_id", "sql", "correct"])
 
 
-def _both(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
-    """The questions that both tables have, with `change`: "won", "lost", or "" where nothing flipped."""
-    names = ["question_id", "sql", "correct"]
-    both = before[names].merge(after[names], on="question_id", suffixes=("_before", "_after"))
-    was, now = both["correct_before"].astype(bool), both["correct_after"].astype(bool)
-    changes = pd.Series("", both.index).mask(now & ~was, "won").mask(was & ~now, "lost")
-    both.insert(1, "change", changes)
-    return both
-
-
-def flips(
+def flips_html(
     before: pd.DataFrame, after: pd.DataFrame, questions: Iterable[Question] = ()
-) -> pd.DataFrame:
-    """The questions that only one of two runs answers right: the won ones first, then the lost ones.
+) -> Html:
+    """The number of right answers before and after, and the questions that flip with both queries, the won ones first.
 
     Both tables have question_id, sql and correct, such as a run's `questions`; only questions that both have are
     compared. `questions` give the texts.
     """
-    both = _both(before, after)
-    flipped = both[both["change"] != ""].sort_values("change", ascending=False, kind="stable")
+    names = ["question_id", "sql", "correct"]
+    both = before[names].merge(after[names], on="question_id")
     texts = {question.id: question.text for question in questions}
-    flipped.insert(1, "question", [texts.get(key, "") for key in flipped["question_id"]])
-    names = ["question_id", "question", "change", "sql_before", "sql_after"]
-    return flipped[names].reset_index(drop=True)
-
-
-def flips_html(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
-    questions: Iterable[Question] = (),
-    title: str = "Questions that flip",
-) -> Html:
-    """The number of right answers before and after, and the flipped questions with both queries."""
-    both, flipped = _both(before, after), flips(before, after, questions)
-    was, now = int(both["correct_before"].sum()), int(both["correct_after"].sum())
-    won = int((flipped["change"] == "won").sum())
+    won, lost = [], []
+    for key, old, was, new, now in both.itertuples(index=False):
+        if now and not was:
+            won.append((key, texts.get(key, ""), "+ won", old, new))
+        elif was and not now:
+            lost.append((key, texts.get(key, ""), "- lost", old, new))
     summary = (
-        f"Of {len(both):,} questions, {was:,} were right before and {now:,} are after: "
-        f"{won:,} won, {len(flipped) - won:,} lost."
+        f"Of {len(both):,} questions, {both['correct_x'].sum():,} were right before and"
+        f" {both['correct_y'].sum():,} are after: {len(won):,} won, {len(lost):,} lost."
     )
-    marks = ["plus" if change == "won" else "minus" for change in flipped["change"]]
-    flipped["change"] = flipped["change"].map({"won": "+ won", "lost": "- lost"})
-    rows = flipped.itertuples(index=False)
-    changes = table(("id", "question", "change", "before", "after"), rows, marks=marks)
-    return view(title, line(summary), *([changes] if marks else []), kind="wb-flips")
+    marks = ["plus"] * len(won) + ["minus"] * len(lost)
+    changes = table(("id", "question", "change", "before", "after"), won + lost, marks=marks)
+    return view(
+        "Questions that flip", line(summary), *([changes] if marks else []), kind="wb-flips"
+    )
 
 
 def costs_html(runs: Sequence["Run"]) -> Html:

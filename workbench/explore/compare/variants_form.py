@@ -34,47 +34,31 @@ class VariantsForm:
         self._priced: tuple[Any, ...] = ()  # the settings whose cost was shown
         self.message = output("wb-message")
         self.system = labelled(w.Dropdown(options=list(systems)), "System", "wb-variant-system")
-        self.folders = tall(
-            labelled(w.Textarea(PACKAGED, rows=3), "Folders of prompts", "wb-folders", "320px")
-        )
-        model = getattr(study, "model", "")
-        self.models = tall(
-            labelled(w.Textarea(rows=3, placeholder=model), "Models", "wb-models", "320px")
-        )
+        folders = w.Textarea(PACKAGED, rows=3)
+        self.folders = tall(labelled(folders, "Folders of prompts", "wb-folders", "320px"))
+        models = w.Textarea(rows=3, placeholder=getattr(study, "model", ""))
+        self.models = tall(labelled(models, "Models", "wb-models", "320px"))
         self.folders.tooltip = self.models.tooltip = "One a line"
         many = len(study.benchmark.questions)
-        self.limit = labelled(
-            w.BoundedIntText(min(_QUESTIONS, many), min=1, max=many),
-            "Questions",
-            "wb-limit",
-            "150px",
-        )
+        limit = w.BoundedIntText(min(_QUESTIONS, many), min=1, max=many)
+        self.limit = labelled(limit, "Questions", "wb-limit", "150px")
         self.cost = output("wb-variants-cost")
         self.found = VariantsView(study.benchmark.name, current)
-        self.box = w.VBox(
-            [
-                row(self.system, self.limit, self.folders, self.models),
-                row(
-                    button("What is asked anew", "wb-variants-price", self._price, self.message),
-                    button("Compare", "wb-variants-run", self._run, self.message),
-                ),
-                self.message,
-                self.cost,
-                self.found.box,
-            ]
+        inputs = row(self.system, self.limit, self.folders, self.models)
+        buttons = row(
+            button("What is asked anew", "wb-variants-price", self._price, self.message),
+            button("Compare", "wb-variants-run", self._run, self.message),
         )
+        self.box = w.VBox([inputs, buttons, self.message, self.cost, self.found.box])
 
     def add(self, folder: Path, system: str) -> None:
         """Add a folder of prompts, and choose the system whose prompts they are."""
         self.system.value = system
-        named = self.folders.value.split("\n")
-        if str(folder) not in named:
-            self.folders.value = "\n".join([*filter(None, map(str.strip, named)), str(folder)])
+        if str(folder) not in self.folders.value.split("\n"):
+            self.folders.value = "\n".join([*_lines(self.folders), str(folder)])
 
     def _settings(self) -> tuple[Any, ...]:
-        folders = [line.strip() for line in self.folders.value.split("\n") if line.strip()]
-        models = [line.strip() for line in self.models.value.split("\n") if line.strip()]
-        return self.system.value, tuple(folders), tuple(models), self.limit.value
+        return self.system.value, _lines(self.folders), _lines(self.models), self.limit.value
 
     def _variants(self) -> tuple[Any, Any]:
         """The studies of the variants, and the function that makes a system for a model."""
@@ -95,13 +79,16 @@ class VariantsForm:
 
     def _run(self) -> None:
         variants, make = self._variants()
-        if self._priced != self._settings() and not all(
-            is_ours(s.model) for s in variants.values()
-        ):
+        free = all(is_ours(study.model) for study in variants.values())
+        if self._priced != self._settings() and not free:
             raise BadInputError(
                 "the new calls of these settings were not counted: press What is asked anew first"
             )
         self.found.show(run_all(variants, make))
+
+
+def _lines(text: Any) -> list[str]:
+    return [line.strip() for line in text.value.split("\n") if line.strip()]
 
 
 def _cost_html(found: Mapping[str, AskedAnew], free: set[str]) -> Html:

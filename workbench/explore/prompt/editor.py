@@ -88,21 +88,16 @@ def template_source(prompt: str, prompts: Path | None = None) -> str:
     return load(prompt, prompts).path.read_text(encoding="utf-8")
 
 
-def check_template(prompt: str, text: str) -> None:
-    """Raise BadInputError if the text is no template, or uses data that this prompt is not given."""
-    given = load(prompt).variables
-    if unknown := set(parse(text, Path(f"{prompt}.md")).variables) - set(given):
-        raise BadInputError(
-            f"{prompt} has no variable {', '.join(sorted(unknown))}; there are {', '.join(given)}"
-        )
-
-
 def save_template(folder: Path, prompt: str, text: str, *, overwrite: bool = False) -> Path:
     """Save a template as FOLDER/VERB/METHOD.md, which `Lab(..., prompts=FOLDER)` uses instead of the packaged one.
 
     An existing template with another text is replaced only with `overwrite`.
     """
-    check_template(prompt, text)
+    given = load(prompt).variables
+    if unknown := set(parse(text, Path(f"{prompt}.md")).variables) - set(given):
+        raise BadInputError(
+            f"{prompt} has no variable {', '.join(sorted(unknown))}; there are {', '.join(given)}"
+        )
     path = folder.expanduser() / f"{prompt}.md"
     if path.exists() and not overwrite and path.read_text(encoding="utf-8") != text:
         raise BadInputError(

@@ -103,19 +103,16 @@ class ForAllForm:
         self._priced, self.view.value = None, ""
 
     def _price(self) -> None:
-        def progress(done: int, total: int) -> None:
-            self.view.value = view(f"Counting: {done:,} of {total:,} questions")
-
         self._priced = None
-        self._priced = found = self._wanted().find(progress)
+        self._priced = found = self._wanted().find(self._progress)
         self.view.value = found.cost_html()
+
+    def _progress(self, done: int, total: int) -> None:
+        self.view.value = view(f"Counting: {done:,} of {total:,} questions")
 
     def _run(self) -> None:
         priced, wanted = self._priced, self._wanted()
-        if priced is None or (priced.wanted.prompt, priced.wanted.edit) != (
-            wanted.prompt,
-            wanted.edit,
-        ):
+        if priced is None or priced.wanted != wanted:
             raise BadInputError(
                 "the calls of this edit were not counted: press Cost for all questions first"
             )

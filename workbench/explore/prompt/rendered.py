@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from itertools import groupby, pairwise
 
-import pandas as pd
-
 from workbench.explore.prompt.steps import Recording, Step
 from workbench.html.parts import Html, details, heading, line, listed, pre, table, view
 from workbench.html.tree import Node
@@ -12,7 +10,7 @@ from workbench.llm.cache.transfer import Select, calls
 from workbench.llm.client import Client
 from workbench.prompts.prompt import split_sections
 from workbench.report.display.records import found_part
-from workbench.types import Context, Request
+from workbench.types import Request
 
 SHORT = 800  # characters of a section that is shown unfolded
 RULE = 1 / 4  # tokens for a character of English, if no call was counted
@@ -47,10 +45,7 @@ def tokens_per_character(request: Request, client: Client) -> tuple[float, str]:
         rate = sum(tokens for tokens, _ in counted) / max(1, sum(size for _, size in counted))
         source = f"Estimated by length: {rate:.2f} tokens a character, as in {len(counted)} call{'s' * (len(counted) > 1)} of {request.model}."
         return rate, source
-    return (
-        RULE,
-        "Estimated: a token for four characters, since no call of this model was counted.",
-    )
+    return RULE, "Estimated: a token for four characters, since no call of this model was counted."
 
 
 def prompt_html(step: Step, client: Client) -> Html:
@@ -72,21 +67,16 @@ def prompt_html(step: Step, client: Client) -> Html:
     )
 
 
-def stages_table(contexts: tuple[Context, ...]) -> pd.DataFrame:
-    """One row for each stage: the numbers of tables, columns, values and descriptions in the context."""
+def stages_html(recording: Recording) -> Html:
+    """The values and descriptions retrieved, and the columns each pruning step kept and dropped."""
+    contexts = recording.contexts
     rows = [
         (_stage(number), len(c.schema.tables), len(c.schema.columns()), len(c.values),
          len(c.descriptions))
         for number, c in enumerate(contexts)
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["stage", "tables", "columns", "values", "descriptions"])
-
-
-def stages_html(recording: Recording) -> Html:
-    """The values and descriptions retrieved, and the columns each pruning step kept and dropped."""
-    contexts = recording.contexts
-    counts = stages_table(contexts)
-    parts: list[Node] = [table(list(counts.columns), counts.itertuples(index=False))]
+    columns = ("stage", "tables", "columns", "values", "descriptions")
+    parts: list[Node] = [table(columns, rows)]
     if contexts:
         parts.append(found_part(contexts[0]))
     for number, (before, after) in enumerate(pairwise(contexts), 1):

@@ -16,7 +16,7 @@ def sql_in(reply: str) -> str:
     return read_sql(reply).sql
 
 
-def repeats(steps: Sequence[Step]) -> list[list[int]]:
+def grouped(steps: Sequence[Step]) -> list[list[int]]:
     """The indexes of the steps, grouped by prompt: sample 0 and the later samples that follow it are one group."""
     groups: list[list[int]] = []
     for index, step in enumerate(steps):
@@ -56,13 +56,8 @@ def call_option(number: int, step: Step, found: dict[str, list[int]]) -> str:
     parts = [f"{number} · {step.request.prompt}"]
     if samples > 1:
         parts.append(f"{samples} samples, {len(found.keys() - {''})} different answers")
-    parts.append(
-        f"{missing} not cached"
-        if missing and samples > 1
-        else "not cached"
-        if missing
-        else "cached"
-    )
+    count = f"{missing} " if samples > 1 else ""
+    parts.append(f"{count}not cached" if missing else "cached")
     return " · ".join(parts)
 
 

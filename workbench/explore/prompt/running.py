@@ -44,16 +44,9 @@ def cached_html(
     """A call's cached reply, and a query beside gold's: that of the reply, or the system's answer."""
     own = reply and read_sql(reply.text).sql == sql
     shown = [pre(reply.text)] if reply else [line("No reply is cached.")]
-    return views(
-        query_html(
-            lab,
-            benchmark,
-            question,
-            sql,
-            "The query in the reply" if own else "The system's answer",
-        ),
-        view("The cached reply", *shown, kind="wb-reply"),
-    )
+    title = "The query in the reply" if own else "The system's answer"
+    query = query_html(lab, benchmark, question, sql, title)
+    return views(query, view("The cached reply", *shown, kind="wb-reply"))
 
 
 def query_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str, title: str) -> Html:
@@ -62,11 +55,8 @@ def query_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str, tit
         parts = side_by_side(lab, benchmark, question, sql)
     else:
         gold = benchmark.golds[question.id].sql
-        parts = [
-            heading("Gold's query"),
-            pre(gold),
-            rows_part(lab.run(question, gold), "Its result:"),
-        ]
+        result = rows_part(lab.run(question, gold), "Its result:")
+        parts = [heading("Gold's query"), pre(gold), result]
     return view(title if sql else "Gold", *parts, kind="wb-answer")
 
 
@@ -98,18 +88,13 @@ def side_by_side(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -
     bird = "right" if bird_equal(predicted, expected) else "wrong"
     as_spider, gold_as_spider = (lab.run(question, spider_text(text)) for text in (sql, gold.sql))
     spider = "right" if spider_equal(as_spider, gold_as_spider, gold.sql) else "wrong"
-    results = marked_results(predicted, expected)
+    own, right = marked_results(predicted, expected)
+    own_query = stack(heading("This query"), pre(sql or "no SQL"))
+    own_result = stack(heading("Its result"), own)
     return [
         line(f"EX (BIRD): {bird}. EX (Spider): {spider}."),
-        beside(
-            stack(heading("This query"), pre(sql or "no SQL")),
-            stack(heading("Gold's query"), pre(gold.sql)),
-        ),
-        beside(
-            stack(heading("Its result"), results[0]),
-            stack(heading("Gold's result"), results[1]),
-            close=True,
-        ),
+        beside(own_query, stack(heading("Gold's query"), pre(gold.sql))),
+        beside(own_result, stack(heading("Gold's result"), right), close=True),
     ]
 
 
@@ -119,15 +104,12 @@ def run_html(
     """The reply to an edited step, its SQL beside gold's, and the changes in prompt and reply."""
     extracted = read_sql(answer.text)
     source = "cached" if answer.cached else "asked now"
-    parts = [
-        line(f"{source}, {answer.usage.output:,} tokens of output"),
-        pre(answer.text or answer.error),
-    ]
+    made = line(f"{source}, {answer.usage.output:,} tokens of output")
+    parts = [made, pre(answer.text or answer.error)]
     if not extracted.sql:
         parts.append(line(f"No SQL in the reply: {extracted.reason}."))
-    found = [view("The reply", *parts, kind="wb-reply")]
-    title = "The query in the reply"
-    found.insert(0, query_html(lab, benchmark, question, extracted.sql, title))
+    query = query_html(lab, benchmark, question, extracted.sql, "The query in the reply")
+    found = [query, view("The reply", *parts, kind="wb-reply")]
     before = lab.client.cached(step.request)
     if before and new.request != step.request:
         found += [
