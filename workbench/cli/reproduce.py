@@ -162,15 +162,15 @@ def preview(
     settings = load_experiment(experiment)
     display = Display()
     with Store() as store:
-        found = preview_experiment(settings, questions, store, display, cheaper=cheaper)
+        total, failed = preview_experiment(settings, questions, store, display, cheaper=cheaper)
     where = settings.benchmark
     if settings.stands_for:
         where += f"'s questions as if they were {settings.stands_for:,}"
     print(
         f"{settings.name}: estimated from {questions} of {where}, the embedded model answering for all"
     )
-    print(found.total.table())
-    for line in found.failed:
+    print(total.table())
+    for line in failed:
         print(f"left out, since it failed with {questions} questions: {line}")
 
 

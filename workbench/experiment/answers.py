@@ -25,10 +25,8 @@ def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(COLUMNS)
-        stored = {
-            run: store.read("SELECT name FROM runs WHERE id = ?", (run,)) for run in sorted(runs)
-        }
-        names = {run: runs[run] or named[0][0] for run, named in stored.items() if named}
+        stored = store.read_keys("SELECT id, name FROM runs WHERE id IN", sorted(runs))
+        names = {run: runs[run] or name for run, name in sorted(stored)}
         chosen = {run: [one for one in candidates(run, store) if one.chosen] for run in names}
         sizes = {run: f"{len(answers)} questions" for run, answers in chosen.items()}
         names = _with_unique_names(_with_unique_names(names, sizes), {run: run for run in names})

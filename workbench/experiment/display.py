@@ -46,13 +46,11 @@ class Display:
         waiting, running = states.count("waiting"), states.count("running")
         seconds = time.monotonic() - self._started
         share = sum(_share_done(job) for job in jobs) / max(len(jobs), 1)
-        left = ""
-        if seconds > 5 and 0.05 < share < 1:
-            left = f", about {_clock(seconds / share - seconds)} left"
-        return (
-            f"{len(jobs) - waiting - running} done, {running} running, {waiting} waiting; "
-            f"{spent(jobs)}; {_clock(seconds)}{left}"
-        )
+        known = seconds > 5 and 0.05 < share < 1
+        left = f", about {_clock(seconds / share - seconds)} left" if known else ""
+        done = len(jobs) - waiting - running
+        counts = f"{done} done, {running} running, {waiting} waiting"
+        return f"{counts}; {spent(jobs)}; {_clock(seconds)}{left}"
 
 
 def spent(jobs: Sequence[Job]) -> str:
@@ -93,6 +91,5 @@ def _share_done(job: Job) -> float:
 
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
-    return (
-        f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-    )
+    hours = f"{minutes // 60}:{minutes % 60:02}"
+    return f"{minutes if minutes < 60 else hours}:{rest:02}"

@@ -15,17 +15,14 @@ def failed_cell(cells: Sequence[Mapping[str, Any]]) -> str:
 
     Papermill adds a cell with the parameters, which the reader's own notebook does not have.
     """
-    code_cells = [cell for cell in cells if cell["cell_type"] == "code" and not _is_injected(cell)]
-    for number, cell in enumerate(code_cells, 1):
+    code_cells = [cell for cell in cells if cell["cell_type"] == "code"]
+    own = [c for c in code_cells if "injected-parameters" not in c["metadata"].get("tags", ())]
+    for number, cell in enumerate(own, 1):
         for output in cell["outputs"]:
             if output["output_type"] == "error":
                 place = f"cell {number} ({_failed_line(cell, output):.{_LINE_LENGTH}})"
                 return f"{place}: {output['ename']}: {output['evalue']:.{_ERROR_LENGTH}}"
     return ""
-
-
-def _is_injected(cell: Mapping[str, Any]) -> bool:
-    return "injected-parameters" in cell["metadata"].get("tags", ())
 
 
 def _failed_line(cell: Mapping[str, Any], output: Mapping[str, Any]) -> str:

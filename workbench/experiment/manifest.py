@@ -75,7 +75,6 @@ def run_folder(experiment: Experiment, limit: int | None) -> Path:
 
 
 def preview_path(experiment: Experiment) -> Path:
-    """The file of an experiment's last preview."""
     return run_folder(experiment, None) / "preview.json"
 
 
@@ -101,20 +100,12 @@ def shared_inputs_hash(experiment: Experiment) -> str:
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
     db_ids = {question.db_id for question in benchmark.questions}
     databases = {name: file_state(benchmark.database(name))[0] for name in db_ids}
-    labels = {
-        p.name: file_hash(p) for p in sorted((home() / "labels").glob("*")) if p.suffix in _LABELS
-    }
+    stored = sorted((home() / "labels").glob("*"))
+    labels = {path.name: file_hash(path) for path in stored if path.suffix in _LABELS}
     texts = [text for option in settings.options.values() for text in _texts(option)]
     named_inputs = [_named_inputs_hash(text, settings) for text in texts]
-    files = [
-        file_stats(p)
-        for p in (
-            *(settings.folder / text for text in texts),
-            settings.prompts,
-            *settings.golds.values(),
-        )
-        if p
-    ]
+    paths = [settings.folder / text for text in texts]
+    files = [file_stats(p) for p in (*paths, settings.prompts, *settings.golds.values()) if p]
     package, questions = package_hash(), benchmark.fingerprint()
     inputs = [repr(settings), package, questions, databases, labels, named_inputs, files]
     endpoints = {m: endpoint(m, address(m)) for m in (settings.model, *settings.models.values())}
@@ -150,7 +141,6 @@ def notebook_key(shared: str, notebook: Path, parameters: Mapping[str, Any]) -> 
 
 @cache
 def package_hash() -> str:
-    """A hash of the whole package."""
     files = sorted(p for p in _PACKAGE.rglob("*") if p.is_file() and p.suffix != ".pyc")
     return content_hash("code", [[p.relative_to(_PACKAGE).as_posix(), file_hash(p)] for p in files])
 
@@ -180,11 +170,9 @@ def write_manifest(
     path = run_folder(experiment, limit) / "manifest.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     new = {record.notebook: record for record in ran}
-    last_records = {
-        name: NotebookRecord.load(notebook_path(experiment, limit, name).with_suffix(".json"))
-        for name in experiment.notebooks
-    }
-    records = [record for name, last in last_records.items() if (record := new.get(name, last))]
+    paths = {name: notebook_path(experiment, limit, name) for name in experiment.notebooks}
+    last = {name: NotebookRecord.load(path.with_suffix(".json")) for name, path in paths.items()}
+    records = [record for record in (last | new).values() if record]
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
     with Store() as store:
         names = sorted({experiment.model, *experiment.models.values()})

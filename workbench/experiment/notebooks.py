@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +13,14 @@ from workbench.errors import BadInputError
 _SECRET_NAME = re.compile(r"(?i)(?:^|_|api)(?:key|token|secret|password|credential)s?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """`default` as the notebook writes it, and the comment behind it."""
-
-    default: str
-    comment: str
-
-
-def parameters_of(notebook: Path) -> dict[str, Parameter]:
-    """The assignments of the cell tagged `parameters`, by name."""
+def parameters_of(notebook: Path) -> dict[str, tuple[str, str]]:
+    """The name, default and comment of each assignment in the cell tagged `parameters`, as the notebook has them."""
     for cell in orjson.loads(notebook.read_bytes())["cells"]:
         if "parameters" in cell["metadata"].get("tags", ()):
             source = "".join(cell["source"])
             lines = source.splitlines()
             return {
-                target.id: Parameter(
+                target.id: (
                     ast.unparse(node.value),
                     lines[(node.end_lineno or 1) - 1][node.end_col_offset or 0 :].partition("#")[2],
                 )
@@ -59,11 +50,12 @@ def check_parameters(notebook: Path, given: Mapping[str, Any]) -> None:
             f"{notebook.name} has no parameter {', '.join(unknown)}; there are {', '.join(known) or 'none'}"
         )
     for name, value in given.items():
+        written, comment = known[name]
         try:
-            default = ast.literal_eval(known[name].default)
+            default = ast.literal_eval(written)
         except ValueError:  # the default is an expression, whose type is known only when it runs
             continue
-        optional = default is None or "None" in known[name].comment
+        optional = default is None or "None" in comment
         if default is not None and not (optional and value is None) and not _fits(value, default):
             raise BadInputError(
                 f"{notebook.name}: {name} is {value!r:.60}; it must be {_kind(default)}"

@@ -7,8 +7,9 @@ prompt and model, or from rules of thumb. The estimate is saved, and the run tha
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,6 @@ from workbench.study.settings import Experiment
 from workbench.systems.system import System
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentPreview:
-    """The calls of all notebooks together; `failed` names notebooks that failed with few questions."""
-
-    total: Preview
-    failed: tuple[str, ...]
-
-
 def preview_experiment(
     experiment: Experiment,
     questions: int,
@@ -41,17 +34,14 @@ def preview_experiment(
     watch: Callable[[Sequence[Job]], None] | None = None,
     *,
     cheaper: bool = False,
-) -> ExperimentPreview:
-    """Estimate an experiment's cost from this number of questions."""
-    with tempfile.TemporaryDirectory(prefix="preview") as temporary:
-        _link_bundled(temporary)
+) -> tuple[Preview, list[str]]:
+    """Estimate the cost of all notebooks from this number of questions, and name the notebooks that failed with them."""
+    with _preview_home(questions, store) as (folder, environment):
         jobs = plan(experiment)
         for job in jobs:
-            job.output = Path(temporary) / "runs" / job.output.name
-        environment = _environment(temporary, questions, store)
-        environment |= {"WORKBENCH_CHEAPER": "1"} if cheaper else {}
-        figures = Path(temporary) / "figures"
-        run(jobs, figures, at_once=1, again=True, environment=environment, watch=watch)
+            job.output = folder / "runs" / job.output.name
+        given = environment | ({"WORKBENCH_CHEAPER": "1"} if cheaper else {})
+        run(jobs, folder / "figures", at_once=1, again=True, environment=given, watch=watch)
         estimates = _estimates(line for job in jobs for line in job.reports)
     if not estimates:
         raise BadInputError(
@@ -59,26 +49,23 @@ def preview_experiment(
             if jobs
             else f"{experiment.name} names no notebooks"
         )
-    failed = tuple(f"{job.name}: {job.error}" for job in jobs if job.state == "failed")
     total = preview(Client(store), [], estimates)
     if not cheaper:
         save_preview(total, preview_path(experiment))
-    return ExperimentPreview(total, failed)
+    return total, [f"{job.name}: {job.error}" for job in jobs if job.state == "failed"]
 
 
 def preview_work(work: Callable[[], object], questions: int, store: Store) -> Preview:
     """Estimate what `work` costs, a function that opens studies and runs systems in this process."""
-    environment = dict(os.environ)
-    with tempfile.TemporaryDirectory(prefix="preview") as temporary:
-        _link_bundled(temporary)
-        progress_file = Path(temporary) / "lines"
-        os.environ |= _environment(temporary, questions, store)
-        os.environ["WORKBENCH_PROGRESS"] = str(progress_file)
+    before = dict(os.environ)
+    with _preview_home(questions, store) as (folder, environment):
+        progress_file = folder / "lines"
+        os.environ |= environment | {"WORKBENCH_PROGRESS": str(progress_file)}
         try:
             work()
         finally:
             os.environ.clear()
-            os.environ.update(environment)
+            os.environ.update(before)
         estimates = _estimates(map(orjson.loads, progress_file.read_bytes().splitlines()))
     return preview(Client(store), [], estimates)
 
@@ -96,19 +83,14 @@ def preview_of(
         return preview_work(work, questions, store)
 
 
-def _environment(folder: str, questions: int, store: Store) -> dict[str, str]:
-    """The environment variables that turn the runs of a process into a preview."""
-    return {
-        "WORKBENCH_HOME": folder,
-        "WORKBENCH_PREVIEW": str(questions),
-        "WORKBENCH_PREVIEW_CACHE": str(store.path),
-    }
-
-
-def _link_bundled(folder: str) -> None:
-    """Link the bundled databases that are built already into a folder that becomes the home."""
-    if (built := home() / "bundled").is_dir():
-        Path(folder, built.name).symlink_to(built.absolute())
+@contextmanager
+def _preview_home(questions: int, store: Store) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A home with the bundled databases that are built already, and the environment that makes runs there a preview."""
+    with tempfile.TemporaryDirectory(prefix="preview") as folder:
+        if (built := home() / "bundled").is_dir():
+            Path(folder, built.name).symlink_to(built.absolute())
+        environment = {"WORKBENCH_HOME": folder, "WORKBENCH_PREVIEW": str(questions)}
+        yield Path(folder), environment | {"WORKBENCH_PREVIEW_CACHE": str(store.path)}
 
 
 def _estimates(lines: Iterable[Mapping[str, Any]]) -> list[Estimate]:
@@ -116,7 +98,6 @@ def _estimates(lines: Iterable[Mapping[str, Any]]) -> list[Estimate]:
 
 
 def save_preview(estimate: Preview, path: Path) -> None:
-    """Save the sums of a preview."""
     path.parent.mkdir(parents=True, exist_ok=True)
     together = estimate.together
     sums = {
@@ -137,13 +118,12 @@ def cost_lines(path: Path, tally: Tally, *, batch: bool = False) -> str:
     `batch` takes the estimate of the price in batches.
     """
     calls = f"{tally.calls:,} calls, {tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
-    cost = f"paid:    {calls}, {dollars(tally.cost, tally.unpriced)}"
-    if not (tally.cost or tally.unpriced):
-        cost = f"asked:   {calls}, which cost nothing"
-    cached = "all answers were cached"
-    if tally.calls or tally.hits:
-        cached = f"{tally.hits:,} further calls were cached"
-    lines = [f"{cost}; {cached}"]
+    is_paid = tally.cost or tally.unpriced
+    paid = f"paid:    {calls}, {dollars(tally.cost, tally.unpriced)}"
+    cached = (
+        f"{tally.hits:,} further calls were" if tally.calls or tally.hits else "all answers were"
+    )
+    lines = [f"{paid if is_paid else f'asked:   {calls}, which cost nothing'}; {cached} cached"]
     if estimate := read_preview(path):
         (least, most), (fewest, longest) = estimate["input_tokens"], estimate["output_tokens"]
         low, high = estimate["dollars_in_batches" if batch else "dollars"]

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +30,6 @@ from workbench.experiment.manifest import (
 from workbench.experiment.notebooks import check_parameters
 from workbench.study.settings import CHECKOUT, Experiment
 
-NOTEBOOKS = "notebooks"
 _POLL_SECONDS = 0.3  # between two polls of the processes
 _STOP_SECONDS = 2.5  # that a stopped notebook has to store paid replies
 
@@ -55,7 +54,6 @@ class Job:
 
     @property
     def progress_file(self) -> Path:
-        """The file to which the notebook appends its progress."""
         return self.output.with_suffix(".progress")
 
     def start(self, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
@@ -99,23 +97,19 @@ class Job:
         log = self.output.with_suffix(".log").read_text(encoding="utf-8", errors="replace")
         return redact(f"the kernel ended: {(log.strip().splitlines() or ['no reason given'])[-1]}")
 
-    def last_reports(self) -> dict[Any, Mapping[str, Any]]:
-        """The newest report of each of its runs; a run that starts twice counts as two."""
-        return {(line["id"], line.get("began")): line for line in self.reports if "id" in line}
-
     def total(self, name: str) -> float:
-        """Calls, hits, dollars or calls of unknown price of all its runs."""
-        return sum(float(report[name]) for report in self.last_reports().values())
+        """Calls, hits, dollars or calls of unknown price of all its runs; a run that starts twice counts as two."""
+        last = {(line["id"], line.get("began")): line for line in self.reports if "id" in line}
+        return sum(float(report[name]) for report in last.values())
 
 
 def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = None) -> list[Job]:
     """The notebooks that an experiment names, checked before any is run."""
-    own_folder = experiment.folder / NOTEBOOKS
-    folder = own_folder if own_folder.is_dir() else CHECKOUT / NOTEBOOKS
+    folder = experiment.folder / "notebooks"
+    folder = folder if folder.is_dir() else CHECKOUT / "notebooks"
     is_bundled = experiment.path.parent == CHECKOUT / "experiments"
     experiment_name = experiment.name if is_bundled else str(experiment.path)
-    unknown = sorted(set(only) - set(experiment.notebooks))
-    if unknown:
+    if unknown := sorted(set(only) - set(experiment.notebooks)):
         raise BadInputError(
             f"{experiment.name} has no notebook {', '.join(unknown)}; it has "
             f"{', '.join(experiment.notebooks) or 'none'}"
@@ -130,21 +124,14 @@ def plan(experiment: Experiment, only: Sequence[str] = (), limit: int | None = N
                 f"{experiment.name} names the notebook {notebook}, and there is no {path}"
             )
         source += path.read_text(encoding="utf-8")
-        parameters: dict[str, Any] = {"experiment": experiment_name, **notebook_parameters}
-        if limit is not None:
-            parameters["limit"] = limit
+        limited = {} if limit is None else {"limit": limit}
+        parameters = {"experiment": experiment_name, **notebook_parameters, **limited}
         check_parameters(path, parameters)
         if only and notebook not in only:
             continue
-        jobs.append(
-            Job(
-                notebook,
-                path,
-                parameters,
-                notebook_key(shared_inputs, path, parameters),
-                notebook_path(experiment, limit, notebook),
-            )
-        )
+        key = notebook_key(shared_inputs, path, parameters)
+        output = notebook_path(experiment, limit, notebook)
+        jobs.append(Job(notebook, path, parameters, key, output))
     uses_all_models = "study.experiment.models" in source  # a function picks from them
     for role in () if uses_all_models else experiment.models:
         if not re.search(rf"""["']{re.escape(role)}\\?["']""", source):
@@ -226,6 +213,8 @@ def _finish(job: Job, exit_code: int, figures: Path) -> NotebookRecord | None:
     job.state = "done"
     if failed := sum(line.get("failed", 0) for line in job.reports):
         job.error = f"{failed:,} calls got no answer, and its numbers lack them: run it again"
+    saved = sorted({line["saved"] for line in job.reports if "saved" in line})
+    paths = [path for name in saved for path in sorted(figures.glob(f"{name}.*"))]
     record = NotebookRecord(
         notebook=job.name,
         key=job.key,
@@ -234,17 +223,10 @@ def _finish(job: Job, exit_code: int, figures: Path) -> NotebookRecord | None:
         calls=int(job.total("calls")),
         hits=int(job.total("hits")),
         dollars=job.total("dollars"),
-        files=dict(_saved_files(job, figures)),
+        files={path.name: file_hash(path) for path in paths},
         unpriced=int(job.total("unpriced")),
     )
     if not job.error:  # else it is run again, and asks only for what is missing
         record.save(job.output.with_suffix(".json"))
     job.progress_file.unlink(missing_ok=True)
     return record
-
-
-def _saved_files(job: Job, figures: Path) -> Iterator[tuple[str, str]]:
-    """The files that the notebook saved, with their hashes."""
-    for name in sorted({line["saved"] for line in job.reports if "saved" in line}):
-        for path in sorted(figures.glob(f"{name}.*")):
-            yield path.name, file_hash(path)

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.experiment.report.bundle import Bundle, write_bundle
-from workbench.experiment.report.pieces import PARSER, Piece, pieces
+from workbench.experiment.report.pieces import PARSER, Piece, claim_item, pieces
 from workbench.experiment.report.summary import answers_link, provenance, summary
 from workbench.html.parts import details, image, page, without_style
 from workbench.html.tree import Element, Node, Raw, element, html
 from workbench.report.drawing.palette import shown
 from workbench.store import Store
-from workbench.study.saved import verdict
 
 _BODY = re.compile(r"(?s)(.*<tbody>)(.*)(</tbody>.*)")
 _ROW = re.compile(r"(?s)<tr>(.*?)</tr>")
@@ -82,22 +81,15 @@ def _section(piece: Piece, bundle: Bundle) -> Element:
     else:
         saved = (piece.folder / f"{piece.name}.html").read_text(encoding="utf-8")
         content = Raw(_with_links(without_style(saved), piece.name, bundle))
-    claims = []
-    for claim in piece.claims:
-        outcome, detail = element("b", verdict(claim["holds"])), element("i", claim["detail"])
-        claims.append(element("li", outcome, f": {claim['text']} ", detail))
-    is_linked = any(name == piece.name for name, _ in bundle.linked)
+    claims = [claim_item(claim, claim["text"]) for claim in piece.claims]
+    stamp: list[Node] = [piece.stamp.replace(PARSER, "")]
+    if any(name == piece.name for name, _ in bundle.linked):
+        stamp += [" ", answers_link(piece.name, None, "The numbers and their answers")]
     return element(
         "article",
         element("h3", piece.heading),
         element("div", content, class_="scroll"),
-        element(
-            "p",
-            piece.stamp.replace(PARSER, ""),
-            " " if is_linked else None,
-            answers_link(piece.name, None, "The numbers and their answers") if is_linked else None,
-            class_="quiet",
-        ),
+        element("p", *stamp, class_="quiet"),
         element("ul", *claims) if claims else None,
         id=piece.name,
     )
@@ -122,7 +114,5 @@ def _with_links(table: str, name: str, bundle: Bundle) -> str:
         link = html(answers_link(name, index, "")).removesuffix("</a>")
         return _NUMBER.sub(lambda found: f"<td>{link}{found[1]}</a>", cells)
 
-    body = "".join(
-        f"<tr>{row(number, cells)}</tr>" for number, cells in enumerate(_ROW.findall(split[2]))
-    )
-    return split[1] + body + split[3]
+    cells = enumerate(_ROW.findall(split[2]))
+    return split[1] + "".join(f"<tr>{row(*numbered)}</tr>" for numbered in cells) + split[3]

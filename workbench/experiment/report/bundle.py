@@ -8,8 +8,9 @@ prompts that calls share are written once, as in the cache.
 import base64
 import gzip
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ _VIEWER = Path(__file__).with_name("viewer.js")
 _CALLS, _TEXTS = 400, 600  # in a file; a text is a part of a prompt
 _FILTER_COLUMNS = ("question_ids", "question_id", "db_id", "difficulty", "generator", "other", "sample", "counted")  # fmt: skip
 Answers = Sequence[QuestionCandidates]  # of one run
+Writer = Callable[[str, Any], None]  # of a script, given its name and content
 
 
 @dataclass(slots=True)
@@ -63,7 +65,7 @@ def write_bundle(
     target = folder / FOLDER
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    scripts = _ScriptFolder(target)
+    write = partial(_write_script, target, secrets())
     bundle = Bundle()
     rows = {piece.name: data_rows(piece.data) for piece in pieces if piece.data.is_file()}
     bundle.rows = rows
@@ -72,7 +74,7 @@ def write_bundle(
     by_run = {run: list(candidates_by_question(run, store)) for run, *_ in stored}
     bundle.runs = {run: (name, system) for run, name, system, _ in stored}
     call_numbers = _call_numbers(by_run.values())
-    scripts.write("rows", _sets(bundle, pieces, by_run))
+    write("rows", _sets(bundle, pieces, by_run))
     with Executor(store) as executor:
         for number, name in enumerate(sorted({benchmark for *_, benchmark in stored})):
             runs = {run: by_run[run] for run, *_, own in stored if own == name}
@@ -81,14 +83,11 @@ def write_bundle(
             for run, questions in runs.items():
                 header = {"name": bundle.runs[run][0], "questions": f"questions-{number}"}
                 answers = [_question_record(one, call_numbers, verdicts) for one in questions]
-                scripts.write(f"run-{run}", header | {"answers": answers})
-            texts = (
-                {q.id: (q.text, q.evidence, benchmark.golds[q.id].sql) for q in benchmark.questions}
-                if benchmark
-                else {}
-            )
-            scripts.write(f"questions-{number}", texts)
-    _write_calls(scripts, call_numbers, store)
+                write(f"run-{run}", header | {"answers": answers})
+            asked, golds = (benchmark.questions, benchmark.golds) if benchmark else ((), {})
+            texts = {q.id: (q.text, q.evidence, golds[q.id].sql) for q in asked}
+            write(f"questions-{number}", texts)
+    _write_calls(write, call_numbers, store)
     (target / "viewer.js").write_bytes(_VIEWER.read_bytes())
     body = (element("div", id="shown"), Raw('<script src="viewer.js"></script>'))
     (target / "index.html").write_text(page("Behind a number", *body), encoding="utf-8")
@@ -97,16 +96,11 @@ def write_bundle(
     return bundle
 
 
-@dataclass(frozen=True, slots=True)
-class _ScriptFolder:
-    path: Path
-    secrets: list[str] = field(default_factory=secrets)
-
-    def write(self, name: str, content: Any) -> None:
-        plain = orjson.loads(orjson.dumps(content))
-        text = orjson.dumps(without_secrets(self.secrets, plain))
-        packed = base64.b64encode(gzip.compress(text, 6, mtime=0)).decode()
-        (self.path / f"{name}.js").write_text(f'arrived("{name}", "{packed}")\n')
+def _write_script(folder: Path, known: list[str], name: str, content: Any) -> None:
+    """Write a script of the folder without the known secrets."""
+    text = orjson.dumps(without_secrets(known, orjson.loads(orjson.dumps(content))))
+    packed = base64.b64encode(gzip.compress(text, 6, mtime=0)).decode()
+    (folder / f"{name}.js").write_text(f'arrived("{name}", "{packed}")\n')
 
 
 def _open_benchmark(name: str, root: Path | None, own: str) -> Benchmark | None:
@@ -161,15 +155,12 @@ def _sets(bundle: Bundle, pieces: Sequence[Piece], by_run: Mapping[str, Answers]
 def _indexes(questions: Answers, row: Mapping[str, str]) -> list[tuple[int, list[int]]]:
     """The questions that a row counts and their counted candidates, by index; a question may have none."""
     counted = {id(candidate) for candidate in counted_candidates(questions, row)}
-    by_question = (
-        (
-            number,
-            [index for index, candidate in enumerate(trials) if id(candidate) in counted],
-            id(missing) in counted,
-        )
-        for number, (missing, trials) in enumerate(questions)
-    )
-    return [(number, indexes) for number, indexes, empty in by_question if indexes or empty]
+    found = []
+    for number, (missing, trials) in enumerate(questions):
+        indexes = [index for index, candidate in enumerate(trials) if id(candidate) in counted]
+        if indexes or id(missing) in counted:
+            found.append((number, indexes))
+    return found
 
 
 def _verdicts(
@@ -196,22 +187,16 @@ def _question_record(
     missing, trials = question
     queries = list(dict.fromkeys(candidate.sql for candidate in trials))
     lines = [
-        (
-            candidate.generator,
-            candidate.sample,
-            queries.index(candidate.sql),
-            candidate.status,
-            candidate.chosen,
-            [call_numbers[key] for key in candidate.calls],
-        )
-        for candidate in trials
-    ]
+        (one.generator, one.sample, queries.index(one.sql), one.status, one.chosen,
+         [call_numbers[key] for key in one.calls])
+        for one in trials
+    ]  # fmt: skip
     right = [verdicts.get((missing.question_id, sql)) for sql in queries]
     header = (missing.question_id, missing.db_id, missing.difficulty)
     return (*header, queries, right, lines, [call_numbers[key] for key in missing.calls])
 
 
-def _write_calls(scripts: _ScriptFolder, numbers: Mapping[str, int], store: Store) -> None:
+def _write_calls(write: Writer, numbers: Mapping[str, int], store: Store) -> None:
     """Write the calls and the parts of their prompts; sorted parts compress better, since neighbours are alike."""
     columns = "key, prompt, model, parameters, messages, text, finish_reason, input_tokens, output_tokens, cost"
     stored = {
@@ -227,7 +212,7 @@ def _write_calls(scripts: _ScriptFolder, numbers: Mapping[str, int], store: Stor
     indexes = {number: index for index, (number, _) in enumerate(texts)}
     for start in range(0, len(texts), _TEXTS):
         part = [text for _, text in texts[start : start + _TEXTS]]
-        scripts.write(f"texts-{start // _TEXTS}", part)
+        write(f"texts-{start // _TEXTS}", part)
     lines: list[Any] = []
     for key in numbers:
         row = stored.get(key)  # a call that was pruned from the cache has none
@@ -236,7 +221,7 @@ def _write_calls(scripts: _ScriptFolder, numbers: Mapping[str, int], store: Stor
         ]
         lines.append((key, *row[1:4], contents, *row[5:]) if row else (key,))
     for start in range(0, len(lines), _CALLS):
-        scripts.write(f"calls-{start // _CALLS}", lines[start : start + _CALLS])
+        write(f"calls-{start // _CALLS}", lines[start : start + _CALLS])
 
 
 def _parts(content: Any, indexes: Mapping[int, int]) -> list[int | str]:

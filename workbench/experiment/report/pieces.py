@@ -12,7 +12,9 @@ from typing import Any
 
 import orjson
 
+from workbench.html.tree import Element, Node, element
 from workbench.report.papers import all_published
+from workbench.study.saved import verdict
 
 _PAPERS = {
     "chase": "CHASE-SQL",
@@ -83,6 +85,12 @@ def pieces(folder: Path) -> list[Piece]:
     keys = ("kind", "title", "stamp", "claims")
     found = [Piece(folder, name, *(record[key] for key in keys)) for name, record in saved]
     return sorted(found, key=lambda piece: piece.order)
+
+
+def claim_item(claim: Mapping[str, Any], text: Node) -> Element:
+    """A list's item for a claim: whether it holds, its text, and the details."""
+    outcome = element("b", verdict(claim["holds"]))
+    return element("li", outcome, ": ", text, " ", element("i", claim["detail"]))
 
 
 def by_parser(pieces: Sequence[Piece]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.experiment.report.bundle import FOLDER, Bundle
-from workbench.experiment.report.pieces import PARSER_NOTE, Piece, by_parser
+from workbench.experiment.report.pieces import PARSER_NOTE, Piece, by_parser, claim_item
 from workbench.html.parts import details, line, table
 from workbench.html.tree import Element, Node, element
 from workbench.llm.budget import dollars
@@ -24,9 +24,8 @@ def summary(pieces: Sequence[Piece], bundle: Bundle, manifest: Mapping[str, Any]
     if systems := list(_systems(bundle)):
         columns = ("system", "questions", "EX, %", "95% interval", "calls", "tokens", "dollars")
         caption = "Systems on all questions; calls, tokens and dollars of a question"
-        parts.append(
-            element("div", table(columns, systems, caption, kind="numbers"), class_="scroll")
-        )
+        numbers = table(columns, systems, caption, kind="numbers")
+        parts.append(element("div", numbers, class_="scroll"))
     return [*parts, *_claims(pieces)]
 
 
@@ -103,14 +102,7 @@ def _claims(pieces: Sequence[Piece]) -> Iterator[Node]:
         f"{number} {words}" for words, number in verdicts.items()
     )
     items = [
-        element(
-            "li",
-            element("b", verdict(claim["holds"])),
-            ": ",
-            element("a", claim["text"], href=f"#{piece.name}"),
-            " ",
-            element("i", claim["detail"]),
-        )
+        claim_item(claim, element("a", claim["text"], href=f"#{piece.name}"))
         for piece, claim in claims
     ]
     yield details(heading, element("ul", *items))
