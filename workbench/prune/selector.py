@@ -55,8 +55,12 @@ class Selector:
         }
         if not kept:
             return context
+        links = {
+            (table.name, key.ref_table) for table in schema.tables for key in table.foreign_keys
+        }
+        joined = {end for link in links for end in link if not kept.keys().isdisjoint(link)}
         dropped = [table for table in schema.tables if table.name not in kept]
-        dropped.sort(key=lambda table: not _joined(schema, table, set(kept)))
+        dropped.sort(key=lambda table: table.name not in joined)
         for table in dropped[: max(0, self.least_tables - len(kept))]:
             kept[table.name] = self._kept(table, "keep_all")
         return keep(context, [pair for pairs in kept.values() for pair in pairs])
@@ -74,13 +78,3 @@ class Selector:
             return columns
         listed = [(table.name, column) for column in decision]
         return listed if len(listed) == len(columns) else listed[: self.top]
-
-
-def _joined(schema: Schema, table: Table, names: set[str]) -> bool:
-    """Whether a foreign key links the table to one of the named tables."""
-    return any(key.ref_table in names for key in table.foreign_keys) or any(
-        key.ref_table == table.name
-        for other in schema.tables
-        if other.name in names
-        for key in other.foreign_keys
-    )

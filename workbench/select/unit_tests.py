@@ -18,7 +18,6 @@ Departs from the paper in five ways, and in a sixth where `told_apart` is set:
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from workbench.canonical import content_hash
@@ -86,7 +85,8 @@ class UnitTester:
         small_databases: list[ShownDatabase] = []
         if self.told_apart:
             queries = [candidate["query"] for candidate in shown]
-            small_databases = shown_databases(_database(lab, context), queries, lab.executor)
+            database = lab.database(context.question.db_id)
+            small_databases = shown_databases(database, queries, lab.executor)
 
         def request(step: UnitTester, prompt: str, seen: Sequence[int], **data: Any) -> Request:
             """A call whose prompt shows these candidates' results on the small databases."""
@@ -131,11 +131,8 @@ def _divided_by_small_databases(
         first = group.representative
         members = [first, *(index for index in group.members if index != first)]
         queries = [trials[index].candidate.sql for index in members]
-        for part in groups_by_meaning(_database(lab, context), queries, lab.executor):
+        database = lab.database(context.question.db_id)
+        for part in groups_by_meaning(database, queries, lab.executor):
             alike = {members[number] for number in part}
             own = tuple(index for index in group.members if index in alike)
             yield Group(group.result, own, members[part[0]])
-
-
-def _database(lab: Lab, context: Context) -> Path:
-    return lab.database(context.question.db_id)

@@ -37,19 +37,14 @@ class Select:
     keys: Collection[str] | None = None
 
     def where(self) -> tuple[str, list[Any]]:
-        terms = ["1"]
-        values: list[Any] = []
-        for name in ("prompt", "model", "finish_reason"):
-            if value := getattr(self, name):
-                terms.append(f"{name} = ?")
-                values.append(value)
+        names = ("prompt", "model", "finish_reason")
+        terms = {f"{name} = ?": getattr(self, name) for name in names if getattr(self, name)}
         if self.before is not None:
-            terms.append("created < ?")
-            values.append(self.before)
+            terms["created < ?"] = self.before
         if self.keys is not None:
-            terms.append("key IN (SELECT value FROM json_each(?))")
-            values.append(canonical(sorted(self.keys)).decode())
-        return " AND ".join(terms), values
+            listed = canonical(sorted(self.keys)).decode()
+            terms["key IN (SELECT value FROM json_each(?))"] = listed
+        return " AND ".join(["1", *terms]), list(terms.values())
 
 
 ALL = Select()

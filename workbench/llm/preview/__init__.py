@@ -5,13 +5,14 @@ of a call that depends on an earlier reply is not known yet: the planner of such
 """
 
 from collections.abc import Iterable
+from functools import cache, partial
 from pathlib import Path
 
 import orjson
 
 from workbench.errors import BadInputError, fault, naming
 from workbench.llm.client import Client
-from workbench.llm.preview.estimates import Estimate, Rates, measured, row_of
+from workbench.llm.preview.estimates import Estimate, measured, row_of
 from workbench.llm.preview.rows import Preview, Range, Row, added
 from workbench.llm.remote.prefix_cache import PrefixCache, prefixes
 from workbench.types import Request
@@ -26,14 +27,8 @@ def preview(
     keys: set[str] = set()
     total = cached = expected = 0
     rows: list[Row] = []
-    rates: dict[tuple[str, str], Rates] = {}
     caches: dict[str, PrefixCache] = {}
-
-    def rates_of(prompt: str, model: str) -> Rates:
-        if (prompt, model) not in rates:
-            rates[prompt, model] = measured(client.store, prompt, model)
-        return rates[prompt, model]
-
+    rates_of = cache(partial(measured, client.store))
     for request in requests:
         total += 1
         key = client.key(request)

@@ -3,7 +3,7 @@
 import functools
 import importlib.util
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,6 @@ def listed(model: str) -> Mapping[str, Any]:
     The list has some models under PROVIDER/NAME, some under their name alone, and Amazon's under a name
     without region and route. A name of another provider does not count.
     """
-    return next(_entries(model), {})
-
-
-def _entries(model: str) -> Iterator[Mapping[str, Any]]:
     provider, _, name = model.partition("/")
     names = [name, name.removeprefix("responses/")]
     if provider == "bedrock":
@@ -52,8 +48,9 @@ def _entries(model: str) -> Iterator[Mapping[str, Any]]:
         names.append(match[0])
     for known in dict.fromkeys(names):
         if entry := _bundled().get(f"{provider}/{known}"):
-            yield entry
+            return entry
         entry = _bundled().get(known, {})
         maker = str(entry.get("litellm_provider", ""))
         if maker == provider or (provider in _FAMILIES and maker.startswith(provider)):
-            yield entry
+            return entry
+    return {}

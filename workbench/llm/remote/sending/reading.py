@@ -54,14 +54,11 @@ class Reading:
             found = tidy(_parsed(body))
         except Exception:  # noqa: BLE001  `completion` reads an odd reply
             found = {}
-        invented = {"id", "created"} - body.keys()  # by LiteLLM, for each reply anew
         wanted = tidy(reply)
-        same = all(
-            found.get(name) == wanted.get(name)
-            for name in found.keys() | wanted.keys()
-            if name not in invented
-        )
-        self._forms[form] = same
+        for invented in {"id", "created"} - body.keys():  # by LiteLLM, for each reply anew
+            found.pop(invented, None)
+            wanted.pop(invented, None)
+        self._forms[form] = found == wanted
 
 
 def _body(response: Any) -> dict[str, Any] | None:
