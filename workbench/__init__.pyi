@@ -52,7 +52,7 @@ from workbench.retrieve.index.minhash import MinHash as MinHash
 from workbench.retrieve.index.trigram import Trigram as Trigram
 from workbench.retrieve.keywords import Keywords as Keywords
 from workbench.retrieve.lexical import Lexical as Lexical
-from workbench.retrieve.matches import Matching as Matching
+from workbench.retrieve.matching import Matching as Matching
 from workbench.retrieve.retrieval import Retrieval as Retrieval
 from workbench.select.majority import Majority as Majority
 from workbench.select.pairwise import Pairwise as Pairwise

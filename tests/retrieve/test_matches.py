@@ -5,7 +5,8 @@ import pytest
 
 from tests.retrieve.fakes import Shelf, schema_of
 from workbench.retrieve.lexical import Lexical
-from workbench.retrieve.matches import CHESS, Matching, find_matches, parts
+from workbench.retrieve.matches import find_matches, parts
+from workbench.retrieve.matching import CHESS, Matching
 
 SCHOOLS = {
     ("schools", "County"): ["Alameda", "Fresno", "Los Angeles"],

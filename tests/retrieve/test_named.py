@@ -11,7 +11,7 @@ from workbench.retrieve.index.minhash import MinHash
 from workbench.retrieve.index.trigram import Trigram
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.lexical import Lexical
-from workbench.retrieve.matches import CHESS, Matching
+from workbench.retrieve.matching import CHESS, Matching
 from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.retrieve.retrieval import Retrieval
 from workbench.systems.baselines import WHOLE_SCHEMA

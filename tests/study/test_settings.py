@@ -5,7 +5,7 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.retrieve.embed import Embedding
 from workbench.retrieve.index.minhash import MinHash
-from workbench.retrieve.matches import CHESS
+from workbench.retrieve.matching import CHESS
 from workbench.retrieve.named import retrieval_of
 from workbench.study.settings import load_experiment
 

@@ -17,7 +17,7 @@ from workbench.report.papers import published
 from workbench.retrieve.embed import Embedding
 from workbench.retrieve.index.minhash import MinHash
 from workbench.retrieve.keywords import Keywords
-from workbench.retrieve.matches import CHESS
+from workbench.retrieve.matching import CHESS
 from workbench.retrieve.retrieval import Retrieval
 from workbench.systems import chess, mac_sql
 from workbench.systems.baselines import direct, zero_shot

@@ -27,7 +27,7 @@ from workbench.retrieve.index.minhash import MinHash
 from workbench.retrieve.index.trigram import Trigram
 from workbench.retrieve.index.values import IndexKind
 from workbench.retrieve.lexical import Lexical
-from workbench.retrieve.matches import CHESS, Matching
+from workbench.retrieve.matching import CHESS, Matching
 from workbench.retrieve.retrieval import Retrieval
 
 PAPER = Retrieval(None, MinHash(), Embedding("openai/text-embedding-3-small"), CHESS)

@@ -13,7 +13,8 @@ from workbench.retrieve.index.trigram import Trigram
 from workbench.retrieve.index.values import IndexKind, ValueIndex, open_index
 from workbench.retrieve.keywords import Keywords, spoken
 from workbench.retrieve.lexical import Lexical
-from workbench.retrieve.matches import Matching, find_matches
+from workbench.retrieve.matches import find_matches
+from workbench.retrieve.matching import Matching
 from workbench.types import Context, DescriptionMatch, Question, Schema, ValueMatch
 
 
