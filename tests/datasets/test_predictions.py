@@ -447,7 +447,7 @@ def test_json_that_is_none_is_refused(bird, refusal, content, line):
     assert line in refusal(bird, content)
 
 
-@pytest.mark.parametrize("cell", ["x" * 200_000, '"SELECT 1', '"a" = 1'])
+@pytest.mark.parametrize("cell", ['"SELECT 1', '"a" = 1'])
 def test_csv_that_is_none_is_refused(bird, refusal, cell):
     assert "not CSV (" in refusal(bird, f"question_id,sql\n0,{cell}\n1,SELECT 2\n", "a.csv")
 

@@ -9,7 +9,7 @@ from workbench.errors import BadInputError
 from workbench.generate.direct import Direct
 from workbench.select.majority import Majority
 from workbench.systems.baselines import WHOLE_SCHEMA
-from workbench.systems.system import System, attempt, prepare
+from workbench.systems.system import System, prepare, trials_of
 from workbench.types import Candidate, Selection
 
 
@@ -90,7 +90,7 @@ def test_a_step_that_returns_another_kind_of_value_is_refused(zoo, part, message
 def test_two_generators_of_one_kind_have_candidates_with_numbers_of_their_own(zoo):
     generators = Direct("test/a", samples=2), Direct("test/b", samples=2), two
     system = replace(PLAIN, generate=generators)
-    trials = attempt(system, prepare(system, QUESTION, zoo.lab), zoo.lab)
+    trials = trials_of(system, prepare(system, QUESTION, zoo.lab), zoo.lab)
     numbered = [(trial.candidate.generator, trial.candidate.sample) for trial in trials]
     direct = [("direct", number) for number in range(4)]
     assert numbered == [*direct, ("two", 0), ("two", 1)]

@@ -240,8 +240,7 @@ def progress_bar(unit: str, note: Callable[[], str] = str) -> Iterator[Callable[
     """
     from tqdm import tqdm  # noqa: PLC0415  `ask` shows no bar, and the import is a tenth of its time
 
-    bar = tqdm(unit=f" {unit}", delay=1, disable=None, leave=False, file=bar_stream())
-    with bar:
+    with tqdm(unit=f" {unit}", delay=1, leave=False, disable=None, file=bar_stream()) as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total

@@ -48,7 +48,12 @@ def ex_verdicts(
 
 
 def pool_verdicts(
-    benchmark: Benchmark, pool: Pool, executor: Executor, *, sense: Sense | None = None
+    benchmark: Benchmark,
+    pool: Pool,
+    executor: Executor,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    sense: Sense | None = None,
 ) -> dict[str, tuple[bool, ...]]:
     """The verdicts on the trials of each question that the pool answers, in order."""
     pairs = [
@@ -56,11 +61,11 @@ def pool_verdicts(
         for question in benchmark.questions
         for trial in pool.trials.get(question.id, ())
     ]
-    right: dict[str, tuple[bool, ...]] = {}
-    verdicts = ex_verdicts(benchmark, pairs, executor, sense=sense)
+    right: dict[str, list[bool]] = {question_id: [] for question_id, _ in pairs}
+    verdicts = ex_verdicts(benchmark, pairs, executor, limits, sense=sense)
     for (question_id, _), verdict in zip(pairs, verdicts, strict=True):
-        right[question_id] = (*right.get(question_id, ()), verdict)
-    return right
+        right[question_id].append(verdict)
+    return {question_id: tuple(verdicts) for question_id, verdicts in right.items()}
 
 
 def _bird_verdicts(

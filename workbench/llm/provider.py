@@ -165,10 +165,8 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
     """
     if is_ours(request.model):
         answer, _ = _ours[request.model.split("/", maxsplit=1)[0]]
-        # What a sample depends on: neither our code nor a limit on the output changes the seed.
-        depends_on = [request.messages, request.parameters.get("temperature"), request.sample]
         with _answering:
-            return answer(request, content_hash("seed", depends_on))
+            return answer(request, _seed(request))
     from workbench.llm.remote.prefixes import as_sent  # noqa: PLC0415  it imports prices, which import this module
 
     litellm = load()
@@ -221,3 +219,9 @@ def unsupported(request: Request, url: str) -> str:
     except Exception:  # noqa: BLE001  not about the parameters: sending the request reports it
         return ""
     return ""
+
+
+def _seed(request: Request) -> str:
+    """A hash of what a sample depends on: neither our code nor a limit on the output changes it."""
+    temperature = request.parameters.get("temperature")
+    return content_hash("seed", [request.messages, temperature, request.sample])

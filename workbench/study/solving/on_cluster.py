@@ -56,15 +56,16 @@ def solve_task(task: SolveTask, lab: Lab) -> dict[str, tuple[str, Record, Record
     """Solve the questions of a task on a worker; returns the records that are not in the worker's cache."""
     store = lab.client.store
     locks = CallLocks(store)
-    keys = {question.id: task.result_keys.of_question(question, lab) for question in task.questions}
-    for id_, own in keys.items():
-        if record := task.attempts.get(own.candidates):
-            result_cache.write(store, "attempts", own.candidates, id_, record)
+    for question in task.questions:
+        key = task.result_keys.of_question(question, lab).candidates
+        if key in task.attempts:
+            result_cache.write(store, "attempts", key, question.id, task.attempts[key])
 
     def solve(question: Question) -> QuestionRecords | None:
         return solve_once(task.system, task.result_keys, lab, locks, question)
 
     results = each(solve, task.questions, at_once=task.at_once)
+    keys = {question.id: task.result_keys.of_question(question, lab) for question in task.questions}
     cached = cached_records(store, keys)
     return {
         question.id: (records.key, records.candidates, records.selection)
@@ -85,7 +86,6 @@ def solve_on(
     in_process = all(map(is_ours, model_names(system)))
     store = lab.client.store
     locks = CallLocks(store)
-    keys = result_keys.of_questions(questions, lab)
     held_locks: set[str] = set()
 
     def task_size(remaining: int) -> int:
@@ -99,8 +99,8 @@ def solve_on(
         for part in _by_database(questions, task_size):
             locked = tuple(q for q in part if locks.acquire(lock_name(q)))
             held_locks.update(map(lock_name, locked))
-            wanted = [keys[question.id].candidates for question in locked]
-            attempts = result_cache.read(store, "attempts", wanted)
+            keys = [result_keys.of_question(question, lab).candidates for question in locked]
+            attempts = result_cache.read(store, "attempts", keys)
             if locked:
                 at_once = 1 if in_process else len(locked)
                 yield SolveTask(system, result_keys, locked, attempts, at_once)
@@ -116,8 +116,11 @@ def solve_on(
         for task, uncached in cluster.each(
             solve_task, tasks(), lab, name=name, split=singles, meanwhile=progress
         ):
-            cached = cached_records(store, {q.id: keys[q.id] for q in task.questions})
-            yield cached | {id_: QuestionRecords(*kept) for id_, kept in uncached.items()}
+            # Keys are made again: a database may have changed meanwhile.
+            keys = {q.id: result_keys.of_question(q, lab) for q in task.questions}
+            yield cached_records(store, keys) | {
+                id_: QuestionRecords(*kept) for id_, kept in uncached.items()
+            }
             for lock in map(lock_name, task.questions):
                 locks.release(lock)
                 held_locks.discard(lock)
