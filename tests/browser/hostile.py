@@ -93,7 +93,7 @@ def explorers(text, folder):
     study = SimpleNamespace(lab=lab, benchmark=benchmark)
     asked = {"question_id": "0", "db_id": "zoo", "difficulty": text, "sql": text}
     asked |= {"status": "error", "problem": text, "calls": 1, "input_tokens": 1}
-    asked |= {"output_tokens": 1, "dollars": 0.0}
+    asked |= {"output_tokens": 1, "dollars": 0.0, "unpriced": 0}
     row = pd.DataFrame([asked | {"correct": False, "oracle": True, "generator": text}])
     run = SimpleNamespace(
         name=text,
