@@ -97,18 +97,15 @@ def cached_once(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         lock = threading.Lock()
-        locks = lru_cache(maxsize)(
-            lambda *_, **__: threading.Lock()
-        )  # one for each call's arguments
+        # A lock for each call's arguments: two threads that miss `results` at once would both get a result of their own.
+        locks = lru_cache(maxsize)(lambda *_, **__: threading.Lock())
         results = lru_cache(maxsize)(function)
 
         @wraps(function)
         def cached(*given: Any, **named: Any) -> R:
             with lock:
                 own = locks(*given, **named)
-            with (
-                own
-            ):  # two threads that miss `results` at once would both get a result of their own
+            with own:
                 return results(*given, **named)
 
         return cached

@@ -66,6 +66,14 @@ SQL = [
         "SELECT \u91d1\u984d\uff08\u5143\uff09 FROM t",
         "SELECT \u91d1\u984d\uff08\u5143\uff09 FROM t",
     ),
+    # English "falls" offers nothing, as German "Falls" does
+    (
+        (
+            "Step 1:\n```sql\nSELECT b FROM t\n```\n\nThe rows whose day falls in 2020:\n"
+            "```sql\nSELECT a FROM t\n```"
+        ),
+        "SELECT a FROM t",
+    ),
     # A section of reasoning
     ("## Thinking\nMaybe SELECT b FROM t.\n\n## Answer\nSELECT a FROM t", "SELECT a FROM t"),
 ]

@@ -46,10 +46,8 @@ class PromptExplorer(ui.Explorer):
         self._recording: Recording | None = None
         self._prompt = ""  # the prompt of the chosen call
         self._sql = ""  # the query that is shown beside gold's
-        self.message, self.done = (
-            ui.output("wb-message"),
-            ui.output("wb-message"),
-        )  # above and below
+        self.message = ui.output("wb-message")  # above
+        self.done = ui.output("wb-message")  # below
         kinds = ("missing", "stages", "prompt", "price", "answer")
         self._views = [ui.output(f"wb-{kind}-view") for kind in kinds]
         self.missing, self.stages, self.prompt, self.price, self.answer = self._views

@@ -175,7 +175,7 @@ def _candidates(step: Generate, found: Any) -> list[Candidate]:
 
 
 def _returned(step: Any, found: Any, kind: type[T]) -> T:
-    """What a step returned, if it is of that kind."""
+    """The value that a step returned; raises BadInputError if it is of another kind."""
     if not isinstance(found, kind):
         raise _unfit(step, found, f"a {kind.__name__}")
     return found

@@ -8,7 +8,7 @@ from workbench.db.sql.parse import has_over, is_aggregate, parse
 
 
 def features(sql: str) -> dict[str, int] | None:
-    """How often a query has each construct, under the names that tables and figures show; None if it cannot be read.
+    """The count of each construct in a query, under the names that tables show; None if it cannot be read.
 
     Each count is of the whole statement, with subqueries and common table expressions. HAVING, CASE and nested query
     are ours; the others agree with NL2SQL360's labels.

@@ -22,7 +22,7 @@ _ASIDE = re.compile(
     r"|sql|version|form|statement)\b"
     r"|\b(?:old|original|previous|before)\s*:|\bcompar(?:ison|ed? (?:to|with))\b|\binstead of\b"
     r"|\b(?:common|typical|frequent) (?:mistake|error|pitfall)|\bmistake would be\b"
-    r"|\bfalls\b|\bwenn (?:sie|du|man)\b|\bsi (?:tambi\u00e9n|quiere|desea|necesita|prefiere|vous|tu)\b"
+    r"|\A\W*falls\b|\bwenn (?:sie|du|man)\b|\bsi (?:tambi\u00e9n|quiere|desea|necesita|prefiere|vous|tu)\b"
     r"|\u5982\u679c|\u4e5f\u53ef\u4ee5"
     r"|\balternativ|\boptional|\bif you\b|\byou (?:can|could|may|might) also\b|\banother (?:way|form"
     r"|version)\b"

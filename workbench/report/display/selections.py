@@ -86,7 +86,7 @@ def _name(selection: Selection, index: int) -> str:
 
 
 def _winners(selection: Selection) -> Element:
-    """Who won each comparison: a row for each candidate shown first, a column for each shown second."""
+    """The winner of each comparison: a row for each candidate shown first, a column for each shown second."""
     letters = {
         (one.first, one.second): {one.first: "W", one.second: "L", None: "N"}[one.winner]
         for one in selection.comparisons

@@ -1,4 +1,4 @@
-"""What a reader must know of a table of runs: unknown prices, gold queries that fail, questions a revision lacks."""
+"""Notes below a table of runs: unknown prices, gold queries that fail, questions that a revision lacks."""
 
 from collections.abc import Iterable
 
