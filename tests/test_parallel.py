@@ -1,3 +1,5 @@
+import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -75,3 +77,25 @@ def test_an_item_begins_when_the_one_before_it_waits() -> None:
 def test_an_item_that_computes_for_long_does_not_keep_the_next_from_beginning() -> None:
     together = threading.Barrier(2)
     each(lambda _: together.wait(20), range(2), at_once=2, room=lambda: 2)
+
+
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    assert each(abs, [-1, -2]) == [1, 2]  # two threads are idle now
+    if not (child := os.fork()):
+        signal.alarm(20)
+        os._exit(each(abs, [-3, -4]) != [3, 4])
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_the_first_error_is_raised_after_the_items_that_have_begun() -> None:
+    ended = []
+
+    def work(item: int) -> None:
+        if item == 0:
+            raise ValueError("the first")
+        threading.Event().wait(0.05)
+        ended.append(item)
+
+    with pytest.raises(ValueError, match="the first"):
+        each(work, range(9), at_once=3)
+    assert sorted(ended) == [1, 2]

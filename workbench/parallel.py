@@ -7,15 +7,17 @@ import queue
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import lru_cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
+
+from workbench.threads import THREADS
 
 T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
 _CHECK = 0.05  # seconds between two checks of `room`
+_REPORT = 0.2  # seconds between two reports of progress
 _item = threading.local()  # `waits` is called when the item of this thread first waits
 
 
@@ -38,51 +40,52 @@ def each(
     `progress` gets the numbers of finished items and of all.
     """
     now_waits()
-    threads = ThreadPoolExecutor(at_once)
-    futures: list[Future[R]] = []
-    # None says that an item waits for the first time, or has ended. An empty queue costs nothing;
-    # `concurrent.futures.wait` would lock every future at each check.
-    events: queue.SimpleQueue[Future[R] | None] = queue.SimpleQueue()
-    done = waited = 0
+    results: dict[int, R] = {}
+    # "waits" says that an item waits for the first time, or has ended; "ended" or an error says that it has ended.
+    events: queue.SimpleQueue[str | BaseException] = queue.SimpleQueue()
+    begun = done = waited = 0
     quiet = False  # no event since the last check
 
-    def work(item: T) -> R:
-        _item.waits = partial(events.put, None)
+    def work(index: int) -> None:
+        _item.waits = partial(events.put, "waits")
+        event: str | BaseException = "ended"
         try:
-            return do(item)
-        finally:
-            now_waits()
+            results[index] = do(items[index])
+        except BaseException as error:  # noqa: BLE001  `each` raises it
+            event = error
+        now_waits()
+        events.put(event)
 
     try:
         while done < len(items):
-            free = at_once - (len(futures) - done)
+            free = at_once - (begun - done)
             if room:
-                wanted = min(free, max(room(), not futures))
-                free = min(wanted, 1) if quiet or waited == len(futures) else 0
-            for item in items[len(futures) : len(futures) + max(0, free)]:
-                futures.append(threads.submit(work, item))
-                futures[-1].add_done_callback(events.put)
+                wanted = min(free, max(room(), not begun))
+                free = min(wanted, 1) if quiet or waited == begun else 0
+            while begun < len(items) and free > 0:
+                THREADS.start(partial(work, begun))
+                begun, free = begun + 1, free - 1
+            wait = _CHECK if room and begun < len(items) else _REPORT if progress else None
             try:
-                event = events.get(timeout=_CHECK if room and len(futures) < len(items) else 0.2)
+                event = events.get(timeout=wait)
             except queue.Empty:
                 quiet = True
             else:
                 quiet = False
-                if event:
-                    event.result()
-                    done += 1
-                else:
+                if event == "waits":
                     waited += 1
                     continue
+                done += 1
+                if isinstance(event, BaseException):
+                    raise event
             if progress:
                 progress(done, len(items))
-        return [future.result() for future in futures]
     except BaseException:
         with ending():
-            threads.shutdown(cancel_futures=True)
+            while done < begun:
+                done += events.get() != "waits"
         raise
-    finally:
-        threads.shutdown()
+    return [results[index] for index in range(len(items))]
 
 
 def now_waits() -> None:

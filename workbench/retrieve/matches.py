@@ -16,6 +16,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 
 from workbench.lab import Lab
+from workbench.parallel import cached_once
 from workbench.retrieve.embed import Similarity
 from workbench.retrieve.index.trigram import search_form
 from workbench.retrieve.index.values import ValueIndex
@@ -70,21 +71,24 @@ def _searches(keywords: Sequence[str], matching: Matching) -> Iterator[tuple[str
             yield ".".join(text) + ".", matching.code, False
 
 
+@cached_once(maxsize=10_000)  # the questions about a database share words
 def _spelled(
     index: ValueIndex, text: str, least: float, whole: bool, matching: Matching
-) -> Iterator[ValueMatch]:
+) -> tuple[ValueMatch, ...]:
     """The index's values for a text, with their similarity by spelling.
 
     That is the ratio of letters shared in order, of the texts or of their sorted words, whichever is higher. A value
     with all words of a `whole` keyword passes at any similarity.
     """
     form, in_order = search_form(text), _sorted(text)
+    found = []
     for hit in index.search(text, matching.candidates):
         value = hit.value
         plain = fuzz.ratio(form, search_form(value))
         edit = max(plain, fuzz.ratio(in_order, _sorted(value))) / 100
         if edit >= least or (whole and matching.word and _has_words(value, text)):
-            yield ValueMatch(hit.table, hit.column, value, text, edit, 0.0)
+            found.append(ValueMatch(hit.table, hit.column, value, text, edit, 0.0))
+    return tuple(found)
 
 
 @lru_cache(maxsize=50_000)

@@ -24,6 +24,7 @@ from workbench.llm.budget import Budget
 from workbench.llm.calls import runner
 from workbench.llm.client import Client
 from workbench.store import Store
+from workbench.threads import Threads
 
 AT_ONCE = 8  # of the client in a fresh process
 
@@ -200,6 +201,7 @@ def test_a_thread_that_cannot_be_started_ends_the_run_and_not_the_next(
 ) -> None:
     client = Client(store, send=send, api_base=server.url, budget=Budget(calls=1))
     with monkeypatch.context() as patch:
+        patch.setattr("workbench.llm.calls.attempts.THREADS", Threads())
         patch.setattr("threading.Thread.start", Mock(side_effect=RuntimeError("no thread left")))
         with pytest.raises(RuntimeError, match="no thread left"):
             client.complete(ask())

@@ -19,6 +19,7 @@ from workbench.llm.provider import Refusal, Send, is_ours
 from workbench.llm.remote.prices import bill, most
 from workbench.llm.remote.refusals import causes
 from workbench.llm.remote.replies import answer_of, read_usage
+from workbench.threads import THREADS
 from workbench.types import Completion, Usage
 
 Result = Completion | BaseException
@@ -71,7 +72,7 @@ class Attempts:
         else:
             state.new_prefixes.start(call.request)
             try:
-                state.threads.start(partial(self._make, call))
+                THREADS.start(partial(self._make, call))
             except RuntimeError:  # the system has no thread left
                 state.new_prefixes.end(call.request, answered=False)
                 self.cancel(call)

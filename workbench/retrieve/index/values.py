@@ -7,6 +7,7 @@ the same time build it once.
 """
 
 import fcntl
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -77,6 +78,9 @@ class ValueIndex:
         self._database, self._state, self._content = database, state, header["content"]
         self._kind = kind
         self._arrays, self._texts = arrays, packed.Texts(arrays)
+        # numpy gives up Python's lock at each operation: threads that search at once would spend most of their
+        # time handing it to each other.
+        self._searching = threading.Lock()
 
     def __len__(self) -> int:
         """The number of distinct values."""
@@ -95,9 +99,10 @@ class ValueIndex:
                 f"{self._database.name} has changed since its index was opened: open it again"
             )
         self._state = state
-        numbers, scores = self._kind.search(self._arrays, self._texts, text, limit)
-        numbers, columns, scores = self._by_column(numbers, scores)
-        best = np.lexsort((numbers, columns, -scores))[:limit]
+        with self._searching:
+            numbers, scores = self._kind.search(self._arrays, self._texts, text, limit)
+            numbers, columns, scores = self._by_column(numbers, scores)
+            best = np.lexsort((numbers, columns, -scores))[:limit]
         values = self._texts.many(numbers[best])
         names = [self.columns[column] for column in columns[best]]
         found = zip(names, values, scores[best].tolist(), strict=True)

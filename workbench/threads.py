@@ -1,8 +1,9 @@
-"""Threads that make attempts. They are reused, since starting a thread takes as long as storing a reply.
+"""Threads for calls and questions. They are reused, since starting a thread takes as long as storing a reply.
 
 They are daemons, so that no process waits for a slow reply. A thread ends after `IDLE` seconds without work.
 """
 
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -11,7 +12,7 @@ IDLE = 10.0
 
 
 class Threads:
-    """As many threads as there are attempts under way."""
+    """As many threads as there are pieces of work under way."""
 
     def __init__(self) -> None:
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -24,7 +25,7 @@ class Threads:
             new = not self._free
             self._free -= not new
         if new:
-            threading.Thread(target=self._run, args=(work,), name="model call", daemon=True).start()
+            threading.Thread(target=self._run, args=(work,), name="workbench", daemon=True).start()
         else:
             self._work.put(work)
 
@@ -42,3 +43,8 @@ class Threads:
                         self._free -= 1
                         return
                 work = self._work.get()  # `start` has just reserved this thread
+
+
+THREADS = Threads()
+# A forked process does not inherit its parent's threads.
+os.register_at_fork(after_in_child=THREADS.__init__)  # type: ignore[misc]
