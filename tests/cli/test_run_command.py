@@ -1,6 +1,7 @@
 """`workbench run`: one system over a benchmark; its table and its answers can be judged and traced."""
 
 import re
+import shlex
 from pathlib import Path
 
 import orjson
@@ -124,11 +125,18 @@ def test_the_benchmark_may_be_a_file_of_ones_own(workbench, tmp_path):
     items = [
         {"db_id": q.db_id, "question": q.text, "query": bundled.golds[q.id].sql} for q in asked
     ]
-    file = tmp_path / "mine.json"
+    file = tmp_path / "my own.json"
     file.write_bytes(orjson.dumps(items))
     done = workbench("run", "direct", "--benchmark", file, "--root", bundled.databases)
-    assert "on mine, N = 2, EX (Spider)" in done.out
-    assert (Path("runs") / "mine" / "direct_embedded_parser.csv").is_file()
+    assert "on my own, N = 2, EX (Spider)" in done.out
+    judged, traced = re.findall(r"^ +workbench (.*)$", done.out, re.MULTILINE)
+    assert workbench(*shlex.split(judged)).code == 0
+    assert workbench(*shlex.split(traced)).code == 0
+    folder = Path("runs") / "my own"
+    given = ("--root", bundled.databases, "--predictions", folder)
+    whole = workbench("evaluate", file, *given)
+    assert whole.out == workbench(*shlex.split(judged)).out
+    assert (folder / "direct_embedded_parser.csv").is_file()
 
 
 def test_an_unknown_benchmark_is_refused_with_those_there_are(workbench):

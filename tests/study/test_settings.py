@@ -43,8 +43,16 @@ def test_a_relative_folder_is_relative_to_the_file(write, tmp_path):
 
 def test_a_benchmark_of_one_s_own_is_relative_to_the_file_too(write, tmp_path):
     settings = load_experiment(write("benchmark: ../mine.json"))
-    assert settings.benchmark == str(tmp_path / "experiments" / ".." / "mine.json")
+    assert settings.benchmark == str(tmp_path / "experiments/../mine.json")
     assert load_experiment(write("benchmark: bird-dev")).benchmark == "bird-dev"
+
+
+def test_the_folder_does_not_depend_on_how_the_file_s_path_is_written(write, tmp_path, monkeypatch):
+    write("about: mine")
+    (tmp_path / "experiments" / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "experiments" / "below")
+    settings = load_experiment("../mine.yaml")
+    assert (settings.folder, settings.path) == (tmp_path, tmp_path / "experiments" / "mine.yaml")
 
 
 def test_parameters_are_set_by_model(write):

@@ -84,7 +84,7 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     record = BENCHMARKS.get(benchmark_name(name))
     if not record:
         raise BadInputError(
-            f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}, or give a JSON file of your own"
+            f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}, or give a JSON file of your own, NAME.json"
         )
     if record.url and root is None:
         raise BadInputError(f"{name} is not bundled: give --root, the folder where it was unpacked")

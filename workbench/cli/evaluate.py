@@ -93,7 +93,8 @@ def evaluate(
 ) -> None:
     """Judge files of predictions.
 
-    BENCHMARK is a name that `workbench data` lists.
+    BENCHMARK is a name that `workbench data` lists, or a JSON file of your own, with --root the folder of its
+    databases.
 
     EX is given in two senses: BIRD's compares sets of rows; Spider's compares rows with duplicates, under any
     order of the columns, in order where the gold query has an ORDER BY, and drops DISTINCT from both queries.

@@ -1,6 +1,7 @@
 """`workbench label ...`: count labels, measure agreement, export and import labels."""
 
 from pathlib import Path
+from shlex import join
 
 import click
 
@@ -155,8 +156,9 @@ def golds(name: str, file: Path, benchmark: str | None, root: Path | None) -> No
     found = peoples_gold(_existing(name).labels(), opened)
     found.write(file)
     print(f"{file}: {found}")
-    of = f"{benchmark or name}" + (f" --root {root}" if root else "")
-    print(f"workbench evaluate {of} --predictions PREDICTIONS --gold people={file}")
+    of = [benchmark or name, *(["--root", str(root)] if root else [])]
+    of += ["--predictions", "PREDICTIONS", "--gold", f"people={file}"]
+    print(join(["workbench", "evaluate", *of]))
 
 
 def _existing(name: str) -> LabelStore:

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from shlex import join
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ def _benchmark(given: str) -> str:
     if own := benchmark_name(given):
         return own
     raise click.BadParameter(
-        f"no benchmark {given!r}; there are {', '.join(BENCHMARKS)}, or give a JSON file of your own"
+        f"no benchmark {given!r}; there are {', '.join(BENCHMARKS)}, or give a JSON file of your own, NAME.json"
     )
 
 
@@ -118,13 +119,15 @@ def run(
         if len(runs) > 1:
             study.save(f"{name}_questions", variants.questions())
     print(table.to_markdown())
-    of = "".join(f" --{name} {settings[name]}" for name in ("root", "limit") if settings[name])
-    of += "".join(f" --gold {gold}={file}" for gold, file in golds.items())
-    judged = "".join(f" --predictions {file}" for file in files)
-    print(f"\nanswers: {', '.join(map(str, files))}")
-    print(f"         workbench evaluate {benchmark}{of}{judged}")
+    of = [(f"--{name}", settings[name]) for name in ("root", "limit") if settings[name]]
+    of += [("--gold", f"{gold}={file}") for gold, file in golds.items()]
+    of += [("--predictions", file) for file in files]
+    judged = join(
+        ["workbench", "evaluate", benchmark, *(str(word) for pair in of for word in pair)]
+    )
+    print(f"\nanswers: {', '.join(map(str, files))}\n         {judged}")
     data = folder / f"{name}.csv"
-    print(f"table:   {data}\n         workbench trace {data} 0")
+    print(f"table:   {data}\n         {join(['workbench', 'trace', str(data), '0'])}")
     if len(runs) > 1:
         print(f"flips:   {folder / f'{name}_questions.csv'}")
     for number, done in enumerate(runs):

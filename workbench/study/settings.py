@@ -98,6 +98,7 @@ def experiment_of(name: str) -> Experiment:
 def load_experiment(name: str) -> Experiment:
     """The experiment of that name or path, checked. Opening it checks the benchmark's folder."""
     settings = read_yaml(path := find_experiment(name))
+    file = Path(os.path.abspath(path))  # noqa: PTH100  without `..`, which is no folder's parent
     try:
         _check_kinds(settings)
         given = {key: value for key, value in settings.items() if value is not None}
@@ -108,11 +109,10 @@ def load_experiment(name: str) -> Experiment:
             names = string.Template(given.get("root", "")).get_identifiers()
             if not all(map(os.environ.get, names)):  # the variable of the folder is not set
                 given |= _bundled_settings(given)
-        given |= _with_paths(given, path.absolute().parent)
+        given |= _with_paths(given, file.parent)
     except (BadInputError, ValueError) as error:
         raise BadInputError(f"{path}: {error}") from error
-    given |= {"path": path.absolute(), "folder": path.absolute().parents[1]}
-    return Experiment(name=path.stem, **given)
+    return Experiment(name=path.stem, path=file, folder=file.parents[1], **given)
 
 
 def _check_kinds(settings: Any) -> None:

@@ -26,7 +26,10 @@ _SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
 
 
 def prediction_files(names: Sequence[str]) -> list[Path]:
-    """The prediction files at these paths; a folder stands for the prediction files in it."""
+    """The prediction files at these paths; a folder stands for the prediction files in it.
+
+    The folder of `workbench run` stands for its answers, which lie beside their tables.
+    """
     found: list[Path] = []
     for path in map(Path, names):
         if path.is_dir():
@@ -35,7 +38,7 @@ def prediction_files(names: Sequence[str]) -> list[Path]:
                 raise BadInputError(
                     f"{path}: no .json, .jsonl, .sql, .txt or .csv file in this folder"
                 )
-            found += inside
+            found += [p for p in inside if p.name.endswith(".answers.jsonl")] or inside
         else:
             found.append(path)
     return found
