@@ -130,7 +130,7 @@ class Cluster:
                     future, item = running.pop(ended.get(timeout=_CHECK).key)
                     if failure := self._failure(future):
                         error = _in_one_line(failure, " ".join(name(item)))
-                        if failure is not _WORKERS_ENDED:
+                        if not isinstance(failure, KilledWorker):
                             raise error
                         if cause:
                             raise cause
@@ -155,8 +155,7 @@ class Cluster:
             return None
         if future.status != "error":
             raise ClusterError(_lost_scheduler(self._client))
-        error: BaseException = future.exception()
-        return _WORKERS_ENDED if isinstance(error, KilledWorker) else error
+        return cast("BaseException", future.exception())
 
     def _end(self, number: int, lab: Lab, futures: list[Future]) -> None:
         """Cancel the tasks that an error or Ctrl-C left, ask models nothing more, and cache the replies that arrive."""
@@ -201,7 +200,6 @@ class Cluster:
 
 
 _NONE: Any = object()
-_WORKERS_ENDED = KilledWorker.__new__(KilledWorker)
 _CACHED = "the results so far are cached"
 
 
@@ -233,7 +231,7 @@ def _lost_scheduler(client: distributed.Client) -> str:
 
 def _in_one_line(error: BaseException, name: str) -> BaseException:
     """The error of the task `name` as the run raises it: in one line, unless a user's step raised it."""
-    if error is _WORKERS_ENDED:
+    if isinstance(error, KilledWorker):
         return ClusterError(
             f"{name}: every worker that ran this task ended, for lack of memory or because it cannot import the task;"
             f" give workers more memory (--memory-limit) and the packages that the driver has; {_CACHED}, run the"

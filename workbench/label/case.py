@@ -1,6 +1,7 @@
 """A case to label: a wrong prediction, the gold query, both results, and what the generator saw."""
 
 import hashlib
+import random
 from dataclasses import dataclass, field
 
 from workbench.benchmarks.benchmark import Sense
@@ -37,3 +38,8 @@ class Case:
 def case_key(db_id: str, question: str, sql: str) -> tuple[str, str]:
     """The key by which labels find a case: a hash of the question's text, and the query in its normal form."""
     return f"{db_id}:{hashlib.sha256(question.encode()).hexdigest()[:16]}", normal_form(sql)
+
+
+def draw(*parts: object) -> float:
+    """A random number from 0 up to 1 that depends on these parts alone."""
+    return random.Random(" ".join(map(str, parts))).random()  # noqa: S311  a sample, no secret

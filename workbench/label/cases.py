@@ -5,7 +5,6 @@ keeps most of the sample, and its labels.
 """
 
 import math
-import random
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -15,7 +14,7 @@ from workbench.db.normalise import normalise_text
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate.ex import pool_verdicts
 from workbench.lab import Lab
-from workbench.label.case import Case
+from workbench.label.case import Case, draw
 from workbench.label.taxonomy import WHICH
 from workbench.pool import Pool
 from workbench.types import Context, Execution, Question, Selection, Trial
@@ -71,18 +70,13 @@ def cases(
         none_right = which == "no correct candidate"
         if index in wrong and (which == "wrong" or none_right != any(right)):
             indexes[question_id] = index
-    drawn = sorted(indexes, key=lambda question_id: draw(seed, question_id))
+    drawn = sorted(indexes, key=lambda question_id: draw(seed, question_id, "question"))
     kept = set(drawn[: math.ceil(len(drawn) * share)][:limit])
     return tuple(
         _case(benchmark, question, pool.trials[question.id], indexes[question.id], lab, contexts)
         for question in questions
         if question.id in kept
     )
-
-
-def draw(seed: int, question_id: str, purpose: str = "question") -> float:
-    """A random number from 0 up to 1 that depends on the seed and the question alone."""
-    return random.Random(f"{seed} {question_id} {purpose}").random()  # noqa: S311  a sample, no secret
 
 
 def _case(

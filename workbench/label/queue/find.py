@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from workbench.label.case import Case
-from workbench.label.cases import cases, draw
+from workbench.label.case import Case, draw
+from workbench.label.cases import cases
 from workbench.label.taxonomy import Taxonomy
 from workbench.llm.provider import is_ours
 from workbench.study.result_cache import model_names, system_keys
@@ -38,12 +38,13 @@ def find_cases(
     system = study.with_settings(system)
     lab = replace(study.lab, system=system.name)
     cache_keys = system_keys(system, lab)
-    draws = {question.id: draw(seed, question.id) for question in study.benchmark.questions}
-    by_question = cache_keys.of_questions(study.benchmark.questions, lab)
+    questions = study.benchmark.questions
+    draws = {question.id: draw(seed, question.id, "question") for question in questions}
+    by_question = cache_keys.of_questions(questions, lab)
     cached = cached_records(lab.client.store, by_question)
-    order = sorted(study.benchmark.questions, key=lambda q: (q.id not in cached, draws[q.id]))
+    order = sorted(questions, key=lambda q: (q.id not in cached, draws[q.id]))
     size = 1 if all(map(is_ours, model_names(system))) else _AT_ONCE
-    wrong: list[tuple[float, Case]] = []
+    wrong: list[Case] = []
     yielded: set[str] = set()
     for start in range(0, len(order), size):
         part = order[start : start + size]
@@ -55,18 +56,15 @@ def find_cases(
             lab,
             which=taxonomy.cases,
             seed=seed,
-            contexts=lambda question: prepare_once(
-                system, by_question[question.id], question, lab
-            ).contexts[-1],
+            contexts=lambda q: prepare_once(system, by_question[q.id], q, lab).contexts[-1],
         )
-        wrong = sorted(
-            [*wrong, *((draws[case.question.id], case) for case in found)], key=lambda one: one[0]
-        )
+        wrong = sorted([*wrong, *found], key=lambda case: draws[case.question.id])
         # Cached answers are read first, so an unread question may still be drawn before a case that was found.
         unread = sorted(draws[question.id] for question in order[start + size :])
-        certain = _certain([drawn for drawn, _ in wrong], unread, taxonomy.share, limit)
+        drawn = [draws[case.question.id] for case in wrong]
+        certain = _certain(drawn, unread, taxonomy.share, limit)
         progress(start + len(part), len(order))
-        for _, case in wrong[:certain]:
+        for case in wrong[:certain]:
             if case.question.id not in yielded:
                 yielded.add(case.question.id)
                 yield case

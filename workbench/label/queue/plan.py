@@ -6,11 +6,10 @@ are found later change no other case's annotators, and a new annotator takes ove
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from random import Random
 
 from workbench.errors import BadInputError
 from workbench.label.agreement.disputes import ADJUDICATOR
-from workbench.label.case import Case
+from workbench.label.case import Case, draw
 from workbench.label.queue.worth import Worth, in_order
 from workbench.label.suggest import AUTOMATIC
 
@@ -37,8 +36,8 @@ class Plan:
 
     def __call__(self, case: Case) -> tuple[str, ...]:
         """The annotators of the case."""
-        ranked = sorted(self.annotators, key=lambda name: self._draw(case, name))
-        shared = self._draw(case, "\noverlap") < self.overlap
+        ranked = sorted(self.annotators, key=lambda name: draw(self.seed, case.key, name))
+        shared = draw(self.seed, case.key, "\noverlap") < self.overlap
         return tuple(ranked[: self.labels if shared else 1])
 
     def queue(
@@ -55,9 +54,6 @@ class Plan:
             raise BadInputError(
                 f"no annotator {annotator!r} in the plan; it has {', '.join(self.annotators)}"
             )
-
-    def _draw(self, case: Case, purpose: str) -> float:
-        return Random(f"{self.seed} {case.key} {purpose}").random()  # noqa: S311  no secret
 
 
 def check_annotator(annotator: str, *, adjudicates: bool = False) -> None:

@@ -9,10 +9,9 @@ learning does, would not allow that; Zrnic and Candes (2024, arXiv 2403.03208) d
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from random import Random
 
 from workbench.label.agreement.disputes import disputes
-from workbench.label.case import Case
+from workbench.label.case import Case, draw
 from workbench.label.store import Label
 from workbench.label.suggest import suggest
 from workbench.label.taxonomy import Taxonomy
@@ -63,14 +62,9 @@ def in_order(sample: Sequence[Case], worths: Iterable[Worth], seed: int = 0) -> 
         one = by_key.get(case.key)
         if one is None:
             return True, True, 0.0
-        return False, not one.disputed, draw(case.key, seed) / one.size
+        return False, not one.disputed, draw(seed, case.key) / one.size
 
     return sorted(sample, key=rank)
-
-
-def draw(key: tuple[str, str], seed: int) -> float:
-    """A random number from 0 up to 1 that depends on the seed and the case alone."""
-    return Random(f"{seed} {key}").random()  # noqa: S311  a sample, no secret
 
 
 def _categories(case: Case, taxonomy: Taxonomy) -> list[str]:

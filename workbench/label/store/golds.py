@@ -61,35 +61,25 @@ def peoples_gold(labels: Iterable[Label], benchmark: Benchmark) -> PeoplesGold:
     The adjudicator's verdict replaces the other annotators' verdicts.
     """
     id_of = question_ids(benchmark)
-    verdicts: dict[str, list[Label]] = {}
-    elsewhere = 0
+    verdicts: dict[str | None, list[Label]] = {}
     for label in labels:
         if label.taxonomy == GOLD:
-            key = id_of(label)
-            elsewhere += key is None
-            if key is not None:
-                verdicts.setdefault(key, []).append(label)
-    items, disputed = [], []
+            verdicts.setdefault(id_of(label), []).append(label)
+    items: list[dict[str, object]] = []
+    disputed, corrected, both_right = [], 0, 0
     for question in benchmark.questions:
         own = benchmark.golds[question.id].sql
-        item: dict[str, object] = {
-            "question_id": question.id, "db_id": question.db_id, "SQL": own, "also_right": []
-        }  # fmt: skip
         given = verdicts.get(question.id, [])
         agreed = _agreed([label for label in given if label.annotator == ADJUDICATOR] or given)
         if agreed is None:
             disputed.append(question.id)
-        else:
-            sql, also = agreed
-            item |= {"SQL": sql or own, "also_right": also}
-        items.append(item)
-    return PeoplesGold(
-        tuple(items),
-        sum(item["SQL"] != benchmark.golds[str(item["question_id"])].sql for item in items),
-        sum(bool(item["also_right"]) for item in items),
-        tuple(disputed),
-        elsewhere,
-    )
+        sql, also = agreed or ("", [])
+        corrected += sql not in {"", own}
+        both_right += bool(also)
+        item = {"question_id": question.id, "db_id": question.db_id}
+        items.append({**item, "SQL": sql or own, "also_right": also})
+    elsewhere = len(verdicts.get(None, ()))
+    return PeoplesGold(tuple(items), corrected, both_right, tuple(disputed), elsewhere)
 
 
 def question_ids(benchmark: Benchmark) -> Callable[[Label], str | None]:

@@ -45,7 +45,5 @@ class Counterexamples:
             then()
 
     def _search(self, case: Case) -> Element:
-        database = self.lab.database(case.question.db_id)
-        return counterexample_part(
-            database, case.predicted, case.gold, self.lab.executor, case.sense
-        )
+        database, executor = self.lab.database(case.question.db_id), self.lab.executor
+        return counterexample_part(database, case.predicted, case.gold, executor, case.sense)
