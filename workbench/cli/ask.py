@@ -8,7 +8,7 @@ import click
 
 from workbench.benchmarks.bundled import bundled_splits, load_bundled
 from workbench.cli import options
-from workbench.cli.options import SYSTEMS, given_to, make_system
+from workbench.cli.options import given_to, make_system
 from workbench.db.compare import bird_equal
 from workbench.db.text.context_text import result_text
 from workbench.errors import BadInputError
@@ -24,7 +24,7 @@ from workbench.types import Question, Schema, Selection, Trial
 @click.argument("database")
 @click.argument("question")
 @click.option("--hint", default="", help="What the question's terms mean, as BIRD's evidence does.")
-@click.option("--system", type=click.Choice(list(SYSTEMS)), default="chase", show_default=True)
+@options.system(default="chase")
 @options.model
 @options.judge
 @options.parameters

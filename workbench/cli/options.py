@@ -43,6 +43,7 @@ def _model(given: str) -> str:
 named_model = partial(click.option, metavar="PROVIDER/MODEL", callback=checked(_model))
 """An option that names a model."""
 
+system = partial(click.option, "--system", type=click.Choice(list(SYSTEMS)), show_default=True)
 root = click.option(
     "--root", type=click.Path(path_type=Path), help="Folder where the benchmark was unpacked."
 )
@@ -114,20 +115,17 @@ dollars = click.option(
     callback=checked(_number),
     help="Stop before more than this is spent.",
 )
-
 batch = click.option(
     "--batch",
     is_flag=True,
     help="Send calls in batches: half the price, and answers within a day. Stop and go on at any time.",
 )
-
 cluster = click.option(
     "--cluster",
     default="",
     metavar="ADDRESS",
     help="Compute on a Dask cluster: tcp://HOST:8786, a scheduler file, or local:4 for 4 workers here.",
 )
-
 out = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),

@@ -12,6 +12,7 @@ each question. So the prompts that the judge learns from equal those that it wil
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from workbench.benchmarks.benchmark import Benchmark
@@ -50,29 +51,24 @@ class Pairs:
         for question in benchmark.questions:
             candidates = [trial.candidate for trial in pool.trials.get(question.id, ())]
             gold = benchmark.golds[question.id]
-            gold_trial, *trials = run_candidates(
-                lab, question, [Candidate(gold.sql, "gold"), *candidates]
-            )
+            run = partial(run_candidates, lab, question)
+            gold_trial, *trials = run([Candidate(gold.sql, "gold"), *candidates])
             right, wrong = _right_and_wrong(lab, benchmark, question, trials)
             if not wrong:
                 continue
             context = prepare(self.system, question, lab)
             gold_works = gold_trial.execution is not None and gold_trial.execution.fingerprint != ""
             if not right and self.from_gold and gold_works:
-                hinted = (
-                    hinted_candidates(lab, context, gold, self.generate) if self.generate else ()
-                )
-                right, _ = _right_and_wrong(
-                    lab, benchmark, question, run_candidates(lab, question, hinted)
-                )
+                if self.generate:
+                    hinted = run(hinted_candidates(lab, context, gold, self.generate))
+                    right, _ = _right_and_wrong(lab, benchmark, question, hinted)
                 right = right or [gold_trial]
             rng = random.Random(f"{self.seed}{question.id}")  # noqa: S311  order, not secrecy
             for right_trial in right:
                 for wrong_trial in wrong:
-                    if rng.random() < 0.5:
-                        yield JudgePair(context, right_trial, wrong_trial, "A")
-                    else:
-                        yield JudgePair(context, wrong_trial, right_trial, "B")
+                    is_first = rng.random() < 0.5
+                    pair = (right_trial, wrong_trial) if is_first else (wrong_trial, right_trial)
+                    yield JudgePair(context, *pair, "A" if is_first else "B")
 
 
 def hinted_candidates(
@@ -88,9 +84,8 @@ def _right_and_wrong(
     lab: Lab, benchmark: Benchmark, question: Question, trials: Sequence[Trial]
 ) -> tuple[list[Trial], list[Trial]]:
     """The representatives of the groups with a right result, and of those with a wrong one."""
-    representatives = [
-        trials[g.representative] for g in groups(trials, question.id, suspect="failed")
-    ]
+    found = groups(trials, question.id, suspect="failed")
+    representatives = [trials[group.representative] for group in found]
     pairs = [(question.id, trial.candidate.sql) for trial in representatives]
     known = {
         pair: trial.execution.fingerprint

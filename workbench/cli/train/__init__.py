@@ -12,7 +12,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.cli import options
-from workbench.cli.options import SYSTEMS, make_system, open_lab
+from workbench.cli.options import make_system, open_lab
 from workbench.cli.train.lora import lora
 from workbench.errors import BadInputError
 from workbench.generate.direct import Direct
@@ -45,6 +45,21 @@ def _pool(
     pool = load_pool(file_names(given), opened)
     with open_lab(opened.database, Budget(dollars), prompts=prompts) as lab:
         yield lab, opened, pool
+
+
+@contextmanager
+def _split(
+    out: Path,
+    benchmark: str,
+    root: Path | None,
+    limit: int | None,
+    dollars: float | None,
+    name: str = "",
+) -> Iterator[tuple[Lab, Benchmark]]:
+    asked = open_benchmark(benchmark, root).limited(limit)
+    options.check_writable(out, Path(benchmark))
+    with open_lab(asked.database, Budget(dollars), system=name) as lab:
+        yield lab, asked
 
 
 @click.group()
@@ -90,11 +105,8 @@ def selector(out: Path, *, cross_validate: bool, **given: Any) -> None:
     default="",
     help="For questions without a right candidate: a model that writes one from the gold query as a hint.",
 )
-@click.option(
-    "--system",
-    type=click.Choice(list(SYSTEMS)),
+@options.system(
     default="chase",
-    show_default=True,
     help="The system whose judge is tuned; its retrieval and pruning make the prompts' context.",
 )
 @options.model
@@ -148,17 +160,7 @@ def pairs(
 )
 @options.form(default="huggingface")
 @options.dollars
-def generator(
-    benchmark: str,
-    root: Path | None,
-    out: Path,
-    *,
-    model: str,
-    limit: int | None,
-    wrong: int,
-    form: options.Form,
-    dollars: float | None,
-) -> None:
+def generator(out: Path, *, model: str, wrong: int, form: options.Form, **given: Any) -> None:
     """Export gold queries under partly wrong schemas, as chats to fine-tune a generator (CHESS, appendix B).
 
     --model finds each question's keywords. Use a training split: the file contains the gold queries.
@@ -167,9 +169,7 @@ def generator(
     from workbench.train.export import write  # noqa: PLC0415  pandas: half a second
     from workbench.train.noisy_schema import NoisySchema  # noqa: PLC0415
 
-    asked = open_benchmark(benchmark, root).limited(limit)
-    options.check_writable(out, Path(benchmark))
-    with open_lab(asked.database, Budget(dollars)) as lab:
+    with _split(out, **given) as (lab, asked):
         made = NoisySchema(chess_ir_ss_cg(model).retrieve, wrong)(lab, asked)
         count = write(made, out, form)
     print(f"{out}: {count:,} questions")
@@ -180,7 +180,7 @@ def generator(
 @_benchmark
 @options.root
 @options.out
-@click.option("--system", type=click.Choice(list(SYSTEMS)), default="mac", show_default=True)
+@options.system(default="mac")
 @options.named_model(
     "--model",
     default="embedded/parser",
@@ -190,17 +190,7 @@ def generator(
 @options.limit
 @options.form(default="huggingface")
 @options.dollars
-def instructions(
-    benchmark: str,
-    root: Path | None,
-    out: Path,
-    *,
-    system: str,
-    model: str,
-    limit: int | None,
-    form: options.Form,
-    dollars: float | None,
-) -> None:
+def instructions(out: Path, *, system: str, model: str, form: options.Form, **given: Any) -> None:
     """Export the calls of a system's agents behind each right answer, as chats to fine-tune a model.
 
     The system answers the questions first. Cached calls are not made again, so a stopped run continues. Use a training
@@ -209,10 +199,8 @@ def instructions(
     from workbench.train import export  # noqa: PLC0415  pandas: half a second
     from workbench.train import instructions as agents  # noqa: PLC0415
 
-    asked = open_benchmark(benchmark, root).limited(limit)
     made = make_system(system, model)
-    options.check_writable(out, Path(benchmark))
-    with open_lab(asked.database, Budget(dollars), system=made.name) as lab:
+    with _split(out, **given, name=made.name) as (lab, asked):
 
         def spent() -> str:
             tally = lab.client.ledger.total()
