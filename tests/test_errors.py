@@ -3,11 +3,12 @@
 import base64
 import json
 import os
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from workbench.errors import BadInputError, at_least, naming, one_of, redact
+from workbench.errors import BadInputError, at_least, content_of, naming, one_of, redact
 
 KEY = 'a "key" / of ünusual+characters???'
 
@@ -16,6 +17,11 @@ def test_what_the_system_refuses_names_the_file(tmp_path):
     with pytest.raises(BadInputError) as raised, naming(tmp_path):
         tmp_path.read_bytes()
     assert str(raised.value) == f"{tmp_path}: Is a directory"
+
+
+def test_a_device_is_refused_since_it_may_never_end():
+    with pytest.raises(BadInputError, match="/dev/zero: a device; give a file"):
+        content_of(Path("/dev/zero"))
 
 
 def test_every_other_error_stays_what_it_is(tmp_path):

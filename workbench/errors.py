@@ -60,6 +60,14 @@ def naming(path: Path) -> Iterator[None]:
         raise BadInputError(f"{path}: {error.strerror}") from error
 
 
+def content_of(path: Path) -> bytes:
+    """The bytes of a file that a user names. A device is refused: /dev/zero never ends."""
+    with naming(path):
+        if path.is_char_device():
+            raise BadInputError(f"{path}: a device; give a file")
+        return path.read_bytes()
+
+
 def fault(error: Exception) -> str:
     """A plain sentence for the error that reading a record of a file raised, without Python's words."""
     if isinstance(error, KeyError):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from workbench.errors import BadInputError, fault, naming
+from workbench.errors import BadInputError, content_of, fault
 from workbench.types import Candidate, Selection, Trial
 
 T = TypeVar("T")
@@ -37,9 +37,7 @@ class Pool:
     @classmethod
     def load(cls, path: str | Path) -> "Pool":
         """Read a file that `save` wrote."""
-        path = Path(path)
-        with naming(path):
-            lines = path.read_bytes().splitlines()
+        lines = content_of(Path(path)).splitlines()
         pairs = []
         for number, line in enumerate(lines, 1):
             try:

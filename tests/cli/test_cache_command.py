@@ -69,7 +69,9 @@ def test_export_of_one_call_or_of_those_that_a_file_lists(path: Path, tmp_path: 
     (tmp_path / "keys").write_text("\n".join(keys[1:]))
     printed = run("export", tmp_path / "y.jsonl", "--keys", tmp_path / "keys", "--cache", path)
     assert "2 calls" in printed
-    with pytest.raises(BadInputError, match="nowhere: No such file"):
+    with pytest.raises(
+        BadInputError, match="nowhere: no such file; give one, or a key as call:KEY"
+    ):
         run("export", tmp_path / "z.jsonl", "--keys", tmp_path / "nowhere", "--cache", path)
 
 

@@ -457,6 +457,12 @@ class TestWorkers:
         )
         assert [execution.rows for execution in executions] == [((i,),) for i in range(40)]
 
+    def test_closing_while_a_query_runs_leaves_as_many_slots_as_before(self) -> None:
+        supervisor = Supervisor(2)
+        with supervisor._borrow(1):
+            supervisor.close()
+        assert supervisor._idle.qsize() == 2
+
     def test_after_a_fork_parent_and_child_have_workers_of_their_own(self, database: Path) -> None:
         program = (
             "import os, sys; from pathlib import Path; from workbench.db.execute import Executor\n"

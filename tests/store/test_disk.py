@@ -335,6 +335,18 @@ def test_a_lock_of_another_program_is_named(tmp_path: Path) -> None:
         other.close()
 
 
+@pytest.mark.parametrize("change", ["DROP TABLE calls", "ALTER TABLE calls DROP COLUMN seconds"])
+def test_a_table_or_column_that_another_program_removed_is_named(
+    change: str, tmp_path: Path
+) -> None:
+    with Store(tmp_path / "lab.sqlite") as store:
+        fill_through(store)
+        with store.write() as connection:
+            connection.execute(change)
+        with pytest.raises(StoreError, match=r"lacks .*no such .*; another program changed it"):
+            store.read("SELECT seconds FROM calls")
+
+
 def test_processes_that_make_the_same_new_file_at_once_can_all_use_it(tmp_path: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path; from workbench.store import Store\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError, content_of
 from workbench.types import Gold, Question
 
 # The names of a field, in the order in which they are tried.
@@ -16,10 +16,7 @@ TEXT = ("SpiderSynQuestion", "question")
 
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8, or in UTF-16 as spreadsheets save it."""
-    with naming(path):
-        if path.is_char_device():  # /dev/zero never ends
-            raise BadInputError(f"{path}: a device; give a file of text")
-        content = path.read_bytes()
+    content = content_of(path)
     utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
         return content.decode("utf-16" if utf_16 else "utf-8-sig")

@@ -14,7 +14,7 @@ from workbench.db.text.context_text import result_text
 from workbench.errors import BadInputError
 from workbench.generate.prompt_generator import CUT_OFF
 from workbench.llm.budget import Budget
-from workbench.llm.provider import is_ours
+from workbench.llm.provider import runs_here
 from workbench.prune.filter_columns import FilterColumns
 from workbench.systems.system import System, solve
 from workbench.types import Question, Schema, Selection, Trial
@@ -86,7 +86,7 @@ def least_calls(system: System, schema: Schema, model: str) -> str:
     if any(isinstance(step, FilterColumns) for step in steps):
         text += f" and about each of {len(schema.columns()):,} columns that is not a key"
     text += "; fixing and choosing may take more calls"
-    return text if is_ours(model) else f"{text}. --dollars and --calls set a limit"
+    return text if runs_here(model) else f"{text}. --dollars and --calls set a limit"
 
 
 def answer_text(selection: Selection, model: str) -> str:

@@ -115,6 +115,8 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: P
         chosen = None
         if keys:
             single = str(keys).startswith("call:")
+            if not single and not keys.exists():
+                raise BadInputError(f"--keys {keys}: no such file; give one, or a key as call:KEY")
             chosen = [str(keys)] if single else read_text(keys).split()
         select = transfer.Select(prompt=prompt, model=model, keys=chosen)
         if file.suffix in {".csv", ".parquet"}:

@@ -152,7 +152,7 @@ class Client:
         """
         for call in calls:
             provider.check(call.request)
-        remote = [call for call in calls if not provider.is_ours(call.request.model)]
+        remote = [call for call in calls if not provider.runs_here(call.request.model)]
         if not remote or self._state.send is not provider.send:
             return False
         provider.load()
@@ -184,7 +184,7 @@ class Client:
         given = self._api_base if isinstance(self._api_base, str) else self._api_base.get(model, "")
         url = provider.address(model, given)
         batches = self._state.batches
-        if batches and not provider.is_ours(model) and batches.gathers(model):
+        if batches and not provider.runs_here(model) and batches.gathers(model):
             limiter = Limiter(MOST, first=MOST)
         else:
             limiter = Limiter(self.at_once)

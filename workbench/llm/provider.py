@@ -1,6 +1,6 @@
 """Send one request to its provider. Only this module and the folder `remote` use LiteLLM.
 
-A model is one that LiteLLM reaches, or one of ours, which runs in this process. LiteLLM repeats nothing:
+A model is one that LiteLLM reaches, or one that runs in this process. LiteLLM repeats nothing:
 `CallRunner` does.
 """
 
@@ -117,7 +117,7 @@ def public(url: str) -> str:
 
 Answer = Callable[[Request, str], Reply]
 Version = str | Callable[[str], str]
-_ours: dict[str, tuple[Answer, Version]] = {}
+_registered: dict[str, tuple[Answer, Version]] = {}
 _answering = threading.Lock()
 
 
@@ -126,15 +126,15 @@ def register(provider: str, answer: Answer, version: Version = "") -> None:
 
     `version`, or what it returns for a model's name, takes the place of the endpoint in the keys of its calls.
     """
-    _ours[provider] = (answer, version)
+    _registered[provider] = (answer, version)
 
 
-def is_ours(model: str) -> bool:
+def runs_here(model: str) -> bool:
     """Whether a model is registered here: it runs in this process and costs nothing."""
     provider = model.split("/", maxsplit=1)[0]
-    if provider not in _ours and provider in _installed():
+    if provider not in _registered and provider in _installed():
         _installed()[provider].load()
-    return provider in _ours
+    return provider in _registered
 
 
 @cache
@@ -148,10 +148,10 @@ def _installed() -> Mapping[str, metadata.EntryPoint]:
 
 
 def endpoint(model: str, url: str) -> str:
-    """The endpoint in the keys of a model's calls: its server's address, or the version of a model of ours."""
-    if not is_ours(model):
+    """The endpoint in the keys of a model's calls: its server's address, or the version of a model that runs here."""
+    if not runs_here(model):
         return public(url)
-    _, version = _ours[model.split("/", maxsplit=1)[0]]
+    _, version = _registered[model.split("/", maxsplit=1)[0]]
     if isinstance(version, str):
         return version
     return f"{version(model)} {public(url)}".strip()  # a preview's stand-in has an address
@@ -163,8 +163,8 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
     A model of our own gets a seed for its samples, and one request at a time: it only computes, so a second
     thread would gain nothing, and its memory of recent prompts needs no lock.
     """
-    if is_ours(request.model):
-        answer, _ = _ours[request.model.split("/", maxsplit=1)[0]]
+    if runs_here(request.model):
+        answer, _ = _registered[request.model.split("/", maxsplit=1)[0]]
         with _answering:
             return answer(request, _seed(request))
     from workbench.llm.remote.prefixes import as_sent  # noqa: PLC0415  it imports prices, which import this module

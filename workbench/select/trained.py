@@ -19,7 +19,7 @@ import orjson
 
 from workbench.canonical import content_hash
 from workbench.differ.reaction import unreactive
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError, content_of, naming
 from workbench.lab import Lab
 from workbench.select.features import DOUBTS, DoubtExtractor
 from workbench.select.grounding import absent_values
@@ -86,8 +86,7 @@ class Weights:
     def load(cls, path: Path) -> Self:
         """The weights in a file that `save` wrote, in this version or an earlier one."""
         try:
-            with naming(path):
-                saved = orjson.loads(path.read_bytes())
+            saved = orjson.loads(content_of(path))
             if not isinstance(saved, dict):
                 raise ValueError(f"it has no settings by name, but {saved!r:.60}")  # noqa: TRY004  a file's
             if lacking := {"votes", "doubts"} - saved.keys():

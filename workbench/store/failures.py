@@ -28,6 +28,9 @@ def as_store_error(error: sqlite3.Error, path: Path) -> Exception:
         return StoreError(f"disk full: {path}: {remedy}")
     if code in UNWRITABLE or code == sqlite3.SQLITE_IOERR:
         return StoreError(f"{file} cannot be written: {error}")
+    if code == sqlite3.SQLITE_ERROR and str(error).startswith("no such"):  # table or column
+        remedy = "another program changed it: restore a copy, or rename it to begin a new one"
+        return StoreError(f"{file} lacks what a workbench writes ({error}); {remedy}")
     if code == sqlite3.SQLITE_BUSY:
         return StoreError(f"{file} is locked by another program: close it there")
     return error

@@ -22,8 +22,8 @@ from typing import Any
 
 from workbench.errors import BadInputError
 from workbench.systems.source import (
+    in_workbench,
     is_installed,
-    is_ours,
     nested_codes,
     random_mark,
     read_globals,
@@ -141,7 +141,7 @@ class _Walk:
 
     def _instance(self, value: Any) -> Any:
         kind, outer = type(value), self._step
-        if not (is_ours(kind.__module__) and self._is_library(kind)):
+        if not (in_workbench(kind.__module__) and self._is_library(kind)):
             self._step = outer or _name(kind)
         parts = {
             f.name: self.value(getattr(value, f.name))
@@ -209,7 +209,7 @@ class _Walk:
         return there is thing
 
     def _is_library_module(self, module: str) -> bool:
-        return is_ours(module) or (
+        return in_workbench(module) or (
             top_package(module) not in self._packages and is_installed(top_package(module))
         )
 

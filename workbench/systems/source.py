@@ -20,7 +20,7 @@ def top_package(module: str) -> str:
     return module.partition(".")[0]
 
 
-def is_ours(module: str) -> bool:
+def in_workbench(module: str) -> bool:
     return top_package(module) == "workbench"
 
 
@@ -57,7 +57,7 @@ def read_globals(function: FunctionType) -> dict[str, Any]:
                 found[name] = space[name]
             elif instruction.opname == "IMPORT_NAME":  # its level and list of names come before
                 module = resolve_name("." * before[0] + name, space.get("__package__"))
-                if not is_ours(module) and not is_installed(top_package(module)):
+                if not in_workbench(module) and not is_installed(top_package(module)):
                     found[f"import {module}"] = importlib.import_module(module)
             before = [before[1], name]
     return found

@@ -59,7 +59,7 @@ class WorkerClient(Client):
 
     def has(self, model: str) -> bool:
         """Whether the worker has the model, in the driver's version."""
-        if not provider.is_ours(model):
+        if not provider.runs_here(model):
             return False
         with suppress(WorkbenchError, ImportError, OSError):  # a tuned model of another machine
             return super().endpoint(model) == self.endpoint(model)

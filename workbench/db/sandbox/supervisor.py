@@ -10,7 +10,7 @@ import selectors
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,14 +127,13 @@ class Supervisor:
     def close(self) -> None:
         """End the idle workers; the supervisor can be used again."""
         self._forget_after_fork()
-        for _ in range(self._size):
-            try:
-                worker = self._idle.get_nowait()
-            except queue.Empty:
-                break
+        idle: list[WorkerProcess | None] = []
+        with suppress(queue.Empty):
+            while True:
+                idle.append(self._idle.get_nowait())
+        for worker in idle:  # the other slots come back when the queries under way have ended
             if worker:
                 worker.kill()
-        for _ in range(self._size - self._idle.qsize()):
             self._idle.put(None)
 
 

@@ -13,7 +13,7 @@ from workbench.errors import BadInputError
 from workbench.explore.compare.variants import Variants
 from workbench.explore.prompt.steps import record
 from workbench.llm.preview import Preview, preview
-from workbench.llm.provider import check_model, is_ours
+from workbench.llm.provider import check_model, runs_here
 from workbench.prompts.order import warn_without_order
 from workbench.prompts.prompt import check_folder
 from workbench.study.opening import open_study
@@ -52,7 +52,7 @@ def compare(
         _check_made(system, (models or [study.model])[0])
         by_name = studies(study, system, prompts, models)
         for name, part in by_name.items():
-            if len(by_name) > 1 and not is_ours(part.model):
+            if len(by_name) > 1 and not runs_here(part.model):
                 print(f"{name}: {asked_anew(part, system)}", file=sys.stderr)
         variants = run_all(by_name, system)
         stack.pop_all()  # the caller closes the study

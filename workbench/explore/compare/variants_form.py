@@ -14,7 +14,7 @@ from workbench.explore.compare.variants_view import VariantsView
 from workbench.explore.widgets import button, labelled, output, row, tall
 from workbench.html.parts import Html, line, table, view, views
 from workbench.llm.budget import dollars
-from workbench.llm.provider import is_ours
+from workbench.llm.provider import runs_here
 from workbench.prompts.prompt import PACKAGED
 from workbench.systems.system import System, with_model
 
@@ -73,13 +73,13 @@ class VariantsForm:
         for name, study in variants.items():
             self.cost.value = view(f"Counting: {name}")
             found[name] = asked_anew(study, make)
-        free = {name for name, study in variants.items() if is_ours(study.model)}
+        free = {name for name, study in variants.items() if runs_here(study.model)}
         self.cost.value = _cost_html(found, free)
         self._priced = self._settings()
 
     def _run(self) -> None:
         variants, make = self._variants()
-        free = all(is_ours(study.model) for study in variants.values())
+        free = all(runs_here(study.model) for study in variants.values())
         if self._priced != self._settings() and not free:
             raise BadInputError(
                 "the new calls of these settings were not counted: press What is asked anew first"

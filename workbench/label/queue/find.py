@@ -13,7 +13,7 @@ from fractions import Fraction
 from workbench.label.case import Case, draw
 from workbench.label.cases import cases
 from workbench.label.taxonomy import Taxonomy
-from workbench.llm.provider import is_ours
+from workbench.llm.provider import runs_here
 from workbench.study.result_cache import model_names, system_keys
 from workbench.study.solving import cached_records, prepare_once, selection_of, solve_all
 from workbench.study.study import Study
@@ -43,7 +43,7 @@ def find_cases(
     by_question = cache_keys.of_questions(questions, lab)
     cached = cached_records(lab.client.store, by_question)
     order = sorted(questions, key=lambda q: (q.id not in cached, draws[q.id]))
-    size = 1 if all(map(is_ours, model_names(system))) else _AT_ONCE
+    size = 1 if all(map(runs_here, model_names(system))) else _AT_ONCE
     wrong: list[Case] = []
     yielded: set[str] = set()
     for start in range(0, len(order), size):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError, content_of, naming
 from workbench.label.store.label import FIELDS, Label, read_label, record_of
 from workbench.label.store.store import LabelStore
 from workbench.spreadsheet import csv_lines, plain
@@ -37,8 +37,7 @@ def load(path: Path) -> tuple[Label, ...]:
     """The labels that `export` wrote, field for field."""
     suffix = _suffix(path)
     try:
-        with naming(path):
-            text = path.read_bytes().decode("utf-8-sig")  # spreadsheets write a byte order mark
+        text = content_of(path).decode("utf-8-sig")  # spreadsheets write a byte order mark
         if suffix == ".jsonl":
             records = [orjson.loads(line) for line in text.split("\n") if line.strip()]
         else:

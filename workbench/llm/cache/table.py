@@ -7,7 +7,7 @@ from pathlib import Path
 from workbench.canonical import canonical
 from workbench.errors import StoreError
 from workbench.llm.cache.rows import Call, Packed, pack, write
-from workbench.llm.provider import is_ours
+from workbench.llm.provider import runs_here
 from workbench.store import Store
 from workbench.types import Completion, Request, Usage
 
@@ -77,7 +77,7 @@ class Cache:
         in memory, too: the next `save` by any client of this process tries again.
         """
         self._unsaved.calls.append((call, pack(call), replace))
-        if is_ours(call.model):
+        if runs_here(call.model):
             fields = (call.text, call.model, call.finish_reason, call.usage, call.cost, call.key)
             self._remember(Completion(*fields, cached=True))
         else:
@@ -96,7 +96,7 @@ class Cache:
         with unsaved.saving:
             if not (calls := tuple(unsaved.calls)):
                 return
-            durable = not all(is_ours(call.model) for call, _, _ in calls)
+            durable = not all(runs_here(call.model) for call, _, _ in calls)
             unsaved.refused = True
             try:
                 with self.store.write(durable=durable) as connection:

@@ -15,7 +15,7 @@ from workbench.llm.cache.rows import call_of
 from workbench.llm.cache.table import with_fault
 from workbench.llm.calls.batches.joined import Joined
 from workbench.llm.calls.call_state import LATE, CallState, PendingCall
-from workbench.llm.provider import Refusal, Send, is_ours
+from workbench.llm.provider import Refusal, Send, runs_here
 from workbench.llm.remote.prices import bill, most
 from workbench.llm.remote.refusals import causes
 from workbench.llm.remote.replies import answer_of, read_usage
@@ -47,7 +47,7 @@ class Attempts:
     def start(self, call: PendingCall) -> bool:
         """Make or start an attempt; False if the budget has no room while other calls are under way."""
         state = self._state
-        ours = is_ours(call.request.model)
+        ours = runs_here(call.request.model)
         batches = None if ours else state.batches
         batched = batches is not None and (bool(call.batch) or batches.takes(call.request))
         call.reserved = most(call.request, batch=batched)

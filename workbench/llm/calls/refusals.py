@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from workbench.errors import ProviderError
 from workbench.llm.calls.call_state import CallState, PendingCall
 from workbench.llm.calls.limits import LONGEST_WAIT, pause
-from workbench.llm.provider import Refusal, is_ours
+from workbench.llm.provider import Refusal, runs_here
 from workbench.llm.remote.refusals import UnknownModel
 from workbench.llm.remote.suggestions import suggestion
 from workbench.types import Completion, Request
@@ -62,7 +62,7 @@ def consequence(
         return Again(0.0, first=True) if throttled else Again(wait)
     if refitted:
         return state.parameters.fit(call.request, call.endpoint)
-    if refusal.fault == "rejected" and not is_ours(call.request.model):
+    if refusal.fault == "rejected" and not runs_here(call.request.model):
         _count_rejection(state, call, refusal)
     return failure(call, refusal)
 

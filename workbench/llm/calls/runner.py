@@ -25,7 +25,7 @@ from workbench.llm.calls.attempts import Attempts, Result
 from workbench.llm.calls.call_state import CallState, PendingCall
 from workbench.llm.calls.refusals import Again, consequence, failure
 from workbench.llm.calls.schedule import Schedule
-from workbench.llm.provider import Refusal, is_ours
+from workbench.llm.provider import Refusal, runs_here
 from workbench.parallel import now_waits
 from workbench.types import Completion, Request
 
@@ -54,7 +54,7 @@ class CallRunner:
         self._woken = False  # whether a wake-up is among the events
         self._writable = False  # whether the cache file was found writable
         self._stopping = False
-        self._saves_at_end = any(is_ours(call.request.model) for call in calls.values())
+        self._saves_at_end = any(runs_here(call.request.model) for call in calls.values())
 
     def finish(self) -> dict[int, Completion]:
         """Make all calls; returns the answers by the index of their request."""
@@ -138,7 +138,7 @@ class CallRunner:
             self._followed.add(call)
             return False
         call.registered = True
-        if not is_ours(call.request.model):  # a call that costs nothing needs no lock
+        if not runs_here(call.request.model):  # a call that costs nothing needs no lock
             if not self._writable:  # no call is paid whose reply cannot be stored
                 state.cache.store.check_writable()
                 self._writable = True

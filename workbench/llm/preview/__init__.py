@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from workbench.errors import BadInputError, fault, naming
+from workbench.errors import BadInputError, content_of, fault
 from workbench.llm.client import Client
 from workbench.llm.preview.estimates import Estimate, measured, row_of
 from workbench.llm.preview.rows import Preview, Range, Row, added
@@ -50,8 +50,7 @@ def preview_file(client: Client, path: Path) -> Preview:
     """Preview a file of JSON lines, each a call as it will be sent or an estimate."""
     requests: list[Request] = []
     estimates: list[Estimate] = []
-    with naming(path):
-        lines = path.read_bytes().splitlines()
+    lines = content_of(path).splitlines()
     for number, line in enumerate(lines, 1):
         try:
             fields = orjson.loads(line)

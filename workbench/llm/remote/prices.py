@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.llm.provider import is_ours
+from workbench.llm.provider import runs_here
 from workbench.llm.remote.listed import listed
 from workbench.llm.remote.replies import Reply, read_usage, tokens_apart
 from workbench.types import Request, Usage
@@ -42,7 +42,7 @@ def price(model: str, tokens: int = 0, *, batch: bool = False, tier: object = No
     `batch` is the price in a batch: half the live price where LiteLLM lists no price of its own. In a batch, cached
     input costs as much as other input unless LiteLLM lists a price for it, which gpt-4.1 lacks.
     """
-    if is_ours(model):
+    if runs_here(model):
         return Price(0.0, 0.0, 0.0, 0.0, 0.0)
     suffix = "_batches" if batch else f"_{tier}" if tier else ""
     return _price(model, -(-tokens // 1000) * 1000, suffix)  # tiers begin above whole thousands
@@ -119,7 +119,7 @@ def bill(model: str, reply: Reply, tier: object = None) -> float | None:
     if usage := read_usage(reply):
         tier = reply.get("service_tier") or tier
         return cost(model, usage, *tokens_apart(reply), batch="batch" in reply, tier=tier)
-    return 0.0 if is_ours(model) else None
+    return 0.0 if runs_here(model) else None
 
 
 def longest(request: Request) -> int:

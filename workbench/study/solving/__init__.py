@@ -19,7 +19,7 @@ from workbench.canonical import canonical, content_hash
 from workbench.lab import Lab
 from workbench.llm.budget import Tally
 from workbench.llm.calls.locks import CallLocks
-from workbench.llm.provider import is_ours
+from workbench.llm.provider import runs_here
 from workbench.parallel import each
 from workbench.pool import record_of, trial_of
 from workbench.study import result_cache
@@ -70,7 +70,7 @@ def solve_all(
     unsolved = [question for question in questions if question.id not in records]
     locks = CallLocks(store)
     # Models in this process only compute and never wait, so more threads would not help.
-    in_process = all(map(is_ours, model_names(system)))
+    in_process = all(map(runs_here, model_names(system)))
     lab = replace(lab, at_once=not in_process)
 
     def report(*_: int) -> None:

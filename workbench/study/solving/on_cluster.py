@@ -18,7 +18,7 @@ from workbench.cluster.opening import Cluster, open_cluster
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.lab import Lab
 from workbench.llm.calls.locks import CallLocks
-from workbench.llm.provider import is_ours
+from workbench.llm.provider import runs_here
 from workbench.parallel import each
 from workbench.store import Store
 from workbench.study import result_cache
@@ -83,7 +83,7 @@ def solve_on(
     progress: Callable[[], object],
 ) -> Iterator[dict[str, QuestionRecords]]:
     """The records of questions by their ids, task by task. Questions that another process solves are left out."""
-    in_process = all(map(is_ours, model_names(system)))
+    in_process = all(map(runs_here, model_names(system)))
     store = lab.client.store
     locks = CallLocks(store)
     held_locks: set[str] = set()

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from workbench.errors import BadInputError, naming
+from workbench.errors import BadInputError, content_of
 from workbench.types import Message
 
 _ROLES = ("system", "user", "assistant")
@@ -14,8 +14,7 @@ _ROLES = ("system", "user", "assistant")
 
 def read_conversations(path: Path) -> list[tuple[Message, ...]]:
     """The conversations of a file. Each ends with the assistant's reply, which the model learns to give."""
-    with naming(path):
-        lines = path.read_bytes().splitlines()
+    lines = content_of(path).splitlines()
     conversations = []
     for number, line in enumerate(lines, 1):
         if line.strip():
