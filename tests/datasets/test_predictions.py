@@ -8,7 +8,7 @@ import pytest
 
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.named import open_benchmark
-from workbench.benchmarks.predictions import load_pool, load_predictions
+from workbench.benchmarks.predictions import load_pool, load_predictions, prediction_files
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError, MisalignedError
 from workbench.pool import pool_of
@@ -571,3 +571,12 @@ def test_a_sample_of_another_form_is_refused_by_its_number(bird, load, tiny, cha
     samples = [sample(0, tiny.items[0][1], **reply("SELECT 1")) | changed]
     with pytest.raises(BadInputError, match=fault):
         load(bird, inspect_log(samples, model="m"), "log.json")
+
+
+@pytest.mark.parametrize("other", ["din_sql.json", "baseline.sql", "mine.csv"])
+def test_a_folder_of_a_run_stands_for_its_answers_and_for_other_predictions(tmp_path, other):
+    names = ["chase.answers.jsonl", "chase.csv", "chase.json", "chase_questions.csv"]
+    for name in [*names, "chase_1.answers.jsonl", "chase_1.preview.json", other]:
+        (tmp_path / name).touch()
+    found = {file.name for file in prediction_files([str(tmp_path)])}
+    assert found == {"chase.answers.jsonl", "chase_1.answers.jsonl", other}

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from workbench.benchmarks.named import BENCHMARKS, benchmark_name
+from workbench.benchmarks.predictions import ANSWERS
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, given_to, make_system
 from workbench.prompts.prompt import PACKAGED
@@ -114,7 +115,7 @@ def run(
         table = study.save(name, variants.table() if len(runs) > 1 else study.table(*runs))
         files = []
         for number, done in enumerate(runs):
-            files.append(folder / f"{name}{_numbered(number)}.answers.jsonl")
+            files.append(folder / f"{name}{_numbered(number)}{ANSWERS}")
             chosen(done.name, done.selections).save(files[-1])
         if len(runs) > 1:
             study.save(f"{name}_questions", variants.questions())

@@ -22,23 +22,29 @@ from workbench.pool import Pool, pool_of
 from workbench.types import Candidate, Question, Trial, lower_name
 
 _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
+ANSWERS = ".answers.jsonl"
+"""The end of the name of a file with the answers of a run."""
+_TABLES_OF_RUN = (".csv", ".json", "_questions.csv", "_questions.json", ".preview.json")
 _SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
 
 
 def prediction_files(names: Sequence[str]) -> list[Path]:
     """The prediction files at these paths; a folder stands for the prediction files in it.
 
-    The folder of `workbench run` stands for its answers, which lie beside their tables.
+    The tables that `workbench run` writes beside its answers are left out.
     """
     found: list[Path] = []
     for path in map(Path, names):
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
+            runs = [file.name.removesuffix(ANSWERS) for file in path.glob(f"*{ANSWERS}")]
+            tables = {run + table for run in runs for table in _TABLES_OF_RUN}
+            files = (p for p in path.iterdir() if p.suffix in _SUFFIXES)
+            inside = sorted(p for p in files if p.name not in tables)
             if not inside:
                 raise BadInputError(
                     f"{path}: no .json, .jsonl, .sql, .txt or .csv file in this folder"
                 )
-            found += [p for p in inside if p.name.endswith(".answers.jsonl")] or inside
+            found += inside
         else:
             found.append(path)
     return found
