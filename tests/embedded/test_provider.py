@@ -79,8 +79,8 @@ def test_it_is_reached_through_the_client_and_costs_nothing(book):
 
 def test_another_version_of_it_does_not_answer_from_what_this_one_said(book, monkeypatch):
     key = Client(book).key(ask())
-    reply, version = providers._ours["embedded"]
-    monkeypatch.setitem(providers._ours, "embedded", (reply, version + "changed"))
+    reply, version = providers._registered["embedded"]
+    monkeypatch.setitem(providers._registered, "embedded", (reply, version + "changed"))
     assert Client(book).key(ask()) != key
 
 

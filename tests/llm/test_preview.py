@@ -68,6 +68,15 @@ def test_a_preview_of_no_calls_costs_nothing(store: Store) -> None:
     assert found.seconds == (0.0, 0.0)
 
 
+def test_the_wait_is_at_least_that_of_one_call_and_at_most_that_of_one_prompt_after_another(
+    store: Store,
+) -> None:
+    steps = [Estimate("generate", MODEL, 3, 2000), Estimate("fix", MODEL, 2, 2000)]
+    found = preview(Client(store, at_once=1000), [], steps)
+    assert found.seconds == (1.0, 40.0)  # a call takes 1 to 20 seconds, by a rule of thumb
+    assert found.table().splitlines()[-1].endswith("  1 s to 40 s")
+
+
 def test_a_saved_preview_holds_each_call_as_it_will_be_sent(store: Store, tmp_path: Path) -> None:
     client = Client(store, send=Scripted(otherwise="x"))
     client.complete_many([ask("a"), ask("b")])

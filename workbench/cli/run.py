@@ -101,6 +101,9 @@ def run(
             found = preview_of(asked, benchmark, model=model, prompts=prompts_of, **settings)
             save_preview(found, folder / f"{name}{_numbered(number)}.preview.json")
             print(f"{words}:\n{found.table()}\n" if len(folders) > 1 else found.table())
+        print(
+            "estimated from a few questions, which the embedded model answers: another may need more fixes, or fewer"
+        )
         return
     with compare(
         lambda model: make_system(system, model, judge, filtering),

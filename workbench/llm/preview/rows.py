@@ -65,8 +65,10 @@ class Preview:
 
     @property
     def seconds(self) -> Range:
-        """From the first call to the last answer."""
-        return self._wait(self.together)
+        """From the first call to the last answer: the prompts' calls overlap at best, and follow one another at worst."""
+        waits = [self._wait(row) for row in self.rows]
+        shortest = max(self.together.seconds[0] / self.at_once, *(low for low, _ in waits), 0.0)
+        return shortest, sum(high for _, high in waits)
 
     def __str__(self) -> str:
         together = self.together
@@ -114,10 +116,13 @@ class Preview:
         )
         ways = (row.live, row.discounted, row.batched)
         prices = ("unknown" if unknown else _ends(way, "{:,.2f}".format) for way in ways)
-        return (*calls, *tokens, *prices, _ends(self._wait(row), _duration))
+        wait = self._wait(row) if row.model else self.seconds
+        return (*calls, *tokens, *prices, _ends(wait, _duration))
 
     def _wait(self, row: Row) -> Range:
-        return row.seconds[0] / self.at_once, row.seconds[1] / self.at_once
+        """The seconds of one prompt's calls: at least those of a single call."""
+        at_once = min(self.at_once, max(1, row.calls))
+        return row.seconds[0] / at_once, row.seconds[1] / at_once
 
 
 def added(rows: Iterable[Row]) -> tuple[Row, ...]:
