@@ -58,7 +58,7 @@ def test_a_preview_estimates_the_calls_and_the_run_shows_it_beside_what_it_paid(
     paid, said = workbench(*few).out.splitlines()[-2:]
     assert paid.startswith("asked:   6 calls, ")
     assert said.startswith("preview: 6 calls, ")
-    assert workbench(*few, "--preview").out.splitlines()[-1].split()[:3] == [
+    assert workbench(*few, "--preview").out.splitlines()[-2].split()[:3] == [
         "together",
         "0",
         "6",
