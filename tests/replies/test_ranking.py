@@ -44,6 +44,16 @@ REPLIES = [
     ("<think>[1,2,3]</think>\nFinal: [3,2,1]", 3, [3, 2, 1]),
     ("1st: Candidate 2\n2nd: Candidate 1\n3rd: Candidate 3", 3, [2, 1, 3]),
     ("| Rank | Candidate |\n|---|---|\n| 1 | 3 |\n| 2 | 1 |\n| 3 | 2 |", 3, [3, 1, 2]),
+    # Places are named in another order than theirs.
+    ("1st: candidate 3, 2nd: candidate 1", 3, [3, 1]),
+    ("Best: 2\nWorst: 1\nMiddle: 3", 3, [2, 3, 1]),
+    ("Second place: candidate 3\nFirst place: candidate 2\nThird place: candidate 1", 3, [2, 3, 1]),
+    ("Candidate 3 ranks first. Candidate 1 ranks third. Candidate 2 ranks second.", 3, [3, 2, 1]),
+    ("2nd best is candidate 1, best is candidate 3, worst is candidate 2", 3, [3, 1, 2]),
+    ('{"second": 3, "best": 2, "worst": 1}', 3, [2, 3, 1]),
+    ('[{"candidate": 2, "score": 0.1}, {"candidate": 1, "score": 0.7}]', 2, [1, 2]),
+    ("The ranking is 3, 1 and 2.", 3, [3, 1, 2]),
+    ("Candidates 1, 2 and 3 are correct.", 3, []),
 ]
 
 

@@ -19,8 +19,8 @@ _DRAFTED = re.compile(
     re.IGNORECASE,
 )
 _CHAIN = re.compile(
-    r"(?:\W|^)((?:(?:candidates?\s*)?#?\d{1,4}\s*(?:>|\u2265|\u227b|,|->|\u2192|then|=)\s*){1,}"
-    r"(?:candidate\s*)?#?\d{1,4})",
+    r"(?:\W|^)((?:(?:candidates?\s*)?#?\d{1,4}\s*(?:>|\u2265|\u227b|,\s*and|,|->|\u2192|then|=)\s*){1,}"
+    r"(?:candidate\s*)?#?\d{1,4}\b(?:\s*and\s*(?:candidate\s*)?#?\d{1,4}\b)?)",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
@@ -33,10 +33,14 @@ _RANKED_LINE = re.compile(
     r"^\W*(?:rank\s*)?(\d{1,3})(?:st|nd|rd|th)?\s*(?:place)?\s*[.):-]+\W*#?(\d{1,4})\b",
     re.IGNORECASE,
 )
-_PLACED = re.compile(
-    r"^\W*(best|middle|worst|first|second|third|fourth|fifth|last)\W+(?:candidate\W*)?(\d{1,4})\W*$",
-    re.IGNORECASE,
-)
+_PLACES = {
+    "1st": 1, "first": 1, "best": 1, "top": 1, "2nd": 2, "second": 2, "middle": 2, "3rd": 3, "third": 3,
+    "4th": 4, "fourth": 4, "5th": 5, "fifth": 5, "last": 9999, "worst": 9999,
+}  # fmt: skip
+# "best" after another place only names it: "second best".
+_PLACE = re.compile(rf"\b({'|'.join(_PLACES)})(?:[\s-]+(?:best|place|choice))?\b", re.IGNORECASE)
+_PLACED = re.compile(rf"^\W*(?:{_PLACE.pattern})\W+(?:candidate\W*)?(\d{{1,4}})\W*$", re.IGNORECASE)
+_TOGETHER = re.compile(r"\b(?:are|all|both|equal(?:ly)?|tied)\b", re.IGNORECASE)
 _ROW = re.compile(
     r"^\s*\|\s*(\d{1,3})\s*\|\s*(?:candidate\s*)?#?(\d{1,4})\s*\|", re.IGNORECASE | re.MULTILINE
 )
@@ -54,7 +58,7 @@ _NAMED = re.compile(
 )
 _ORDER_WORDS = re.compile(
     r"\b(?:best|first|second|third|fourth|last|worst|followed|then|next|better|rank(?:s|ed)?"
-    r"|after that|finally|top)\b",
+    r"|after that|finally|top|[1-5](?:st|nd|rd|th))\b",
     re.IGNORECASE,
 )
 _WORST = re.compile(r"\b(?:worst|last|least)\b", re.IGNORECASE)
@@ -93,6 +97,10 @@ def _of_json(text: str) -> list[int]:
         position = end
         if isinstance(value, dict) and all(str(key).strip().isdigit() for key in value):
             found.append((1, _of_numbered_members(value)))
+        elif isinstance(value, dict) and value and all(key in _PLACES for key in value):
+            found.append(
+                (1, _numbers([value[key] for key in sorted(value, key=_PLACES.__getitem__)]))
+            )
         elif isinstance(value, dict):
             for key, member in value.items():
                 if member_name(key) in _MEMBERS and isinstance(member, list | str):
@@ -125,6 +133,10 @@ def _numbers(items: list[Any]) -> list[int]:
     if items and all(isinstance(rank, int) for rank in ranks):
         ordered = sorted(zip(ranks, items, strict=True), key=lambda pair: int(pair[0] or 0))
         items = [item for _, item in ordered]
+    scores = [item.get("score") if isinstance(item, dict) else None for item in items]
+    if all(isinstance(score, int | float) for score in scores):
+        ordered = sorted(zip(scores, items, strict=True), key=lambda pair: -float(pair[0] or 0))
+        items = [item for _, item in ordered]
     numbers = []
     for item in items:
         if isinstance(item, dict):
@@ -152,6 +164,7 @@ def _of_chain(text: str) -> list[int]:
             found
             and (len(words) <= 3 or ">" in found[1] or "\u2192" in found[1])
             and not _RANKED_LINE.match(line)
+            and not _TOGETHER.search(rest)
         ):
             chains.append([int(n) for n in re.findall(r"\d+", found[1])])
     return chains[-1] if chains else []
@@ -167,11 +180,12 @@ def _of_lines(text: str) -> list[int]:
     lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
     named = [(line, found) for line in lines if (found := _NUMBERED.match(line))]
     if len(named) > 1:
+        if all(_place(line) for line, _ in named):
+            named.sort(key=lambda one: _place(one[0]))
         return [int(found[1]) for _, found in named]
     placed = [found for line in lines if (found := _PLACED.match(line))]
     if len(placed) > 1:
-        order = [int(found[2]) for found in placed]
-        return order[::-1] if _WORST.match(placed[0][1]) else order
+        return [int(found[2]) for found in sorted(placed, key=lambda found: _place(found[0]))]
     ranked = [found for line in lines if (found := _RANKED_LINE.match(line))]
     if len(ranked) > 1 and {int(r[1]) for r in ranked} == set(range(1, len(ranked) + 1)):
         return [int(r[2]) for r in sorted(ranked, key=lambda r: int(r[1]))]
@@ -185,6 +199,12 @@ def _of_lines(text: str) -> list[int]:
     return [int(n) for n in re.findall(r"\d+", bare[1])] if bare else []
 
 
+def _place(text: str) -> int:
+    """The place that the text names, 1 for the best; 0 if it names none."""
+    found = _PLACE.search(text)
+    return _PLACES[found[1].lower()] if found else 0
+
+
 def _of_prose(text: str, count: int) -> list[int]:
     """The order in which the text names the candidates, if it speaks of an order and names nearly all."""
     if not _ORDER_WORDS.search(text) or re.search(
@@ -193,6 +213,7 @@ def _of_prose(text: str, count: int) -> list[int]:
         return []
     first: list[int] = []
     last: list[int] = []
+    places: dict[int, int] = {}
     for clause in re.split(r"[.;\n]|,\s*(?:and|but)?\s*|\band\b|\bbut\b", text):
         numbers = [int(a or b) for a, b in _NAMED.findall(clause)]
         if not numbers and (
@@ -204,9 +225,13 @@ def _of_prose(text: str, count: int) -> list[int]:
         ):
             numbers = [int(bare[1])]
         numbers = [n for n in numbers if n not in first + last]
+        if len(numbers) == 1 and len(_PLACE.findall(clause)) == 1:
+            places[numbers[0]] = _place(clause)
         if _WORST.search(clause):
             last = numbers + last
         else:
             first += numbers
     numbers = [*dict.fromkeys([*first, *last])]
+    if places.keys() == set(numbers):
+        numbers.sort(key=places.__getitem__)
     return numbers if len(numbers) >= max(1, count - 1) and len(numbers) > 1 - (count == 1) else []
