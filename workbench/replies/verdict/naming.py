@@ -12,7 +12,7 @@ ONE = (
     rf"|[\"'`(*_]*\b(?P<letter>B\b|(?-i:(?<=[a-z,;:] )A\b)|A\b(?![ ]+(?!is\b|was\b|are\b|has\b|over\b"
     rf"|rather\b|and\b|or\b|as\b|because\b|since\b|wins\b|it\b|but\b|then\b|ist\b|est\b|es\b|only\b"
     rf"|cannot\b|can\b|could\b|would\b|should\b|must\b|fails\b|works\b|uses\b|joins\b|counts\b|n\b"
-    rf"|alone\b|instead\b|for\b|in\b|on\b|does\b|gets\b|returns\b|lacks\b|omits\b|misses\b"
+    rf"|beats\b|outperforms\b|surpasses\b|loses\b|alone\b|instead\b|for\b|in\b|on\b|does\b|gets\b|returns\b|lacks\b|omits\b|misses\b"
     rf"|wins\b|answers\b|handles\b|filters\b|gives\b)[a-z]))"
     rf"|\b(?:the\s+)?(?P<ordinal>first|second|former|latter|erste|zweite)(?:\s+(?:one|{NAME}|abfrage"
     rf"|anfrage))?\b)"
@@ -23,7 +23,7 @@ GOOD = (
     r"|richtig|besser|korrekt|correcta?|mejor|meilleure?|juste)"
 )
 BAD = (
-    r"(?:wrong|loses|incorrect|not\s+(?:\w+\s+)?(?:correct|right|valid)|invalid|flawed|worse|fails?|falsch"
+    r"(?:wrong|loses|inferior|outperformed|beaten|incorrect|not\s+(?:\w+\s+)?(?:correct|right|valid)|invalid|flawed|worse|fails?|falsch"
     r"|less\s+\w+|not\s+as\s+\w+|(?:cannot|can['\u2019]t|could\s+not)\s+be\s+(?:correct|right)"
     r"|n['\u2019]est\s+pas\s+\w+|no\s+es\s+\w+|mistaken|ruled\s+out|rejected|faulty|isn['\u2019]t\s+(?:\w+\s+)?(?:correct|right))"
 )

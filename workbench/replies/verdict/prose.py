@@ -21,7 +21,7 @@ _CHOICES = [
     for pattern in (
         (
             rf"\b(?:choose|chose|pick|picked|prefer|select|selected|go\s+(?:with|for)|opt\s+for|vote\s+for"
-            rf"|favou?r)\s+(?P<won>{_C})"
+            rf"|favou?r|lean\s+towards?)\s+(?P<won>{_C})"
         ),
         (
             rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:is|was|seems|looks|appears(?:\s+to\s+be)?|ist|est"
@@ -31,7 +31,7 @@ _CHOICES = [
         rf"\b(?:richtig|korrekt|correcta?)\s+(?:ist|es|est)\s+(?P<won>{_C})",
         rf"\bnot\s+{_D},?\s+but\s+(?P<won>{_C})",
         (
-            rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:over|beats|rather\s+than|wins|instead\s+of|satisfies"
+            rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:over|beats|outperforms|surpasses|rather\s+than|wins|instead\s+of|satisfies"
             rf"|answers\s+the\s+question|correctly)\b"
         ),
         (
@@ -62,10 +62,10 @@ _NEGATION = re.compile(
     r"(?:\bnot|n['\u2019]t|\bneither|\bnor|\bboth)\s+(?:\w+\s+)?$", re.IGNORECASE
 )
 _RULED_OUT = re.compile(
-    rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks)?\s*(?:the\s+)?(?:\w+ly\s+)?{BAD}|lacks|omits"
+    rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks|should\s+be)?\s*(?:the\s+)?(?:\w+ly\s+)?{BAD}|lacks|omits"
     rf"|misses|ignores|drops|forgets)\b"
     rf"|\b(?:missing|wrong|lacking|error|mistake|flaw|problem)\s+(?:\w+\s+)?(?:in|with)\s+(?P<faulty>{_D})"
-    rf"|\b(?:reject|rule\s+out|discard|eliminate|exclude|dismiss)\s+(?P<dismissed>{_D})"
+    rf"|\b(?:reject|rule\s+out|discard|eliminate|exclude|dismiss|avoid)\s+(?P<dismissed>{_D})"
     rf"|(?P<owner>{_D})['\u2019]s\s+(?:\w+\s+){{1,4}}(?:is|are)\s+(?:\w+ly\s+)?(?:{BAD}|missing)\b"
     rf"|\b(?:although|though|while|even\s+if)\s+(?P<conceded>{_D})\b[^.;\n]{{0,80}},\s*it\s+(?:is\s+)?"
     rf"(?:{BAD}|lacks|omits|misses|ignores|drops|forgets)\b"
