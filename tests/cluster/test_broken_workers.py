@@ -6,6 +6,11 @@ from workbench.errors import ClusterError
 from workbench.systems.baselines import direct
 
 WITHOUT_WORKBENCH = "import sys; sys.modules['workbench'] = None"
+ENDS_WHEN_ASKED = """
+import os
+import workbench.cluster.versions
+workbench.cluster.versions.identity = lambda: os._exit(3)
+"""
 KILLED = """
 import os, signal
 from pathlib import Path
@@ -108,6 +113,16 @@ def test_a_worker_without_the_workbench_is_refused_by_name(machines, study, one_
         pass
     assert "worker tcp://" in one_line(error)
     assert "cannot import this version of workbench (ModuleNotFoundError" in one_line(error)
+
+
+def test_a_worker_that_ends_while_a_cluster_opens_is_left_out(machines, study, solved):
+    machines.add(preload=ENDS_WHEN_ASKED)
+    machines.wait()
+    machines.add()
+    with study(machines.file) as opened:
+        assert machines.workers[0].wait(300) == 3
+        opened.run(direct("some/model"))
+        assert solved(opened) == 24
 
 
 def test_another_worker_takes_over_from_a_worker_without_the_workbench(machines, study, solved):

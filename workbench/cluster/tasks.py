@@ -179,6 +179,8 @@ class Cluster:
 
         found: Mapping[str, Any] = self._client.run(on_worker, on_error="return")
         for worker, reply in found.items():
+            if isinstance(reply, OSError):  # a lost worker, which the scheduler forgets soon
+                continue
             if isinstance(reply, Exception):  # the import failed there
                 raise ClusterError(
                     f"worker {worker} cannot import this version of workbench ({type(reply).__name__}: {reply}):"
