@@ -6,7 +6,7 @@ from tests.llm.server import Server
 from tests.llm.wire import ask
 from workbench.errors import ProviderError
 from workbench.llm.budget import Budget
-from workbench.llm.calls import limits
+from workbench.llm.calls import pauses
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
@@ -20,7 +20,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     def pause(attempt: int, retry_after: float = 0.0) -> float:
         return original(attempt, retry_after) if retry_after else 0.01
 
-    original = limits.pause
+    original = pauses.pause
     monkeypatch.setattr("workbench.llm.calls.refusals.pause", pause)
     monkeypatch.setattr("workbench.llm.calls.limits._FIRST_PAUSE", 0.01)
 
@@ -61,7 +61,7 @@ def test_retry_after_is_waited_for_by_all_calls(store: Store, server: Server) ->
 def test_a_retry_after_of_an_hour_is_capped(
     store: Store, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.llm.calls.limits.LONGEST_WAIT", 0.1)
+    monkeypatch.setattr("workbench.llm.calls.pauses.LONGEST_WAIT", 0.1)
     monkeypatch.setattr("workbench.llm.calls.refusals.LONGEST_WAIT", 0.1)
     server.plan.append("429-after")
     server.retry_after = "3600"

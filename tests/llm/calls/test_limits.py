@@ -10,7 +10,8 @@ from tests.llm import wire
 from tests.llm.server import Server
 from tests.llm.wire import ask
 from workbench.llm.calls import limits
-from workbench.llm.calls.limits import Limiter, pause
+from workbench.llm.calls.limits import Limiter
+from workbench.llm.calls.pauses import LONGEST_WAIT, pause
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
 from workbench.store import Store
@@ -37,21 +38,43 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
+def send(limiter: Limiter) -> float:
+    """Send a call if one is allowed now, and return the time; 0 if none is allowed."""
+    if allowed := limiter.start(wake):
+        limiter.sends()
+    return allowed
+
+
 def refused_of(
-    accepts: Callable[[float], bool], clock: Clock, number: int, refusal: float = 0.1
+    accepts: Callable[[float], bool],
+    clock: Clock,
+    number: int,
+    refusal: float = 0.1,
+    cost: float = 0.0,
 ) -> int:
-    """How many 429s, each after `refusal` seconds, a limiter meets until so many calls are answered after a second."""
+    """How many 429s, each after `refusal` seconds, a limiter meets until so many calls are answered after a second.
+
+    The process computes for `cost` seconds before it sends an allowed call, and reads replies after that.
+    """
     limiter = Limiter()
+    unsent: deque[float] = deque()
     under_way: list[tuple[float, float, bool]] = []
     answered = refused = 0
     while answered < number:
-        while answered + len(under_way) < number and (sent := limiter.start(wake)):
+        while answered + len(under_way) + len(unsent) < number and (now := limiter.start(wake)):
+            unsent.append(now)
+        if unsent:
+            clock.now += cost
+            limiter.sends()
             fine = accepts(clock.now)
-            heapq.heappush(under_way, (clock.now + (1.0 if fine else refusal), sent, fine))
-        times = [under_way[0][0]] if under_way else []
-        opens = limiter.opens_in()  # zero where it waits for an answer
-        times += [clock.now + opens + 1e-6] if opens and answered + len(under_way) < number else []
-        clock.now = max(clock.now, min(times))
+            end = clock.now + (1.0 if fine else refusal)
+            heapq.heappush(under_way, (end, unsent.popleft(), fine))
+        else:
+            times = [under_way[0][0]] if under_way else []
+            opens = limiter.opens_in()  # zero where it waits for an answer
+            due = opens and answered + len(under_way) < number
+            times += [clock.now + opens + 1e-6] if due else []
+            clock.now = max(clock.now, min(times))
         while under_way and under_way[0][0] <= clock.now:
             _, sent, fine = heapq.heappop(under_way)
             limiter.end()
@@ -113,6 +136,12 @@ def test_as_many_calls_are_under_way_as_a_provider_takes_at_once(
     assert clock.now - 1000 < 16
 
 
+@pytest.mark.parametrize("cost", [0.001, 0.0015, 0.003])
+def test_a_slow_process_finds_the_limit_with_few_429s(clock: Clock, cost: float) -> None:
+    assert refused_of(at_once(256), clock, 10_000, 0.002, cost) < 200
+    assert clock.now - 1000 < 1.25 * max(10_000 / 256, 10_000 * cost)
+
+
 @pytest.mark.parametrize("share", [0.01, 0.03])
 def test_429s_by_chance_change_nothing(clock: Clock, share: float) -> None:
     refused_of(by_chance(share), clock, 4000, 0.002)
@@ -135,14 +164,14 @@ def test_a_rate_limit_known_only_from_429s_is_found_with_few_of_them(
 
 def test_as_many_calls_as_the_user_allows_are_sent_at_once() -> None:
     limiter = Limiter(most=64)
-    assert [limiter.start(wake) > 0 for _ in range(65)] == [True] * 64 + [False]
+    assert [send(limiter) > 0 for _ in range(65)] == [True] * 64 + [False]
 
 
 def test_more_calls_are_sent_at_once_with_time_until_a_429(clock: Clock) -> None:
     limiter = Limiter(most=1024)
     sent = 0
     for _ in range(20):
-        while limiter.start(wake):
+        while send(limiter):
             sent += 1
         clock.now += limiter.opens_in()
     assert sent == 1024
@@ -151,7 +180,7 @@ def test_more_calls_are_sent_at_once_with_time_until_a_429(clock: Clock) -> None
 
 def started(limiter: Limiter, number: int) -> list[float]:
     """When so many calls were sent."""
-    return [limiter.start(wake) for _ in range(number)]
+    return [send(limiter) for _ in range(number)]
 
 
 def refuse(limiter: Limiter, sent: float, wait: float = 0.0) -> None:
@@ -163,14 +192,14 @@ def refuse(limiter: Limiter, sent: float, wait: float = 0.0) -> None:
 def test_after_a_429_a_single_call_tries(clock: Clock) -> None:
     limiter = Limiter()
     refuse(limiter, started(limiter, 5)[0])
-    assert limiter.start(wake)
-    assert not limiter.start(wake)
+    assert send(limiter)
+    assert not send(limiter)
 
 
 def test_a_trial_without_a_429_lets_the_others_go_on(clock: Clock) -> None:
     limiter = Limiter()
     refuse(limiter, started(limiter, 5)[0])
-    limiter.start(wake)
+    send(limiter)
     clock.now += limiter.opens_in() + 1e-6
     assert all(started(limiter, 59))
 
@@ -178,58 +207,81 @@ def test_a_trial_without_a_429_lets_the_others_go_on(clock: Clock) -> None:
 def test_no_more_calls_are_sent_at_once_after_a_429_and_a_refused_trial(clock: Clock) -> None:
     limiter = Limiter(most=1024)
     refuse(limiter, started(limiter, 65)[0])
-    refuse(limiter, limiter.start(wake))
+    refuse(limiter, send(limiter))
     limiter.end()
     limiter.accepted(1000.0)
     clock.now += limiter.opens_in()
-    assert limiter.start(wake)
+    assert send(limiter)
     clock.now += 10
     assert limiter.window == 63
-    assert not limiter.start(wake)
+    assert not send(limiter)
 
 
 def test_calls_that_are_all_refused_begin_one_pause(clock: Clock) -> None:
     limiter = Limiter()
     for sent in started(limiter, 5):
         refuse(limiter, sent)
-    refuse(limiter, limiter.start(wake))
+    refuse(limiter, send(limiter))
     assert 1.0 <= limiter.opens_in() <= 1.1
 
 
 def test_each_429_after_a_pause_doubles_the_next(clock: Clock) -> None:
     limiter = Limiter()
-    refuse(limiter, limiter.start(wake))
+    refuse(limiter, send(limiter))
     for seconds in (1, 2, 4, 8, 16, 32, 60, 60):
         clock.now += limiter.opens_in()
-        refuse(limiter, limiter.start(wake))
+        refuse(limiter, send(limiter))
         assert seconds <= limiter.opens_in() <= 1.1 * seconds
 
 
 def test_a_caller_refused_by_a_full_limit_is_called_back_when_a_call_ends() -> None:
     called = []
     limiter = Limiter(most=1)
-    assert limiter.start(wake)
+    assert send(limiter)
     assert not limiter.start(lambda: called.append("now"))
     limiter.end()
     assert called == ["now"]
 
 
+def test_the_next_in_line_is_called_back_when_a_call_is_sent_at_a_pace(clock: Clock) -> None:
+    called = []
+    limiter = Limiter()
+    limiter.interval = 0.1
+    started(limiter, 2)
+    waits = [lambda: called.append("first"), lambda: called.append("second")]
+    assert not any(limiter.start(wait) for wait in waits)
+    clock.now += limiter.opens_in()
+    assert limiter.start(waits[0])
+    assert called == ["second"]
+
+
+def test_the_first_in_line_is_called_back_when_another_asks_in_time(clock: Clock) -> None:
+    called = []
+    limiter = Limiter()
+    limiter.interval = 0.1
+    started(limiter, 2)
+    assert not limiter.start(lambda: called.append("first"))
+    clock.now += limiter.opens_in()
+    assert not send(limiter)
+    assert called == ["first"]
+
+
 def test_nothing_is_sent_while_a_retry_after_lasts(clock: Clock) -> None:
     limiter = Limiter()
-    refuse(limiter, limiter.start(wake), 5)
-    assert not limiter.start(wake)
+    refuse(limiter, send(limiter), 5)
+    assert not send(limiter)
     assert 5 <= limiter.opens_in() <= 5.5
     clock.now += limiter.opens_in()
-    assert limiter.start(wake)
+    assert send(limiter)
 
 
 def test_pauses_grow_are_jittered_and_capped() -> None:
     first = {pause(1) for _ in range(20)}
     assert len(first) > 1
     assert 0.5 <= min(first) <= max(first) <= 1.0
-    assert pause(50) <= limits.LONGEST_WAIT
+    assert pause(50) <= LONGEST_WAIT
     assert 3 <= pause(1, retry_after=3) <= 3.3
-    assert pause(1, retry_after=10**6) <= limits.LONGEST_WAIT * 1.1
+    assert pause(1, retry_after=10**6) <= LONGEST_WAIT * 1.1
 
 
 def test_the_first_calls_of_a_run_are_sent_all_at_once(store: Store, server: Server) -> None:

@@ -145,7 +145,7 @@ def test_a_body_of_status_200_that_has_an_error_alone_is_a_failed_call(
 def test_a_delay_that_is_no_number_is_asked_again_all_the_same(
     store: Store, server: Server, delay: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.llm.calls.limits.LONGEST_WAIT", 0.1)
+    monkeypatch.setattr("workbench.llm.calls.pauses.LONGEST_WAIT", 0.1)
     monkeypatch.setattr("workbench.llm.calls.refusals.LONGEST_WAIT", 0.1)
     refused = (429, error(f"slow down: try again in {delay}", "rate_limit_exceeded"), {})
     answers = iter([refused])

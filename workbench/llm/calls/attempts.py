@@ -69,6 +69,7 @@ class Attempts:
             finish, again = partial(self._finish, call), partial(self._again, call)
             sent = (call.key, call.request, call.endpoint, call.url)
             batches.join(Joined(*sent, finish, again, call.batch))
+            call.limiter.sends()
         else:
             state.new_prefixes.start(call.request)
             try:
@@ -101,6 +102,7 @@ class Attempts:
 
     def _make(self, call: PendingCall) -> None:
         """Make one attempt, in a thread unless the model runs in this process."""
+        call.limiter.sends()
         self._report(call, self._result(call, self._state.send))
 
     def _finish(self, call: PendingCall, send: Send) -> Callable[[BaseException | None], None]:

@@ -17,32 +17,28 @@ calls that were accepted since the last pause, divided by the time that they and
 second, per minute and on tokens alike. The pace then quickens, slowly at first, faster later. A provider that refuses
 more often by chance than by a limit gets pauses and no pace.
 
-Runs that find no room wait in line; only runs for which there is room are woken.
+A process that computes much sends its calls late, and would take a late 429 for none, so at most 32 calls are allowed
+and not sent yet. Runs that find no room wait in line; only runs for which there is room are woken.
 """
 
 import math
-import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 
-LONGEST_WAIT = 60.0  # seconds: the most that a Retry-After, a pause or an interval may take
+from workbench.llm.calls.pauses import LONGEST_WAIT, pause
+
 _QUIET = 0.15  # seconds after which the first calls would have met a 429
 _STEP = 0.025  # seconds from one growth of the number of calls under way to the next
 _GROWTH = 1.25
 _SILENCE = 0.05  # seconds without a 429 after which a trial counts as accepted, or twice as long as a 429 took
 _ROW = 4  # 429s in a row, without an accepted call, that a limit on calls at once does not explain
+_UNSENT = 32  # calls that are allowed and not sent yet
 _FIRST_PAUSE = 1.0  # seconds without a call after a 429 that names no time
 # The interval shrinks by this share with each answer, for each call since the last pause.
 _QUICKENING = 0.0005
-
-
-def pause(failures: int, retry_after: float = 0.0) -> float:
-    """Seconds before the next call: the provider's Retry-After, else doubling with each failure; jittered."""
-    if retry_after:
-        return min(retry_after, LONGEST_WAIT) * random.uniform(1.0, 1.1)  # noqa: S311
-    return random.uniform(0.5, 1.0) * min(0.5 * 2.0**failures, LONGEST_WAIT)  # noqa: S311
 
 
 class Limiter:
@@ -56,7 +52,7 @@ class Limiter:
         self.interval = 0.0
         self.window: float = min(first, most)
         self._most = most
-        self._running = 0
+        self._running = self._unsent = 0  # calls under way, and those of them that are not sent yet
         self._open_at = 0.0  # no call is sent before this time
         self._grows_at = 0.0  # when the window grows, before the first limit
         self._limited = False  # whether a limit was met
@@ -87,36 +83,44 @@ class Limiter:
             now = time.monotonic()
             self._look(now)
             free = self._free(now)
-            ahead = islice(self._waiting, free)
-            if free > len(self._waiting) or callback in ahead:
+            ahead = list(islice(self._waiting, free))
+            if len(ahead) < free or callback in ahead:
                 self._waiting.pop(callback, None)
                 now = max(now, math.nextafter(self._refused_at, math.inf))  # later than the 429
                 if now - self._open_at > LONGEST_WAIT:  # after idle time, count afresh
                     self._since, self._sent, self._refused = now, 0, 0
                 self._running += 1
+                self._unsent += 1
                 self._sent += 1
                 self._grows_at = self._grows_at or now + _QUIET
                 self._open_at = max(self._open_at, now - self.interval) + self.interval
                 if self._trial:
                     self._trial = "sent"
                     self._open_at = now + self._silence
-                return now
-            self._waiting.setdefault(callback)
-            return 0.0
+                ahead = self._next()
+            else:
+                self._waiting.setdefault(callback)
+                now = 0.0
+        for wake in ahead:
+            wake()
+        return now
+
+    def sends(self) -> None:
+        """Record that an allowed call is sent now."""
+        with self._change():
+            self._unsent -= 1
 
     def withdraw(self, callback: Callable[[], None]) -> None:
         """Leave the line: the run has no more calls of this model."""
-        with self._lock:
-            was_waiting = callback in self._waiting
-            self._waiting.pop(callback, None)
-            callbacks = self._next() if was_waiting else []
-        for wake in callbacks:
-            wake()
+        if callback in self._waiting:
+            with self._change():
+                self._waiting.pop(callback, None)
 
     def cancel(self) -> None:
         """Undo a `start` whose call was not sent."""
         with self._lock:
             self._sent -= 1
+            self._unsent -= 1
             if self._trial == "sent":
                 self._trial, self._open_at = "due", 0.0
             else:
@@ -132,17 +136,14 @@ class Limiter:
 
     def end(self) -> None:
         """Count one call less under way."""
-        with self._lock:
+        with self._change():
             self._running -= 1
             if self._trial == "answer" and not self._running:  # no answer will come
                 self._trial = "due"
-            callbacks = self._next()
-        for wake in callbacks:
-            wake()
 
     def accepted(self, sent: float) -> None:
         """Record that a call sent at `sent` met no 429."""
-        with self._lock:
+        with self._change():
             # An answer to a call sent before the last 429 says nothing about the trial that the 429 began.
             if sent > self._refused_at:
                 self._row = 0
@@ -152,9 +153,6 @@ class Limiter:
             if self._waiting and self._by_number and not self.interval:
                 self.window = min(self.window + 1 / (2 * self.window), self._most)
             self.interval *= max(0.5, 1 - _QUICKENING * self._sent)
-            callbacks = self._next()
-        for wake in callbacks:
-            wake()
 
     def throttled(self, sent: float, wait: float = 0.0) -> None:
         """Record that a call sent at `sent` met a 429; `wait` is the seconds that the provider named, or 0."""
@@ -178,6 +176,15 @@ class Limiter:
             else:
                 self._trial, self._refused_at = "due", now
 
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Hold the lock, then wake the runs for which there is room."""
+        with self._lock:
+            yield
+            callbacks = self._next()
+        for wake in callbacks:
+            wake()
+
     def _meet_limit(self, now: float) -> None:
         """Assume a limit after a trial that was refused."""
         self._limited = True
@@ -195,9 +202,7 @@ class Limiter:
         """Send nothing for the time that the provider names, or else for longer than the last pause."""
         self._limited, self._by_number, self._after_answer = True, False, False
         self._trial, self._refused_at = "due", now
-        self._pause = min(
-            LONGEST_WAIT, wait or 2 * self._pause or 2 * self.interval or _FIRST_PAUSE
-        )
+        self._pause = min(LONGEST_WAIT, wait or 2 * (self._pause or self.interval) or _FIRST_PAUSE)
         self._open_at = max(self._open_at, now + pause(0, self._pause))
 
     def _end_trial(self, now: float) -> None:
@@ -234,7 +239,7 @@ class Limiter:
         """The number of calls that may be sent now."""
         if self._trial == "answer" or now < self._open_at:
             return 0
-        free = max(0, int(self.window) - self._running)
+        free = max(0, min(int(self.window) - self._running, _UNSENT - self._unsent))
         return min(free, 1) if self.interval or self._trial == "due" or self._pause else free
 
     def _next(self) -> list[Callable[[], None]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workbench.errors import ProviderError
 from workbench.llm.calls.call_state import CallState, PendingCall
-from workbench.llm.calls.limits import LONGEST_WAIT, pause
+from workbench.llm.calls.pauses import LONGEST_WAIT, pause
 from workbench.llm.provider import Refusal, runs_here
 from workbench.llm.remote.refusals import UnknownModel
 from workbench.llm.remote.suggestions import suggestion

@@ -18,8 +18,8 @@ from workbench.llm.cache.table import Cache
 from workbench.llm.calls.batches.joined import MOST, Joined, JoinedCalls
 from workbench.llm.calls.batches.results import store_results
 from workbench.llm.calls.batches.table import Batch, BatchTable
-from workbench.llm.calls.limits import pause
 from workbench.llm.calls.locks import CallLocks
+from workbench.llm.calls.pauses import pause
 from workbench.llm.provider import Refusal
 from workbench.llm.remote.batch_lines import failure
 from workbench.llm.remote.batches import BatchService, Status
