@@ -11,6 +11,7 @@ from typing import Any
 from workbench.db.sql.normal_form import normal_form
 from workbench.db.text.quoting import DESCRIPTION_LENGTH, literal, one_line, quote
 from workbench.db.text.schema_text import create_table_text
+from workbench.parallel import cached_for_object
 from workbench.types import (
     Column,
     Context,
@@ -106,15 +107,19 @@ def result_text(execution: Execution, rows: int = 10) -> str:
 
 def column_text(table: str, column: Column) -> str:
     """A column as text: a line each for its name, type, description, meaning of values, and examples."""
+    return f"Column: {_whole_line(f'{quote(table)}.{quote(column.name)}')}{_details(column)}"
+
+
+@cached_for_object(maxsize=10_000)  # questions about a database share its columns
+def _details(column: Column) -> str:
     lines = {
-        "Column": f"{quote(table)}.{quote(column.name)}",
         "Type": column.type,
         "Description": column.description,
         "Values mean": column.value_description,
         "Examples": ", ".join(map(literal, column.examples)),
     }
     shown = ((title, one_line(text).strip()) for title, text in lines.items())
-    return "\n".join(f"{title}: {text}" for title, text in shown if text)
+    return "".join(f"\n{title}: {text}" for title, text in shown if text)
 
 
 def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:
@@ -124,6 +129,8 @@ def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:
     """
 
     def shown(column: Column, values: dict[str, None]) -> Column:
+        if not values:
+            return column
         known = {str(value): value for value in column.examples}
         return replace(column, examples=tuple(known.get(text, text) for text in values | known))
 
