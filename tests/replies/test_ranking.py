@@ -5,6 +5,19 @@ import pytest
 from workbench.replies.ranking import read_ranking
 
 REPLIES = [
+    ("(2), (1), (3)", 3, [2, 1, 3]),
+    ("**3**, **1**, **2**", 3, [3, 1, 2]),
+    ("C3 > C1 > C2", 3, [3, 1, 2]),
+    ("- 3\n- 1\n- 2", 3, [3, 1, 2]),
+    ("Order (best to worst): 3 1 2", 3, [3, 1, 2]),
+    ("3 is better than 1, which is better than 2.", 3, [3, 1, 2]),
+    ("Best is 3, then 1, and 2 is worst.", 3, [3, 1, 2]),
+    ("Ranking of the 3 candidates: 3, 1, 2", 3, [3, 1, 2]),
+    ("Top choice: Candidate 3", 3, [3]),
+    ("Candidate 1: 3/10\nCandidate 2: 8/10\nCandidate 3: 5/10", 3, [2, 3, 1]),
+    ("Scores: candidate 1: 0.2, candidate 2: 0.9, candidate 3: 0.5", 3, [2, 3, 1]),
+    ("| Candidate | Score |\n|---|---|\n| 1 | 3 |\n| 2 | 9 |\n| 3 | 5 |", 3, [2, 3, 1]),
+    ("Candidate 1 returns 3 rows, candidate 2 returns 5 rows.", 2, []),
     ("3 > 2 > 1", 3, [3, 2, 1]),
     ("#2, #3, #1", 3, [2, 3, 1]),
     ("The best is candidate 3, then 1, then 2.", 3, [3, 1, 2]),

@@ -5,6 +5,15 @@ import pytest
 from workbench.replies.verdict import read_verdict
 
 REPLIES = [
+    ("Is it A? No. B? Yes.", "B"),
+    ("Is B right? No. Is A right? Yes.", "A"),
+    ("Both queries are close, but on balance B.", "B"),
+    ("I would trust B more than A.", "B"),
+    ("I do not trust A.", "B"),
+    ("Candidate A has the bug of joining on names; candidate B avoids it.", "B"),
+    ("Option B matches the question exactly; option A does not.", "B"),
+    ("Result A is empty, which cannot be right. So B must be it.", "B"),
+    ("So B must be wrong.", "A"),
     ("Answer: (B)", "B"),
     ("\\boxed{b}", "B"),
     ("Final answer: $\\boxed{A}$", "A"),

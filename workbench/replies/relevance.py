@@ -30,7 +30,20 @@ _YES = {
     "\u662f\u7684",
     "\u76f8\u5173",
     "keep",
+    "include",
     "\u306f\u3044",
+    "yep",
+    "yeah",
+    "absolutely",
+    "definitely",
+    "certainly",
+    "needed",
+    "required",
+    "necessary",
+    "useful",
+    "helpful",
+    "essential",
+    "important",
 }
 _NO = {
     "no",
@@ -50,22 +63,45 @@ _NO = {
     "drop",
     "\u3044\u3044\u3048",
     "unrelated",
+    "nope",
+    "remove",
+    "exclude",
+    "skip",
+    "unnecessary",
+    "unneeded",
+    "useless",
 }
 _FORM = re.compile(
     r"^.*(?:\"yes\" or \"no\"|\byes or no\b|yes/no(?!\W{1,3}(?:yes|no)\b)).*$",
     re.MULTILINE | re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"\b(?:relevant|relevance|answer|verdict)\b[\"'`*\s]*(?:[:=>]|\bis\b)[\s\"'`*]*(\w+)\b"
+    r"(?:\b|_)(?:relevant|relevance|answer|verdict)\b[\"'`*\s]*(?:[:=>]|\bis\b)[\s\"'`*]*(\w+)\b"
     r"(?![\"'`*]*\s*[:=]|\s+(?:other|column|doubt)\b)",
     re.IGNORECASE,
 )
 _MEMBER = re.compile(
     r"(?:relevant|relevance|answer|verdict)[\"'`]\s{0,9}[:=][\s\"'`*]{0,9}(\w+)", re.IGNORECASE
 )
+_NEGATION = (
+    r"(?P<no>\b(?:not|nor|never|hardly|unlikely|cannot|no longer)\s(?:(?!only)\w+\s){0,3}"
+    r"|n[\u2019']t\s(?:\w+\s){0,3})?"
+)
+# "is" stands before what a column is called, unless "not" does.
+_IS = r"(?(no)(?:(?:is|be)\s)?|(?:is|are|be|seems?|looks?|['\u2019]s)\s(?:\w+ly\s|very\s|quite\s)?)"
+_NEEDED = (
+    rf"(?:{_IS}(?:needed|required|necessary|useful|helpful|essential|crucial|important|kept)\b(?! to (?:note|know|mention))"
+    r"|(?:(?<=not )|(?<=n['\u2019]t )|(?<=be ))used\b|(?:related|connected)\s(?:to|with)\b|helps?\b"
+    r"|(?:keep|needs?|includes?|requires?)\s(?:it|this|the column)\b|what (?:we|the (?:question|query)) needs?\b"
+    r"|without (?:it|this)\b[^.;\n]{0,80}\b(?:cannot|can['\u2019]t|impossible)\b)"
+)
+_UNNEEDED = (
+    rf"(?:{_IS}(?:unnecessary|unneeded|unrelated|useless|ignored|dropped|skipped|excluded|omitted|removed)\b"
+    r"|(?:skip|ignore|drop|exclude|omit|remove|discard)\s(?:it|this|the column)\b|answered without (?:it|this)\b"
+    r"|nothing to do with\b|no (?:\w+ )?(?:reason|need) (?:to|for)\b|no (?:bearing|relevance|use)\b|distractor\b)"
+)
 _JUDGED = re.compile(
-    r"((?:\bnot|n[\u2019']t)\s(?:(?!only)\w+\s){0,2}|\bhardly\s)?\b(ir)?relevant\b(?!\s*(?:column"
-    r"|table|information|if|to know))",
+    rf"{_NEGATION}\b(?:(?:(?P<ir>ir)?relevant\b(?!\s*(?:column|table|information|if|to know)))|{_NEEDED}|(?P<un>{_UNNEEDED}))",
     re.IGNORECASE,
 )
 
@@ -74,16 +110,13 @@ _ASKED = re.compile(
     r"(?:(?<=[.!?\n\"{}])|\A)[^.!?\n\"{}]*+\?\s*(?=(?:yes|no|ja|nein)\b)", re.IGNORECASE
 )
 _BEGINS = re.compile(
-    r"\W*(?:yes|no|ja|nein|oui|non|s\u00ed|si|true|false|keep|drop|[\u4e00-\u9fff]{1,3}|\u306f\u3044|\u3044\u3044\u3048)\b"
-    r"(?!\s+(?:column|other|one|need|doubt|more)\b)",
+    r"\W*(?:yes|yep|yeah|no|nope|absolutely|ja|nein|oui|non|s\u00ed|si|true|false|keep|drop"
+    r"|(?:include|exclude|remove|skip)(?=\s(?:it|this)\b)"
+    r"|(?:needed|required|necessary|useful|helpful|essential|unnecessary|useless)(?=\W*[.,;:!]|\s(?:for|to|in|because|since)\b)"
+    r"|[\u4e00-\u9fff]{1,3}|\u306f\u3044|\u3044\u3044\u3048)\b(?!\s+(?:column|other|one|need|doubt|more)\b)",
     re.IGNORECASE,
 )
 _HEDGED = re.compile(r"\brelevant or (?:not|ir)|\birrelevant or relevant\b", re.IGNORECASE)
-_NEEDED = re.compile(
-    r"\b(?:is|are)?\s*(not |n['\u2019]t )(?:needed|required|necessary|used|useful)\b|\b(?:is"
-    r"|are) (?:needed|required|necessary)\b",
-    re.IGNORECASE,
-)
 
 
 def read_relevance(reply: str) -> bool | None:
@@ -119,7 +152,7 @@ def relevance_of(value: object) -> bool | None:
 
 
 def _word(value: object) -> bool | None:
-    first = re.match(r"\W*(\w+)", str(value).lower())
+    first = re.match(r"\W*(?!n/a\b)(\w+)", str(value).lower())
     word = first[1] if first else ""
     if word in _YES:
         return True
@@ -133,7 +166,9 @@ def _of_prose(text: str) -> bool | None:
         return labelled[-1]
     if len(text.split()) == 1:
         return _word(text)
-    if re.search(r"\b(?:is|does)(?: not|n['\u2019]t)\W*\Z", text, re.IGNORECASE):
+    if re.search(
+        r"\b(?:is|does|definitely|certainly)(?: not|n['\u2019]t)\W*\Z", text, re.IGNORECASE
+    ):
         return False  # "it could be relevant, but it is not"
     last = re.search(r"(\w+)\W*\Z", text)
     if last and last[1].lower() in {"yes", "no", "ja", "nein"} and len(text) > len(last[0]):
@@ -144,10 +179,7 @@ def _of_prose(text: str) -> bool | None:
         return None
     if re.match(r"\W*(?:ir)?relevant\W*(?:[.;]\s|$)", text, re.IGNORECASE):
         return text.lower().lstrip("\"'`* ").startswith("relevant")
-    if needed := _NEEDED.findall(text):
-        return not needed[-1]
-    judged = _JUDGED.findall(text)
-    if judged:
-        return bool(judged[-1][0]) == bool(judged[-1][1])
+    if judged := list(_JUDGED.finditer(text)):
+        return bool(judged[-1]["no"]) == bool(judged[-1]["ir"] or judged[-1]["un"])
     begun = (_word(line) for line in reversed(text.splitlines()) if _BEGINS.match(line))
     return next((relevant for relevant in begun if relevant is not None), None)

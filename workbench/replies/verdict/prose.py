@@ -21,7 +21,7 @@ _CHOICES = [
     for pattern in (
         (
             rf"\b(?:choose|chose|pick|picked|prefer|select|selected|go\s+(?:with|for)|opt\s+for|vote\s+for"
-            rf"|favou?r|lean\s+towards?)\s+(?P<won>{_C})"
+            rf"|favou?r|trust|lean\s+towards?)\s+(?P<won>{_C})"
         ),
         (
             rf"(?P<won>{_C})[\s*_`\"')]*\s+(?:is|was|seems|looks|appears(?:\s+to\s+be)?|ist|est"
@@ -35,10 +35,10 @@ _CHOICES = [
             rf"|answers\s+the\s+question|correctly)\b"
         ),
         (
-            rf"\b(?:so|therefore|thus|hence|then)\b[\s,:*_]*(?:it(?:['\u2019]s|\s+is|\s+must\s+be)\s+"
+            rf"\b(?:so|therefore|thus|hence|then|on\s+balance|overall|ultimately)\b[\s,:*_]*(?:it(?:['\u2019]s|\s+is|\s+must\s+be)\s+"
             rf"|the\s+answer\s+is\s+|I\s+say\s+)?(?P<won>{_C})(?=[\W_]*(?:$|[.!\n]))"
         ),
-        rf"\b(?:so|therefore|thus|hence)\b[\s,:*_]*(?P<won>{_C})\s+(?:is|answers|wins|gets)\b",
+        rf"\b(?:so|therefore|thus|hence)\b[\s,:*_]*(?P<won>{_C})\s+(?:is|must\s+be(?=\s+(?:it|the)\b)|answers|wins|gets)\b",
         rf"(?P<won>{_C})\s*(?:>{{1,3}}|\u227b)\s*{_D}",
         rf"{_D}\s*(?:<{{1,3}}|\u227a)\s*(?P<won>{_C})",
         rf"\b(?:must|had\s+to|have\s+to)\s+(?:pick|choose|decide|select|name\s+one)\b[\s,:;]+(?P<won>{_C})",
@@ -62,8 +62,9 @@ _NEGATION = re.compile(
     r"(?:\bnot|n['\u2019]t|\bneither|\bnor|\bboth)\s+(?:\w+\s+)?$", re.IGNORECASE
 )
 _RULED_OUT = re.compile(
-    rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks|should\s+be)?\s*(?:the\s+)?(?:\w+ly\s+)?{BAD}|lacks|omits"
-    rf"|misses|ignores|drops|forgets)\b"
+    rf"(?P<lost>{_C})[\s*_`\"')]*\s+(?:(?:is|was|ist|seems|looks|(?:should|must)\s+be)?\s*(?:the\s+)?(?:\w+ly\s+)?{BAD}|lacks|omits"
+    rf"|misses|ignores|drops|forgets|has\s+(?:an?|the)\s+(?:\w+\s+)?(?:bug|error|mistake|flaw|problem)"
+    rf"|does(?:\s+not|n['\u2019]t)(?=\W*(?:$|[.;\n])))\b"
     rf"|\b(?:missing|wrong|lacking|error|mistake|flaw|problem)\s+(?:\w+\s+)?(?:in|with)\s+(?P<faulty>{_D})"
     rf"|\b(?:reject|rule\s+out|discard|eliminate|exclude|dismiss|avoid)\s+(?P<dismissed>{_D})"
     rf"|(?P<owner>{_D})['\u2019]s\s+(?:\w+\s+){{1,4}}(?:is|are)\s+(?:\w+ly\s+)?(?:{BAD}|missing)\b"
@@ -86,10 +87,14 @@ _NOT_BAD = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"[^.!?\n]*\?")
+_AFFIRMED = re.compile(rf"(?P<won>{_D})(?:\s\w+)?\s?\?\W*(?:yes|correct|right)\b", re.IGNORECASE)
 
 
 def verdict_of_prose(text: str) -> Letter:
     """The candidate that the last statement of choice names; else the one that is not ruled out."""
+    affirmed = {letter_in(one["won"]) for one in _AFFIRMED.finditer(text)}
+    if len(affirmed) == 1:  # "Is it A? No. B? Yes."
+        return affirmed.pop()
     text = _ASKED.sub("", text) if _ASKED.sub("", text).strip() else text
     text = _NOT_BAD.sub(" is right", text)
     found: list[tuple[int, Letter]] = []

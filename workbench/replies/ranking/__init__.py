@@ -2,25 +2,14 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
-from workbench.replies.json_values import json_values, member_name
+from workbench.replies.ranking.from_json import PLACES, ranking_of_json
 from workbench.replies.text import answer_text, boxed, without_long_runs
 
-_MEMBERS = {
-    "ranking", "rank", "ranks", "order", "ranked", "ranked candidates", "candidates", "answer", "result",
-    "final ranking", "best to worst",
-}  # fmt: skip
 _REVERSED = re.compile(r"\bworst\b[^.\n]{0,20}\b(?:to|first)\b", re.IGNORECASE)
-_LABELLED = re.compile(r"\b(?:final|ranking|ranked|order|answer|result)\b[^\[\n]*$", re.IGNORECASE)
-# "(At first I had [1, 2, 3].)": before a list that another one replaces.
-_DRAFTED = re.compile(
-    r"\b(?:at first|first i|initially|originally|my first|draft|previous(?:ly)?)\b[^\[\n]*$",
-    re.IGNORECASE,
-)
 _CHAIN = re.compile(
-    r"(?:\W|^)((?:(?:candidates?\s*)?#?\d{1,4}\s*(?:>|\u2265|\u227b|,\s*and|,|->|\u2192|then|=)\s*){1,}"
-    r"(?:candidate\s*)?#?\d{1,4}\b(?:\s*and\s*(?:candidate\s*)?#?\d{1,4}\b)?)",
+    r"(?:[^\w.]|^)((?:(?:candidates?\s*|[cq])?#?\d{1,4}\s*(?:>|\u2265|\u227b|,\s*and|,|->|\u2192|then|=)\s*){1,}"
+    r"(?:candidate\s*|[cq])?#?\d{1,4}\b(?:\s*and\s*(?:candidate\s*)?#?\d{1,4}\b)?)",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
@@ -33,13 +22,14 @@ _RANKED_LINE = re.compile(
     r"^\W*(?:rank\s*)?(\d{1,3})(?:st|nd|rd|th)?\s*(?:place)?\s*[.):-]+\W*#?(\d{1,4})\b",
     re.IGNORECASE,
 )
-_PLACES = {
-    "1st": 1, "first": 1, "best": 1, "top": 1, "2nd": 2, "second": 2, "middle": 2, "3rd": 3, "third": 3,
-    "4th": 4, "fourth": 4, "5th": 5, "fifth": 5, "last": 9999, "worst": 9999,
-}  # fmt: skip
 # "best" after another place only names it: "second best".
-_PLACE = re.compile(rf"\b({'|'.join(_PLACES)})(?:[\s-]+(?:best|place|choice))?\b", re.IGNORECASE)
+_PLACE = re.compile(rf"\b({'|'.join(PLACES)})(?:[\s-]+(?:best|place|choice))?\b", re.IGNORECASE)
 _PLACED = re.compile(rf"^\W*(?:{_PLACE.pattern})\W+(?:candidate\W*)?(\d{{1,4}})\W*$", re.IGNORECASE)
+_MARKED = re.compile(r"\((\d{1,4})\)|[*_`]+")
+_BETTER = re.compile(
+    r",?\s(?:which\s|that\s)?(?:is|was)\s(?:\w+ly\s)?better\sthan\s", re.IGNORECASE
+)
+_OTHER_NUMBER = re.compile(r"\b\d{1,4}\b(?!\s*candidates)")
 _TOGETHER = re.compile(r"\b(?:are|all|both|equal(?:ly)?|tied)\b", re.IGNORECASE)
 _ROW = re.compile(
     r"^\s*\|\s*(\d{1,3})\s*\|\s*(?:candidate\s*)?#?(\d{1,4})\s*\|", re.IGNORECASE | re.MULTILINE
@@ -53,6 +43,17 @@ _WITH_RANK = re.compile(
     r"^\W*(?:candidate|query|option)\W{0,4}(\d{1,4})\W{1,8}(?:is\s+)?(?:rank(?:ed)?|place|position)\W{0,4}(\d{1,4})\W*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# Lines or a table that give each candidate its score.
+_SCORED = re.compile(
+    r"\b(?:candidate|query|option)\W{0,4}(\d{1,4})\W{1,8}(?:scores?\W{0,4})?(\d{1,3}(?:\.\d{1,9})?)"
+    r"(?=\s*(?:/\s*\d|%|points)|\W*(?:$|[,;\n]))",
+    re.IGNORECASE,
+)
+_SCORE_ROW = re.compile(
+    r"^\s*\|\W*(?:candidate\s*)?#?(\d{1,4})\W*\|\W*(\d{1,3}(?:\.\d{1,9})?)\W",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SCORE = re.compile(r"\bscores?\b|\d\s?/\s?10", re.IGNORECASE)
 _NAMED = re.compile(
     r"\b(?:candidate|query|option|number)s?\W{0,4}(\d{1,4})\b|(?<![\w.])#(\d{1,4})\b", re.IGNORECASE
 )
@@ -70,9 +71,9 @@ def read_ranking(reply: str, count: int) -> list[int]:
     """The candidates' numbers from 1 to `count`, in the order of the reply, each once."""
     text = without_long_runs(answer_text(reply))
     if _REVERSED.search(text):
-        return _known(reversed(_of_json(text) or _of_chain(text) or _of_lines(text)), count)
+        return _known(reversed(ranking_of_json(text) or _of_chain(text) or _of_lines(text)), count)
     for numbers in (
-        _of_json(text),
+        ranking_of_json(text),
         _of_chain(boxed(text) or text),
         _of_lines(text),
         _of_prose(text, count),
@@ -86,83 +87,21 @@ def _known(numbers: Iterable[int], count: int) -> list[int]:
     return [n for n in dict.fromkeys(numbers) if 1 <= n <= count]
 
 
-def _of_json(text: str) -> list[int]:
-    """The list that is called the ranking or stands after such a label; else the last one of numbers."""
-    found: list[tuple[int, list[int]]] = []
-    position = 0
-    for start, end, value in json_values(text):
-        lead = text[position:start].rpartition("\n")[2]
-        labelled = bool(_LABELLED.search(lead))
-        drafted = bool(_DRAFTED.search(lead))
-        position = end
-        if isinstance(value, dict) and all(str(key).strip().isdigit() for key in value):
-            found.append((1, _of_numbered_members(value)))
-        elif isinstance(value, dict) and value and all(key in _PLACES for key in value):
-            found.append(
-                (1, _numbers([value[key] for key in sorted(value, key=_PLACES.__getitem__)]))
-            )
-        elif isinstance(value, dict):
-            for key, member in value.items():
-                if member_name(key) in _MEMBERS and isinstance(member, list | str):
-                    items = member if isinstance(member, list) else re.split(r"[,>]", member)
-                    found.append((2, _numbers(items)))
-        elif isinstance(value, list):
-            found.append((2 if labelled else 0 if drafted else 1, _numbers(value)))
-    ranked = [(weight, numbers) for weight, numbers in found if numbers]
-    if not ranked:
-        return []
-    strongest = max((weight, len(set(numbers))) for weight, numbers in ranked)
-    return [numbers for weight, numbers in ranked if (weight, len(set(numbers))) == strongest][-1]
-
-
-def _of_numbered_members(value: dict[str, Any]) -> list[int]:
-    """The ranking of {"1": 3, "2": 1}, candidates by rank, or {"1": 0.2, "2": 0.9}, scores by candidate."""
-    keys = sorted(value, key=int)
-    scores = [value[key] for key in keys]
-    if any(isinstance(score, float) and not score.is_integer() for score in scores):
-        ordered = sorted(zip(scores, keys, strict=True), key=lambda pair: -float(pair[0] or 0))
-        return [int(key) for _, key in ordered]
-    return _numbers(scores)
-
-
-def _numbers(items: list[Any]) -> list[int]:
-    """The number in each item: itself, in its text, or in an object's member of that name."""
-    ranks = [
-        item.get("rank", item.get("position")) if isinstance(item, dict) else None for item in items
-    ]
-    if items and all(isinstance(rank, int) for rank in ranks):
-        ordered = sorted(zip(ranks, items, strict=True), key=lambda pair: int(pair[0] or 0))
-        items = [item for _, item in ordered]
-    scores = [item.get("score") if isinstance(item, dict) else None for item in items]
-    if all(isinstance(score, int | float) for score in scores):
-        ordered = sorted(zip(scores, items, strict=True), key=lambda pair: -float(pair[0] or 0))
-        items = [item for _, item in ordered]
-    numbers = []
-    for item in items:
-        if isinstance(item, dict):
-            named = [
-                v
-                for k, v in item.items()
-                if re.search("candidate|number|id|query", str(k), re.IGNORECASE)
-            ]
-            item = next(iter([*named, *item.values()]), "")  # noqa: PLW2901  the item's number
-        if isinstance(item, bool) or (isinstance(item, float) and not item.is_integer()):
-            continue  # a verdict or a score
-        if number := re.search(r"\d{1,9}", str(item)):
-            numbers.append(int(number[0]))
-    return numbers
-
-
 def _of_chain(text: str) -> list[int]:
     """The last of "2 > 1 > 3" and "2, 1, 3" that is all of its line but for a label."""
     chains = []
-    for line in text.splitlines():
+    for written in text.splitlines():
+        line = _BETTER.sub(" > ", _MARKED.sub(r"\1", written))
         found = _CHAIN.search(line)
         rest = line.replace(found[1], "") if found else line
         words = re.findall(r"[A-Za-z]{3,}", rest)
         if (
             found
-            and (len(words) <= 3 or ">" in found[1] or "\u2192" in found[1])
+            and (
+                (len(words) <= 3 and not _OTHER_NUMBER.search(rest))
+                or ">" in found[1]
+                or "\u2192" in found[1]
+            )
             and not _RANKED_LINE.match(line)
             and not _TOGETHER.search(rest)
         ):
@@ -177,6 +116,9 @@ def _of_lines(text: str) -> list[int]:
         ranks = _ROW.findall(text)
     if len(ranks) > 1:
         return [int(number) for number, _ in sorted(ranks, key=lambda row: int(row[1]))]
+    scores = [*_SCORED.findall(text), *_SCORE_ROW.findall(text)] if _SCORE.search(text) else []
+    if len({number for number, _ in scores}) > 1:
+        return [int(number) for number, score in sorted(scores, key=lambda row: -float(row[1]))]
     lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
     named = [(line, found) for line in lines if (found := _NUMBERED.match(line))]
     if len(named) > 1:
@@ -191,10 +133,17 @@ def _of_lines(text: str) -> list[int]:
         return [int(r[2]) for r in sorted(ranked, key=lambda r: int(r[1]))]
     if re.search(r"\brank", text, re.IGNORECASE) and (rows := _ROW.findall(text)):
         return [int(number) for _, number in sorted(rows, key=lambda row: int(row[0]))]
-    if only := re.fullmatch(r"\W*(?:best\W*)?candidate\W{0,3}(\d{1,4})\W*", text, re.IGNORECASE):
+    only = re.fullmatch(
+        r"\W*(?:(?:best|top|first)\W*(?:choice\W*)?)?candidate\W{0,3}(\d{1,4})\W*",
+        text,
+        re.IGNORECASE,
+    )
+    if only:
         return [int(only[1])]
     bare = re.fullmatch(
-        r"\W*(?:(?:ranking|order|answer)\W*)?(\d{1,4}(?:[\s,;>]+\d{1,4})*)\W*", text, re.IGNORECASE
+        r"\W*(?:(?:ranking|order|answer)\W*)?(?:best to worst\W*)?(\d{1,4}(?:[\s,;>*\u2022-]+\d{1,4})*)\W*",
+        text,
+        re.IGNORECASE,
     )
     return [int(n) for n in re.findall(r"\d+", bare[1])] if bare else []
 
@@ -202,7 +151,7 @@ def _of_lines(text: str) -> list[int]:
 def _place(text: str) -> int:
     """The place that the text names, 1 for the best; 0 if it names none."""
     found = _PLACE.search(text)
-    return _PLACES[found[1].lower()] if found else 0
+    return PLACES[found[1].lower()] if found else 0
 
 
 def _of_prose(text: str, count: int) -> list[int]:
@@ -218,9 +167,10 @@ def _of_prose(text: str, count: int) -> list[int]:
         numbers = [int(a or b) for a, b in _NAMED.findall(clause)]
         if not numbers and (
             bare := re.fullmatch(
-                r"\W*(?:then|next|followed by|finally|last(?:ly)?)?\W*(\d{1,4})\W*"
+                r"\W*(?:then|next|followed by|finally|last(?:ly)?|(?:the )?(?:best|worst)(?: one)? is)?\W*(\d{1,4})\W*"
                 r"(?:(?:is|comes|ranks)\s(?:the\s)?(?:best|first|second|third|last|worst|next)\W*)?",
                 clause,
+                re.IGNORECASE,
             )
         ):
             numbers = [int(bare[1])]
