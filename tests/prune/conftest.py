@@ -39,7 +39,9 @@ def bank(tmp_path):
         def cut(step, *replies, otherwise=None, context=context):
             script = Scripted(replies, otherwise=otherwise)
             made.asked = script.history
-            client = Client(store, send=script, at_once=1)  # the replies belong to the columns in order
+            client = Client(
+                store, send=script, at_once=1
+            )  # the replies belong to the columns in order
             left = step(Lab(client, None, None), context).schema
             return {t.name: [c.name for c in t.columns] for t in left.tables}
 

@@ -5,6 +5,8 @@ import pytest
 from workbench.replies.choices import read_choices
 
 REPLIES = [
+    ("#1 PASS, #2 FAIL", "response", [1, 0]),
+    ("(1) pass (2) fail", "response", [1, 0]),
     ("All candidates fail.", "candidate", [0, 0, 0]),
     ("Only candidate 1 fails.", "candidate", [0, 1, 1]),
     ("No candidate passes.", "candidate", [0, 0]),

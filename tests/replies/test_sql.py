@@ -53,6 +53,7 @@ WRAPPINGS = {
     "tag that is never closed": "Well.\n<answer>{}",
     "end of a tag that the prompt opened": "{}\n</FINAL_ANSWER>",
     "token of a model's own": "{}<|im_end|>",
+    "tags in square brackets": "I count them.\n[SQL]{}[/SQL]",
 }
 
 

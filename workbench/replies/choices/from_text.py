@@ -21,6 +21,11 @@ _EXCEPT = (
 _OTHERS = re.compile(
     r"\b(?:(?:all|both)(?:\s+of)?\s+)?the\s+(?:others?|rest|remaining)\b", re.IGNORECASE
 )
+# "#1 PASS", "(1) pass", "1=pass"
+_BARE = re.compile(
+    rf"(?<![\w.])(?:#(\d{{1,4}})|\((\d{{1,4}})\)|(\d{{1,4}})\s?=)\s?(?={PASSED}|{FAILED})",
+    re.IGNORECASE,
+)
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 _SEVERAL = ("one", "two", "three", "four")
 
@@ -78,6 +83,7 @@ def read_text(text: str, label: str, count: int) -> list[Judgement]:
     """The judgement, 1, 0 or None, of each of `count` items; an empty list if none is judged."""
     patterns = _patterns(label, count)
     text = patterns.ordinal.sub(partial(_numbered, label, count), text)
+    text = _BARE.sub(rf"{label} \1\2\3 ", text)
     judged: list[Judgement] = [None] * count
     # The numbers that the last line named, for a verdict on a line of its own.
     heading: list[int] = []

@@ -19,7 +19,7 @@ from workbench.replies.sql.statement import START, statement
 from workbench.replies.text import answer_text, answers
 
 _DEEPEST = 3  # tags, fences and members in each other
-
+_SQUARE_TAG = re.compile(r"\[(/?)SQL\]")
 # "Final answer: none", which speaks of every query above it.
 _NO_QUERY = re.compile(
     r"(?:^|\n)[ \t*_#]*+final (?:answer|sql|query)[\s*_]*[:\uff1a][\s*_`]*"
@@ -60,7 +60,7 @@ class Extracted:
 
 def read_sql(reply: str) -> Extracted:
     """The query that the reply proposes, verbatim but for marks of Markdown and HTML. No reply raises."""
-    text = answer_text(reply)
+    text = _SQUARE_TAG.sub(r"<\1sql>", answer_text(reply))
     if not text:
         return Extracted("", "the reply is empty, or ends in its reasoning")
     sql = _answer(text)
