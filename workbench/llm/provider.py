@@ -184,6 +184,8 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
             reply = call(input=[message["content"] for message in sent]).model_dump()
         else:
             reply = complete(litellm, call, sent, kind_key, seconds)
+    except Refusal:
+        raise
     except Exception as error:
         raise refusal(error) from error
     found = tidy(without_secrets(secrets(url), reply))

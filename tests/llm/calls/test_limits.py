@@ -217,6 +217,19 @@ def test_no_more_calls_are_sent_at_once_after_a_429_and_a_refused_trial(clock: C
     assert not send(limiter)
 
 
+def test_a_late_429_lowers_the_limit_by_one_call_whatever_has_ended_since(clock: Clock) -> None:
+    limiter = Limiter(most=1024)
+    first, *late, _ = started(limiter, 64)
+    refuse(limiter, first)
+    refuse(limiter, send(limiter))
+    for _ in range(40):  # they were accepted
+        limiter.end()
+        limiter.accepted(1000.0)
+    for sent in late[:10]:
+        refuse(limiter, sent)
+    assert limiter.window == 63 - 10
+
+
 def test_calls_that_are_all_refused_begin_one_pause(clock: Clock) -> None:
     limiter = Limiter()
     for sent in started(limiter, 5):

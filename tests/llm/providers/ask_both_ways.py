@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.llm.providers.ask_all import respond
 from tests.llm.providers.cases import CASES
-from tests.llm.providers.protocols import MODELS, base, chat
-from tests.llm.server import ERRORS, Server
+from tests.llm.providers.protocols import MODELS, base, chat, error
+from tests.llm.server import ERRORS, Server, asked_in
 from workbench.llm import provider
 from workbench.llm.provider import Refusal
 from workbench.llm.remote.sending import posting
@@ -39,6 +39,17 @@ BODIES = {
     "counts of zero": chat({"content": "A"}, prompt_tokens=0, completion_tokens=0, total_tokens=0),
     "no id": {"choices": [{"message": {"content": "A"}, "finish_reason": "eos"}]},
 }  # fmt: skip
+# The bodies of 429s, which repeat the question.
+THROTTLED = {
+    "429 in OpenAI's words": lambda asked: error(f"slow down at {asked}. Try again in 1.5s.", "rate_limit_exceeded"),
+    "429 in short words": lambda asked: error(asked, "rate_limit_exceeded"),
+    "429 in Mistral's words": lambda asked: {"object": "error", "message": f"too many calls: {asked}"},
+    "429 with a detail": lambda asked: {"detail": f"too many calls: {asked}"},
+    "429 with a text": lambda asked: {"error": f"too many calls: {asked}"},
+    "429 of a list": lambda asked: [asked],
+    "429 without words": lambda _: error("", ""),
+    "429 of a day": lambda asked: error(f"{asked}: limit on tokens per day", "rate_limit_exceeded"),
+}  # fmt: skip
 SEVERAL = ("openai/gpt-4o", "hosted_vllm/qwen3", "mistral/mistral-small-latest", "deepseek/deepseek-chat",
            "openrouter/a/b", "together_ai/a", "azure/gpt-4o")  # fmt: skip
 
@@ -61,6 +72,11 @@ def cases(server: Server) -> Iterator[tuple[str, str, str]]:
         yield f"{name}: {behaviour}", MODELS[name], base(name, root)
     for title, body in BODIES.items():
         server.respond = lambda _path, _body, body=body: (200, body, {})
+        yield title, "openai/gpt-4o", server.url
+    for title, throttled in THROTTLED.items():
+        server.respond = lambda _path, body, throttled=throttled: (
+            429, throttled(asked_in(body)), {}
+        )  # fmt: skip
         yield title, "openai/gpt-4o", server.url
     server.respond = None
     for model in SEVERAL:
@@ -85,7 +101,9 @@ def asked(server: Server, model: str, url: str, text: str) -> dict[str, Any]:
         told |= {name: reply[name] for name in INVENTED if reply[name] in SENT}
     except Refusal as refusal:
         told = {name: getattr(refusal, name) for name in ("fault", "fatal", "again", "wait")}
-        told |= {"error": str(refusal), "causes": causes(refusal)}
+        told |= {"error": str(refusal)}
+        # Only a lost connection or reply is judged by its causes.
+        told |= {} if refusal.fault == "rate_limit" else {"causes": causes(refusal)}
     # Ollama is also asked what the model is, in a request without the text.
     sent = [n for n in range(before, len(server.bodies)) if text in json.dumps(server.bodies[n])]
     headers = [{n.lower(): v for n, v in server.headers[n].items()} for n in sent]

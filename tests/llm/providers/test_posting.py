@@ -49,6 +49,21 @@ def test_an_answer_of_a_known_form_is_read_without_the_whole_of_litellm(
     assert whole == 0
 
 
+@pytest.mark.parametrize("name", ["429", "429-after", "OpenAI: rate limit", "429 in OpenAI's words", "429 with a detail",
+                                  "429 in Mistral's words", "429 with a text"])  # fmt: skip
+def test_a_429_of_a_known_form_is_read_without_the_whole_of_litellm(
+    found: dict[str, list[Any]], name: str
+) -> None:
+    _, whole, _, _ = found[name]
+    assert whole == 0
+
+
+@pytest.mark.parametrize("name", ["quota", "429 of a day"])
+def test_a_429_that_ends_a_run_is_read_by_litellm(found: dict[str, list[Any]], name: str) -> None:
+    _, whole, _, _ = found[name]
+    assert whole == 1
+
+
 @pytest.mark.parametrize(
     "name", ["OpenAI, Responses: answer", "Anthropic: answer", "Gemini: answer", "Ollama: answer"]
 )

@@ -8,8 +8,9 @@ or without a delay ends the run.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from workbench.errors import redact
 from workbench.html.tree import visible
@@ -81,10 +82,11 @@ def refusal(error: Exception) -> Refusal:
     """An exception of LiteLLM as a `Refusal`, by its status and its causes. Others are raised again."""
     chain = list(causes(error))
     names = " ".join(type(e).__name__ for e in chain)
-    text = _text(error)
+    text = text_of(error)
     status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), 0)
     searched = " ".join((text, *(str(getattr(e, "code", "")) for e in chain)))
-    wait = _wait(chain, text)
+    responses = (getattr(e, "response", None) for e in chain)
+    wait = _wait((getattr(response, "headers", None) or {} for response in responses), text)
     # LiteLLM reports a package that it lacks for a model as a failed connection.
     if missing := [e for e in chain if isinstance(e, ImportError) and str(e) in text]:
         lacks = f"LiteLLM lacks a package for this model ({missing[0]})"
@@ -122,7 +124,14 @@ def refusal(error: Exception) -> Refusal:
     raise error
 
 
-def _text(error: Exception) -> str:
+def throttled(text: str, headers: Mapping[str, Any]) -> Refusal | None:
+    """The refusal of a 429 whose error has this text in LiteLLM's words; None if the text may end the run."""
+    if any(pattern.search(text) for pattern in (_ACCOUNT, _KEY, _DAILY)) or _QUOTA in text:
+        return None
+    return Refusal("rate_limit", text, again=True, wait=_wait([headers], text))
+
+
+def text_of(error: Exception) -> str:
     """The error's text in one line, without LiteLLM's own prefixes and the traceback."""
     text = " ".join(str(error).removeprefix("litellm.").partition("Traceback (")[0].split())
     return re.sub(r"^(\w+): (?:\1: )+", r"\1: ", text).rstrip(".")
@@ -135,13 +144,12 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _wait(chain: list[BaseException], text: str) -> float:
-    """The seconds that the provider asks to wait, in the header Retry-After or in its message; else 0.
+def _wait(responses: Iterable[Mapping[str, Any]], text: str) -> float:
+    """The seconds that the provider asks to wait, in the header Retry-After of a response or in the text; else 0.
 
     Dates are ignored: the provider's clock may differ.
     """
-    for error in chain:
-        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    for headers in responses:
         with suppress(ValueError):
             if (seconds := float(headers.get("retry-after", 0))) > 0:
                 return seconds

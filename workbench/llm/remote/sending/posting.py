@@ -7,7 +7,7 @@ LiteLLM makes all other calls itself: calls in other protocols, signed calls, ca
 call while something is set to watch LiteLLM's calls.
 
 LiteLLM reads each reply of a form that `Reading` does not know, and raises the error of a failed connection, as though
-`completion` had just received it. Every refusal is therefore LiteLLM's own.
+`completion` had just received it. Every refusal is therefore LiteLLM's own, or has the words of one (`Throttling`).
 """
 
 import os
@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 
 from workbench.llm.remote.sending.reading import Reading
+from workbench.llm.remote.sending.throttling import Throttling
 from workbench.types import Message
 
 _MOST = 1000  # kinds of calls that are remembered
@@ -49,6 +50,7 @@ class _Kind:
         self.headers: list[tuple[bytes, bytes]] = []
         self.body: dict[str, Any] = {}
         self.reading = Reading()
+        self.throttling = Throttling()
 
     def note(self, request: Any, messages: Sequence[Message]) -> None:
         """Use the request as the form of the others, if it has the messages and a key of the environment."""
@@ -143,6 +145,8 @@ def complete(
         with _sending(received):
             return _whole(call, messages)
 
+    if response.status_code == 429:
+        return kind.throttling.read(response, read)
     return kind.reading.read(response, read)
 
 

@@ -34,7 +34,7 @@ class Reading:
         body = _body(response)
         if body is None:
             return whole()
-        form = _form(body)
+        form = form_of(body)
         if form not in self._forms:
             # Replies that arrive together are read one by one until the form is known.
             with self._lock:
@@ -49,7 +49,7 @@ class Reading:
         body = _body(response)
         if body is None or len(self._forms) >= _MOST:
             return
-        form = _form(body)  # before the function changes the body
+        form = form_of(body)  # before the function changes the body
         try:
             found = tidy(_parsed(body))
         except Exception:  # noqa: BLE001  `completion` reads an odd reply
@@ -81,12 +81,12 @@ def _parsed(body: dict[str, Any]) -> dict[str, Any]:
     return reply
 
 
-def _form(value: Any, name: str = "") -> Hashable:
+def form_of(value: Any, name: str = "") -> Hashable:
     """The form of a reply; numbers and texts of the model count by their type and whether they are empty."""
     if isinstance(value, Mapping):
-        return frozenset((key, _form(item, key)) for key, item in value.items())
+        return frozenset((key, form_of(item, key)) for key, item in value.items())
     if isinstance(value, list):
-        return tuple(_form(item, name) for item in value)
+        return tuple(form_of(item, name) for item in value)
     if isinstance(value, str) and name not in _WRITTEN and len(value) <= _WORD:
         return value
     return type(value), bool(value)
