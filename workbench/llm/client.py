@@ -133,12 +133,17 @@ class Client:
     ) -> dict[str, PendingCall]:
         """Add the cached answers to `answers`; returns the calls for the other requests, by key."""
         calls: dict[str, PendingCall] = {}
-        for index, given in requests.items():
-            request = self.fit(given)
-            key = request_key(request, self.endpoint(request.model))
-            if cached := self._state.cached(key):
-                answers[index] = cached
-                self.ledger.hit(request, cached)
+        fitted = {index: self.fit(request) for index, request in requests.items()}
+        keys = {
+            index: request_key(request, self.endpoint(request.model))
+            for index, request in fitted.items()
+        }
+        found = self._state.cached_many(list(keys.values()))
+        for index, request in fitted.items():
+            key = keys[index]
+            if key in found:
+                answers[index] = found[key]
+                self.ledger.hit(request, found[key])
             elif key in calls:
                 calls[key].indices.append(index)
             else:

@@ -1,6 +1,8 @@
 """The cached model calls. A call is stored before its answer is returned, and recent answers stay in memory."""
 
 import threading
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +11,14 @@ from workbench.errors import StoreError
 from workbench.llm.cache.rows import Call, Packed, pack, write
 from workbench.llm.provider import runs_here
 from workbench.store import Store
+from workbench.threads import THREADS
 from workbench.types import Completion, Request, Usage
 
 RECENT = 20_000  # answers in memory, about 40 MB
 
 _GET = (
-    "SELECT text, model, finish_reason, input_tokens, output_tokens, cached_tokens, cost "
-    "FROM calls WHERE key = ?"
+    "SELECT key, text, model, finish_reason, input_tokens, output_tokens, cached_tokens, cost "
+    "FROM calls WHERE key"
 )
 
 
@@ -32,6 +35,8 @@ class _Unsaved:
 
     def __init__(self) -> None:
         self.calls: list[tuple[Call, Packed, bool]] = []
+        # Of the threads that wait until their calls are on disk: each gets the error, if they cannot be written.
+        self.callbacks: deque[Callable[[BaseException | None], None]] = deque()
         self.refused = False  # whether the last attempt to write them failed
         self.saving = threading.Lock()
 
@@ -48,15 +53,23 @@ class Cache:
         self._recent: dict[str, Completion] = {}
 
     def get(self, key: str) -> Completion | None:
-        if answer := self._recent.get(key):
-            return answer
-        if not (rows := self.store.read(_GET, (key,))):
-            return None
-        text, model, reason, read, written, cached, cost = rows[0]
-        usage = Usage(read, written, cached)
-        answer = with_fault(Completion(text, model, reason, usage, cost, key, cached=True))
-        self._remember(answer)
-        return answer
+        return self.get_many([key]).get(key)
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, Completion]:
+        """The answers that are cached, by key."""
+        found = {key: answer for key in keys if (answer := self._recent.get(key))}
+        missing = [key for key in keys if key not in found]
+        rows = []
+        if len(missing) == 1:
+            rows = self.store.read(f"{_GET} = ?", missing)
+        elif missing:
+            rows = self.store.read_keys(f"{_GET} IN", missing)
+        for key, text, model, reason, read, written, cached, cost in rows:
+            usage = Usage(read, written, cached)
+            answer = with_fault(Completion(text, model, reason, usage, cost, key, cached=True))
+            self._remember(answer)
+            found[key] = answer
+        return found
 
     def answered(self, request: Request, endpoint: str) -> bool:
         """Whether any call of the request's prompt and parameters has a stored answer."""
@@ -92,17 +105,52 @@ class Cache:
 
     def save(self) -> None:
         """Write the calls that are not on disk yet."""
+        try:
+            with self._unsaved.saving:
+                self._write()
+        finally:
+            if self._unsaved.callbacks:  # in another thread, since Ctrl-C may interrupt this one
+                THREADS.start(self._save_for_others)
+
+    def save_then(self, key: str, done: Callable[[BaseException | None], None]) -> None:
+        """Call `done` when the call with this key, which was put, is on disk, or with the error if it is not.
+
+        Of the threads that call this at the same time, one writes for all and calls their callbacks; no other waits.
+        """
+
+        def saved(error: BaseException | None) -> None:
+            self._recent.pop(key, None)  # the call may replace one that was read meanwhile
+            done(error)
+
+        self._unsaved.callbacks.append(saved)
+        self._save_for_others()
+
+    def _save_for_others(self) -> None:
+        """Save until no callback waits. A thread that is saving looks for more at its end, so none is left."""
         unsaved = self._unsaved
-        with unsaved.saving:
-            if not (calls := tuple(unsaved.calls)):
-                return
-            durable = not all(runs_here(call.model) for call, _, _ in calls)
-            unsaved.refused = True
+        while unsaved.callbacks and unsaved.saving.acquire(blocking=False):
+            failed: BaseException | None = None
+            callbacks = [unsaved.callbacks.popleft() for _ in range(len(unsaved.callbacks))]
             try:
-                with self.store.write(durable=durable) as connection:
-                    for _, packed, replace in calls:
-                        write(connection, packed, replace=replace)
-            except StoreError as error:
-                raise StoreError(f"{error} ({len(calls)} paid replies wait in memory)") from error
-            unsaved.refused = False
-            del unsaved.calls[: len(calls)]
+                self._write()
+            except BaseException as error:  # noqa: BLE001  the callbacks report it
+                failed = error
+            finally:
+                unsaved.saving.release()
+            for done in callbacks:
+                done(failed)
+
+    def _write(self) -> None:
+        unsaved = self._unsaved
+        if not (calls := tuple(unsaved.calls)):
+            return
+        durable = not all(runs_here(call.model) for call, _, _ in calls)
+        unsaved.refused = True
+        try:
+            with self.store.write(durable=durable) as connection:
+                for _, packed, replace in calls:
+                    write(connection, packed, replace=replace)
+        except StoreError as error:
+            raise StoreError(f"{error} ({len(calls)} paid replies wait in memory)") from error
+        unsaved.refused = False
+        del unsaved.calls[: len(calls)]

@@ -103,21 +103,29 @@ class Attempts:
     def _make(self, call: PendingCall) -> None:
         """Make one attempt, in a thread unless the model runs in this process."""
         call.limiter.sends()
-        self._report(call, self._result(call, self._state.send))
+        result = self._result(call, self._state.send)
+        if isinstance(result, Completion) and not runs_here(call.request.model):
+            self._state.cache.save_then(call.key, partial(self._report, call, result))
+        else:
+            self._report(call, result)
 
     def _finish(self, call: PendingCall, send: Send) -> Callable[[BaseException | None], None]:
         """Take the reply from a batch; returns a function that reports it, or the error if it is not stored."""
-        result = self._result(call, send, save=False)
-        return lambda error: self._report(call, error or result)
+        return partial(self._report, call, self._result(call, send))
 
-    def _result(self, call: PendingCall, send: Send, *, save: bool = True) -> Result:
+    def _result(self, call: PendingCall, send: Send) -> Result:
         try:
-            return _answer(self._state, call, send, save=save)
+            return _answer(self._state, call, send)
         except BaseException as error:  # noqa: BLE001  the run's thread raises it
             return error
 
-    def _report(self, call: PendingCall, result: Result) -> None:
-        """Hand the result of an attempt to the run."""
+    def _report(
+        self, call: PendingCall, result: Result, error: BaseException | None = None
+    ) -> None:
+        """Hand the result of an attempt to the run, or the error if it could not be stored."""
+        result = error or result
+        if isinstance(result, Completion):
+            self._state.refreshed.add(call.key)
         # `leave` and this block exclude each other, so exactly one of them resolves the call.
         with self._state.lock:
             call.running = False
@@ -127,11 +135,8 @@ class Attempts:
             self._state.resolve(call, result if isinstance(result, Completion) else None)
 
 
-def _answer(state: CallState, call: PendingCall, send: Send, *, save: bool) -> Completion:
-    """Send the request, check the reply, and store it.
-
-    The reply is on disk when this returns; without `save`, it is on disk when the cache is saved.
-    """
+def _answer(state: CallState, call: PendingCall, send: Send) -> Completion:
+    """Send the request, check the reply, and put it into the cache; it is on disk when the cache is saved."""
     request = call.request
     price, paid = None, False
     try:
@@ -161,8 +166,7 @@ def _answer(state: CallState, call: PendingCall, send: Send, *, save: bool) -> C
     answer = with_fault(replace(answer, text=text, finish_reason=reason))
     state.ledger.paid(request, answer)
     stored = call_of(request, call.key, call.endpoint, answer, reply, seconds)
-    state.cache.put(stored, replace=state.refresh, save=save)
-    state.refreshed.add(call.key)
+    state.cache.put(stored, replace=state.refresh, save=False)
     return answer
 
 

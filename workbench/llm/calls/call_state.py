@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from workbench.llm.budget import Budget, Ledger
@@ -71,9 +71,13 @@ class CallState:
 
     def cached(self, key: str) -> Completion | None:
         """The stored answer; None while it is still to be refreshed."""
-        if self.refresh and key not in self.refreshed:
-            return None
-        return self.cache.get(key)
+        return self.cached_many([key]).get(key)
+
+    def cached_many(self, keys: Sequence[str]) -> dict[str, Completion]:
+        """The stored answers by key, without those that are still to be refreshed."""
+        if self.refresh:
+            keys = [key for key in keys if key in self.refreshed]
+        return self.cache.get_many(keys)
 
     def batch_of(self, key: str) -> str:
         """The name of the unread batch that has the call; "" if none has it."""
