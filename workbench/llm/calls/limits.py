@@ -163,8 +163,7 @@ class Limiter:
             if wait:
                 self._begin_pause(now, wait)
             elif sent <= self._refused_at:  # the call was under way when a 429 began the trial
-                # The window was set to the calls under way at that 429, of which this one is no accepted one. Accepted
-                # calls may have ended since, so their present number says nothing.
+                # The window was set to the calls then under way, and accepted ones may have ended since.
                 if self._limited and not self.interval:
                     self.window = max(1.0, self.window - 1)
             elif self._by_number and self._running and self._row < _ROW:

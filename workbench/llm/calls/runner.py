@@ -64,8 +64,6 @@ class CallRunner:
                 now_waits()
                 with suppress(queue.Empty):
                     self._events.get(timeout=wait)()
-                    while True:  # the events that have come meanwhile
-                        self._events.get_nowait()()
                 self._give_up_slow()
             if self._saves_at_end:
                 self.state.cache.save()
