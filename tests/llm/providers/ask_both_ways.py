@@ -5,12 +5,14 @@ A process of its own: LiteLLM leaves connections open, which pytest would report
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from tests.llm.providers import talks
 from tests.llm.providers.ask_all import respond
 from tests.llm.providers.cases import CASES
-from tests.llm.providers.protocols import MODELS, base, chat, error
+from tests.llm.providers.protocols import MODELS, base, chat, error, speak
 from tests.llm.server import ERRORS, Server, asked_in
 from workbench.llm import provider
 from workbench.llm.provider import Refusal
@@ -55,43 +57,76 @@ SEVERAL = ("openai/gpt-4o", "hosted_vllm/qwen3", "mistral/mistral-small-latest",
 
 INVENTED = {"id", "created"}  # by LiteLLM, where the server sends none
 SENT = {"c", "r", "m", "chatcmpl-1", 1, 1700000000}  # by the server
-HEADERS = ("authorization", "api-key", "content-type", "user-agent", "accept")
+HEADERS = (
+    "authorization", "api-key", "x-api-key", "x-goog-api-key", "content-type", "user-agent", "accept",
+    "anthropic-version", "anthropic-beta",
+)  # fmt: skip
+
+Make = Callable[[str], Request]
 
 
 def names() -> list[str]:
     """The names of all cases."""
     with Server() as server:
-        return [name for name, _, _ in cases(server)]
+        return [name for name, *_ in cases(server)]
 
 
-def cases(server: Server) -> Iterator[tuple[str, str, str]]:
-    """The name, the model and the address of each case, for which the server is made ready."""
+def cases(server: Server) -> Iterator[tuple[str, str, str, Make]]:
+    """The name, the model, the address and the call of each case, for which the server is made ready."""
     root = server.url.removesuffix("/v1")
     for (name, behaviour), case in CASES.items():
         server.respond = partial(respond, case)
-        yield f"{name}: {behaviour}", MODELS[name], base(name, root)
+        yield f"{name}: {behaviour}", MODELS[name], base(name, root), plain
     for title, body in BODIES.items():
         server.respond = lambda _path, _body, body=body: (200, body, {})
-        yield title, "openai/gpt-4o", server.url
+        yield title, "openai/gpt-4o", server.url, plain
     for title, throttled in THROTTLED.items():
         server.respond = lambda _path, body, throttled=throttled: (
             429, throttled(asked_in(body)), {}
         )  # fmt: skip
-        yield title, "openai/gpt-4o", server.url
+        yield title, "openai/gpt-4o", server.url, plain
     server.respond = None
     for model in SEVERAL:
-        yield f"answer of {model}", model, root if model.startswith("azure") else server.url
+        url = root if model.startswith("azure") else server.url
+        yield f"answer of {model}", model, url, plain
+    yield from faults(server, "openai/gpt-4o", server.url)
+    for name, model in talks.SPOKEN.items():
+        server.respond = lambda path, body: (200, speak(path, talks.question(body)), {})
+        for title, make in talks.CALLS.items():
+            yield f"{name}, {title}", model, base(name, root), make
+    for name, replies in talks.REPLIES.items():
+        model, url = talks.SPOKEN[name], base(name, root)
+        for title, (body, headers) in replies.items():
+            server.respond = lambda _path, _body, body=body, headers=headers: (200, body, headers)
+            yield f"{name}, reply: {title}", model, url, talks.PLAIN
+        for title, throttled in (talks.THROTTLED[name] | talks.FATAL[name]).items():
+            server.respond = lambda _path, body, throttled=throttled: (
+                429, throttled(talks.question(body)), {}
+            )  # fmt: skip
+            yield f"{name}, {title}", model, url, plain
+        server.respond = lambda path, body: (200, speak(path, talks.question(body)), {})
+        yield from faults(server, model, url, f"{name}, ")
+
+
+def faults(
+    server: Server, model: str, url: str, name: str = ""
+) -> Iterator[tuple[str, str, str, Make]]:
+    """The cases of the faults that a call meets on its way."""
     for fault in FAULTS:
         server.plan.extend([fault] * 8)
-        yield fault, "openai/gpt-4o", server.url
+        yield f"{name}{fault}", model, url, plain
         server.plan.clear()
-    yield "no connection", "openai/gpt-4o", "http://127.0.0.1:9/v1"
+    yield f"{name}no connection", model, "http://127.0.0.1:9/v1", plain
 
 
-def asked(server: Server, model: str, url: str, text: str) -> dict[str, Any]:
-    """What comes of a call, and the requests that the server was sent."""
+def plain(text: str) -> Request:
     messages = ({"role": "system", "content": "Answer."}, {"role": "user", "content": text})
-    request = Request("p", model, messages, {"temperature": 1.0, "max_tokens": 100})
+    return Request("p", "", messages, {"temperature": 1.0, "max_tokens": 100})
+
+
+def asked(server: Server, model: str, url: str, make: Make, text: str) -> dict[str, Any]:
+    """What comes of a call, and the requests that the server was sent."""
+    request = replace(make(text), model=model)
     before = len(server.bodies)
     try:
         reply = provider.send(request, "", url, 0.5)
@@ -136,13 +171,13 @@ def main() -> None:
     post = posting._Calls.post
     posting._Calls.post = lambda *given: (posted.append(1), post(*given))[1]
     with Server() as server:
-        for name, model, url in cases(server):
+        for name, *case in cases(server):
             provider.complete = by_litellm
-            wanted = [asked(server, model, url, text) for text in ("question one", "question two")]
+            wanted = [asked(server, *case, text) for text in ("question one", "question two")]
             provider.complete = by_posting
-            first = asked(server, model, url, "question one")
+            first = asked(server, *case, "question one")
             whole.clear(), posted.clear()
-            second = asked(server, model, url, "question two")
+            second = asked(server, *case, "question two")
             print(json.dumps([name, len(posted), len(whole), wanted, [first, second]]), flush=True)
 
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from tests.llm.providers import talks
 from tests.llm.providers.ask_both_ways import FAULTS, SEVERAL, names
 from tests.llm.providers.protocols import KEYS
 from tests.llm.wire import ROOT
 
 MORE = {"DEEPSEEK_API_KEY": "a-key-of-deepseek", "OPENROUTER_API_KEY": "a-key-of-openrouter",
         "TOGETHERAI_API_KEY": "a-key-of-together"}  # fmt: skip
-SAME_PROTOCOL = ("OpenAI: ", "Azure: ", "Mistral: ", "vLLM: ", "llama.cpp: ", "answer of ")
+POSTED = ("OpenAI: ", "OpenAI, Responses: ", "Azure: ", "Anthropic: ", "Gemini: ", "Mistral: ", "vLLM: ",
+          "llama.cpp: ", "answer of ")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +36,34 @@ def test_a_posted_call_ends_as_litellms_own(found: dict[str, list[Any]], name: s
     assert given == wanted
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name.startswith(SAME_PROTOCOL)])
-def test_chats_in_openais_protocol_are_posted(found: dict[str, list[Any]], name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in names() if name.startswith(POSTED)])
+def test_chats_are_posted(found: dict[str, list[Any]], name: str) -> None:
     posted, _, _, _ = found[name]
     assert posted == 1
 
 
-@pytest.mark.parametrize("name", ["OpenAI: answer", "vLLM: answer", "Mistral: answer", "Azure: answer",
+@pytest.mark.parametrize("name", talks.SPOKEN)
+@pytest.mark.parametrize("title", talks.CALLS)
+def test_a_call_is_posted_unless_litellm_may_change_its_texts(
+    found: dict[str, list[Any]], name: str, title: str
+) -> None:
+    posted, whole, _, _ = found[f"{name}, {title}"]
+    assert (posted, whole) == ((0, 1) if title in talks.LEFT[name] else (1, 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [(name, title) for name, replies in talks.REPLIES.items() for title in replies],
+)
+def test_a_reply_of_a_known_form_is_read_without_the_whole_of_litellm(
+    found: dict[str, list[Any]], name: str, title: str
+) -> None:
+    posted, whole, _, _ = found[f"{name}, reply: {title}"]
+    assert (posted, whole) == (1, title in talks.WHOLE[name])
+
+
+@pytest.mark.parametrize("name", ["OpenAI: answer", "OpenAI, Responses: answer", "Anthropic: answer", "Gemini: answer",
+                                  "vLLM: answer", "Mistral: answer", "Azure: answer",
                                   *(f"answer of {model}" for model in SEVERAL)])  # fmt: skip
 def test_an_answer_of_a_known_form_is_read_without_the_whole_of_litellm(
     found: dict[str, list[Any]], name: str
@@ -50,7 +73,8 @@ def test_an_answer_of_a_known_form_is_read_without_the_whole_of_litellm(
 
 
 @pytest.mark.parametrize("name", ["429", "429-after", "OpenAI: rate limit", "429 in OpenAI's words", "429 with a detail",
-                                  "429 in Mistral's words", "429 with a text"])  # fmt: skip
+                                  "429 in Mistral's words", "429 with a text", "OpenAI, Responses: rate limit",
+                                  *(f"{name}, {title}" for name in talks.THROTTLED for title in talks.THROTTLED[name])])  # fmt: skip
 def test_a_429_of_a_known_form_is_read_without_the_whole_of_litellm(
     found: dict[str, list[Any]], name: str
 ) -> None:
@@ -58,23 +82,23 @@ def test_a_429_of_a_known_form_is_read_without_the_whole_of_litellm(
     assert whole == 0
 
 
-@pytest.mark.parametrize("name", ["quota", "429 of a day"])
+@pytest.mark.parametrize("name", ["quota", "429 of a day", *(f"{name}, {title}" for name in talks.FATAL for title in talks.FATAL[name])])  # fmt: skip
 def test_a_429_that_ends_a_run_is_read_by_litellm(found: dict[str, list[Any]], name: str) -> None:
     _, whole, _, _ = found[name]
     assert whole == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["OpenAI, Responses: answer", "Anthropic: answer", "Gemini: answer", "Ollama: answer"]
-)
-def test_other_protocols_stay_with_litellm(found: dict[str, list[Any]], name: str) -> None:
-    posted, whole, _, _ = found[name]
+def test_the_protocol_of_ollama_stays_with_litellm(found: dict[str, list[Any]]) -> None:
+    posted, whole, _, _ = found["Ollama: answer"]
     assert (posted, whole) == (0, 1)
 
 
+@pytest.mark.parametrize("name", ["", "Anthropic, ", "Gemini, "])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_met_by_a_posted_call(found: dict[str, list[Any]], fault: str) -> None:
-    posted, _, _, _ = found[fault]
+def test_a_fault_is_met_by_a_posted_call(
+    found: dict[str, list[Any]], fault: str, name: str
+) -> None:
+    posted, _, _, _ = found[name + fault]
     assert posted == 1
 
 

@@ -1,12 +1,13 @@
 """A key comes from the environment and is found nowhere else."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.llm.conftest import CANARY
-from tests.llm.providers.protocols import chat
+from tests.llm.providers.protocols import chat, speak
 from tests.llm.server import Server
 from tests.llm.wire import ask
 from workbench.errors import ProviderError, redact
@@ -97,16 +98,33 @@ def test_a_key_that_changes_in_the_environment_is_masked_at_once(
 
 
 @pytest.mark.usefixtures("litellm")
+@pytest.mark.parametrize(
+    ("model", "header", "words"),
+    [
+        ("openai/gpt-4o-mini", "authorization", "Bearer "),
+        ("anthropic/claude-opus-4-6", "x-api-key", ""),
+        ("gemini/gemini-2.5-pro", "x-goog-api-key", ""),
+    ],
+)
 def test_a_key_that_changes_in_the_environment_is_sent_from_then_on(
-    store: Store, server: Server, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    header: str,
+    words: str,
 ) -> None:
+    server.respond = lambda path, _body: (200, speak(path, "hello"), {})
     client = Client(store, api_base=server.url)
     for number, key in enumerate(
         (CANARY, CANARY, "sk-another-0123456789", "sk-another-0123456789")
     ):
-        monkeypatch.setenv("OPENAI_API_KEY", key)
-        client.complete(ask(f"question {number}"))
-        assert server.headers[-1]["Authorization"] == f"Bearer {key}"
+        monkeypatch.setenv(f"{model.split('/', maxsplit=1)[0].upper()}_API_KEY", key)
+        client.complete(replace(ask(f"question {number}"), model=model))
+        sent = {name.lower(): value for name, value in server.headers[-1].items()}
+        assert sent[header] == f"{words}{key}"
+    files = [store.path, store.path.with_name(store.path.name + "-wal")]
+    assert not any(CANARY.encode() in file.read_bytes() for file in files)
 
 
 def test_secrets_of_the_environment_and_keys_of_any_provider_are_masked(

@@ -126,9 +126,11 @@ def refusal(error: Exception) -> Refusal:
 
 def throttled(text: str, headers: Mapping[str, Any]) -> Refusal | None:
     """The refusal of a 429 whose error has this text in LiteLLM's words; None if the text may end the run."""
-    if any(pattern.search(text) for pattern in (_ACCOUNT, _KEY, _DAILY)) or _QUOTA in text:
+    wait = _wait([headers], text)
+    ends = any(pattern.search(text) for pattern in (_ACCOUNT, _KEY, _DAILY))
+    if ends or (_QUOTA in text and not wait):
         return None
-    return Refusal("rate_limit", text, again=True, wait=_wait([headers], text))
+    return Refusal("rate_limit", text, again=True, wait=wait)
 
 
 def text_of(error: Exception) -> str:

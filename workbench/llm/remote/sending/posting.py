@@ -1,10 +1,10 @@
 """Send a chat as LiteLLM sends it, without the 7 ms of processor time that LiteLLM's `completion` takes around it.
 
-Calls are of one kind if they have the same model, address, parameters, roles of the messages, environment and settings
-of LiteLLM. LiteLLM makes the first call of a kind, and its HTTP request is noted. If the request has the messages
-unchanged, and no credentials except those of the environment, the other calls of the kind are posted in the same form.
-LiteLLM makes all other calls itself: calls in other protocols, signed calls, calls with a token that expires, and every
-call while something is set to watch LiteLLM's calls.
+Calls are of one kind if they have the same model, address, parameters, form of the messages, environment and settings
+of LiteLLM. LiteLLM makes the first call of a kind, and its HTTP request is noted. If the request shows where the texts
+of messages stand (`template`), and has no credentials except those of the environment, the other calls of the kind are
+posted in the same form. LiteLLM makes all other calls itself: calls in other protocols than those of OpenAI, Anthropic
+and Gemini, signed calls, calls with a token that expires, and every call while something is set to watch LiteLLM's calls.
 
 LiteLLM reads each reply of a form that `Reading` does not know, and raises the error of a failed connection, as though
 `completion` had just received it. Every refusal is therefore LiteLLM's own, or has the words of one (`Throttling`).
@@ -19,7 +19,9 @@ from typing import Any
 
 import orjson
 
+from workbench.llm.remote.sending.parsing import parser
 from workbench.llm.remote.sending.reading import Reading
+from workbench.llm.remote.sending.template import Template, parted, template
 from workbench.llm.remote.sending.throttling import Throttling
 from workbench.types import Message
 
@@ -29,10 +31,11 @@ _WATCHING = (  # other settings of LiteLLM that see its calls, or answer them
     "pre_call_rules", "post_call_rules", "cache", "client_session", "network_mock", "custom_provider_map",
 )  # fmt: skip
 _SETTINGS = (  # settings of LiteLLM that change its requests, or how it connects
-    "api_key", "openai_key", "api_base", "organization", "headers", "drop_params", "modify_params",
+    "api_key", "openai_key", "anthropic_key", "api_base", "organization", "headers", "drop_params", "modify_params",
+    "vertex_ai_safety_settings", "enable_gemini_default_thinking_level_low", "reasoning_auto_summary",
     "ssl_verify", "ssl_certificate", "ssl_security_level", "force_ipv4", "disable_aiohttp_transport",
 )  # fmt: skip
-_CREDENTIALS = ("authorization", "api-key", "x-api-key")
+_CREDENTIALS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
 _NO_KEY = "fake-api-key"  # LiteLLM sends it to servers that need none
 _OF_ONE_CALL = (  # the first letters of headers that no other call has, or that httpx adds
     b"x-stainless", b"idempotency", b"x-request-id", b"cookie", b"host", b"content-length",
@@ -42,38 +45,40 @@ Call = Callable[..., Any]
 
 
 class _Kind:
-    """Calls that differ in their messages alone: the form of their requests, and the known forms of their replies."""
+    """Calls that differ in their texts alone: the form of their requests, and the known forms of their replies."""
 
     def __init__(self) -> None:
         self.noted = threading.Event()
-        self.url: Any = None  # without one, LiteLLM makes every call
+        self.url: Any = None
         self.headers: list[tuple[bytes, bytes]] = []
-        self.body: dict[str, Any] = {}
-        self.reading = Reading()
+        self.template: Template | None = None  # without one, LiteLLM makes every call
+        self.reading = Reading(parser("", ""))
         self.throttling = Throttling()
 
-    def note(self, request: Any, messages: Sequence[Message]) -> None:
+    def note(self, request: Any, messages: Sequence[Message], texts: Sequence[str]) -> None:
         """Use the request as the form of the others, if it has the messages and a key of the environment."""
         try:
             body = orjson.loads(request.content)
         except orjson.JSONDecodeError:
             return
         keys = {*os.environ.values(), _NO_KEY}
-        given = (request.headers[name] for name in _CREDENTIALS if name in request.headers)
+        given = [request.headers[name] for name in _CREDENTIALS if name in request.headers]
+        given += request.url.params.get_list("key")
         if (
             isinstance(body, dict)
-            and body.pop("messages", None) == messages
             and not body.get("stream")
             and all(value.removeprefix("Bearer ") in keys for value in given)
         ):
             headers = request.headers.raw
             self.headers = [h for h in headers if not h[0].lower().startswith(_OF_ONE_CALL)]
-            self.body, self.url = body, request.url
+            self.url = request.url
+            self.reading = Reading(parser(self.url.path, body.get("model", "")))
+            self.template = template(body, self.url.path, messages, texts)
 
-    def filled(self, messages: Sequence[Message]) -> bytes:
+    def filled(self, messages: Sequence[Message], texts: Sequence[str]) -> bytes:
         """The body with these messages; empty if LiteLLM has to make the call."""
         try:
-            return orjson.dumps({**self.body, "messages": messages}) if self.url else b""
+            return self.template.filled(messages, texts) if self.template else b""
         except TypeError:  # half a surrogate pair
             return b""
 
@@ -115,21 +120,20 @@ def complete(
 ) -> Mapping[str, Any]:
     """The reply to a chat, as LiteLLM gives it. `call` makes the call by LiteLLM; calls with equal `kind_key` are of one kind."""
     global _calls  # noqa: PLW0603  changed settings start a new collection
-    texts = [m["content"] for m in messages if m.keys() == {"role", "content"}]
-    plain = len(texts) == len(messages) and all(isinstance(t, str) and t for t in texts)
-    if not plain or _is_watched(litellm):
+    if (found := parted(messages)) is None or _is_watched(litellm):
         return _whole(call, messages)
+    form, texts = found
     named = tuple(str(getattr(litellm, name, None)) for name in _SETTINGS)
     settings = (os.getpid(), *named, *os.environ.items())
     if (calls := _calls).settings != settings or len(calls.kinds) > _MOST:
         calls = _calls = _Calls(settings)
     fresh = _Kind()
-    kind = calls.kinds.setdefault((kind_key, *(message["role"] for message in messages)), fresh)
+    kind = calls.kinds.setdefault((kind_key, form), fresh)
     # `setdefault` is atomic, so of several threads one makes the first call, and the others wait for its request.
     if kind is fresh:
-        return _first(kind, call, messages)
+        return _first(kind, call, messages, texts)
     kind.noted.wait()
-    if not (body := kind.filled(messages)):
+    if not (body := kind.filled(messages, texts)):
         return _whole(call, messages)
     try:
         response = calls.post(litellm, kind, body, seconds)
@@ -163,12 +167,14 @@ def _whole(call: Call, messages: Sequence[Message]) -> dict[str, Any]:
     return reply
 
 
-def _first(kind: _Kind, call: Call, messages: Sequence[Message]) -> Mapping[str, Any]:
+def _first(
+    kind: _Kind, call: Call, messages: Sequence[Message], texts: Sequence[str]
+) -> Mapping[str, Any]:
     """The reply to the first call of a kind, whose request is noted before it is sent."""
     responses = []
 
     def send(real: Call, client: Any, request: Any, **options: Any) -> Any:
-        kind.note(request, list(messages))
+        kind.note(request, list(messages), texts)
         kind.noted.set()
         responses.append(real(client, request, **options))
         return responses[0]

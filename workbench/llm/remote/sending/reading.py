@@ -1,11 +1,10 @@
 """Read replies to chats as LiteLLM reads them, in a tenth of a millisecond.
 
-LiteLLM's whole `completion` reads the first reply of each form. If LiteLLM's function for OpenAI's chat completions
-gives the same result, this function reads the other replies of the form. A form is a reply without its numbers and
-without the texts that a model wrote.
+LiteLLM's whole `completion` reads the first reply of each form. If LiteLLM's function for the protocol (`parsing`) gives
+the same result, this function reads the other replies of the form. A form is a reply without its numbers and without
+the texts that a model wrote.
 """
 
-import importlib
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -13,11 +12,14 @@ from typing import Any
 import orjson
 
 from workbench.llm.remote.replies import tidy
+from workbench.llm.remote.sending.parsing import Parse
 
 _MOST = 1000  # forms that are remembered
-_WRITTEN = {"content", "reasoning_content", "reasoning", "refusal", "id", "model"}
+_WRITTEN = {
+    "content", "reasoning_content", "reasoning", "refusal", "id", "model",
+    "text", "thinking", "signature", "responseId", "thoughtSignature",
+}  # fmt: skip
 _WORD = 24  # letters: a longer text is no word of the protocol
-_PARSER = "litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response"
 
 Read = Callable[[], Mapping[str, Any]]
 
@@ -25,7 +27,8 @@ Read = Callable[[], Mapping[str, Any]]
 class Reading:
     """The forms of replies to calls of one kind, and which of them are read without LiteLLM's `completion`."""
 
-    def __init__(self) -> None:
+    def __init__(self, parse: Parse) -> None:
+        self._parse = parse
         self._forms: dict[Hashable, bool] = {}  # whether the function gives the same result
         self._lock = threading.Lock()
 
@@ -42,7 +45,7 @@ class Reading:
                     reply = whole()
                     self.learn(response, reply)
                     return reply
-        return _parsed(body) if self._forms.get(form) else whole()
+        return self._parsed(body, response) if self._forms.get(form) else whole()
 
     def learn(self, response: Any, reply: Mapping[str, Any]) -> None:
         """Compare the function's result with LiteLLM's reply, both in the form that the cache stores."""
@@ -50,15 +53,21 @@ class Reading:
         if body is None or len(self._forms) >= _MOST:
             return
         form = form_of(body)  # before the function changes the body
+        told = {value for value in body.values() if isinstance(value, Hashable)}
         try:
-            found = tidy(_parsed(body))
+            found = tidy(self._parsed(body, response))
         except Exception:  # noqa: BLE001  `completion` reads an odd reply
             found = {}
         wanted = tidy(reply)
-        for invented in {"id", "created"} - body.keys():  # by LiteLLM, for each reply anew
-            found.pop(invented, None)
-            wanted.pop(invented, None)
+        for name in ("id", "created"):
+            if not {found.get(name), wanted.get(name)} & told:  # LiteLLM invents one for each reply
+                found.pop(name, None)
+                wanted.pop(name, None)
         self._forms[form] = found == wanted
+
+    def _parsed(self, body: dict[str, Any], response: Any) -> dict[str, Any]:
+        reply: dict[str, Any] = self._parse(body, response).model_dump()
+        return reply
 
 
 def _body(response: Any) -> dict[str, Any] | None:
@@ -70,15 +79,6 @@ def _body(response: Any) -> dict[str, Any] | None:
     except orjson.JSONDecodeError:
         return None
     return body if isinstance(body, dict) else None
-
-
-def _parsed(body: dict[str, Any]) -> dict[str, Any]:
-    parser = importlib.import_module(_PARSER)
-    empty = importlib.import_module("litellm").ModelResponse()
-    reply: dict[str, Any] = parser.convert_to_model_response_object(
-        response_object=body, model_response_object=empty
-    ).model_dump()
-    return reply
 
 
 def form_of(value: Any, name: str = "") -> Hashable:
