@@ -272,6 +272,6 @@ def test_a_model_without_batches_is_asked_live_with_one_line(
     other = [
         type(request)("p", "anthropic/claude-sonnet-4-5", request.messages, {}, n) for n in (0, 1)
     ]
-    assert [answer.text for answer in asked.complete_many(other)] == ["a", "b"]
+    assert {answer.text for answer in asked.complete_many(other)} == {"a", "b"}
     line = "anthropic/claude-sonnet-4-5: LiteLLM creates no batches of anthropic; its calls are sent live\n"
     assert capsys.readouterr().err == line

@@ -95,6 +95,9 @@ OTHERS: dict[tuple[str, str], Case] = {
         gemini(None, promptFeedback={"blockReason": "PROHIBITED_CONTENT"}), FILTERED
     ),
     ("Gemini", "rate limit"): Case(quota("Minute", "7s"), WAITS, 429),
+    ("Gemini", "rate limit, with 403 in a number"): Case(
+        quota("Minute", "40.403s"), WAITS | {"wait": 40.403}, 429
+    ),
     ("Gemini", "quota used up"): Case(quota("Day", "7s"), STOPS, 429),
     ("Gemini", "no such model"): Case(
         gemini_error(404, "NOT_FOUND", "models/gemini-2.5-pro is not found for API version v1beta"),

@@ -83,7 +83,9 @@ def refusal(error: Exception) -> Refusal:
     chain = list(causes(error))
     names = " ".join(type(e).__name__ for e in chain)
     text = text_of(error)
-    status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), 0)
+    statuses = [s for e in chain if isinstance(s := getattr(e, "status_code", None), int)]
+    # LiteLLM takes a 429 of Gemini for a bad request if a number in it has the digits 403.
+    status = 429 if 429 in statuses else next(iter(statuses), 0)
     searched = " ".join((text, *(str(getattr(e, "code", "")) for e in chain)))
     responses = (getattr(e, "response", None) for e in chain)
     wait = _wait((getattr(response, "headers", None) or {} for response in responses), text)
