@@ -2,9 +2,9 @@
 
     python tests/benchmarks/bench_wait.py [--questions 200] [--seconds 1.0] [--allowed 64 256 1024] [--systems mac chase]
 
-A server in a process of its own answers each call after `--seconds`, and with a 429 while more than the allowed number
-are under way. Its replies are written beforehand: candidates that disagree, one that fails and is repaired, a judge
-that prefers the first. The bound is the larger of two: calls / allowed, and the longest chain of calls of one question
+A server in a process of its own speaks OpenAI's chat completions over HTTP, and calls reach it as any provider, by
+LiteLLM. It answers each call after `--seconds`, and with a 429 while more than the allowed number are under way. Its
+replies are written beforehand: candidates that disagree, one that fails and is repaired, a judge that prefers the first. The bound is the larger of two: calls / allowed, and the longest chain of calls of one question
 in which each needs the one before. Each run begins with an empty cache in a fresh process. Systems: MAC-SQL, and
 CHASE-SQL with one candidate of each generator and columns asked about in groups of 12.
 
@@ -18,27 +18,25 @@ import asyncio
 import json
 import os
 import resource
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.llm.providers.protocols import chat, chat_usage  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
 from workbench.db.execute import Executor  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
+from workbench.llm import provider  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
-from workbench.llm.provider import Refusal  # noqa: E402
+from workbench.llm.provider import Refusal, Reply  # noqa: E402
 from workbench.store import Store  # noqa: E402
 from workbench.study.solving import solve_all  # noqa: E402
 from workbench.systems.chase_sql import chase_sql  # noqa: E402
@@ -66,7 +64,7 @@ SYSTEMS = {"mac": lambda: mac_sql(MODEL), "chase": lambda: chase_sql(MODEL, samp
 
 
 async def serve(allowed: int, seconds: float) -> None:
-    """A server that knows one request: a POST whose path is the prompt's name."""
+    """A server that knows one request: a chat whose model has the name of a prompt."""
     running = 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -75,22 +73,21 @@ async def serve(allowed: int, seconds: float) -> None:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 length = int(head.lower().partition("content-length: ")[2].split("\r\n")[0])
-                await reader.readexactly(length)
-                prompt = head.split(" ")[1].removeprefix("/")
-                status, text = 429, ""
+                prompt = json.loads(await reader.readexactly(length))["model"]
+                status, told = (
+                    429,
+                    {"error": {"message": "slow down", "code": "rate_limit_exceeded"}},
+                )
                 if running < allowed:
                     running += 1
                     await asyncio.sleep(seconds)
                     running -= 1
-                    status, text = 200, REPLIES[prompt]
-                body = json.dumps(
-                    {
-                        "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
-                        "usage": {"prompt_tokens": 1, "completion_tokens": 1},
-                    }
-                ).encode()
+                    status, told = 200, chat({"content": REPLIES[prompt]}, **chat_usage(1, 1))
+                body = json.dumps(told).encode()
                 writer.write(
-                    f"HTTP/1.1 {status} -\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+                    f"HTTP/1.1 {status} -\r\nContent-Type: application/json\r\n"
+                    f"Content-Length: {len(body)}\r\n\r\n".encode()
+                    + body
                 )
                 await writer.drain()
         writer.close()
@@ -106,50 +103,18 @@ class Calls:
     def __init__(self) -> None:
         self.times: dict[str, list[tuple[float, float]]] = {}
         self.refused = 0
-        self._thread = threading.local()
 
-    def __call__(self, request: Request, key: str, url: str, seconds: float) -> dict[str, Any]:
-        del key
+    def __call__(self, request: Request, key: str, url: str, seconds: float) -> Reply:
         start = time.monotonic()
-        body = json.dumps(request.messages).encode()
-        head = f"POST /{request.prompt} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        # The prompt's name as that of the model tells the server which reply to give.
+        named = replace(request, model=f"openai/{request.prompt}")
         try:
-            status, text = self._exchange(url, head.encode() + body, seconds)
-        except (OSError, ValueError) as error:
-            self._thread.connection.close()
-            del self._thread.connection
-            raise Refusal("connection", str(error), again=True) from error
-        if status != b"200":
-            self.refused += 1
-            raise Refusal("rate_limit", "slow down", again=True)
+            found = provider.send(named, key, url, seconds)
+        except Refusal as refusal:
+            self.refused += refusal.fault == "rate_limit"
+            raise
         self.times.setdefault(request.question, []).append((start, time.monotonic()))
-        found: dict[str, Any] = json.loads(text)
         return found
-
-    def _exchange(self, url: str, message: bytes, seconds: float) -> tuple[bytes, bytes]:
-        """Status and body of the reply; the server sends head and body at once, and the body is short."""
-        connection = self._connection(url, seconds)
-        connection.sendall(message)
-        received = b""
-        while b"\r\n\r\n" not in received:
-            if not (more := connection.recv(65536)):
-                raise ConnectionError("the server closed the connection")
-            received += more
-        head, _, body = received.partition(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length: ")[2])
-        while len(body) < length:
-            body += connection.recv(65536)
-        return head.split(b" ")[1], body
-
-    def _connection(self, url: str, seconds: float) -> socket.socket:
-        """The thread's connection, which stays open between its calls."""
-        if not hasattr(self._thread, "connection"):
-            parts = urlsplit(url)
-            self._thread.connection = socket.create_connection(
-                (parts.hostname, parts.port), seconds
-            )
-        connection: socket.socket = self._thread.connection
-        return connection
 
 
 def chain(times: Sequence[tuple[float, float]]) -> int:
@@ -173,6 +138,7 @@ def questions(number: int) -> list[Question]:
 
 def run(options: argparse.Namespace) -> None:
     """One system's run; prints what it took as JSON."""
+    provider.load()
     benchmark = load_bundled()
     system = SYSTEMS[options.run]()
     with tempfile.TemporaryDirectory() as folder:
@@ -214,6 +180,7 @@ def main() -> int:
     for name in options.systems:
         for allowed in options.allowed:
             common = [sys.executable, __file__, "--seconds", str(options.seconds)]
+            environment = os.environ | {"OPENAI_API_KEY": "sk-stand-in"}
             server = subprocess.Popen(
                 [*common, "--serve", str(allowed)], stdout=subprocess.PIPE, text=True
             )
@@ -222,7 +189,9 @@ def main() -> int:
                 url = server.stdout.readline().strip()
                 command = [*common, "--run", name, "--url", url]
                 command += ["--questions", str(options.questions)]
-                done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+                done = subprocess.run(
+                    command, stdout=subprocess.PIPE, text=True, check=True, env=environment
+                )
             finally:
                 server.kill()
             made, longest, wall, cpu, refused, memory = json.loads(done.stdout.splitlines()[-1])
