@@ -4,9 +4,10 @@
 
 A server in a process of its own speaks OpenAI's chat completions over HTTP, and calls reach it as any provider, by
 LiteLLM. It answers each call after `--seconds`, and with a 429 while more than the allowed number are under way. Its
-replies are written beforehand: candidates that disagree, one that fails and is repaired, a judge that prefers the first. The bound is the larger of two: calls / allowed, and the longest chain of calls of one question
-in which each needs the one before. Each run begins with an empty cache in a fresh process. Systems: MAC-SQL, and
-CHASE-SQL with one candidate of each generator and columns asked about in groups of 12.
+replies are written beforehand: every column is relevant, candidates disagree, one fails and is repaired, a judge prefers
+the first. The bound is the larger of two: calls / allowed, and the longest chain of calls of one question in which each
+needs the one before. Each run begins with an empty cache in a fresh process. Systems: MAC-SQL, and CHASE-SQL with one
+candidate of each generator and columns asked about in groups of 12.
 
 The bars are 1.25 times the bound and 3 ms of processor time a call, imports left out. Wall time says something only on a
 machine with nothing else to do: the load is printed beside it. More questions than the benchmark has are asked again
@@ -17,15 +18,17 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -48,7 +51,6 @@ MODEL = "openai/stand-in"
 REPLIES = {
     "retrieve/keywords": '["name"]',
     "prune/filter_column": '{"relevant": "yes"}',
-    "prune/filter_column_group": "{}",
     "prune/mac_selector": "{}",
     "generate/divide_and_conquer": "```sql\nSELECT 1\n```",
     "generate/query_plan": "```sql\nSELECT 2\n```",
@@ -63,6 +65,16 @@ REPLIES = {
 SYSTEMS = {"mac": lambda: mac_sql(MODEL), "chase": lambda: chase_sql(MODEL, samples=1, group=12)}
 
 
+def reply(request: Mapping[str, Any]) -> str:
+    """The reply to a chat whose model has the name of a prompt."""
+    prompt = request["model"]
+    if prompt != "prune/filter_column_group":
+        return REPLIES[prompt]
+    _, _, shown = request["messages"][-1]["content"].rpartition("## Columns\n")
+    columns = re.findall("^Column: (.+)$", shown, re.MULTILINE)
+    return "\n".join(json.dumps({"column": column, "relevant": "yes"}) for column in columns)
+
+
 async def serve(allowed: int, seconds: float) -> None:
     """A server that knows one request: a chat whose model has the name of a prompt."""
     running = 0
@@ -73,7 +85,7 @@ async def serve(allowed: int, seconds: float) -> None:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 length = int(head.lower().partition("content-length: ")[2].split("\r\n")[0])
-                prompt = json.loads(await reader.readexactly(length))["model"]
+                request = json.loads(await reader.readexactly(length))
                 status, told = (
                     429,
                     {"error": {"message": "slow down", "code": "rate_limit_exceeded"}},
@@ -82,7 +94,7 @@ async def serve(allowed: int, seconds: float) -> None:
                     running += 1
                     await asyncio.sleep(seconds)
                     running -= 1
-                    status, told = 200, chat({"content": REPLIES[prompt]}, **chat_usage(1, 1))
+                    status, told = 200, chat({"content": reply(request)}, **chat_usage(1, 1))
                 body = json.dumps(told).encode()
                 writer.write(
                     f"HTTP/1.1 {status} -\r\nContent-Type: application/json\r\n"
