@@ -33,7 +33,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.llm.providers.protocols import chat, chat_usage  # noqa: E402
+from tests.llm.providers.protocols import chat, chat_usage, error  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
 from workbench.db.execute import Executor  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
@@ -86,10 +86,7 @@ async def serve(allowed: int, seconds: float) -> None:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 length = int(head.lower().partition("content-length: ")[2].split("\r\n")[0])
                 request = json.loads(await reader.readexactly(length))
-                status, told = (
-                    429,
-                    {"error": {"message": "slow down", "code": "rate_limit_exceeded"}},
-                )
+                status, told = 429, error("slow down", "rate_limit_exceeded")
                 if running < allowed:
                     running += 1
                     await asyncio.sleep(seconds)

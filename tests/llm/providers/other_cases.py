@@ -98,6 +98,19 @@ OTHERS: dict[tuple[str, str], Case] = {
     ("Gemini", "rate limit, with 403 in a number"): Case(
         quota("Minute", "40.403s"), WAITS | {"wait": 40.403}, 429
     ),
+    ("Gemini", "overloaded, with 403 in a number"): Case(
+        gemini_error(503, "UNAVAILABLE", "Overloaded: request 14032."), AGAIN, 503
+    ),
+    ("Gemini", "no answer in time, with 403 in a number"): Case(
+        gemini_error(504, "DEADLINE_EXCEEDED", "Request 14032 took too long."),
+        AGAIN | {"fault": "timeout"},
+        504,
+    ),
+    ("Gemini", "too long, with 403 in a number"): Case(
+        gemini_error(400, "INVALID_ARGUMENT", "1403200 tokens exceed the maximum of 1048576."),
+        STOPS | {"fatal": False},
+        400,
+    ),
     ("Gemini", "quota used up"): Case(quota("Day", "7s"), STOPS, 429),
     ("Gemini", "no such model"): Case(
         gemini_error(404, "NOT_FOUND", "models/gemini-2.5-pro is not found for API version v1beta"),

@@ -84,11 +84,12 @@ def refusal(error: Exception) -> Refusal:
     names = " ".join(type(e).__name__ for e in chain)
     text = text_of(error)
     statuses = [s for e in chain if isinstance(s := getattr(e, "status_code", None), int)]
-    # LiteLLM takes a 429 of Gemini for a bad request if a number in it has the digits 403.
-    status = 429 if 429 in statuses else next(iter(statuses), 0)
+    # LiteLLM gives an error of Gemini the status 403 if a number in it has these digits; its cause has the server's.
+    guessed = type(error).__name__ == "BadRequestError" and statuses[:1] == [403]
+    status = next(iter(statuses[guessed:]), 0)
     searched = " ".join((text, *(str(getattr(e, "code", "")) for e in chain)))
     responses = (getattr(e, "response", None) for e in chain)
-    wait = _wait((getattr(response, "headers", None) or {} for response in responses), text)
+    headers = [getattr(response, "headers", None) or {} for response in responses]
     # LiteLLM reports a package that it lacks for a model as a failed connection.
     if missing := [e for e in chain if isinstance(e, ImportError) and str(e) in text]:
         lacks = f"LiteLLM lacks a package for this model ({missing[0]})"
@@ -103,21 +104,19 @@ def refusal(error: Exception) -> Refusal:
         variable = _NO_KEY.search(text) and _VARIABLE.search(text)
         unset = variable and f"there is no key: set the environment variable {variable[0]}"
         return Refusal("rejected", unset or text, fatal=True)
-    if status == 429 and (_DAILY.search(text) or (_QUOTA in text and not wait)):
-        return Refusal("rejected", text, fatal=True)
     if status == 429:
-        return Refusal("rate_limit", text, again=True, wait=wait)
+        return throttled(text, headers) or Refusal("rejected", text, fatal=True)
     torn = any(isinstance(e, json.JSONDecodeError) for e in chain)
     if torn or "invalid response from LLM" in text:
         return Refusal("malformed", f"the reply is not JSON: {text}", again=True)
-    if "Timeout" in names or status == 408:
+    if "Timeout" in names or status in {408, 504}:
         return Refusal("timeout", text, again=True)
     of_httpx = any(type(e).__module__.startswith(("httpx", "httpcore")) for e in chain)
     lost = of_httpx or any(isinstance(e, OSError) for e in chain)
     if lost and "HTTPStatusError" not in names:
         return Refusal("connection", text, again=True)
     if status >= 500 or status in {409, 425}:  # a conflict and "too early" are temporary, too
-        return Refusal("server", text, again=True, wait=wait)
+        return Refusal("server", text, again=True, wait=_wait(headers, text))
     if status:
         return Refusal("rejected", text)
     # An error in a body of status 200, with a word for its code.
@@ -126,9 +125,12 @@ def refusal(error: Exception) -> Refusal:
     raise error
 
 
-def throttled(text: str, headers: Mapping[str, Any]) -> Refusal | None:
-    """The refusal of a 429 whose error has this text in LiteLLM's words; None if the text may end the run."""
-    wait = _wait([headers], text)
+def throttled(text: str, headers: Iterable[Mapping[str, Any]]) -> Refusal | None:
+    """The refusal of a 429 whose error has this text in LiteLLM's words; None if the text ends the run.
+
+    `headers` has those of each response.
+    """
+    wait = _wait(headers, text)
     ends = any(pattern.search(text) for pattern in (_ACCOUNT, _KEY, _DAILY))
     if ends or (_QUOTA in text and not wait):
         return None
@@ -148,14 +150,14 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _wait(responses: Iterable[Mapping[str, Any]], text: str) -> float:
+def _wait(headers: Iterable[Mapping[str, Any]], text: str) -> float:
     """The seconds that the provider asks to wait, in the header Retry-After of a response or in the text; else 0.
 
     Dates are ignored: the provider's clock may differ.
     """
-    for headers in responses:
+    for response in headers:
         with suppress(ValueError):
-            if (seconds := float(headers.get("retry-after", 0))) > 0:
+            if (seconds := float(response.get("retry-after", 0))) > 0:
                 return seconds
     if found := _DELAY.search(text):
         hours, minutes, amount, unit = found.groups()

@@ -18,7 +18,7 @@ Parse = Callable[[dict[str, Any], Any], Any]  # the reply in a body and its resp
 
 def parser(path: str, model: str) -> Parse:
     """The function for the replies of a model to requests to a path."""
-    found = next((parse for end, parse in _PARSERS.items() if path.endswith(end)), _parse_chat)
+    found = next((parse for end, parse in PARSERS.items() if path.endswith(end)), _parse_chat)
     return partial(found, model)
 
 
@@ -62,7 +62,8 @@ def _parse_response(model: str, _body: dict[str, Any], response: Any) -> Any:
     )
 
 
-_PARSERS = {
+# By the end of the path: Anthropic's, Gemini's and OpenAI's Responses API. All others are like OpenAI's chat completions.
+PARSERS = {
     "/messages": _parse_message,
     ":generateContent": _parse_generated,
     "/responses": _parse_response,

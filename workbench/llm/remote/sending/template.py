@@ -14,10 +14,9 @@ from typing import Any
 import orjson
 
 from workbench.canonical import canonical
+from workbench.llm.remote.sending.parsing import PARSERS
 from workbench.types import Message
 
-# The ends of the paths to which LiteLLM sends texts in other bodies: Anthropic's, Gemini's and OpenAI's Responses API.
-_REWRITTEN = ("/messages", ":generateContent", "/responses")
 _MARK = "cache_control"
 
 
@@ -78,7 +77,7 @@ def template(
     if body.get("messages") == messages:
         whole = orjson.dumps({**body, "messages": name}).split(f'"{name}"'.encode())
         return Template(whole, [])
-    if not path.endswith(_REWRITTEN) or _marks(body) != _marks(messages):
+    if not path.endswith(tuple(PARSERS)) or _marks(body) != _marks(messages):
         return None
     names = {text: f"{name} {number}" for number, text in enumerate(texts)}
     cut = re.split(rf'"{name} (\d+)"'.encode(), orjson.dumps(_renamed(body, names)))

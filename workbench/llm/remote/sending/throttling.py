@@ -37,7 +37,7 @@ class Throttling:
                     return self._learn(form, texts, whole)
         if words := self._words.get(form):
             number, before, after = words
-            if found := throttled(f"{before}{texts[number]}{after}", response.headers):
+            if found := throttled(f"{before}{texts[number]}{after}", [response.headers]):
                 raise found
         return whole()
 
