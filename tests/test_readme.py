@@ -59,13 +59,6 @@ def test_the_system_program_prints_a_row_for_each_system(tmp_path: Path) -> None
     assert rows[0].startswith("| CHASE-SQL |")
 
 
-@pytest.mark.slow
-def test_the_candidates_that_the_training_program_saves_train_a_selector(tmp_path: Path) -> None:
-    run(program("candidates.jsonl").replace("limit=20", "limit=8"), tmp_path)
-    (train,) = re.findall(r"(?m)^workbench (train selector .*) --cross-validate$", README)
-    assert "learned from 8 questions by 3 generators" in workbench(*train.split(), folder=tmp_path)
-
-
 def test_the_database_program_shows_schema_answer_and_plan(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "my.sqlite")) as database:
         database.executescript(

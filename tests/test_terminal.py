@@ -81,7 +81,6 @@ def test_a_progress_bar_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> Non
         ("cache", "stats", "--cache", "NAME"),
         ("cache", "export", "calls.jsonl", "--keys", "NAME"),
         ("evaluate", "bundled-dev", "--predictions", "NAME"),
-        ("evaluate", "bundled-dev", "--predictions", "x.csv", "--pool", "--selector", "NAME"),
         ("label", "import", "NAME", "NAME"),
         ("index", "NAME"),
     ],

@@ -57,7 +57,6 @@ from workbench.retrieve.retrieval import Retrieval as Retrieval
 from workbench.select.majority import Majority as Majority
 from workbench.select.pairwise import Pairwise as Pairwise
 from workbench.select.ranker import Ranker as Ranker
-from workbench.select.trained import Trained as Trained
 from workbench.select.unit_tests import UnitTester as UnitTester
 from workbench.store import Store as Store
 from workbench.study.analysis.duels import duels as duels

@@ -280,14 +280,10 @@ def test_a_limit_takes_some_answers_of_a_file_for_all_questions(
     assert out.splitlines()[3].split()[1:3] == ["5", "100.00"]
 
 
-def test_a_pool_has_a_row_of_the_majority_and_bundled_names_a_selector(run, bird, right, wrong):
+def test_a_pool_has_a_row_of_the_majority(run, bird, right, wrong):
     command = ["evaluate", "bird-dev", "--root", bird, "--pool", "--predictions", right, wrong]
     code, out, err = run(*command)
     assert (code, err) == (0, "")
-    assert "picked by majority" in out
-    code, out, err = run(*command, "--selector", "bundled")
-    assert (code, err) == (0, "")
-    assert "picked by the bundled selector" in out
     assert "picked by majority" in out
 
 

@@ -1,4 +1,4 @@
-"""`workbench train selector`, `pairs` and `instructions`, and the selector at work in `workbench evaluate`."""
+"""`workbench train pairs`, `generator` and `instructions`."""
 
 import json
 
@@ -14,22 +14,6 @@ def files(tmp_path_factory, tiny):
     root = tiny.write_bird(tmp_path_factory.mktemp("bird"))
     folder = write_answers(tmp_path_factory.mktemp("answers"), load_bird(root))
     return ("bird-dev", "--root", root, "--predictions", folder)
-
-
-def test_a_selector_is_trained_printed_and_used(run, files, tmp_path):
-    out = tmp_path / "selector.json"
-    code, printed, _ = run("train", "selector", *files, "--out", out, "--cross-validate")
-    assert code == 0
-    assert "learned from 12 questions by 3 generators" in printed
-    assert "trained, leaving one database out" in printed
-
-    code, printed, _ = run("evaluate", *files, "--pool", "--selector", out, "--json")
-    assert code == 0
-    report = json.loads(printed)
-    found = {file["file"]: file["ex_bird"] for file in report["files"]}
-    assert found["picked by selector.json"] == 100
-    assert found["picked by majority"] == 0
-    assert [bound["k"] for bound in report["bounds"]] == [1, 2, 3]  # of the files alone
 
 
 def test_pairs_are_written_in_the_chosen_format(run, files, tmp_path):
@@ -51,19 +35,6 @@ def test_a_generator_is_asked_if_no_candidate_is_right_and_its_calls_are_counted
     assert "\n12 calls, which cost nothing\n" in printed
     code, _, err = run(*command, "--generator", "embedded/parser", "--no-gold")
     assert (code, err.count("give one of them")) == (2, 1)
-
-
-def test_a_selector_without_a_pool_is_refused(run, files, tmp_path):
-    code, out, err = run("evaluate", *files, "--selector", tmp_path / "selector.json")
-    assert (code, out) == (2, "")
-    assert "add --pool" in err
-
-
-def test_a_selector_that_is_none_is_refused_before_any_query_runs(run, files, tmp_path):
-    (tmp_path / "selector.json").write_text("{}x")
-    code, out, err = run("evaluate", *files, "--pool", "--selector", tmp_path / "selector.json")
-    assert (code, out) == (2, "")
-    assert "train selector" in err
 
 
 def test_instructions_are_written_and_a_second_run_makes_no_calls(run, tmp_path):

@@ -7,7 +7,7 @@ import pandas as pd
 
 from workbench.experiment.answers import runs_behind, write_answers
 from workbench.report.tables import alone
-from workbench.select.trained import Trained
+from workbench.select.majority import Majority
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.baselines import direct
@@ -27,7 +27,7 @@ def test_the_answers_of_each_run_are_written_to_a_file(tmp_path):
 
 
 BASELINE = direct()
-OTHER = replace(BASELINE, select=Trained.bundled())
+OTHER = replace(BASELINE, select=Majority(suspect="failed"))
 
 
 def names(folder, *notebooks):

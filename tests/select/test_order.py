@@ -11,7 +11,6 @@ from workbench.canonical import content_hash
 from workbench.select.majority import Majority
 from workbench.select.pairwise import Pairwise
 from workbench.select.ranker import Ranker
-from workbench.select.trained import Trained
 from workbench.select.unit_tests import UnitTester
 from workbench.types import Candidate, Trial
 
@@ -64,7 +63,6 @@ def judge(request, key, url, seconds):
         Pairwise(MODEL, by="candidate"),
         Pairwise(MODEL, by="candidate", adaptive=False),
         Ranker(MODEL),
-        Trained.bundled(),
         UnitTester(MODEL),
         UnitTester(MODEL, by="candidate"),
     ],

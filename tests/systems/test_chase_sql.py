@@ -9,7 +9,6 @@ from workbench.generate.direct import Direct
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
-from workbench.select.trained import Trained
 from workbench.systems.chase_sql import chase_sql, chase_table_7
 from workbench.systems.system import prepare
 
@@ -18,7 +17,6 @@ TABLE_7 = {
     "whole": WHOLE,
     "self-consistency": replace(WHOLE, select=Majority()),
     "ranker": replace(WHOLE, select=Ranker("m/x")),
-    "trained": chase_sql("m/x", Trained.bundled()),
     "w/o LSH": replace(WHOLE, retrieve=replace(WHOLE.retrieve, index=None)),
     "w/o query fixer": replace(WHOLE, fix=()),
     "w/o DC": replace(WHOLE, generate=WHOLE.generate[1:]),

@@ -29,7 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("workbench.cli.run", "Run a system over a benchmark."),
     "serve": ("workbench.cli.servers.serve", "Serve a language model on this computer."),
     "trace": ("workbench.cli.reproduce", "Show the SQL and calls behind a number."),
-    "train": ("workbench.cli.train", "Train selectors, and export data for fine-tuning."),
+    "train": ("workbench.cli.train", "Fine-tune a judge, and export data for fine-tuning."),
 }
 
 _CANNOT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

@@ -24,7 +24,6 @@ from workbench.types import Limits
 if TYPE_CHECKING:
     from workbench.evaluate.files import Selector
     from workbench.evaluate.judge import ClusterJudge
-    from workbench.systems.system import Select
 
 
 @click.command()
@@ -45,11 +44,6 @@ if TYPE_CHECKING:
     "--pool",
     is_flag=True,
     help="Take the files as one pool of candidates: add the majority's choice, and the bounds of selection.",
-)
-@click.option(
-    "--selector",
-    metavar="FILE|bundled",
-    help="With --pool: also judge the choice of a selector: a file of `train selector`, or the bundled selector.",
 )
 @click.option(
     "--efficiency",
@@ -83,7 +77,6 @@ def evaluate(
     more: tuple[str, ...],
     golds: dict[str, Path],
     pool: bool,
-    selector: str | None,
     suite: bool,
     seconds: float,
     verdicts: Path | None,
@@ -110,8 +103,6 @@ def evaluate(
     files = prediction_files([*first, *more])
     if verdicts:
         options.check_writable(verdicts, *files, *golds.values(), Path(benchmark))
-    if selector and not pool:
-        raise BadInputError("--selector picks from a pool of candidates: add --pool")
     whole = open_benchmark(benchmark, root)
     judged = whole.limited(limit)
     with (
@@ -126,7 +117,7 @@ def evaluate(
             executor,
             pool=pool,
             suite=Suite() if suite else None,
-            selectors=_selectors(selector, judged, executor, store) if pool else {},
+            selectors=_majority(judged, executor, store) if pool else {},
             limits=limits,
             progress=progress,
             revisions=judging_revisions(golds, whole),
@@ -157,27 +148,16 @@ def _cluster(
         yield partial(judge_on, opened), ClusterSupervisor(opened, store)
 
 
-def _selectors(
-    name: str | None, judged: Benchmark, executor: Executor, store: Store
-) -> "dict[str, Selector]":
-    """The majority and the named selector, as they pick from a pool of the benchmark's questions."""
+def _majority(judged: Benchmark, executor: Executor, store: Store) -> "dict[str, Selector]":
+    """The majority's choice from a pool of the benchmark's questions."""
     # These imports take a third of a second, and only --pool needs them.
     from workbench.lab import Lab  # noqa: PLC0415
     from workbench.llm.client import Client  # noqa: PLC0415
     from workbench.select.majority import Majority  # noqa: PLC0415
-    from workbench.select.trained import Trained  # noqa: PLC0415
     from workbench.systems.replay import picks  # noqa: PLC0415
 
     lab = Lab(Client(store), executor, judged.database)
     # On Spider an empty result may be right, so it may win.
-    chosen: dict[str, Select] = {
-        "majority": Majority(suspect="failed" if judged.sense == "spider" else "nulls")
-    }
-    if name == "bundled":
-        chosen["the bundled selector"] = Trained.bundled()
-    elif name:
-        chosen[Path(name).name] = Trained.load(Path(name))
-    return {
-        label: partial(picks, label, select, lab, judged.questions)
-        for label, select in ((f"picked by {by}", select) for by, select in chosen.items())
-    }
+    majority = Majority(suspect="failed" if judged.sense == "spider" else "nulls")
+    name = "picked by majority"
+    return {name: partial(picks, name, majority, lab, judged.questions)}

@@ -1,1 +1,1 @@
-"""English for the embedded model and the selectors: words and stems, and the phrases that ask for operations."""
+"""English for the embedded model: words and stems, and the phrases that ask for operations."""

@@ -2,7 +2,6 @@
 
     python tests/benchmarks/measure/selection.py --spider FOLDER    calls for the pool of 30 real systems
     python tests/benchmarks/measure/selection.py --bundled          EX of each selector on 3 x 7 candidates
-        with --save workbench/select/bundled_selector.json, the weights of `Trained.bundled()`
 
 The judge is the embedded model in both; EX is BIRD's. Nothing here is a language model's result. Cached
 calls are not made again: the first run with --bundled takes a quarter of an hour.
@@ -32,12 +31,10 @@ from workbench.select.groups import groups
 from workbench.select.majority import Majority
 from workbench.select.pairwise import Pairwise
 from workbench.select.ranker import Ranker
-from workbench.select.trained import Trained
 from workbench.store import Store
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.replay import select_from
 from workbench.systems.system import Select, prepare, trials_of
-from workbench.train.selector import Learner, judged_questions
 from workbench.types import Context, Selection, Trial
 
 MODEL = "embedded/parser"
@@ -123,7 +120,7 @@ def print_generators(lab: Lab, benchmark: Benchmark, pool: Pool) -> None:
         print(f"solved by {name} alone: {count}")
 
 
-def print_selectors(lab: Lab, benchmark: Benchmark, asked: Asked, trained: Trained) -> None:
+def print_selectors(lab: Lab, benchmark: Benchmark, asked: Asked) -> None:
     """EX of both bounds and of what each selector picks, and the calls of pairwise selection."""
     pool = as_pool(asked)
     verdicts = pool_verdicts(benchmark, pool, lab.executor, sense="bird")
@@ -133,7 +130,6 @@ def print_selectors(lab: Lab, benchmark: Benchmark, asked: Asked, trained: Train
         "majority": Majority(),
         "ranker": Ranker(MODEL),
         "pairwise, adaptive by result": Pairwise(MODEL),
-        "trained on bundled-train": trained,
     }
     for name, select in selectors.items():
         picked = {key: select(lab, context, trials) for key, (context, trials) in asked.items()}
@@ -160,7 +156,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spider", type=Path, help="folder with Spider and predictions for it")
     parser.add_argument("--bundled", action="store_true")
-    parser.add_argument("--save", type=Path, help="where to write what is learned on bundled-train")
     arguments = parser.parse_args()
     with Store() as store, Executor(store) as executor:
         lab = Lab(Client(store), executor, Path)
@@ -171,15 +166,11 @@ def main() -> None:
             lab = replace(lab, database=real.database)
             print_calls([*map(calls, select_from(pool, Pairwise(MODEL), lab, real.questions))])
         if arguments.bundled:
-            train, dev = open_benchmark("bundled-train"), open_benchmark("bundled-dev")
-            learning, judging = (replace(lab, database=of.database) for of in (train, dev))
-            taught = as_pool(candidates(learning, train))
-            weights = Learner(reliability=False)(judged_questions(learning, train, taught))
-            if arguments.save:
-                weights.save(arguments.save)
+            dev = open_benchmark("bundled-dev")
+            judging = replace(lab, database=dev.database)
             asked = candidates(judging, dev)
             print_generators(judging, dev, as_pool(asked))
-            print_selectors(judging, dev, asked, Trained(weights))
+            print_selectors(judging, dev, asked)
             print_union(asked)
 
 

@@ -1,4 +1,4 @@
-"""`workbench train ...`: train a selector, or export data to fine-tune a model."""
+"""`workbench train ...`: fine-tune a judge, or export data to fine-tune a model."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -64,35 +64,10 @@ def _split(
 
 @click.group()
 def train() -> None:
-    """Train a selector, or export data to fine-tune a model."""
+    """Fine-tune a judge, or export data to fine-tune a model."""
 
 
 train.add_command(lora)
-
-
-@train.command()
-@_on_a_pool
-@click.option(
-    "--cross-validate", is_flag=True, help="Also measure it on databases left out of training."
-)
-def selector(out: Path, *, cross_validate: bool, **given: Any) -> None:
-    """Train a selector that makes no model calls on the candidates in prediction files.
-
-    Use it by `workbench evaluate ... --pool --selector FILE`, or in a system as `Trained.load(FILE)`.
-    """
-    from workbench.train import cross_validate as validation  # noqa: PLC0415  pandas: half a second
-    from workbench.train.selector import Learner, judged_questions  # noqa: PLC0415
-
-    with _pool(out, **given) as opened:
-        found = judged_questions(*opened)
-    weights = Learner()(found)
-    weights.save(out)
-    print(f"votes {weights.votes:+.2f}, by the logarithm of a group's share")
-    for name, weight in weights.doubts.items():
-        print(f"{name:11} {weight:+.2f}")
-    print(f"{out}: learned from {len(found)} questions by {len(weights.generators)} generators")
-    if cross_validate:
-        print(validation.as_text(validation.cross_validate(found, parts=True)))
 
 
 @train.command()

@@ -1,4 +1,4 @@
-"""Read the facts of a query that selectors and error rules use: results, comparisons, joins, operations."""
+"""Read the facts of a query that error rules use: results, comparisons, joins, operations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -82,7 +82,6 @@ _NAMED = {
     **_looks(
         ("majority", SKY),
         ("pairwise", BLUE),
-        ("trained", VERMILION),
         ("unit tests", GREEN),
         ("ranker", PURPLE),
         ("oracle", BLACK),
