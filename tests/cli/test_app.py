@@ -401,11 +401,11 @@ def test_a_home_that_cannot_be_used_is_one_line(complaint, monkeypatch, right):
 
 def test_a_folder_that_cannot_be_written_is_one_line(complaint, monkeypatch, right):
     def refuse(*_arguments):
-        raise OSError(errno.EROFS, "Read-only file system", "home/suites")
+        raise OSError(errno.EROFS, "Read-only file system", "home/values")
 
     monkeypatch.setattr(Executor, "fingerprints", refuse)
     message = complaint("evaluate", "bundled", "--predictions", right)
-    assert "home/suites: Read-only file system; make space, or set WORKBENCH_HOME" in message
+    assert "home/values: Read-only file system; make space, or set WORKBENCH_HOME" in message
 
 
 def test_a_file_of_verdicts_is_unchanged_after_an_error(complaint, tmp_path):

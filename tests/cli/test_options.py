@@ -38,7 +38,6 @@ def test_no_output_replaces_a_file_that_is_read(run, tmp_path, tiny):
         ("evaluate", *own, *answers, "--verdicts", read["answers.jsonl"]),
         ("evaluate", *own, *answers, "--verdicts", read["link.jsonl"]),
         ("evaluate", *bird, *answers, "--verdicts", read["new.json"]),
-        ("audit", *own, "--csv", read["new.json"]),
         ("train", "pairs", *own, *answers, "--out", read["new.json"]),
         ("train", "generator", *own, "--out", read["new.json"]),
         ("train", "instructions", *own, "--out", read["new.json"]),

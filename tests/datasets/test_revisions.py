@@ -8,8 +8,7 @@ import pytest
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import load_bundled
-from workbench.benchmarks.named import open_benchmark
-from workbench.benchmarks.revisions import judging_revisions, read_revision
+from workbench.benchmarks.revisions import read_revision
 from workbench.benchmarks.spider import load_spider
 from workbench.errors import BadInputError, MisalignedError
 from workbench.types import Gold, Question
@@ -67,39 +66,10 @@ def test_another_layout_of_a_query_is_no_change(read, items):
     assert changed(read(items)) == {}
 
 
-def test_a_query_that_is_labelled_wrong_counts_as_changed(tmp_path, items, bundled):
-    """NL2SQL-BUGs has queries of models for a question, each with whether it is right."""
-    right, wrong = (
-        {"id": number, "db_id": items[0]["db_id"], "question": items[0]["question"]}
-        | {"sql": sql, "label": label}
-        for number, (sql, label) in enumerate([(items[0]["SQL"], True), ("SELECT 1", False)])
-    )
-    path = tmp_path / "labelled.json"
-    path.write_text(json.dumps([right, wrong]))
-    labelled = open_benchmark(str(path), bundled.databases)
-    revision = read_revision("labels", path, labelled)
-    assert revision.changes == {"0": (), "1": ("SQL",)}
-
-
-def test_labels_that_correct_nothing_judge_no_answers(tmp_path, items, bundled):
-    path = tmp_path / "labels.json"
-    path.write_text(json.dumps([items[0] | {"label": False}]))
-    with pytest.raises(BadInputError, match=r"corrects none.* give it to `workbench audit`"):
-        judging_revisions({"labels": path}, bundled)
-    path.write_text(json.dumps([items[0] | {"label": False, "SQL": "SELECT 1"}]))
-    assert judging_revisions({"labels": path}, bundled)
-
-
 @pytest.mark.parametrize("field", ["question", "SQL"])
 def test_an_empty_text_is_refused(read, items, field):
     with pytest.raises(BadInputError, match=f"item 0 .*: {field} is empty"):
         read([items[0] | {field: " "}])
-
-
-@pytest.mark.parametrize("label", ["False", 0, None])
-def test_a_label_that_is_neither_true_nor_false_is_refused(read, items, label):
-    with pytest.raises(BadInputError, match=r"item 0: label is .*: give true for a right query"):
-        read([items[0] | {"label": label}])
 
 
 def test_an_item_without_an_id_is_found_by_its_question(read, items, bundled):

@@ -4,8 +4,7 @@ BIRD's dev_20251106 and the releases of mini-dev have the ids of the questions t
 them, too, and its `original_SQL`, `original_question` and `original_evidence` show what it changed. Spider-Syn has no
 ids; its items have the original question beside the new one. The items of a user's own file may have ids, or the
 `db_id` and the text of the question. A field that an item leaves out is not revised. `also_right` lists further
-queries whose results are right, too. NL2SQL-BUGs corrects nothing: the `label` of an item says whether its query is
-right, so `workbench audit FILE --gold labels=FILE` reports how many of its wrong queries the audit finds.
+queries whose results are right, too.
 """
 
 from collections import deque
@@ -34,14 +33,11 @@ class Revision:
     """The benchmark's questions that the file has, too."""
     golds: Mapping[str, Gold]
     changes: Mapping[str, tuple[str, ...]]
-    """Which of PARTS changed. Layout, and letter case outside quotes, are no change of a query; a query that is labelled
-    wrong has changed."""
+    """Which of PARTS changed. Layout, and letter case outside quotes, are no change of a query."""
     others: int = 0
     """The file's items about no question of the benchmark."""
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Further queries whose results are right, too: a question may have several readings."""
-    only_labels: bool = False
-    """Whether the file labels gold queries as right or wrong and corrects nothing."""
 
     def among(self, benchmark: Benchmark) -> "Revision":
         """The revision without the questions that `benchmark`, a part of the revised benchmark, lacks."""
@@ -70,19 +66,6 @@ def read_revisions(files: Mapping[str, Path], benchmark: Benchmark) -> tuple[Rev
     return tuple(read_revision(name, path, benchmark) for name, path in files.items())
 
 
-def judging_revisions(files: Mapping[str, Path], benchmark: Benchmark) -> tuple[Revision, ...]:
-    """The revisions by which answers are judged. BadInputError for a file of labels, which changes no verdict."""
-    revisions = read_revisions(files, benchmark)
-    for revision in revisions:
-        if revision.only_labels:
-            raise BadInputError(
-                f"gold {revision.name}, {files[revision.name]}: the file labels gold queries and corrects none, so no"
-                " verdict would change; give it to `workbench audit` as --gold, which compares the labels with its"
-                " findings"
-            )
-    return revisions
-
-
 def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
     """The revision in a JSON list. BadInputError if none of its items is about a question of the benchmark."""
     items = read_items(path)
@@ -91,7 +74,6 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
     golds: dict[str, Gold] = {}
     changes: dict[str, tuple[str, ...]] = {}
     also: dict[str, tuple[str, ...]] = {}
-    corrected = False
     for number, (item, key) in enumerate(zip(items, _keys(items, path, benchmark), strict=True)):
         if key not in own:
             continue
@@ -111,11 +93,10 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
         )
         sql = filled_field(item, number, path, first_name(SQL, item), gold.sql)
         also[key] = _also_right(item, number, path)
-        corrected = corrected or (after, sql, also[key]) != (before, gold.sql, ())
         changed = (
             after.text.split() != before.text.split(),
             after.evidence.split() != before.evidence.split(),
-            normalise_text(sql) != normalise_text(gold.sql) or _labelled_wrong(item, number, path),
+            normalise_text(sql) != normalise_text(gold.sql),
             bool(also[key]),
         )
         questions[key], golds[key] = after, replace(gold, sql=sql)
@@ -125,8 +106,7 @@ def read_revision(name: str, path: Path, benchmark: Benchmark) -> Revision:
             f"{path}: none of its {len(items)} items is about a question of {benchmark.name}; an item needs that"
             " question's question_id, or its db_id and its text as question or, if that changed, as original_question"
         )
-    labels = not corrected and any("label" in item for item in items)
-    return Revision(name, questions, golds, changes, len(items) - len(questions), also, labels)
+    return Revision(name, questions, golds, changes, len(items) - len(questions), also)
 
 
 def _also_right(item: Mapping[str, Any], number: int, path: Path) -> tuple[str, ...]:
@@ -136,15 +116,6 @@ def _also_right(item: Mapping[str, Any], number: int, path: Path) -> tuple[str, 
             f"{path.name}, item {number}: also_right is {found!r:.60}: give a list of queries"
         )
     return tuple(found)
-
-
-def _labelled_wrong(item: Mapping[str, Any], number: int, path: Path) -> bool:
-    label = item.get("label", True)
-    if not isinstance(label, bool):
-        raise BadInputError(
-            f"{path.name}, item {number}: label is {label!r:.60}: give true for a right query, or false"
-        )
-    return not label
 
 
 def _keys(items: list[Any], path: Path, benchmark: Benchmark) -> list[str]:

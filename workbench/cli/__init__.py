@@ -16,7 +16,6 @@ from workbench.terminal import visible_output
 # Each command's module, and its line in the help text, which is printed without importing the module.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "ask": ("workbench.cli.ask", "Answer a question about a database."),
-    "audit": ("workbench.cli.data.audit", "Find gold queries that are suspect."),
     "cache": ("workbench.cli.cache", "Count, export, merge and delete cached model calls."),
     "data": ("workbench.cli.data", "List benchmarks, or check one."),
     "evaluate": ("workbench.cli.evaluate", "Judge files of predictions."),

@@ -12,7 +12,7 @@ import click
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import prediction_files
-from workbench.benchmarks.revisions import judging_revisions
+from workbench.benchmarks.revisions import read_revisions
 from workbench.cli import options
 from workbench.db.execute import Executor
 from workbench.db.sandbox.supervisor import Supervisor
@@ -52,11 +52,6 @@ if TYPE_CHECKING:
     help="Add VES and R-VES, each query timed this often.",
 )
 @click.option(
-    "--suite",
-    is_flag=True,
-    help="Add test-suite accuracy: right also on databases made to distinguish gold from similar queries.",
-)
-@click.option(
     "--keep-distinct",
     is_flag=True,
     help="Keep DISTINCT in EX (Spider), which drops it from both queries by default.",
@@ -77,7 +72,6 @@ def evaluate(
     more: tuple[str, ...],
     golds: dict[str, Path],
     pool: bool,
-    suite: bool,
     seconds: float,
     verdicts: Path | None,
     cluster: str,
@@ -94,7 +88,6 @@ def evaluate(
     EM is Spider's exact set match, Soft-F1 that of BIRD's mini-dev.
     """
     from workbench.evaluate.files import evaluate_files  # noqa: PLC0415  pandas: half a second
-    from workbench.evaluate.spider.suite import Suite  # noqa: PLC0415
 
     try:
         limits = Limits(seconds=seconds)
@@ -116,11 +109,10 @@ def evaluate(
             files,
             executor,
             pool=pool,
-            suite=Suite() if suite else None,
             selectors=_majority(judged, executor, store) if pool else {},
             limits=limits,
             progress=progress,
-            revisions=judging_revisions(golds, whole),
+            revisions=read_revisions(golds, whole),
             cluster_judge=cluster_judge,
             **settings,
         )

@@ -15,7 +15,6 @@ from workbench.evaluate.bird.efficiency import measure, r_ves, ves
 from workbench.evaluate.gold.report import UnderGolds
 from workbench.evaluate.gold.revised import under_golds
 from workbench.evaluate.judge import ClusterJudge, judge
-from workbench.evaluate.spider.suite import Suite, on_suites
 from workbench.evaluate.stats import PairedComparison
 from workbench.evaluate.summary import by_feature, compare_generators, pool_bounds, summarise
 from workbench.pool import Pool, pool_of
@@ -35,7 +34,6 @@ _HEADINGS = {
     "r_ves": "R-VES",
     "ves_opcodes": "VES, opcodes",
     "r_ves_opcodes": "R-VES, opcodes",
-    "suite": "test suite",
     "gold_failed": "gold failed",
 }
 
@@ -131,7 +129,6 @@ def evaluate_files(
     selectors: Mapping[str, Selector] | None = None,
     limits: Limits | None = None,
     keep_distinct: bool = False,
-    suite: Suite | None = None,
     progress: Progress | None = None,
     revisions: Sequence[Revision] = (),
     cluster_judge: ClusterJudge | None = None,
@@ -140,7 +137,7 @@ def evaluate_files(
 
     `by` names slicings: difficulty, database, feature. `compare` compares each file with the first, `pool`
     adds the bounds of selection, `efficiency` is the number of timed runs for VES. `revisions` have revised golds.
-    `suite` adds test-suite accuracy. `cluster_judge` judges on a cluster.
+    `cluster_judge` judges on a cluster.
     """
     pools = load_pools(file_names(paths), benchmark)
     candidates = pool_of(pair for file in pools.values() for pair in file.items())
@@ -161,10 +158,6 @@ def evaluate_files(
     if efficiency:
         scores = _efficiency(benchmark, verdicts, executor, efficiency, progress)
         summary = summary.join(scores, on="generator")
-    if suite:
-        verdicts["suite"] = on_suites(suite, benchmark, verdicts, executor, progress)
-        means = verdicts.groupby(["generator", "question_id"])["suite"].mean()
-        summary = summary.join(100 * means.groupby(level=0).mean(), on="generator")
     unlabelled = verdicts["difficulty"].replace("", "none")
     frames = {"difficulty": verdicts.assign(difficulty=unlabelled), "database": verdicts}
     if "feature" in by:

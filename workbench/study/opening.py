@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.benchmarks.benchmark import size, some
 from workbench.benchmarks.named import open_benchmark
-from workbench.benchmarks.revisions import judging_revisions
+from workbench.benchmarks.revisions import read_revisions
 from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.lab import Lab
@@ -84,7 +84,7 @@ def open_study(
         settings = replace(settings, prompts=settings.prompts or CACHEABLE)
         warn_without_order(settings.prompts)
     benchmark = open_benchmark(settings.benchmark, settings.root)
-    revisions = judging_revisions(settings.golds, benchmark)
+    revisions = read_revisions(settings.golds, benchmark)
     questions = some(some(benchmark.questions, settings.limit), limit)
     name = settings.name if limit is None else f"{settings.name}-{limit}"
     own_folder = settings.folder / settings.output / name

@@ -124,8 +124,6 @@ def test_the_report_is_text_and_json(report):
     text = report.as_text()
     assert "EX (BIRD) under each gold" in text
     assert "new: 200 questions; changed: question 0, hint 0, SQL 40; verdicts changed on 30" in text
-    assert "order of the 2 systems: Kendall" in text
-    assert report.as_json()["golds"]["systems"] == ["even", "late"]
 
 
 def test_an_answer_is_judged_once_for_each_different_gold(
@@ -150,13 +148,11 @@ def test_a_revision_of_other_words_alone_judges_nothing(bundled, files, tmp_path
     report = evaluate_files(bundled, files, executor, revisions=read)
     assert row(report, "words", "late")["difference"] == 0
     assert {row["changed"] for row in report.golds.changes} == {"question"}
-    assert report.golds.ranks["words"].kendall.value == pytest.approx(1)
 
 
-def test_thirty_systems_keep_their_order_under_spider_syns_gold(real_spider, real_golds, executor):
+def test_thirty_systems_are_judged_under_spider_syns_gold(real_spider, real_golds, executor):
     benchmark = load_spider(real_spider)
     read = read_revisions({"syn": real_golds / "spider_syn_dev.json"}, benchmark)
     paths = sorted((real_spider / "predictions").glob("*.sql"))
     golds = evaluate_files(benchmark, paths, executor, revisions=read).golds
     assert set(golds.accuracies[golds.accuracies["gold"] == "syn"]["n"]) == {471}
-    assert golds.ranks["syn"].spearman.value > 0.95

@@ -1,13 +1,12 @@
 """Execution accuracy under other golds, as tables for a terminal and as JSON."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from workbench.benchmarks.revisions import ALSO, PARTS, Revision
-from workbench.evaluate.gold.ranks import Correlation, Ranks
 
 OWN = "the benchmark's"
 _NAMED = 5  # systems that are named; if there are more, only their number is given
@@ -26,8 +25,6 @@ class UnderGolds:
     changes: Sequence[Mapping[str, Any]]
     """A row for each revision and question that changed: what changed, the systems whose answer became right, and
     those whose answer became wrong."""
-    ranks: Mapping[str, Ranks]
-    """By revision, where there are two systems or more."""
     revisions: tuple[Revision, ...]
     failed: Sequence[Mapping[str, Any]]
     """The revised gold queries that failed."""
@@ -39,7 +36,7 @@ class UnderGolds:
         return "\n\n".join(parts)
 
     def _about(self, revision: Revision) -> list[str]:
-        """The changes of a revision, and the ranks of the systems under it."""
+        """The changes of a revision."""
         counts = {part: sum(part in c for c in revision.changes.values()) for part in PARTS}
         if not counts[ALSO]:
             del counts[ALSO]
@@ -67,20 +64,7 @@ class UnderGolds:
             for row in self.failed
             if row["gold"] == revision.name
         ]
-        if ranks := self.ranks.get(revision.name):
-            moves = [abs(a - b) for a, b in zip(ranks.before, ranks.after, strict=True)]
-            furthest = self._systems()[moves.index(max(moves))]
-            lines.append(
-                f"  order of the {len(ranks.before)} systems: Kendall {_correlation(ranks.kendall)}, Spearman"
-                f" {_correlation(ranks.spearman)}; "
-                + (f"{furthest} moves furthest, by {max(moves):g}" if any(moves) else "none moves")
-            )
         return ["\n".join(lines)]
-
-    def _systems(self) -> list[str]:
-        """The names of the systems, in the order in which `ranks` has their places."""
-        rows = self.accuracies[self.accuracies["gold"] == OWN]
-        return list(map(str, rows["system"]))
 
     def as_json(self) -> dict[str, Any]:
         """The tables as one JSON object."""
@@ -89,8 +73,6 @@ class UnderGolds:
             "sense": self.sense,
             "accuracies": accuracies.where(accuracies.notna(), None).to_dict("records"),
             "changes": self.changes,
-            "systems": self._systems(),
-            "ranks": {name: asdict(ranks) for name, ranks in self.ranks.items()},
             "failed": self.failed,
         }
 
@@ -120,10 +102,3 @@ def _shown(accuracies: pd.DataFrame) -> str:
 def _named(systems: Sequence[str]) -> str:
     """The names of the systems, or their number if there are many."""
     return f"{len(systems)} systems" if len(systems) > _NAMED else " ".join(systems)
-
-
-def _correlation(found: Correlation) -> str:
-    if found.value is None:
-        return "not defined, all are equal"
-    interval = f" ({found.low:.2f} to {found.high:.2f})" if found.low is not None else ""
-    return f"{found.value:.2f}{interval}"

@@ -1,8 +1,8 @@
-"""Execution accuracy under other golds: each system's EX, the verdicts that change, and the order of the systems.
+"""Execution accuracy under other golds: each system's EX, and the verdicts that change.
 
 An answer is judged once for each different gold query of its question, in the benchmark's own sense of EX. The
 answers are those to the benchmark's questions: where a revision asks another question, a table says so. Jin et al.
-(2026, arXiv 2601.08778) re-rank systems in this way; they ask the systems the revised questions anew.
+(2026, arXiv 2601.08778) compare systems in this way; they ask the systems the revised questions anew.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,6 @@ from workbench.benchmarks.revisions import Revision
 from workbench.db.execute import Executor
 from workbench.db.normalise import normalise_text
 from workbench.evaluate.ex import ex_verdicts
-from workbench.evaluate.gold.ranks import compare_ranks
 from workbench.evaluate.gold.report import OWN, UnderGolds
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import compare, mean_interval
@@ -56,7 +55,7 @@ def under_golds(
     accuracies = [
         _accuracy(OWN, name, right, {q: q for q in databases}, databases) for name in names
     ]
-    changes, failed, ranks = [], [], {}
+    changes, failed = [], []
     for revision in revisions:
         if not (under := stands_for[revision.name]):
             continue  # the file has none of the judged questions
@@ -77,17 +76,10 @@ def under_golds(
                         "became_wrong": [name for name, move in moves.items() if move < 0],
                     }
                 )
-        if len(names) > 1:
-            ranks[revision.name] = compare_ranks(
-                [[right[name, question] for question in under] for name in names],
-                [[right[name, keys] for keys in under.values()] for name in names],
-                [databases[question] for question in under],
-            )
     return UnderGolds(
         _SENSES[benchmark.sense],
         pd.DataFrame(accuracies),
         changes,
-        ranks,
         tuple(revisions),
         failed,
     )

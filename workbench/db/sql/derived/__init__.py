@@ -1,1 +1,1 @@
-"""Queries made from a query: its mutants, a shuffled copy, queries for its source rows, and probes of its faults."""
+"""Queries made from a query: a shuffled copy, and queries for its source rows."""
