@@ -17,7 +17,7 @@ LAYERS: list[set[str]] = [  # the lowest first
     {"store", "prompts", "pool", "yamlfile", "parallel", "terminal"},
     {"llm", "db"},
     {"replies"},
-    {"benchmarks", "lab", "differ"},
+    {"benchmarks", "lab"},
     VERBS,
     {"systems", "cluster"},
     {"train", "report"},

@@ -54,19 +54,15 @@ def test_a_picked_question_opens_the_replies_and_the_results_beside_golds(varian
     assert "Gold&#x27;s query" in shown.question.value
 
 
-def test_the_button_of_an_open_question_says_why_its_wrong_answers_differ_from_gold(
-    variants, press
-):
+def test_the_button_of_an_open_question_shows_the_plans_of_its_answers_and_of_gold(variants, press):
     shown = VariantsView("bundled-dev")
     shown.show(variants)
-    assert shown.why.layout.display == "none"
+    assert shown.plans.layout.display == "none"
     (flip, *_) = variants.matrix()["question_id"]
     shown.matrix.chosen = flip
-    assert shown.why.layout.display is None
-    press(shown, "wb-variants-why")
-    wrong = shown.question.value.count("EX (BIRD): wrong")
-    assert wrong > 0
-    assert shown.question.value.count("Why do these differ?") == wrong
+    assert shown.plans.layout.display is None
+    press(shown, "wb-variants-plans")
+    assert shown.question.value.count("Their plans in words") == 2
 
 
 def test_a_page_without_a_kernel_holds_the_table_and_the_first_verdicts_alone(

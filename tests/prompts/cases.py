@@ -83,8 +83,6 @@ RIGHT = {
     "result": result_text(Execution("ok", ("time spent",), ((40,), (None,)), 2)),
 }
 TESTS = ["The query should restrict fault to 'D'.", "The query should return minutes alone."]
-SMALL = "lift, 1 row:\nlift_id | place\n1 | 'Annex'"
-NONE = {"small_databases": []}
 
 # Every prompt, and a second time where a variable changes what is asked.
 CASES = {
@@ -133,23 +131,9 @@ CASES = {
     | {f"{key}_a": text for key, text in RIGHT.items()}
     | {f"{key}_b": text for key, text in EMPTY.items()},
     "select/ranker": FIVE | {"candidates": [RIGHT, EMPTY, ERROR]},
-    "select/unit_tests": FIVE | {"candidates": [RIGHT, EMPTY], "count": 5} | NONE,
-    "select/unit_tests told apart": FIVE
-    | {"candidates": [RIGHT, EMPTY], "count": 5}
-    | {
-        "small_databases": [{"rows": SMALL, "results": ["1 row:\nminutes\n7", "No rows:\nminutes"]}]
-    },
-    "select/evaluate_one_test": FIVE | {"candidates": [RIGHT, EMPTY], "test": TESTS[0]} | NONE,
-    "select/evaluate_one_test told apart": FIVE
-    | {"candidates": [EMPTY, RIGHT], "test": TESTS[0]}
-    | {
-        "small_databases": [{"rows": SMALL, "results": ["No rows:\nminutes", "1 row:\nminutes\n7"]}]
-    },
-    "select/evaluate_one_candidate": FIVE | RIGHT | {"tests": TESTS} | NONE,
-    "select/evaluate_one_candidate told apart": FIVE
-    | RIGHT
-    | {"tests": TESTS}
-    | {"small_databases": [{"rows": SMALL, "results": ["1 row:\nminutes\n7"]}]},
+    "select/unit_tests": FIVE | {"candidates": [RIGHT, EMPTY], "count": 5},
+    "select/evaluate_one_test": FIVE | {"candidates": [RIGHT, EMPTY], "test": TESTS[0]},
+    "select/evaluate_one_candidate": FIVE | RIGHT | {"tests": TESTS},
 }
 
 

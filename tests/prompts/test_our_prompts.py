@@ -20,7 +20,7 @@ README = (PROMPTS / "README.md").read_text(encoding="utf-8")
 
 TITLES = re.compile(
     "Task|Worked example|Database schema|Values found|Descriptions found|Examples|Question|Hint"
-    r"|Earlier attempts|Query|Result|Candidate (?:[AB]|\d+)|Columns?|Small database \d+|Unit test \d+"
+    r"|Earlier attempts|Query|Result|Candidate (?:[AB]|\d+)|Columns?|Unit test \d+"
     "|Answer"
 )
 OF_CHASE = (

@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-from dataclasses import fields
 
 import pytest
 
@@ -13,8 +12,6 @@ from workbench.llm.scripted import Scripted
 from workbench.replies.choices import read_choices
 from workbench.replies.unit_tests import read_tests
 from workbench.select.unit_tests import UnitTester
-from workbench.systems.identity import identify
-from workbench.types import Candidate, Trial
 
 MODEL = "test/judge"
 TESTS = ["The query should restrict legs to 4.", "The query should return names."]
@@ -284,77 +281,3 @@ def test_candidates_without_rows_stay_out_while_others_have_some(zoo):
     judge = Judge(RIGHT)
     UnitTester(MODEL)(zoo.lab(judge), zoo.context, zoo.trials("wrong", "right", "broken"))
     assert len(shown(judge.asked[0])) == 2
-
-
-CHANCE = "SELECT name FROM animal WHERE id > 2"  # on the zoo's rows it has the result of RIGHT
-
-
-def told(zoo, judge, by="test", queries=(RIGHT, CHANCE)):
-    """The selection among the queries with `told_apart`."""
-    lab = zoo.lab(judge)
-    trials = [
-        Trial(Candidate(sql, "g", n), lab.executor.execute(zoo.path, sql))
-        for n, sql in enumerate(queries)
-    ]
-    return UnitTester(MODEL, by=by, told_apart=True)(lab, zoo.context, trials)
-
-
-@pytest.mark.parametrize("by", ["test", "candidate"])
-@pytest.mark.parametrize("right", [RIGHT, CHANCE])
-def test_queries_that_agree_by_chance_are_candidates_of_their_own_once_told_apart(zoo, by, right):
-    judge = Judge(right)
-    assert told(zoo, judge, by).sql == right
-    assert sorted(shown(judge.asked[0])) == sorted([RIGHT, CHANCE])
-
-
-def test_queries_of_one_meaning_stay_one_candidate_and_cost_no_call(zoo):
-    same = (RIGHT, "SELECT name FROM animal WHERE 4 = legs")
-    assert told(zoo, Scripted(), queries=same).chosen in {0, 1}
-
-
-def small_databases(request):
-    """Of each small database in a prompt: its number of rows of animal, and the candidates' results."""
-    found = re.findall(
-        r"## Small database \d+\n(.*?)(?=\n## )", request.messages[-1]["content"], re.DOTALL
-    )
-    for text in found:
-        before, *results = re.split(r"\nResult of candidate \d+ there:\n", text)
-        yield int(re.search(r"^animal, (\d+) rows?", before)[1]), [*map(str.strip, results)]
-
-
-def test_the_writer_and_the_judges_see_rows_on_which_candidates_differ(zoo):
-    judge = Judge(RIGHT)
-    told(zoo, judge, queries=(RIGHT, CHANCE, "SELECT name FROM animal"))
-    writer, *judges = judge.asked
-    assert len(judges) == len(TESTS)
-    for request in judge.asked:
-        seen = list(small_databases(request))
-        assert 1 <= len(seen) <= 3
-        for rows, results in seen:
-            assert rows <= 5
-            assert len(results) == 3
-            assert len(set(results)) > 1
-    order = shown(writer)
-    for request in judges:  # the results follow the candidates' order
-        by_query = [dict(zip(shown(request), r, strict=True)) for _, r in small_databases(request)]
-        of_writer = [dict(zip(order, r, strict=True)) for _, r in small_databases(writer)]
-        assert by_query == of_writer
-
-
-def test_a_judge_of_one_candidate_sees_that_candidates_results_alone(zoo):
-    judge = Judge(RIGHT)
-    told(zoo, judge, "candidate")
-    for request in judge.asked[1:]:
-        assert [len(results) for _, results in small_databases(request)] == [1]
-
-
-def test_unless_told_to_the_prompts_show_no_small_database(zoo):
-    judge = Judge(RIGHT)
-    UnitTester(MODEL)(zoo.lab(judge), zoo.context, zoo.trials(*NAMES))
-    assert not any("mall database" in str(request.messages) for request in judge.asked)
-
-
-def test_the_step_is_the_one_of_old_results_unless_told_apart_is_set():
-    old = {f.name for f in fields(UnitTester)} - {"told_apart"}
-    assert identify(UnitTester(MODEL)).record[1].keys() == old
-    assert identify(UnitTester(MODEL, told_apart=True)).record[1]["told_apart"] is True

@@ -52,7 +52,7 @@ def evaluate_one_test(lab, context, trials):
     """The Unit Tester's judging call by itself: whether the step makes it depends on the reply before it."""
     shown = [query_and_result(trial) for trial in trials[:2]]
     demand = "The query should count each row once."
-    shows = {"test": demand, "candidates": shown, "small_databases": []}
+    shows = {"test": demand, "candidates": shown}
     return lab.ask(wb.UnitTester(MODEL), "select/evaluate_one_test", context, **shows).text
 
 
@@ -60,7 +60,7 @@ def evaluate_one_candidate(lab, context, trials):
     """The same call with `by="candidate"`."""
     shown = query_and_result(trials[0])
     demands = ["The query should count each row once."]
-    shows = {"tests": demands, "small_databases": [], **shown}
+    shows = {"tests": demands, **shown}
     return lab.ask(wb.UnitTester(MODEL), "select/evaluate_one_candidate", context, **shows).text
 
 

@@ -15,7 +15,6 @@ from workbench.db import executions
 from workbench.db.executions import Answer, execution_keys
 from workbench.db.fingerprint import database_fingerprints, file_state, unreadable
 from workbench.db.sandbox.guard import SQL_LENGTH
-from workbench.db.sandbox.small import SmallDatabase, run_in_memory
 from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import UnreadableDatabaseError
 from workbench.store import Store
@@ -175,20 +174,6 @@ class Executor:
         }
         ((_, answer),) = self.supervisor.run([request], seconds)
         return None if answer.get("error") else (answer["times"], answer["opcodes"])
-
-    def execute_in_memory(
-        self, databases: Sequence[SmallDatabase], queries: Sequence[str], limits: Limits = _DEFAULT
-    ) -> list[tuple[Execution, ...] | None]:
-        """The executions of all queries on each small database; None for a database whose rows break a constraint.
-
-        `limits.seconds` limits all queries together. The cache is neither read nor written.
-        """
-        refused = {sql: Execution("error", error=why) for sql in queries if (why := _refusal(sql))}
-        texts = [sql for sql in dict.fromkeys(queries) if sql not in refused]
-        return [
-            found if found is None else tuple((refused | found)[sql] for sql in queries)
-            for found in run_in_memory(self.supervisor, databases, texts, limits)
-        ]
 
     def close(self) -> None:
         """End the workers. The executor can still be used; it then starts new workers."""

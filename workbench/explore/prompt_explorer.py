@@ -85,7 +85,7 @@ class PromptExplorer(ui.Explorer):
                 ui.panes(
                     (self.missing, self.prompt, self.stages),
                     (ui.title("Edit and run"), self.editor.box, run, self.price),
-                    (ui.row(act("Why do these differ?", "wb-why", self._why)), self.answer),
+                    (ui.row(act("Show both plans", "wb-plans", self._plans)), self.answer),
                 ),
                 self.done,
                 ui.row(
@@ -182,7 +182,7 @@ class PromptExplorer(ui.Explorer):
             self.lab, self.picker.benchmark, question, reply, self._sql
         )
 
-    def _why(self) -> None:
+    def _plans(self) -> None:
         question = self.picker.question
         if question is None or not self._sql:
             raise BadInputError("there is no query to compare with gold's")

@@ -3,31 +3,26 @@
 One call writes tests that tell the groups of equal results apart. Then one call for each test judges all
 candidates, the better setting of section 4.2.1; or one call for each candidate judges it by all tests.
 
-Departs from the paper in five ways, and in a sixth where `told_apart` is set:
+Departs from the paper in five ways:
 
 - One query represents each group of equal results; if there is only one group, no model is asked.
 - Candidates with a suspect result (`suspect`) take part only if there are no others, as in the other selectors.
 - Each test sees the candidates in an order of its own, drawn from the seed; the published code always uses one.
 - A missing verdict in a reply counts as half a passed test.
 - A tie goes to the larger group. So without any readable reply the selection is the majority's.
-- With `told_apart`, off by default, candidates with equal results form separate groups if they differ on a small
-  generated database (`differ/several.py`). Every prompt shows up to three of these databases, of at most five rows a
-  table, with the candidates' results, so that tests can be about differences that the real rows do not show.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from workbench.canonical import content_hash
-from workbench.differ.several import ShownDatabase, groups_by_meaning, shown_databases
 from workbench.errors import at_least, one_of
 from workbench.lab import Lab
 from workbench.replies.choices import read_choices
 from workbench.replies.unit_tests import read_tests
-from workbench.select.groups import Group, groups, query_and_result, select_group
-from workbench.types import SUSPECT, Context, Request, Selection, Suspect, Trial
+from workbench.select.groups import groups, query_and_result, select_group
+from workbench.types import SUSPECT, Context, Selection, Suspect, Trial
 
 _NO_VERDICT = 0.5  # the score for a test without a verdict in the reply
 
@@ -42,8 +37,6 @@ class UnitTester:
     judge_temperature: of the calls that judge by them.
     seed: draws the order of the candidates before each test, and breaks ties.
     suspect: which results are suspect.
-    told_apart: whether to tell candidates apart on small generated databases, too, and to show these in the prompts.
-        This departs from the paper.
     """
 
     model: str
@@ -53,7 +46,6 @@ class UnitTester:
     judge_temperature: float = 0.0
     seed: int = 0
     suspect: Suspect = "nulls"
-    told_apart: bool = field(default=False, metadata={"added later": True})
 
     def __post_init__(self) -> None:
         at_least(1, tests=self.tests)
@@ -62,19 +54,12 @@ class UnitTester:
 
     def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
         found = groups(trials, f"{self.seed}{context.question.id}", suspect=self.suspect)
-        if self.told_apart:
-            found = tuple(_divided_by_small_databases(lab, context, trials, found))
         passed = [0.0] * len(found)
         keys: list[str] = []
         if len(found) > 1:
             shown = [query_and_result(trials[group.representative]) for group in found]
             passed, keys = self._judge(lab, context, shown)
-        # The parts of a divided group count as one result, so a tie goes to the result that the majority selects.
-        votes = Counter(group.result for group in found for _ in group.members)
-        ranks = [
-            (number, votes[group.result], len(group.members))
-            for number, group in zip(passed, found, strict=True)
-        ]
+        ranks = [(number, len(group.members)) for number, group in zip(passed, found, strict=True)]
         best = ranks.index(max(ranks)) if ranks else None
         return select_group("unit_tests", context, trials, found, passed, best, call_keys=keys)
 
@@ -82,37 +67,21 @@ class UnitTester:
         self, lab: Lab, context: Context, shown: Sequence[dict[str, Any]]
     ) -> tuple[list[float], list[str]]:
         """The number of tests that each candidate passes, and the keys of the calls."""
-        small_databases: list[ShownDatabase] = []
-        if self.told_apart:
-            queries = [candidate["query"] for candidate in shown]
-            database = lab.database(context.question.db_id)
-            small_databases = shown_databases(database, queries, lab.executor)
-
-        def request(step: UnitTester, prompt: str, seen: Sequence[int], **data: Any) -> Request:
-            """A call whose prompt shows these candidates' results on the small databases."""
-            small = [
-                {"rows": one.rows, "results": [one.results[index] for index in seen]}
-                for one in small_databases
-            ]
-            return lab.request(step, f"select/{prompt}", context, small_databases=small, **data)
-
         all_indices = range(len(shown))
-        writing = request(self, "unit_tests", all_indices, candidates=shown, count=self.tests)
-        (written,) = lab.ask_many([writing])
+        written = lab.ask(self, "select/unit_tests", context, candidates=shown, count=self.tests)
         tests = read_tests(written.text)[: self.tests]
         judge = replace(self, temperature=self.judge_temperature)
         subjects: list[list[int]] = []  # for each call: which candidate each verdict is about
-        requests: list[Request] = []
+        requests = []
         for test in tests if self.by == "test" else []:
             places = [content_hash("order", [self.seed, test, one]) for one in shown]
             subjects.append(order := sorted(all_indices, key=places.__getitem__))
-            candidates = [shown[index] for index in order]
-            data = {"test": test, "candidates": candidates}
-            requests.append(request(judge, "evaluate_one_test", order, **data))
+            data: dict[str, Any] = {"test": test, "candidates": [shown[index] for index in order]}
+            requests.append(lab.request(judge, "select/evaluate_one_test", context, **data))
         for index in all_indices if self.by == "candidate" and tests else []:
             subjects.append([index] * len(tests))
             data = {"tests": tests, **shown[index]}
-            requests.append(request(judge, "evaluate_one_candidate", [index], **data))
+            requests.append(lab.request(judge, "select/evaluate_one_candidate", context, **data))
         label = "candidate" if self.by == "test" else "test"
         replies = lab.ask_many(requests)
         passed = [0.0] * len(shown)
@@ -121,18 +90,3 @@ class UnitTester:
             for index, verdict in zip(indices, verdicts, strict=True):
                 passed[index] += _NO_VERDICT if verdict is None else verdict
         return passed, [written.key, *(reply.key for reply in replies)]
-
-
-def _divided_by_small_databases(
-    lab: Lab, context: Context, trials: Sequence[Trial], found: Sequence[Group]
-) -> Iterator[Group]:
-    """The groups, divided where queries with one result on the real database differ on a small one."""
-    for group in found:
-        first = group.representative
-        members = [first, *(index for index in group.members if index != first)]
-        queries = [trials[index].candidate.sql for index in members]
-        database = lab.database(context.question.db_id)
-        for part in groups_by_meaning(database, queries, lab.executor):
-            alike = {members[number] for number in part}
-            own = tuple(index for index in group.members if index in alike)
-            yield Group(group.result, own, members[part[0]])

@@ -4,9 +4,6 @@ One hash covers this package's own code (`study/result_cache.py`). A class or fu
 or another package is described by its source: its methods, base classes, closures and defaults, and the globals
 that its code names, as far as they are the user's too. Libraries count by name alone, and objects that are
 neither plain values nor functions by their type.
-
-A field with "added later" in its metadata counts only where it has another value than its default, so a step that
-is used as before keeps the identity under which its results are cached and committed.
 """
 
 import functools
@@ -143,12 +140,7 @@ class _Walk:
         kind, outer = type(value), self._step
         if not (in_workbench(kind.__module__) and self._is_library(kind)):
             self._step = outer or _name(kind)
-        parts = {
-            f.name: self.value(getattr(value, f.name))
-            for f in fields(value)
-            if f.compare
-            and not ("added later" in f.metadata and getattr(value, f.name) == f.default)
-        }
+        parts = {f.name: self.value(getattr(value, f.name)) for f in fields(value) if f.compare}
         record = [self._definition(kind), parts]
         self._step = outer
         return record

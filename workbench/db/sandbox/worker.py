@@ -22,7 +22,6 @@ from typing import Any, BinaryIO
 from workbench.db.sandbox.connection_cache import ConnectionCache, Opened
 from workbench.db.sandbox.fetch import failure, fetch
 from workbench.db.sandbox.guard import OPCODES
-from workbench.db.sandbox.in_memory import run_in_memory
 from workbench.db.sandbox.opening import lenient_text, wal
 
 _MB = 1_000_000
@@ -180,7 +179,6 @@ def main(parent: int) -> None:
         "run": run,
         "time_runs": time_runs,
         "digest": digest,
-        "run_in_memory": run_in_memory,
     }
     decode, encode = json.JSONDecoder().decode, _ENCODER.encode
     for line in sys.stdin.buffer:

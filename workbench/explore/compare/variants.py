@@ -139,12 +139,12 @@ class Variants:
         )
         return views(Html(self.table().to_html()), listed)
 
-    def question_html(self, key: str, *, why: bool = False) -> Html:
+    def question_html(self, key: str, *, plans: bool = False) -> Html:
         """A question with each variant's answers, how often it gave them, its reply, and its result beside gold's.
 
-        With `why`, also why a wrong answer differs from gold, which can take two seconds for each variant.
+        With `plans`, also each answer's query plan beside gold's.
         """
-        beside_gold = answer_parts if why else side_by_side
+        beside_gold = answer_parts if plans else side_by_side
         (question,) = (one for one in self.study.benchmark.questions if one.id == key)
         parts: list[Node] = []
         for name, run in self.runs.items():

@@ -24,9 +24,11 @@ class VariantsView(Explorer):
         self.question = output("wb-variants-question")
         self.matrix = QuestionTable(benchmark, current, guarded(self._open, self.message))
         self.matrix.layout.display = "none"
-        self.why = row(button("Why do these differ?", "wb-variants-why", self._why, self.message))
-        self.why.layout.display = "none"
-        self.lay_out("wb-variants", self.table, self.matrix, self.message, self.why, self.question)
+        self.plans = row(button("Show the plans", "wb-variants-plans", self._plans, self.message))
+        self.plans.layout.display = "none"
+        self.lay_out(
+            "wb-variants", self.table, self.matrix, self.message, self.plans, self.question
+        )
 
     def show(self, found: "Variants") -> None:
         self._found = found
@@ -42,9 +44,9 @@ class VariantsView(Explorer):
         found, key = self._found, self.matrix.chosen
         known = found and any(question.id == key for question in found.study.benchmark.questions)
         self.question.value = found.question_html(key) if found and known else ""
-        self.why.layout.display = None if self.question.value else "none"
+        self.plans.layout.display = None if self.question.value else "none"
 
-    def _why(self) -> None:
-        """Show why the answers differ from gold's, too."""
+    def _plans(self) -> None:
+        """Show the plans of the answers beside gold's, too."""
         if self._found:
-            self.question.value = self._found.question_html(self.matrix.chosen, why=True)
+            self.question.value = self._found.question_html(self.matrix.chosen, plans=True)

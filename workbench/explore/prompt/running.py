@@ -12,7 +12,6 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.preview import preview
 from workbench.replies.sql import read_sql
-from workbench.report.display.counterexample import counterexample_part
 from workbench.report.display.records import rows_part
 from workbench.report.display.results import marked_results
 from workbench.types import Completion, Question, Request
@@ -67,15 +66,12 @@ def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) ->
 
 
 def answer_parts(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> list[Node]:
-    """A query beside gold's, why they differ, and both query plans. The search for a reason can take two seconds."""
+    """A query beside gold's, and both query plans."""
     gold = benchmark.golds[question.id]
     path = lab.database(question.db_id)
-    wrong = not bird_equal(lab.run(question, sql), lab.run(question, gold.sql))
     plans = [listed(narrate(text, path, lab.executor)) for text in (sql, gold.sql) if text]
-    why = [heading("Why do these differ?"), counterexample_part(path, sql, gold.sql, lab.executor)]
     return [
         *side_by_side(lab, benchmark, question, sql),
-        *(why if sql and wrong else []),
         heading("Their plans in words"),
         beside(*plans),
     ]

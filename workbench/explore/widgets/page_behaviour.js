@@ -13,7 +13,7 @@ export default {
         const change = box.querySelector("button:focus") && changes.find(filled(".wb-message"));
         if (change) change.target.scrollIntoView({ block: "nearest" });
         // A question opened from the table of variants is below the table: scroll so that both are in sight.
-        const opens = box.querySelector(".wb-questions :focus, .wb-variants-why:focus");
+        const opens = box.querySelector(".wb-questions :focus, .wb-variants-plans:focus");
         if (opens && changes.some(filled(".wb-variants-question"))) box.querySelector(".wb-questions").scrollIntoView();
       };
       new MutationObserver(follow).observe(box, { childList: true, subtree: true });

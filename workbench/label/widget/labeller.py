@@ -118,8 +118,6 @@ class Labeller(anywidget.AnyWidget):
             self.panel = plain_data(panel(self.session))
             self.note = self.session.note() if self.session.cases else ""
             self.status = self.session.status
-        if self.session.counterexamples:
-            self.session.counterexamples.search(self.session.shown_and_next(), self._show)
 
 
 def label(
@@ -137,7 +135,7 @@ def label(
     """A widget for an annotator, which begins at the first case without a label.
 
     With a `plan`, the annotator gets their cases of the plan, ordered by what a label is worth. With a `lab`, such as
-    `study.lab`, the widget shows a small database on which the two queries differ, and gold can be corrected. `keys`
+    `study.lab`, gold can be corrected. `keys`
     changes the keys of steps and categories: `keys={"skip": "x"}`. Views with the same `current` show the same question.
     """
     session = Session(cases, taxonomy, store, annotator, lab, plan, keys, suggestions=suggestions)

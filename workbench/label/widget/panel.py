@@ -50,11 +50,9 @@ def _case(session: Session) -> Iterator[Element]:
     if session.adjudicates:
         yield _opinions(session)
     case = session.cases[session.at]
-    found = session.counterexamples
-    why = (found.of(case) or element("p", "Searching …", class_="quiet")) if found else None
     given = gold_verdict(session.store, case, session.annotator)
     corrected = given.note if given and given.category == CORRECTED else ""
-    yield case_node(case, suggestions=session.suggestions, why=why, corrected=corrected)
+    yield case_node(case, suggestions=session.suggestions, corrected=corrected)
 
 
 def _top(session: Session) -> Iterator[Node | None]:

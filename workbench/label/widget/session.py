@@ -11,7 +11,6 @@ from workbench.label.queue.worth import worth
 from workbench.label.store import Label, LabelStore, label_of
 from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD, NO_VERDICT, gold_verdict
 from workbench.label.taxonomy import FILTERS, Taxonomy, choice_name
-from workbench.label.widget.counterexamples import Counterexamples
 from workbench.label.widget.keys import Keys, keys
 
 
@@ -38,11 +37,9 @@ class Session:
     notes: dict[int, str] = field(default_factory=dict)  # unsaved notes by the case's index
     keys: Keys = field(init=False)
     sample: Sequence[Case] = field(init=False)  # the cases of all annotators
-    counterexamples: Counterexamples | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.keys = keys(self.taxonomy, self.changed_keys)
-        self.counterexamples = Counterexamples(self.lab) if self.lab else None
         check_annotator(self.annotator, adjudicates=self.adjudicates)
         self.sample = self.cases
         self._begin()
@@ -102,12 +99,6 @@ class Session:
     def label(self, at: int) -> Label | None:
         """The label that the session's annotator gave to a case."""
         return self.store.of(self.cases[at].key, self.taxonomy.name, self.annotator)
-
-    def shown_and_next(self) -> tuple[Case, ...]:
-        """The shown case, and the case that is shown after a label."""
-        if not self.cases:
-            return ()
-        return self.cases[self.at], self.cases[self._next_to_label()]
 
     def note(self) -> str:
         """The text for the note's field."""

@@ -14,12 +14,10 @@ from workbench.report.display.results import marked_results
 from workbench.types import Column, Table, lower_name
 
 
-def case_node(
-    case: Case, *, suggestions: bool = False, why: Element | None = None, corrected: str = ""
-) -> Element:
+def case_node(case: Case, *, suggestions: bool = False, corrected: str = "") -> Element:
     """The case as a node; with `suggestions`, also the causes that the rules suggest.
 
-    `why` shows a small database on which the two queries differ, `corrected` is the query that should be gold.
+    `corrected` is the query that should be gold.
     """
     predicted, gold = marked_results(case.execution, case.gold_execution)
     return element(
@@ -40,7 +38,6 @@ def case_node(
         beside(
             _titled("Gold's result", gold, "gold-result"),
             _titled("Predicted result", predicted, "predicted-result"),
-            *([_boxed("Why do these differ?", why, "why")] if why else []),
         ),
         _values(case),
         _schema(case),
