@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from workbench.errors import BadInputError, at_least, content_of, naming, one_of, redact
+from workbench.errors import BadInputError, content_of, naming, redact
 
 KEY = 'a "key" / of ünusual+characters???'
 
@@ -27,20 +27,6 @@ def test_a_device_is_refused_since_it_may_never_end():
 def test_every_other_error_stays_what_it_is(tmp_path):
     with pytest.raises(ValueError, match="mine"), naming(tmp_path):
         raise ValueError("mine")
-
-
-@pytest.mark.parametrize("count", [0, -1, 1.5, "2", None])
-def test_an_invalid_count_is_an_error_that_names_the_least_one(count):
-    with pytest.raises(
-        BadInputError, match=r"^samples is .*: it must be a whole number, 1 or more$"
-    ):
-        at_least(1, tests=3, samples=count)
-
-
-def test_an_invalid_choice_is_an_error_that_lists_the_allowed_ones():
-    one_of(("a", "b"), by="a")
-    with pytest.raises(BadInputError, match=r"^by is 'c': it must be 'a' or 'b'$"):
-        one_of(("a", "b"), by="c")
 
 
 @pytest.mark.parametrize("before", ["", "u:", "Bearer ", "user:"])

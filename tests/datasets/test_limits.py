@@ -2,11 +2,8 @@
 
 from collections import Counter
 
-import pytest
-
 from workbench.benchmarks.benchmark import size, some
 from workbench.benchmarks.named import open_benchmark
-from workbench.errors import BadInputError
 from workbench.types import Question
 
 BIRD_DEV = {
@@ -43,9 +40,3 @@ def test_every_database_has_a_question_in_the_smallest_sample():
 
 def test_the_number_of_questions_is_known_before():
     assert [size(1534, limit) for limit in (None, 20, 5000, 0.1)] == [1534, 20, 1534, 153]
-
-
-@pytest.mark.parametrize("limit", [0, -1, 1.0, 1.5, 0.0, True, "ten"])
-def test_other_limits_are_refused(limit):
-    with pytest.raises(BadInputError, match="a share of each database's between 0 and 1"):
-        some(QUESTIONS, limit)

@@ -4,14 +4,11 @@ import pytest
 
 from tests.generate.conftest import CONTEXT, SCHEMA, SQL
 from workbench.db.text.schema_text import mac_sql_text
-from workbench.errors import BadInputError
 from workbench.generate.chess_candidate import ChessCandidate
 from workbench.generate.decomposer import Decomposer
-from workbench.generate.direct import Direct
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.generate.prompt_generator import shuffled
 from workbench.generate.query_plan import QueryPlan
-from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.llm.provider import Refusal
 from workbench.types import Context
 
@@ -56,13 +53,6 @@ def test_the_prompt_shows_the_requested_number_of_worked_examples(ask, kind, mos
         assert asked[0].messages[1]["content"].count("## Worked example\n") == shots
 
 
-@pytest.mark.parametrize(("kind", "most"), [*SETS, (SyntheticExamples, 10)])
-def test_more_worked_examples_than_the_prompt_has_are_refused(kind, most):
-    shots = most + 1
-    with pytest.raises(BadInputError, match=f"shots is {shots}"):
-        kind("test/model", shots=shots)
-
-
 @pytest.mark.parametrize("reply", ["", "I cannot.", "{}", '{"sql": ""}', '{"sql": null}', "[]"])
 @pytest.mark.parametrize("step", [ChessCandidate("test/model"), Decomposer("test/model")])
 def test_a_reply_without_a_query_is_a_candidate_without_one(ask, step, reply):
@@ -104,19 +94,3 @@ def test_shuffling_changes_the_order_and_nothing_else():
 def test_shuffle_gives_each_sample_its_own_order(ask):
     _, asked = ask(ChessCandidate("test/model", samples=4, shuffle=True), otherwise=SQL)
     assert len({request.messages[1]["content"] for request in asked}) == 4
-
-
-@pytest.mark.parametrize(
-    "step",
-    [ChessCandidate, Decomposer, Direct, DivideAndConquer, QueryPlan, SyntheticExamples],
-)
-def test_zero_samples_are_refused(step):
-    with pytest.raises(BadInputError, match=r"^samples is 0"):
-        step("test/model", samples=0)
-
-
-@pytest.mark.parametrize("count", ["by_feature", "by_column"])
-def test_a_negative_number_of_examples_is_refused(count):
-    SyntheticExamples("test/model", **{count: 0})
-    with pytest.raises(BadInputError, match=f"^{count} is -1"):
-        SyntheticExamples("test/model", **{count: -1})

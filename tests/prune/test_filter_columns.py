@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.errors import BadInputError
 from workbench.llm.provider import Refusal
 from workbench.prune.filter_columns import FilterColumns
 from workbench.replies.names import read_column_verdicts
@@ -127,11 +126,6 @@ def test_the_verdicts_on_a_group_are_read_in_any_form(reply):
 def test_a_broken_line_does_not_touch_the_verdicts_on_other_columns():
     reply = rows(client__sex="no") + '\n{"column": "client.born", "reasoning": "it is the'
     assert read_column_verdicts(reply, {"client": ["sex", "born"]}) == {("client", "sex"): False}
-
-
-def test_a_group_without_columns_is_refused():
-    with pytest.raises(BadInputError, match="group"):
-        FilterColumns("test/model", group=0)
 
 
 @pytest.mark.parametrize(

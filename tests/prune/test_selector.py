@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.errors import BadInputError
 from workbench.prune.selector import Selector
 from workbench.types import Column, Context, Question, Schema, Table
 
@@ -134,11 +133,3 @@ def test_a_small_database_costs_no_call(bank):
 def test_the_temperature_asked_for_is_the_one_sent(bank):
     bank.cut(Selector("test/model", 0.0, mean_columns=4), "{}")
     assert bank.asked[0].parameters["temperature"] == 0.0
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"top": 0}, {"whole": -1}, {"most_columns": -1}, {"least_tables": -1}]
-)
-def test_impossible_thresholds_are_refused(wrong):
-    with pytest.raises(BadInputError, match=f"^{next(iter(wrong))} is "):
-        Selector("test/model", **wrong)

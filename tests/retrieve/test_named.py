@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.errors import BadInputError
 from workbench.evaluate.gold.schema import AroundGold
 from workbench.retrieve.embed import Embedding, MiniLM
 from workbench.retrieve.index.minhash import MinHash
@@ -60,23 +59,6 @@ def test_the_number_of_descriptions_is_a_setting():
     found = retrieval_of({"descriptions": 3}).descriptions
     assert found is not None
     assert found.top == 3
-
-
-@pytest.mark.parametrize(
-    ("given", "complaint"),
-    [
-        ("best", "retrieval is 'best', and should be default or paper"),
-        ({"index": "faiss"}, "index is 'faiss', and should be trigram or minhash or none"),
-        ({"similarity": "bert"}, "similarity is 'bert', and should be letters or minilm"),
-        ({"edits": 1}, "retrieval has no edits; there are like, index, similarity"),
-        ({"edit": "high"}, "edit is 'high', and should be a number"),
-        ({"ngram": 3}, "ngram belong to the index minhash"),
-        ({"best_of": "day"}, "best_of is 'day', and should be keyword or question"),
-    ],
-)
-def test_a_mistake_is_named_with_what_is_allowed(given, complaint):
-    with pytest.raises(BadInputError, match=complaint):
-        retrieval_of(given)
 
 
 @pytest.mark.parametrize(

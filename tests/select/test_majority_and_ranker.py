@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from tests.select.conftest import RIGHT
-from workbench.errors import BadInputError
 from workbench.llm.scripted import Scripted
 from workbench.select.groups import groups
 from workbench.select.majority import Majority
@@ -67,13 +66,6 @@ def test_which_results_every_selector_leaves_out_is_a_field(zoo, suspect, compar
     assert {
         trials[group.representative].candidate.sql for group in groups(trials, "", suspect=suspect)
     } == {zoo.queries[name] for name in compared}
-
-
-@pytest.mark.parametrize("select", [Majority, Ranker, Pairwise, UnitTester])
-def test_another_kind_of_suspicion_is_refused(select):
-    model = {} if select is Majority else {"model": MODEL}
-    with pytest.raises(BadInputError, match=r"^suspect is 'all': it must be 'failed'"):
-        select(**model, suspect="all")
 
 
 def test_the_most_frequent_query_represents_its_group(zoo):

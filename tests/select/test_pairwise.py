@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.errors import BadInputError
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
 from workbench.replies.verdict import read_verdict
@@ -161,8 +160,3 @@ def test_a_temperature_of_zero_arrives_as_zero(zoo, fair):
 )
 def test_the_verdict_is_the_last_letter_that_stands_alone(reply, letter):
     assert read_verdict(reply) == letter
-
-
-def test_players_are_results_or_candidates():
-    with pytest.raises(BadInputError, match=r"^by is 'test': it must be 'result' or 'candidate'$"):
-        Pairwise(MODEL, by="test")

@@ -56,11 +56,6 @@ def test_files_may_be_given_as_text(revised, write, tmp_path):
         assert [revision.name for revision in study.revisions] == ["new"]
 
 
-def test_golds_without_names_are_refused():
-    with pytest.raises(BadInputError, match=r"golds is 'new\.json': give a file for each name"):
-        open_study("bundled-dev", golds="new.json")
-
-
 def test_a_run_has_a_verdict_by_each_gold_and_its_row_the_paired_change(write, revised, tmp_path):
     experiment = load_experiment(write("golds: {new: new.json}", revised[:200]))
     with open_study(experiment, limit=12, figures=tmp_path / "figures") as study:

@@ -113,12 +113,6 @@ def test_figures_of_a_limit_have_their_own_folder(experiment, tmp_path, monkeypa
         assert part.saved.folder == tmp_path / "figures" / "small-6"
 
 
-@pytest.mark.parametrize("limit", [0, -1, True, "3", 2.5])
-def test_a_limit_is_a_number_of_questions(experiment, limit):
-    with pytest.raises(BadInputError, match="must be a number of questions"):
-        open_study(experiment, limit=limit)
-
-
 def test_a_number_leads_to_the_sql_and_the_calls_behind_it(study, table):
     run, shown = table
     study.save("a_table", shown)

@@ -1,8 +1,5 @@
 """Gold queries under partly wrong schemas, for CHESS's generator."""
 
-import pytest
-
-from workbench.errors import BadInputError
 from workbench.replies.sql import read_sql
 from workbench.train.noisy_schema import NoisySchema
 from workbench.types import Column, Context, Gold, Schema, Table
@@ -55,8 +52,3 @@ def test_the_reply_is_read_as_the_gold_query(tiny, tmp_path):
     for talk in talks:
         *_, reply = talk.messages
         assert read_sql(reply["content"]).sql == benchmark.golds[talk.question_id].sql
-
-
-def test_a_count_below_zero_is_refused():
-    with pytest.raises(BadInputError, match="wrong is -1"):
-        NoisySchema(wrong=-1)

@@ -93,11 +93,3 @@ def test_texts_of_different_chunks_are_not_confused():
 def test_ngrams_longer_than_the_hash_distinguishes_are_an_error():
     with pytest.raises(BadInputError, match=r"ngram is 30: .* at most 6"):
         MinHash(ngram=30).build(["".join(map(chr, range(1000)))])
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"permutations": 1}, {"ngram": 0}, {"threshold": 1.5}, {"threshold": float("nan")}]
-)
-def test_parameters_that_make_no_sense_are_an_error(wrong):
-    with pytest.raises(BadInputError, match="permutations must be above 1"):
-        MinHash(**wrong)

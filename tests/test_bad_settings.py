@@ -1,0 +1,135 @@
+"""A setting that cannot be is refused where it is given: the kind of error, and the setting's name in it."""
+
+import re
+
+import pytest
+
+import workbench as wb
+from workbench.benchmarks.benchmark import some
+from workbench.errors import BadInputError
+from workbench.retrieve.named import retrieval_of
+from workbench.study.settings import load_experiment
+from workbench.train.noisy_schema import NoisySchema
+
+M = "test/model"
+SUSPICIOUS = (wb.Majority, wb.Ranker, wb.Pairwise, wb.UnitTester, wb.Reviser, wb.Refiner, wb.Fixer)
+GENERATORS = (
+    wb.ChessCandidate, wb.Decomposer, wb.Direct, wb.DivideAndConquer, wb.QueryPlan, wb.SyntheticExamples,
+)  # fmt: skip
+
+# Each step with settings of which the first named one cannot be.
+STEPS = [
+    *((step, {"suspect": "all"}) for step in SUSPICIOUS),
+    *((step, {"samples": 0}) for step in GENERATORS),
+    (wb.Pairwise, {"by": "test"}),
+    (wb.UnitTester, {"by": "tests"}),
+    (wb.UnitTester, {"tests": 0}),
+    (wb.UnitTester, {"tests": 2.5}),
+    (wb.UnitTester, {"tests": "2"}),
+    (wb.UnitTester, {"tests": None}),
+    (wb.Reviser, {"revisions": -1}),
+    (wb.Reviser, {"samples": 3, "temperature": 0}),
+    (wb.Refiner, {"tries": -1}),
+    (wb.Fixer, {"attempts": -1}),
+    (wb.Decomposer, {"shots": 3}),
+    (wb.Decomposer, {"shots": 2, "decompose": False}),
+    (wb.DivideAndConquer, {"shots": 5}),
+    (wb.QueryPlan, {"shots": 5}),
+    (wb.SyntheticExamples, {"shots": 11}),
+    (wb.SyntheticExamples, {"by_feature": -1}),
+    (wb.SyntheticExamples, {"by_column": -1}),
+    (wb.FilterColumns, {"group": 0}),
+    (wb.Selector, {"top": 0}),
+    (wb.Selector, {"whole": -1}),
+    (wb.Selector, {"most_columns": -1}),
+    (wb.Selector, {"least_tables": -1}),
+    (wb.SchemaWithValues, {"values": -1}),
+    (wb.MinHash, {"permutations": 1}),
+    (wb.MinHash, {"ngram": 0}),
+    (wb.MinHash, {"threshold": 1.5}),
+    (wb.MinHash, {"threshold": float("nan")}),
+    (NoisySchema, {"wrong": -1}),
+]
+WITHOUT_MODEL = {wb.Majority, wb.MinHash, wb.SchemaWithValues, NoisySchema}
+
+
+def names(error, setting):
+    return re.search(rf"\b{re.escape(setting)}\b", str(error.value)) and "\n" not in str(
+        error.value
+    )
+
+
+@pytest.mark.parametrize(("step", "wrong"), STEPS)
+def test_a_step_names_the_setting_that_cannot_be(step, wrong):
+    model = {} if step in WITHOUT_MODEL else {"model": M}
+    with pytest.raises(BadInputError) as error:
+        step(**model, **wrong)
+    assert names(error, next(iter(wrong)))
+
+
+@pytest.mark.parametrize(
+    ("given", "setting"),
+    [
+        ("best", "retrieval"),
+        ({"index": "faiss"}, "index"),
+        ({"similarity": "bert"}, "similarity"),
+        ({"edits": 1}, "edits"),
+        ({"edit": "high"}, "edit"),
+        ({"ngram": 3}, "ngram"),
+        ({"best_of": "day"}, "best_of"),
+    ],
+)
+def test_retrieval_names_the_setting_that_cannot_be(given, setting):
+    with pytest.raises(BadInputError) as error:
+        retrieval_of(given)
+    assert names(error, setting)
+
+
+EXPERIMENTS = [
+    ("suspect: all", "suspect"),
+    ("retrieval: best", "retrieval"),
+    ("retrieval: {edit: high}", "edit"),
+    ("model: gpt-4o", "model"),
+    ("modle: x", "modle"),
+    ("limit: many", "limit"),
+    ("limit: true", "limit"),
+    ("limit: 0", "limit"),
+    ("dollars: -1", "dollars"),
+    ("sql_seconds: 0", "seconds"),
+    ("sql_seconds: 1.0e+9", "seconds"),
+    ("notebooks: [a]", "notebooks"),
+    ("notebooks: {a: 3}", "a"),
+    ("models: {1: a/b}", "models"),
+    ("golds: {new: [1]}", "golds"),
+    ("parameters: {openai/o3: low}", "parameters"),
+    ("parameters: {openai/o3: {seed: 1}}", "openai/o3"),
+    ("- a", "mine.yaml"),
+    ("a: [", "mine.yaml"),
+    ("about: !!python/object/apply:os.getcwd []", "mine.yaml"),
+    ("root: $NOWHERE_SET/dev", "NOWHERE_SET"),
+    ("root: $", "root"),
+]
+
+
+@pytest.mark.parametrize(("text", "setting"), EXPERIMENTS)
+def test_an_experiment_names_the_setting_that_cannot_be(tmp_path, text, setting):
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(BadInputError) as error:
+        load_experiment(str(tmp_path / "mine.yaml"))
+    assert names(error, setting)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"limit": 0}, {"limit": True}, {"limit": "3"}, {"limit": 2.5}, {"golds": "new.json"}]
+)
+def test_a_study_names_the_setting_that_cannot_be(tmp_path, wrong):
+    with pytest.raises(BadInputError) as error:
+        wb.open_study("bundled-dev", figures=tmp_path, **wrong)
+    assert names(error, next(iter(wrong)))
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.0, 1.5, 0.0, True, "ten"])
+def test_a_number_of_questions_is_a_count_or_a_share(limit):
+    with pytest.raises(BadInputError) as error:
+        some((), limit)
+    assert names(error, "limit")
