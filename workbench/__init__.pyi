@@ -24,7 +24,6 @@ from workbench.explore.run_browser import RunBrowser as RunBrowser
 from workbench.fix.fixer import Fixer as Fixer
 from workbench.fix.refiner import Refiner as Refiner
 from workbench.fix.reviser import Reviser as Reviser
-from workbench.generate.adaptive import Adaptive as Adaptive
 from workbench.generate.chess_candidate import ChessCandidate as ChessCandidate
 from workbench.generate.decomposer import Decomposer as Decomposer
 from workbench.generate.direct import Direct as Direct
@@ -80,7 +79,6 @@ from workbench.systems.baselines import direct as direct
 from workbench.systems.baselines import zero_shot as zero_shot
 from workbench.systems.chase_sql import chase_sql as chase_sql
 from workbench.systems.chase_sql import chase_table_7 as chase_table_7
-from workbench.systems.cheaper import cheaper as cheaper
 from workbench.systems.chess import ChessModels as ChessModels
 from workbench.systems.chess import InformationRetriever as InformationRetriever
 from workbench.systems.chess import chess_ir_cg_ut as chess_ir_cg_ut

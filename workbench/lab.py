@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -27,13 +26,10 @@ from workbench.llm.parameters import (
     limits_output,
     with_more_room,
 )
-from workbench.llm.remote.prefixes import with_common_part
 from workbench.parallel import cached_once, each
-from workbench.prompts.order import arranged, read_order, shared_ends
 from workbench.prompts.prompt import load
 from workbench.replies.text import answer_text
 from workbench.types import (
-    Column,
     Completion,
     Context,
     Execution,
@@ -64,8 +60,7 @@ class Lab:
     client: sends model calls; shares its cache file with the executor.
     executor: runs SQL in sandboxed workers.
     database: the path of a database file, by db_id.
-    prompts: a folder of prompts that replace the package's prompts of the same names; its file `order.txt`, if
-        there is one, reorders their sections.
+    prompts: a folder of prompts that replace the package's prompts of the same names.
     system: the name under which the cache counts the calls.
     parameters: for a model or a role, parameters of all its calls, such as {"reasoning_effort": "low"}; None
         removes one, and a role's win over a model's. The roles are generation, filtering, judge and rest.
@@ -99,7 +94,7 @@ class Lab:
         A request whose reply is cut off is sent once more with a higher output limit, unless a user set the
         limit. If the second request fails, the first reply stays.
         """
-        sent = with_common_part(list(requests))
+        sent = list(requests)
         replies = self.client.complete_many(sent)
         cut_off = {
             index: longer
@@ -156,9 +151,6 @@ class Lab:
         if isinstance(about, Context):
             data = context_data(about, schema_text) | data
         template = load(prompt, self.prompts)
-        order = read_order(self.prompts)
-        whole = isinstance(about, Context) and bool(order) and self._is_whole(about)
-        messages = arranged(template.messages(**data), order, whole=whole)
         parameters = call_parameters(
             step.model,
             step.temperature,
@@ -168,29 +160,15 @@ class Lab:
         request = Request(
             prompt,
             step.model,
-            messages,
+            template.messages(**data),
             parameters,
             sample,
             question.id,
             self.system,
-            shared_ends(messages),
         )
         if self.watch:
             self.watch(request, data)
         return request
-
-    def seed(self, question: Question) -> str:
-        """The seed with which a step shuffles the schema for its samples: the question's id.
-
-        With an `order.txt`, it is the database's id: then all questions about a database
-        send the same shuffled schemas, which the provider caches.
-        """
-        return question.db_id if read_order(self.prompts) else question.id
-
-    def _is_whole(self, context: Context) -> bool:
-        """Whether the context's schema has all columns of its database, unchanged, in any order."""
-        whole = self.schema(context.question.db_id)
-        return _content(context.schema) == _content(whole)
 
     def schema(self, db_id: str) -> Schema:
         """The database's schema with the catalog's descriptions and example values, as prompts show it."""
@@ -223,9 +201,3 @@ def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
     schema = with_examples(read_schema(path), path)
     folder = path.parent / "database_description"
     return describe(schema, folder) if folder.is_dir() else schema
-
-
-@lru_cache(maxsize=256)
-def _content(schema: Schema) -> frozenset[tuple[str, frozenset[Column]]]:
-    """The tables and columns of a schema, without their order."""
-    return frozenset((table.name, frozenset(table.columns)) for table in schema.tables)

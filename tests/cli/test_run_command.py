@@ -9,7 +9,6 @@ import pytest
 
 from workbench.benchmarks.named import open_benchmark
 from workbench.prompts.prompt import load
-from workbench.store import Store
 from workbench.study.settings import CHECKOUT
 
 
@@ -70,15 +69,6 @@ def test_answers_to_the_users_own_prompts_have_their_own_file(workbench, tmp_pat
     done = workbench("run", "direct", "--limit", 1, "--prompts", "mine")
     assert done.code == 0, done.err
     assert (tmp_path / "runs/bundled-dev-1/direct_embedded_parser_mine.csv").is_file()
-
-
-def test_cheaper_answers_have_their_own_file_and_ask_about_columns_in_groups(workbench, tmp_path):
-    done = workbench("run", "chess-ss", "--limit", 1, "--cheaper")
-    assert done.code == 0, done.err
-    assert "chess_ss_cheaper_embedded_parser.csv" in done.out
-    with Store() as store:
-        calls = store.read("SELECT DISTINCT prompt FROM calls WHERE prompt LIKE 'prune/filter%'")
-    assert calls == [("prune/filter_column_group",)]
 
 
 def test_a_model_for_columns_needs_a_system_that_filters_them(workbench):

@@ -21,7 +21,6 @@ WRITERS = {
     "fix/reviser": mend.mend,
     "fix/refiner": mend.mend,
     "select/pairwise": judge.choose,
-    "select/pairwise_with_reasons": judge.choose,
     "select/ranker": judge.rank,
     "select/unit_tests": judge.write_tests,
     "select/evaluate_one_test": judge.evaluate_candidates,

@@ -7,7 +7,6 @@ from workbench.experiment.preview import cost_lines, preview_work, save_preview
 from workbench.llm.budget import Tally
 from workbench.llm.client import Client
 from workbench.llm.preview import Estimate, preview
-from workbench.llm.remote.prefix_cache import PrefixCache, prefixes
 from workbench.store import Store
 from workbench.study import open_study, solving, study
 from workbench.study.previewing import stand_in
@@ -17,32 +16,19 @@ MODEL = "openai/gpt-4.1"
 QUESTIONS = 2
 
 
-class Provider:
-    """Answers as the stand-in of a preview does, and says what its cache had."""
-
-    def __init__(self):
-        self.cache = PrefixCache(MODEL)
-
-    def __call__(self, request, key, url, seconds):
-        reply = stand_in(request, key, url, seconds)
-        read, _ = self.cache.counts(prefixes(request))
-        reply["usage"]["prompt_tokens_details"] = {"cached_tokens": read}
-        return reply
-
-
 @pytest.fixture
 def answered(monkeypatch, tmp_path):
     """Previews CHASE-SQL on two questions, runs it, and previews it again: the previews and the ledger."""
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
 
-    def answered(*, cheaper):
+    def answered():
         def run():
-            with open_study("bundled-dev", model=MODEL, limit=QUESTIONS, cheaper=cheaper) as opened:
+            with open_study("bundled-dev", model=MODEL, limit=QUESTIONS) as opened:
                 return opened.run(chase_sql(MODEL, samples=2))
 
         with Store() as store, monkeypatch.context() as patched:
             before = preview_work(run, QUESTIONS, store)
-            client = Client(store, send=Provider())
+            client = Client(store, send=stand_in)
             patched.setattr(study, "client_of", lambda *_, **__: client)
             run()
             patched.undo()
@@ -52,22 +38,19 @@ def answered(monkeypatch, tmp_path):
     return answered
 
 
-@pytest.mark.parametrize("cheaper", [False, True])
-def test_a_preview_of_all_questions_is_what_the_ledger_counts(answered, cheaper):
-    before, ledger, after = answered(cheaper=cheaper)
+def test_a_preview_of_all_questions_is_what_the_ledger_counts(answered):
+    before, ledger, after = answered()
     paid = ledger.total()
     counted = {row.prompt: row.calls for row in before.rows}
     assert counted == {prompt: tally.calls for prompt, tally in ledger.by("prompt").items()}
-    groups = counted.get("prune/filter_column_group", 0)
-    assert (groups > 0) == cheaper
     for (low, high), came in (
         (before.together.input, paid.input_tokens),
         (before.together.output, paid.output_tokens),
-        (before.together.discounted, paid.cost),
+        (before.together.live, paid.cost),
     ):
         assert low <= came <= high
-    middle = sum(before.together.discounted) / 2
-    assert before.together.discounted[0] < paid.cost < middle  # the upper end has longer replies
+    middle = sum(before.together.live) / 2
+    assert before.together.live[0] < paid.cost < middle  # the upper end has longer replies
     assert sum(row.calls for row in after.rows) == 0
     assert sum(row.cached for row in after.rows) == paid.calls
     assert after.together.live == (0, 0)
@@ -108,12 +91,11 @@ def test_what_a_run_came_to_stands_beside_its_preview(tmp_path):
 def test_the_table_has_a_line_for_each_prompt_and_their_sums():
     with Store() as store:
         rows = [
-            Estimate("a/b", MODEL, 5, 1000, cacheable=800),
+            Estimate("a/b", MODEL, 5, 1000),
             Estimate("c/d", MODEL, 2, 10, cached=7),
         ]
         head, first, second, last = preview(Client(store), [], rows).table().splitlines()
     assert head.split()[:4] == ["prompt", "model", "calls", "cached"]
     assert first.split()[:4] == ["a/b", "gpt-4.1", "5", "0"]
-    assert "80% cached" in first
     assert second.split()[:4] == ["c/d", "gpt-4.1", "2", "7"]
     assert last.split()[:3] == ["together", "7", "7"]

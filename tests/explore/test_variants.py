@@ -7,7 +7,6 @@ import pytest
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.explore.compare.variants_view import VariantsView
-from workbench.prompts.order import CACHEABLE
 from workbench.study.settings import CHECKOUT, Experiment, load_experiment
 
 DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
@@ -95,15 +94,13 @@ def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
 
 def test_saved_variants_have_all_settings_that_answers_depend_on(tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
-    given = Experiment("mine", cheaper=True, suspect="failed", sql_seconds=7.0, limit=1)
+    given = Experiment("mine", suspect="failed", sql_seconds=7.0, limit=1)
     given = replace(given, models={"judge": "embedded/parser"}, retrieval="paper")
     with wb.compare(wb.zero_shot, benchmark=given) as made:
         (file,) = made.save(tmp_path / "experiments", "mac_sql/end_to_end")
     saved = load_experiment(str(file))
-    names = ("cheaper", "suspect", "sql_seconds", "models", "retrieval", "prompts")
-    assert {n: getattr(saved, n) for n in names} == {
-        n: getattr(replace(given, prompts=CACHEABLE), n) for n in names
-    }
+    names = ("suspect", "sql_seconds", "models", "retrieval", "prompts")
+    assert {n: getattr(saved, n) for n in names} == {n: getattr(given, n) for n in names}
 
 
 def test_saved_variants_ask_the_same_questions_for_a_share_of_each_databases(tmp_path, monkeypatch):
@@ -122,20 +119,6 @@ def test_questions_that_no_limit_asks_are_not_saved_as_an_experiment(tmp_path, m
         pytest.raises(BadInputError, match="compare with one limit"),
     ):
         made.save(tmp_path / "experiments")
-
-
-def test_a_table_says_where_variants_differ_in_the_order_of_sections(tmp_path, monkeypatch):
-    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
-    mine = tmp_path / "mine" / "generate"
-    mine.mkdir(parents=True)
-    (mine / "zero_shot.md").write_text(
-        DIRECT.with_name("zero_shot.md").read_text(encoding="utf-8"), encoding="utf-8"
-    )
-    with wb.compare(wb.zero_shot, prompts=[None, mine.parent], limit=1, cheaper=True) as made:
-        assert "an order.txt reorders those of packaged prompts, and" in made.table().to_markdown()
-    (mine.parent / "order.txt").write_text((CACHEABLE / "order.txt").read_text())
-    with wb.compare(wb.zero_shot, prompts=[None, mine.parent], limit=1, cheaper=True) as made:
-        assert made.order_note() == ""
 
 
 def test_a_system_that_asks_one_model_may_be_given_itself(tmp_path, monkeypatch):

@@ -127,9 +127,6 @@ CASES = {
     "select/pairwise": FIVE
     | {f"{key}_a": text for key, text in RIGHT.items()}
     | {f"{key}_b": text for key, text in EMPTY.items()},
-    "select/pairwise_with_reasons": FIVE
-    | {f"{key}_a": text for key, text in RIGHT.items()}
-    | {f"{key}_b": text for key, text in EMPTY.items()},
     "select/ranker": FIVE | {"candidates": [RIGHT, EMPTY, ERROR]},
     "select/unit_tests": FIVE | {"candidates": [RIGHT, EMPTY], "count": 5},
     "select/evaluate_one_test": FIVE | {"candidates": [RIGHT, EMPTY], "test": TESTS[0]},

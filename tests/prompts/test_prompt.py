@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import BadInputError
-from workbench.prompts.order import CACHEABLE
 from workbench.prompts.prompt import check_folder, load, names, split_sections
 from workbench.prompts.template import parse
 
@@ -248,6 +247,3 @@ class TestFoldersThatReplaceNothing:
     @pytest.mark.parametrize("name", ["generate/direct", "generate/own"])
     def test_a_prompt_of_ours_or_of_the_users_own_step_is_enough(self, tmp_path, name):
         check_folder(written(tmp_path, "", name))
-
-    def test_the_order_of_sections_is_enough(self):
-        check_folder(CACHEABLE)

@@ -59,9 +59,7 @@ def judge(request, key, url, seconds):
     [
         Majority(),
         Pairwise(MODEL),
-        Pairwise(MODEL, adaptive=False),
         Pairwise(MODEL, by="candidate"),
-        Pairwise(MODEL, by="candidate", adaptive=False),
         Ranker(MODEL),
         UnitTester(MODEL),
         UnitTester(MODEL, by="candidate"),

@@ -1,7 +1,6 @@
 """Algorithm 3: pairs in both orders, over result groups or candidate by candidate."""
 
 import itertools
-from dataclasses import replace
 
 import pytest
 
@@ -32,31 +31,27 @@ def test_the_judge_s_choice_beats_the_majority(zoo, fair):
 def test_equal_results_need_no_judge(zoo):
     silent = Scripted([])
     trials = zoo.trials("right", "right, spelled otherwise", "right")
-    selection = Pairwise(MODEL, by="candidate", adaptive=False)(
-        zoo.lab(silent), zoo.context, trials
-    )
+    selection = Pairwise(MODEL, by="candidate")(zoo.lab(silent), zoo.context, trials)
     assert selection.comparisons == ()
     assert selection.scores == (2, 2, 2)  # each wins the meetings in which it comes first
 
 
 def test_the_literal_form_asks_for_every_ordered_pair_that_differs(zoo, fair):
     trials = zoo.trials("wrong", "right", "wrong", "wrong, too")
-    selection = Pairwise(MODEL, by="candidate", adaptive=False)(zoo.lab(fair), zoo.context, trials)
+    selection = Pairwise(MODEL, by="candidate")(zoo.lab(fair), zoo.context, trials)
     assert len(selection.comparisons) == 4 * 3 - 2
 
 
 def test_comparing_one_query_for_each_result_gives_the_same_points(zoo, fair):
     trials = zoo.trials(*MIXED)
-    literal = Pairwise(MODEL, by="candidate", adaptive=False)(zoo.lab(fair), zoo.context, trials)
-    grouped = replace(Pairwise(MODEL), adaptive=False)(zoo.lab(fair), zoo.context, trials)
+    literal = Pairwise(MODEL, by="candidate")(zoo.lab(fair), zoo.context, trials)
+    grouped = Pairwise(MODEL)(zoo.lab(fair), zoo.context, trials)
     assert grouped.scores == literal.scores
     assert len(grouped.comparisons) < len(literal.comparisons)
 
 
 def test_a_pair_is_shown_in_both_orders(zoo, fair):
-    selection = replace(Pairwise(MODEL), adaptive=False)(
-        zoo.lab(fair), zoo.context, zoo.trials("right", "wrong")
-    )
+    selection = Pairwise(MODEL)(zoo.lab(fair), zoo.context, zoo.trials("right", "wrong"))
     assert {(c.first, c.second) for c in selection.comparisons} == {(0, 1), (1, 0)}
 
 
@@ -81,10 +76,9 @@ def test_of_no_candidates_none_is_picked(zoo, fair):
     assert (selection.chosen, selection.sql, selection.scores) == (None, "", ())
 
 
-@pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("by", ["result", "candidate"])
-def test_with_a_consistent_judge_the_order_of_candidates_does_not_matter(zoo, fair, by, adaptive):
-    select = Pairwise(MODEL, by=by, adaptive=adaptive)
+def test_with_a_consistent_judge_the_order_of_candidates_does_not_matter(zoo, fair, by):
+    select = Pairwise(MODEL, by=by)
     results = set()
     for names in itertools.permutations(("wrong", "wrong", "wrong, too", "right")):
         selection = select(zoo.lab(fair), zoo.context, zoo.trials(*names))
@@ -105,14 +99,13 @@ def test_a_tie_is_broken_by_the_seed_and_not_by_the_order_of_arrival(zoo):
     assert len(picked) == 2
 
 
-@pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("by", ["result", "candidate"])
 @pytest.mark.parametrize("reply", ["Hm.", "", Refusal("server", "no")])
-def test_a_call_without_a_verdict_gives_nobody_a_point(zoo, reply, by, adaptive):
+def test_a_call_without_a_verdict_gives_nobody_a_point(zoo, reply, by):
     """So the largest group wins, whatever the seed."""
     trials = zoo.trials("wrong", "right", "wrong, too", "right, spelled otherwise")
     for seed in range(9):
-        select = Pairwise(MODEL, by=by, adaptive=adaptive, seed=seed)
+        select = Pairwise(MODEL, by=by, seed=seed)
         selection = select(zoo.lab(Scripted([reply] * 99)), zoo.context, trials)
         assert selection.trial.execution.rows == (("cat",), ("dog",))
         assert selection.scores == (0, 1, 0, 1)
@@ -121,15 +114,6 @@ def test_a_call_without_a_verdict_gives_nobody_a_point(zoo, reply, by, adaptive)
 
 def test_a_refusal_that_holds_a_letter_is_no_verdict():
     assert read_verdict("A request like this I decline") == ""
-
-
-def test_a_judge_may_be_asked_for_reasons_before_its_letter(zoo):
-    judge = Scripted(otherwise="Candidate A repeats rows; B does not.\n\nAnswer: B")
-    trials = zoo.trials("wrong", "right")
-    selection = Pairwise(MODEL, reasons=True)(zoo.lab(judge), zoo.context, trials)
-    assert {request.prompt for request in judge.history} == {"select/pairwise_with_reasons"}
-    assert all("Reason first" in request.messages[1]["content"] for request in judge.history)
-    assert [c.winner for c in selection.comparisons] == [c.second for c in selection.comparisons]
 
 
 def test_a_temperature_of_zero_arrives_as_zero(zoo, fair):

@@ -81,7 +81,6 @@ STEPS = {
     "reviser": on_broken_trial(wb.Reviser(MODEL, 1)),
     "refiner": on_broken_trial(wb.Refiner(MODEL, 1)),
     "pairwise": on_two_trials(wb.Pairwise(MODEL)),
-    "pairwise with reasons": on_two_trials(wb.Pairwise(MODEL, reasons=True)),
     "ranker": on_two_trials(wb.Ranker(MODEL)),
     "unit tests": on_two_trials(wb.UnitTester(MODEL, tests=1)),
     "one unit test": evaluate_one_test,
@@ -179,7 +178,7 @@ def test_fixers_return_a_trial_and_selectors_a_choice(taken):
     trials = [result for result in taken.values() if isinstance(result, Trial)]
     selections = [result for result in taken.values() if isinstance(result, Selection)]
     assert len(trials) == 3
-    assert len(selections) == 5
+    assert len(selections) == 4
     assert all(trial.execution for trial in trials)
     assert all(selection.chosen in {0, 1} for selection in selections)
 

@@ -16,7 +16,6 @@ from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.prompts.prompt import load, names
 from workbench.prune.filter_columns import FilterColumns
-from workbench.select.pairwise import Pairwise
 from workbench.select.unit_tests import UnitTester
 from workbench.store import Store
 from workbench.types import Candidate, Context, Question, Trial
@@ -37,7 +36,6 @@ NEEDS = {"Selector": {"mean_columns": 1}}
 VARIANTS = {
     FilterColumns: [{"group": 1}, {"group": 2}],
     UnitTester: [{"by": "test"}, {"by": "candidate"}],
-    Pairwise: [{"reasons": False}, {"reasons": True}],
 }
 
 

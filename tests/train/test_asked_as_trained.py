@@ -43,7 +43,7 @@ def test_a_judge_is_asked_byte_for_byte_what_it_was_tuned_on(study):
         for q in study.benchmark.questions
     }
     system = replace(
-        wb.chase_sql(select=wb.Pairwise("embedded/parser", adaptive=False)),
+        wb.chase_sql(select=wb.Pairwise("embedded/parser")),
         generate=(Proposed(("good", "poor"), "", candidates),),
         fix=(),
     )

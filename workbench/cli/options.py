@@ -91,12 +91,6 @@ filtering = named_model(
     default="",
     help="Another model that is asked about single columns; a cheap one suffices.",
 )
-cheaper = click.option(
-    "--cheaper",
-    is_flag=True,
-    help="Fewer calls, and prompts that providers cache: departures from the papers that workbench/systems/README.md"
-    " lists.",
-)
 limit = click.option(
     "--limit", type=click.IntRange(1), help="Only this many questions, spread evenly."
 )
@@ -195,11 +189,15 @@ more_predictions = click.argument("more", nargs=-1, metavar="[FILE]...")
 # Annotations are quoted: to look a System or a Lab up imports the steps, which most commands do not need.
 def make_system(name: str, model: str, judge: str = "", filtering: str = "") -> "wb.System":
     """The system of that short name on one model, with `judge` for its selector, and `filtering` for columns."""
-    system: wb.System = getattr(wb, SYSTEMS[name])(model)
-    if filtering:
-        by_paper, system = system, wb.cheaper(system, filtering, group=1, parts=["columns"])
-        if system == by_paper:
-            raise BadInputError(f"--filtering {filtering}: {name} filters no columns; leave it out")
+    system: wb.System
+    if not filtering:
+        system = getattr(wb, SYSTEMS[name])(model)
+    elif name == "chase":
+        system = wb.chase_sql(model, filtering=filtering)
+    elif name == "chess-ss":
+        system = wb.chess_ir_ss_cg(wb.ChessModels(filtering, model, model))
+    else:
+        raise BadInputError(f"--filtering {filtering}: {name} filters no columns; leave it out")
     if not judge:
         return system
     select: Any = system.select

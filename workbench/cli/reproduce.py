@@ -133,10 +133,7 @@ def _shared(cluster: str) -> Iterator[str]:
     type=click.Path(path_type=Path, dir_okay=False),
     help="For a file of calls: the cache file.",
 )
-@options.cheaper
-def preview(
-    experiment: str, questions: int, api_base: str, cache: Path | None, *, cheaper: bool
-) -> None:
+def preview(experiment: str, questions: int, api_base: str, cache: Path | None) -> None:
     """Estimate the calls, cost and time of EXPERIMENT before it is run.
 
     EXPERIMENT is a name in the folder experiments, or a YAML file: its notebooks are tried with a few
@@ -144,7 +141,7 @@ def preview(
     benchmark's folder is not set, bundled questions stand for the benchmark's.
 
     A line of the table is a prompt and a model: calls to make, those that the cache holds already, tokens, and dollars
-    of calls sent live, with what the provider's cache has, and in batches. The upper ends count all tokens of thinking
+    of calls sent live and in batches. The upper ends count all tokens of thinking
     that a reply has room for. The wait is that of live calls; a batch may take a day for each step. Once the
     experiment is run, `reproduce` shows the preview beside what was paid.
 
@@ -162,7 +159,7 @@ def preview(
     settings = load_experiment(experiment)
     display = Display()
     with Store() as store:
-        total, failed = preview_experiment(settings, questions, store, display, cheaper=cheaper)
+        total, failed = preview_experiment(settings, questions, store, display)
     where = settings.benchmark
     if settings.stands_for:
         where += f"'s questions as if they were {settings.stands_for:,}"

@@ -48,7 +48,6 @@ def _benchmark(given: str) -> str:
 )
 @options.dollars
 @options.batch
-@options.cheaper
 @options.filtering
 @click.option(
     "--preview",
@@ -85,7 +84,6 @@ def run(
     own = [folder.name if folder else PACKAGED for folder in folders if folder or len(folders) > 1]
     parts = [
         system,
-        *["cheaper"] * settings["cheaper"],
         *filter(None, [model, judge, filtering]),
         *own,
     ]

@@ -117,10 +117,7 @@ class Driver:
 
     def _ask(self, lab: Lab, requests: bytes) -> bytes:
         """The replies to requests, both as JSON."""
-        decoded = [
-            Request(**fields | {"shared": tuple(fields["shared"])})
-            for fields in orjson.loads(requests)
-        ]
+        decoded = [Request(**fields) for fields in orjson.loads(requests)]
         with self._lock:
             self.asking += 1
         try:

@@ -32,16 +32,13 @@ def preview_experiment(
     questions: int,
     store: Store,
     watch: Callable[[Sequence[Job]], None] | None = None,
-    *,
-    cheaper: bool = False,
 ) -> tuple[Preview, list[str]]:
     """Estimate the cost of all notebooks from this number of questions, and name the notebooks that failed with them."""
     with _preview_home(questions, store) as (folder, environment):
         jobs = plan(experiment)
         for job in jobs:
             job.output = folder / "runs" / job.output.name
-        given = environment | ({"WORKBENCH_CHEAPER": "1"} if cheaper else {})
-        run(jobs, folder / "figures", at_once=1, again=True, environment=given, watch=watch)
+        run(jobs, folder / "figures", at_once=1, again=True, environment=environment, watch=watch)
         estimates = _estimates(line for job in jobs for line in job.reports)
     if not estimates:
         raise BadInputError(
@@ -50,8 +47,7 @@ def preview_experiment(
             else f"{experiment.name} names no notebooks"
         )
     total = preview(Client(store), [], estimates)
-    if not cheaper:
-        save_preview(total, preview_path(experiment))
+    save_preview(total, preview_path(experiment))
     return total, [f"{job.name}: {job.error}" for job in jobs if job.state == "failed"]
 
 
@@ -94,7 +90,7 @@ def _preview_home(questions: int, store: Store) -> Iterator[tuple[Path, dict[str
 
 
 def _estimates(lines: Iterable[Mapping[str, Any]]) -> list[Estimate]:
-    return [Estimate(**line) for line in lines if "cacheable" in line]
+    return [Estimate(**line) for line in lines if "prompt" in line]
 
 
 def save_preview(estimate: Preview, path: Path) -> None:
@@ -105,7 +101,7 @@ def save_preview(estimate: Preview, path: Path) -> None:
         "cached": together.cached,
         "input_tokens": together.input,
         "output_tokens": together.output,
-        "dollars": (together.discounted[0], together.live[1]),
+        "dollars": together.live,
         "dollars_in_batches": together.batched,
         "rows": [asdict(row) for row in estimate.rows],
     }

@@ -24,7 +24,7 @@ class PromptGenerator:
     """Proposes `samples` candidates, each from its own call of the prompt.
 
     A subclass may declare a field `shuffle: bool`. If it is true, each sample's prompt shows the tables and
-    columns, and examples if it has some, in its own order, drawn from question and sample (see `Lab.seed`): it
+    columns, and examples if it has some, in its own order, drawn from question and sample so it
     makes the candidates more diverse (CHASE-SQL, section 2.3).
     """
 
@@ -72,7 +72,7 @@ class PromptGenerator:
         """The call for one sample; `data` is that of all samples."""
         variables = self.data_of(data, context, sample)
         if self.shuffle:
-            seed = content_hash("shuffle", [lab.seed(context.question), sample])
+            seed = content_hash("shuffle", [context.question.id, sample])
             context = replace(context, schema=shuffled(context.schema, seed))
         return lab.request(
             self, self.prompt, context, sample, schema_text=self.schema_text, **variables

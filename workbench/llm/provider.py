@@ -167,12 +167,9 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
         answer, _ = _registered[request.model.split("/", maxsplit=1)[0]]
         with _answering:
             return answer(request, _seed(request))
-    from workbench.llm.remote.prefixes import as_sent  # noqa: PLC0415  it imports prices, which import this module
-
     litellm = load()
-    sent, given = as_sent(request, url)
-    parameters = dict(given) | ({"api_base": url} if url else {})
-    kind_key = (request.model, url, canonical(given))
+    parameters = dict(request.parameters) | ({"api_base": url} if url else {})
+    kind_key = (request.model, url, canonical(request.parameters))
     embeds = parameters.pop(EMBEDDING, False)
     parameters |= {"timeout": seconds, "num_retries": 0, "max_retries": 0}
     function = litellm.embedding if embeds else litellm.completion
@@ -181,9 +178,9 @@ def send(request: Request, key: str, url: str, seconds: float) -> Reply:  # noqa
     call = partial(function, **parameters)
     try:
         if embeds:
-            reply = call(input=[message["content"] for message in sent]).model_dump()
+            reply = call(input=[message["content"] for message in request.messages]).model_dump()
         else:
-            reply = complete(litellm, call, sent, kind_key, seconds)
+            reply = complete(litellm, call, request.messages, kind_key, seconds)
     except Refusal:
         raise
     except Exception as error:

@@ -109,7 +109,7 @@ def check_folder(folder: Path) -> None:
     }
     close = ((name, get_close_matches(name, ours, 1, 0.8)) for name in sorted(own - ours))
     misspelt = [f"{name}.md (did you mean {known[0]}.md?)" for name, known in close if known]
-    if not own & ours and not (folder / "order.txt").is_file() and (misspelt or not own):
+    if not own & ours and (misspelt or not own):
         found = f"{', '.join(misspelt)} replaces none" if misspelt else "there is no VERB/METHOD.md"
         raise BadInputError(
             f"{folder}: {found}; copy a prompt of the package there, such as generate/direct.md"

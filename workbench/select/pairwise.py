@@ -5,15 +5,11 @@ candidates with equal results the first wins without a call, as in the algorithm
 point for each other candidate that agrees with it. The judge sees both queries, both results, and the
 union of the schemas that the two queries use.
 
-`reasons` adds a form of the prompt that the paper does not have: the judge reasons before it names its letter.
-It is meant for models that neither think by themselves nor were tuned to judge.
-
-Departs from algorithm 3 in four ways:
+Departs from algorithm 3 in three ways:
 
 - By default (`by="result"`) one query represents all candidates with its result, and each of them gets the
   points for its wins. This gives the same points as comparing all candidates, if the judge treats equal
   results alike, for a fraction of the calls. `by="candidate"` is the algorithm to the letter.
-- `adaptive` stops as soon as the winner cannot change.
 - Candidates with a suspect result (`suspect`) take part only if there are no others.
 - A seeded draw breaks ties, where the paper picks one arbitrarily. A failed call, or a reply that names
   neither candidate, gives no point; the paper's judge always names one. Without any verdict the largest group wins.
@@ -37,8 +33,6 @@ class Pairwise:
     """Picks the candidate that wins most comparisons; a trial's score is its points.
 
     by: whether the judge compares one query for each result, or all candidates.
-    reasons: ask for a few sentences before the letter; without it for the letter alone, as in the paper.
-    adaptive: stop when the winner can no longer change. The winner is the same; other scores are lower.
     seed: breaks ties.
     suspect: which results are suspect.
     """
@@ -46,8 +40,6 @@ class Pairwise:
     model: str
     temperature: float = 0.0
     by: Literal["result", "candidate"] = "result"
-    reasons: bool = False
-    adaptive: bool = True
     seed: int = 0
     suspect: Suspect = "nulls"
 
@@ -80,7 +72,7 @@ class Pairwise:
         # for each candidate that the loser represents; players with equal results do not meet.
         points = [sum(len(q.members) for q in players if q.result == p.result) - 1 for p in players]
         gain = [[0 if q.result == p.result else len(q.members) for q in players] for p in players]
-        outcome = tournament(points, gain, judge, adaptive=self.adaptive)
+        outcome = tournament(points, gain, judge)
         comparisons = [
             Comparison(shown[i], shown[j], None if winner is None else shown[winner])
             for (i, j), winner in outcome.asked
@@ -94,7 +86,7 @@ class Pairwise:
         a, b = query_and_result(first), query_and_result(second)
         return lab.request(
             self,
-            "select/pairwise_with_reasons" if self.reasons else "select/pairwise",
+            "select/pairwise",
             replace(context, schema=union_schema(context.schema, (a["query"], b["query"]))),
             query_a=a["query"],
             result_a=a["result"],

@@ -16,7 +16,6 @@ from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.llm.provider import check_model
-from workbench.prompts.order import CACHEABLE, warn_without_order
 from workbench.prompts.prompt import check_folder
 from workbench.report.display import install
 from workbench.store import Store
@@ -41,7 +40,6 @@ def open_study(
     figures: str | Path | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     batch: bool = False,
-    cheaper: bool = False,
     golds: Mapping[str, str | Path] | None = None,
     cluster: "str | distributed.Client" = "",
 ) -> Study:
@@ -50,9 +48,7 @@ def open_study(
     `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. `root` is
     the folder of the unpacked benchmark, `prompts` a folder of prompts that replace the packaged ones, `dollars` the
     most that may be spent, and `parameters` the parameters of all calls of a model or a role. With `batch`, calls
-    are sent in batches, which cost half the price and are answered within a day. With `cheaper`, systems run with
-    the departures of `systems/cheaper.py`, and, without `prompts`, with the packaged prompts in an order that providers
-    cache. `golds` names files of revised gold queries, by which answers are judged, too. `cluster` is a Dask client, a
+    are sent in batches, which cost half the price and are answered within a day. `golds` names files of revised gold queries, by which answers are judged, too. `cluster` is a Dask client, a
     scheduler's address or file, or "local:" and a number of workers; without it, WORKBENCH_CLUSTER names the cluster,
     if one is used.
 
@@ -74,15 +70,11 @@ def open_study(
         parameters=parameters or settings.parameters,
         golds={name: Path(file) for name, file in (golds or settings.golds).items()},
         batch=batch or settings.batch or bool(os.environ.get("WORKBENCH_BATCH")),
-        cheaper=cheaper or settings.cheaper or bool(os.environ.get("WORKBENCH_CHEAPER")),
     )
     if model:
         check_model(model)
     if settings.prompts:
         check_folder(settings.prompts)
-    if settings.cheaper:
-        settings = replace(settings, prompts=settings.prompts or CACHEABLE)
-        warn_without_order(settings.prompts)
     benchmark = open_benchmark(settings.benchmark, settings.root)
     revisions = read_revisions(settings.golds, benchmark)
     questions = some(some(benchmark.questions, settings.limit), limit)
@@ -111,7 +103,6 @@ def open_study(
         )
         total = size(size(settings.stands_for or len(benchmark.questions), settings.limit), limit)
         question_weight = total / len(opened) if preview else 0.0
-        database_weight = len({q.db_id for q in questions}) / len({q.db_id for q in opened})
         study = Study(
             settings if limit is None else replace(settings, limit=limit),
             replace(benchmark, questions=tuple(opened)),
@@ -121,7 +112,6 @@ def open_study(
             stack.pop_all(),
             cluster_solver,
             question_weight,
-            database_weight,
             revisions,
         )
     atexit.register(study.close)

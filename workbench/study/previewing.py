@@ -17,11 +17,8 @@ from pathlib import Path
 
 from workbench.llm.client import Client
 from workbench.llm.provider import EMBEDDING, Reply, send
-from workbench.llm.remote.prefix_cache import PrefixCache, prefixes
-from workbench.llm.remote.prefixes import caches_prompts, shortest
 from workbench.llm.remote.prices import longest
 from workbench.llm.remote.replies import reply_with
-from workbench.prompts.order import shared_ends
 from workbench.store import Store
 from workbench.study.progress import report
 from workbench.types import Request
@@ -39,9 +36,6 @@ def preview_questions() -> int:
 class CallCounts:
     """The calls of one prompt and model on the questions of a preview, and their tokens.
 
-    cache_reads: tokens that the provider's prompt cache would hold after an earlier question of the same database.
-    cache_writes: tokens charged for writing to that cache after such a question.
-    first_reads: the tokens of `cache_reads` that this preview is the first to send.
     output_limit: the most tokens that a reply may have. tier: the calls' `service_tier`.
     cached: calls that the user's cache holds; `calls` does not count them.
     """
@@ -49,9 +43,6 @@ class CallCounts:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cache_reads: int = 0
-    cache_writes: int = 0
-    first_reads: int = 0
     output_limit: int = 0
     tier: str = ""
     cached: int = 0
@@ -82,30 +73,15 @@ class StandIn:
         return reply
 
     def _count(self, counts: CallCounts, request: Request, reply: Reply) -> None:
-        prompt = prefixes(request)
-        reads, writes = _prefix_cache(request.model).counts(prompt)
-        earlier = sum(len(str(message["content"])) for message in request.messages[:-1])
-        ends = [(earlier + end) // _TOKEN_LENGTH for end in shared_ends(request.messages)]
-        reusable = max((end for end in ends if end >= shortest(request.model)), default=0)
-        first_reads = max(0, reusable - reads) if caches_prompts(request.model) else 0
         counts.calls += 1
         counts.input_tokens += reply["usage"]["prompt_tokens"]
         counts.output_tokens += reply["usage"]["completion_tokens"]
-        counts.cache_reads += reads + first_reads
-        counts.cache_writes += max(0, writes - first_reads)
-        counts.first_reads += first_reads
         counts.output_limit = max(counts.output_limit, longest(request))
         counts.tier = str(request.parameters.get("service_tier") or "")
 
-    def report(self, question_weight: float, database_weight: float) -> None:
-        """Report the calls, scaled to all questions.
-
-        The weights are the numbers of questions and of databases that each one in the preview stands for.
-        """
+    def report(self, question_weight: float) -> None:
+        """Report the calls, scaled to all questions: each one in the preview stands for `question_weight` of them."""
         for (prompt, model), counts in self.counts.items():
-            calls = max(1, round(counts.calls * question_weight))
-            first_reads = counts.first_reads * min(question_weight, database_weight)
-            first_writes = first_reads if _prefix_cache(model).marking else 0.0
             report(
                 prompt=prompt,
                 model=model,
@@ -113,8 +89,6 @@ class StandIn:
                 input_tokens=counts.input_tokens / max(1, counts.calls),
                 limit=counts.output_limit,
                 tier=counts.tier,
-                cacheable=max(0.0, counts.cache_reads * question_weight - first_reads) / calls,
-                written=(counts.cache_writes * question_weight + first_writes) / calls,
                 output_tokens=counts.output_tokens / max(1, counts.calls),
                 cached=round(counts.cached * question_weight),
             )
@@ -123,12 +97,6 @@ class StandIn:
 @lru_cache(maxsize=1)
 def _users_client(path: str) -> Client:
     return Client(Store(Path(path)), offline=True)
-
-
-@lru_cache(maxsize=64)
-def _prefix_cache(model: str) -> PrefixCache:
-    """The estimate of a provider's prompt cache, which all runs of a notebook share."""
-    return PrefixCache(model)
 
 
 def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:

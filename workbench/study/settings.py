@@ -33,8 +33,7 @@ class Experiment:
     `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. A query may
     run for `sql_seconds`. `dollars` and `calls` are the most that may be spent.
     `retrieval` chooses how values are retrieved, by a name or by settings (`retrieve/named.py`).
-    With `batch`, calls are sent in batches, which cost half the price and are answered within a day. With `cheaper`,
-    systems run with the departures of `systems/cheaper.py`, and with prompts in an order that providers cache.
+    With `batch`, calls are sent in batches, which cost half the price and are answered within a day.
     `suspect` names the results that fixers repair and selectors leave out, in place of the steps' own settings; None
     means the results of failed queries on Spider, and the steps' own settings on other benchmarks.
     Notebooks read `options`; `notebooks` has the parameters of each notebook. `folder` is the parent of the
@@ -57,7 +56,6 @@ class Experiment:
     calls: int | None = None
     retrieval: str | Mapping[str, Any] = "default"
     batch: bool = False
-    cheaper: bool = False
     suspect: Suspect | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     notebooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -224,7 +222,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("about", "benchmark", "root", "model", "prompts", "suspect"), (str,)),
     **dict.fromkeys(("models", "parameters", "golds", "options", "notebooks"), (dict,)),
     **dict.fromkeys(("limit", "sql_seconds", "dollars"), (int, float)),
-    **dict.fromkeys(("batch", "cheaper"), (bool,)),
+    "batch": (bool,),
     "calls": (int,),
     "retrieval": (str, dict),
 }

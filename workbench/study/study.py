@@ -34,7 +34,6 @@ from workbench.study.runs import Run, cells, run_id, run_tables
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
 from workbench.study.solving import ClusterSolver, prepare_once, selection_of, solve_all
-from workbench.systems.cheaper import cheaper
 from workbench.systems.identity import identify
 from workbench.systems.system import System, with_suspect
 from workbench.types import Context, Limits, Question, Selection, Suspect
@@ -54,7 +53,6 @@ class Study:
     _resources: ExitStack
     _solver: ClusterSolver | None = None  # solves questions on a cluster
     _question_weight: float = 0.0  # in a preview: how many questions each question stands for
-    _database_weight: float = 1.0  # in a preview: how many databases each database stands for
     revisions: tuple[Revision, ...] = ()  # revised golds, by which runs are judged, too
 
     @property
@@ -105,12 +103,10 @@ class Study:
         return replace(self, benchmark=replace(self.benchmark, questions=questions))
 
     def with_settings(self, system: System) -> System:
-        """The system with the experiment's `retrieval`, `suspect` and `cheaper`, as `run` runs it."""
+        """The system with the experiment's `retrieval` and `suspect`, as `run` runs it."""
         if self.experiment.retrieval != "default":
             retrieval = retrieval_of(self.experiment.retrieval)
             system = replace(system, retrieve=with_retrieval(system.retrieve, retrieval))
-        if self.experiment.cheaper:
-            system = cheaper(system, self.experiment.models.get("filtering", ""))
         return with_suspect(system, self.suspect) if self.suspect else system
 
     def run(self, system: System, name: str = "") -> Run:
@@ -161,7 +157,7 @@ class Study:
         if failed := lab.client.ledger.failed:
             report_failed_calls(lab.system, failed)
         if isinstance(lab.client.send, StandIn):
-            lab.client.send.report(self._question_weight, self._database_weight)
+            lab.client.send.report(self._question_weight)
 
     def verdicts(self, run: Run) -> pd.DataFrame:
         """The verdicts on every chosen query in every sense: EX as BIRD and Spider define it, EM, Soft-F1."""

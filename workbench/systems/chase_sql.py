@@ -9,14 +9,13 @@ Departs from the paper where it gives no numbers: all generators sample at one t
 prompt shows tables and columns in an order of its own. Departs from it in step 1, too, unless the experiment says
 `retrieval: paper`: by default values come from a trigram index and are compared by their letters, which finds more
 and asks for no embeddings (`retrieve/named.py`, tests/benchmarks/README.md). Descriptions are retrieved as well, as
-in CHESS, though the schema's comments show them all; `cheaper.py` leaves them out again.
+in CHESS, though the schema's comments show them all.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.fix.fixer import Fixer
-from workbench.generate.adaptive import Adaptive
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.generate.prompt_generator import PromptGenerator
 from workbench.generate.query_plan import QueryPlan
@@ -38,16 +37,12 @@ def chase_sql(
     attempts: int = 3,
     filtering: str = "",
     group: int = 1,
-    adaptive: float | None = None,
 ) -> System:
     """The whole system on one model, with `samples` candidates of each generator.
 
     `filtering` is a cheaper model that selects the columns for synthetic examples; each of its calls asks about
     `group` columns. The paper's selector is a fine-tuned model: pass it as `select=Pairwise("its/name")`. By default,
     `model` selects, too.
-
-    With `adaptive`, sampling stops when the chance that the most frequent result changes is at most `adaptive`:
-    0.05 saves half of the candidates or more (`generate/adaptive.py`).
     """
     columns = FilterColumns(filtering or model, group=group)
     generate: tuple[PromptGenerator, ...] = (
@@ -59,7 +54,7 @@ def chase_sql(
         name="chase_sql",
         retrieve=Retrieval(Keywords(model)),
         prune=(),
-        generate=generate if adaptive is None else (Adaptive(generate, adaptive),),
+        generate=generate,
         fix=(Fixer(model, attempts),),
         select=select or Pairwise(model),
     )

@@ -14,9 +14,6 @@ class Request:
     `model` begins with its provider, as in LiteLLM: "openai/gpt-4o". `parameters` are the generation
     parameters. Samples 0, 1, 2... of the same messages are separate calls. `prompt`, `question` and
     `system` name what the call is for: the ledger counts by them, and the cache key leaves them out.
-
-    Other calls begin with the same text: `shared` has the positions, in characters of the last message, at
-    which such a common prefix ends, so that providers can cache it. The cache key leaves `shared` out.
     """
 
     prompt: str
@@ -26,7 +23,6 @@ class Request:
     sample: int = 0
     question: str = ""
     system: str = ""
-    shared: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

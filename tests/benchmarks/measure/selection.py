@@ -46,14 +46,13 @@ class Calls:
 
     literal: int
     by_result: int
-    adaptive: int
 
 
 def calls(selection: Selection) -> Calls:
-    """Made for the adaptive form, counted for those that ask for every pair."""
+    """Made by result, counted for the literal form."""
     sizes = [len(group.members) for group in groups(selection.trials, "")]
     literal = sum(sizes) ** 2 - sum(size**2 for size in sizes)
-    return Calls(literal, len(sizes) * (len(sizes) - 1), len(selection.comparisons))
+    return Calls(literal, len(selection.comparisons))
 
 
 def print_calls(found: Sequence[Calls]) -> None:
@@ -61,7 +60,6 @@ def print_calls(found: Sequence[Calls]) -> None:
     forms = {
         "literal: every ordered pair of candidates that differ": [c.literal for c in found],
         "every ordered pair of results": [c.by_result for c in found],
-        "adaptive, by result": [c.adaptive for c in found],
     }
     whole = sum(c.literal for c in found)
     print(f"{'model calls a question':56} {'mean':>8} {'most':>6} {'fewer':>8}")
@@ -129,7 +127,7 @@ def print_selectors(lab: Lab, benchmark: Benchmark, asked: Asked) -> None:
     selectors: dict[str, Select] = {
         "majority": Majority(),
         "ranker": Ranker(MODEL),
-        "pairwise, adaptive by result": Pairwise(MODEL),
+        "pairwise, by result": Pairwise(MODEL),
     }
     for name, select in selectors.items():
         picked = {key: select(lab, context, trials) for key, (context, trials) in asked.items()}

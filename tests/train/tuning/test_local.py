@@ -174,7 +174,7 @@ def test_tuned_on_what_pairwise_asks_it_selects_among_queries_it_never_saw(
     file, model = write_talks(tmp_path / "talks", talks), write_model(tmp_path / "model", seed=2)
     learn(file, model, models / "judge")
 
-    choose = Pairwise("local/judge", adaptive=False)
+    choose = Pairwise("local/judge")
     for condition, other in itertools.permutations(["id", "name", "legs"], 2):
         trials = [trial("legs", condition, "zoo"), trial("legs", other, "RIGHT")]
         selection = choose(lab, context, trials)

@@ -33,7 +33,6 @@ def write_experiments(
             "retrieval": own.retrieval,
             "suspect": own.suspect,
             "sql_seconds": own.sql_seconds,
-            "cheaper": own.cheaper or None,
             "limit": _limit(study),
             "notebooks": dict.fromkeys(notebooks),
         }

@@ -14,7 +14,6 @@ from workbench.explore.compare.variants import Variants
 from workbench.explore.prompt.steps import record
 from workbench.llm.preview import Preview, preview
 from workbench.llm.provider import check_model, runs_here
-from workbench.prompts.order import warn_without_order
 from workbench.prompts.prompt import check_folder
 from workbench.study.opening import open_study
 from workbench.study.result_cache import model_names
@@ -94,8 +93,6 @@ def studies(
     for folder in folders:
         if folder:
             check_folder(folder)
-        if folder and study.experiment.cheaper:
-            warn_without_order(folder)
     several = list(dict.fromkeys(models or [study.model]))
     for model in several:
         check_model(model)

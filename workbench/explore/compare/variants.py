@@ -15,7 +15,6 @@ from workbench.explore.compare.experiments import write_experiments
 from workbench.explore.prompt.running import answer_parts, side_by_side
 from workbench.html.parts import Html, details, line, pre, table, view, views
 from workbench.html.tree import Node
-from workbench.prompts.order import read_order
 from workbench.report.drawing.rendering import ResultTable
 from workbench.report.figures.compare import differences
 from workbench.report.tables import alone
@@ -51,23 +50,8 @@ class Variants:
             rows = rows.astype({"won": "Int64", "lost": "Int64"})  # the base has neither
         base = next(iter(self.runs))
         note = f"Differences are those from {base} on the same questions, in points of EX."
-        notes = [note, self.order_note(), notes_on(self.runs.values())]
+        notes = [note, notes_on(self.runs.values())]
         return alone(rows, self.study.stamp, "Variants side by side", " ".join(filter(None, notes)))
-
-    def order_note(self) -> str:
-        """A sentence for variants whose prompts differ in the order of their sections, "" for others."""
-        orders = {name: read_order(study.lab.prompts) for name, study in self.studies.items()}
-        if len(set(orders.values())) < 2:
-            return ""
-        ordered, plain = (
-            ", ".join(n for n, order in orders.items() if bool(order) == has) or "none"
-            for has in (True, False)
-        )
-        return (
-            f"Variants differ in the order of sections, too: an order.txt reorders those of {ordered}, and those of"
-            f" {plain} stand as in the prompt files; copy workbench/prompts/cacheable/order.txt into a folder of"
-            " prompts for the order of --cheaper."
-        )
 
     def matrix(self) -> pd.DataFrame:
         """A row for each question and a verdict for each variant; questions on which they disagree come first."""

@@ -16,7 +16,6 @@ from workbench.errors import CacheMissError
 from workbench.lab import Lab
 from workbench.llm.budget import Ledger
 from workbench.llm.client import Client
-from workbench.prompts.order import arranged, read_order
 from workbench.prompts.prompt import load
 from workbench.prompts.template import parse
 from workbench.systems.system import System, choose, stages, trials_of
@@ -126,9 +125,6 @@ class Edit:
             named = Path(f"{request.prompt}.md")  # errors then name the prompt and the line
             system, user = parse(self.source, named).render(data)
             messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
-        starts = "## Database schema\n"
-        whole = any(message["content"].startswith(starts) for message in request.messages)
-        messages = arranged(messages, read_order(prompts), whole=whole)
         parameters = request.parameters if self.parameters is None else self.parameters
         model = self.model or request.model
         return Step(replace(request, messages=messages, model=model, parameters=parameters), data)

@@ -71,11 +71,9 @@ class Attempts:
             batches.join(Joined(*sent, finish, again, call.batch))
             call.limiter.sends()
         else:
-            state.new_prefixes.start(call.request)
             try:
                 THREADS.start(partial(self._make, call))
             except RuntimeError:  # the system has no thread left
-                state.new_prefixes.end(call.request, answered=False)
                 self.cancel(call)
                 raise
         return True
@@ -152,7 +150,6 @@ def _answer(state: CallState, call: PendingCall, send: Send) -> Completion:
             state.doubt(call)
         raise
     finally:
-        state.new_prefixes.end(request, answered=paid)
         state.budget.settle(call.reserved, price, paid=paid)
     # The provider bills a reply even if it cannot be read, so its cost is recorded before a Refusal.
     answer = Completion(

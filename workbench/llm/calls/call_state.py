@@ -10,7 +10,6 @@ from workbench.llm.cache.table import Cache
 from workbench.llm.calls.batches.gathering import Batches
 from workbench.llm.calls.limits import Limiter
 from workbench.llm.calls.locks import CallLocks
-from workbench.llm.calls.new_prefixes import NewPrefixes
 from workbench.llm.parameters import Parameters
 from workbench.llm.provider import Send
 from workbench.types import Completion, Request
@@ -67,7 +66,6 @@ class CallState:
     wake_ups: set[Callable[[], None]] = field(default_factory=set)  # one for each run under way
     in_flight: dict[str, list[Callable[[Completion | None], None]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    new_prefixes: NewPrefixes = field(default_factory=NewPrefixes)
 
     def cached(self, key: str) -> Completion | None:
         """The stored answer; None while it is still to be refreshed."""

@@ -126,9 +126,6 @@ class CallRunner:
         call.batch = state.batch_of(call.key)  # first: a batch stores its replies, then ends
         if call.registered:
             return self._is_open(call)
-        if state.new_prefixes.waits(call.request):
-            self._schedule.add(call, POLL)
-            return False
         fitted = state.parameters.fit(call.request, call.endpoint)
         if fitted is not call.request:  # a parameter was refused since the call was prepared
             self._refit(call, fitted)

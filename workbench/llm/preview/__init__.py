@@ -14,7 +14,6 @@ from workbench.errors import BadInputError, content_of, fault
 from workbench.llm.client import Client
 from workbench.llm.preview.estimates import Estimate, measured, row_of
 from workbench.llm.preview.rows import Preview, Range, Row, added
-from workbench.llm.remote.prefix_cache import PrefixCache, prefixes
 from workbench.types import Request
 
 __all__ = ["Estimate", "Preview", "Range", "preview", "preview_file"]
@@ -27,7 +26,6 @@ def preview(
     keys: set[str] = set()
     total = cached = expected = 0
     rows: list[Row] = []
-    caches: dict[str, PrefixCache] = {}
     rates_of = cache(partial(measured, client.store))
     for request in requests:
         total += 1
@@ -36,10 +34,7 @@ def preview(
             cached += 1
             continue
         keys.add(key)
-        prompt = prefixes(request)
-        counts = caches.setdefault(request.model, PrefixCache(request.model)).counts(prompt)
-        read, written = (tokens / max(1, prompt.tokens) for tokens in counts)
-        rows.append(row_of(request, rates_of(request.prompt, request.model), read, written))
+        rows.append(row_of(request, rates_of(request.prompt, request.model)))
     for estimate in estimates:
         expected += estimate.calls
         rows.append(estimate.row(rates_of(estimate.prompt, estimate.model)))

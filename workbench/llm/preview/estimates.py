@@ -29,8 +29,6 @@ class Estimate:
 
     limit: the most tokens that a reply may have; by default the room that steps give to an answer of
         a thousand tokens, with more for a model that thinks.
-    cacheable, written: the part of the input that the provider reads from its cache, and that it writes there at a
-        price.
     output_tokens: the length of the shortest answer, 0 if it is not known.
     cached: the number of further such calls that our own cache answers.
     tier: the calls' `service_tier`, which may have a price of its own.
@@ -41,8 +39,6 @@ class Estimate:
     calls: int
     input_tokens: float
     limit: int | None = None
-    cacheable: float = 0.0
-    written: float = 0.0
     output_tokens: float = 0.0
     cached: int = 0
     tier: str = ""
@@ -53,15 +49,13 @@ class Estimate:
         request = Request(self.prompt, self.model, (), parameters)
         size = _times(_AROUND, self.input_tokens)
         output = rates.replies(request, self.output_tokens)
-        whole = max(1.0, self.input_tokens)
-        share = (self.cacheable / whole, self.written / whole)
-        return _row(request, self.calls, self.cached, size, output, share, rates)
+        return _row(request, self.calls, self.cached, size, output, rates)
 
 
-def row_of(request: Request, rates: "Rates", read: float, written: float) -> Row:
-    """The row of one call; `read` and `written` are the shares of its input in the provider's cache."""
+def row_of(request: Request, rates: "Rates") -> Row:
+    """The row of one call."""
     size = _times(rates.tokens, _letters(request.messages))
-    return _row(request, 1, 0, size, rates.replies(request), (read, written), rates)
+    return _row(request, 1, 0, size, rates.replies(request), rates)
 
 
 def _letters(messages: Sequence[Message]) -> int:
@@ -109,16 +103,14 @@ def _row(
     cached: int,
     size: Range,
     output: Range,
-    share: tuple[float, float],
     rates: Rates,
 ) -> Row:
     model, tier = request.model, request.parameters.get("service_tier")
 
-    def dollars(*, caches: bool, batch: bool = False) -> Range:
+    def dollars(*, batch: bool = False) -> Range:
         def of_one(tokens: float, reply: float) -> float:
-            read, written = (round(tokens * part) if caches else 0 for part in share)
-            usage = Usage(round(tokens), round(reply), read)
-            return cost(model, usage, written, batch=batch, tier=tier) or 0.0
+            usage = Usage(round(tokens), round(reply))
+            return cost(model, usage, batch=batch, tier=tier) or 0.0
 
         return _times((of_one(size[0], output[0]), of_one(size[1], output[1])), count)
 
@@ -130,11 +122,9 @@ def _row(
         cached,
         0 if price(model) else count,
         _times(size, count),
-        share[0],
         _times(output, count),
-        dollars(caches=False),
-        dollars(caches=True),
-        dollars(caches=True, batch=batch),
+        dollars(),
+        dollars(batch=batch),
         _times(rates.seconds, count),
     )
 

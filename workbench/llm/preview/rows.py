@@ -9,7 +9,7 @@ from workbench.llm.budget import dollars
 Range = tuple[float, float]  # a low and a high estimate
 NOTHING: Range = (0.0, 0.0)
 _COUNTS = ("calls", "cached", "unpriced")  # fields of a row
-_RANGES = ("input", "output", "live", "discounted", "batched", "seconds")
+_RANGES = ("input", "output", "live", "batched", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,8 @@ class Row:
     """The calls of one prompt with one model, or of several together.
 
     calls: calls to make. cached: calls that our own cache answers.
-    cacheable: the share of the input that the provider reads from its cache.
-    live: dollars without the provider's cache. discounted: with it. batched: with it and in batches, if the provider
-        has batches. unpriced: calls of unknown price, which the dollars leave out.
+    live: dollars of calls sent live. batched: in batches, if the provider has batches. Neither counts what the
+        provider has in a cache of its own. unpriced: calls of unknown price, which the dollars leave out.
     seconds: of all calls, one after another.
     """
 
@@ -29,10 +28,8 @@ class Row:
     cached: int = 0
     unpriced: int = 0
     input: Range = NOTHING
-    cacheable: float = 0.0
     output: Range = NOTHING
     live: Range = NOTHING
-    discounted: Range = NOTHING
     batched: Range = NOTHING
     seconds: Range = NOTHING
 
@@ -40,8 +37,7 @@ class Row:
         """Both rows as one, under the names of the first."""
         sums: dict[str, Any] = {n: getattr(self, n) + getattr(other, n) for n in _COUNTS}
         sums |= {n: _sum(getattr(self, n), getattr(other, n)) for n in _RANGES}
-        read = self.cacheable * self.input[1] + other.cacheable * other.input[1]
-        return replace(self, **sums, cacheable=read / max(1, sums["input"][1]))
+        return replace(self, **sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +70,9 @@ class Preview:
         together = self.together
         tokens = " to ".join(f"{end:,.0f}" for end in together.input)
         low, high = together.live
-        ways = {"cached by the provider": together.discounted, "in batches": together.batched}
-        prices = [f"{dollars(low)} to {dollars(high, together.unpriced)}"]
-        for way, ends in ways.items():
-            if ends != together.live:
-                prices.append(f"{way} {dollars(ends[0])} to {dollars(ends[1])}")
-        money = prices[0] + (f" ({', '.join(prices[1:])})" if prices[1:] else "")
+        money = f"{dollars(low)} to {dollars(high, together.unpriced)}"
+        if (ends := together.batched) != together.live:
+            money += f" (in batches {dollars(ends[0])} to {dollars(ends[1])})"
         time = _ends(self.seconds, _duration)
         lines = [
             f"{_count(self.requests, 'request')}: {self.cached:,} cached, {_count(self.new, 'call')} to make",
@@ -93,9 +86,9 @@ class Preview:
 
     def table(self) -> str:
         """A line for each prompt and model, and one for all, with their sums from low to high."""
-        names = ("prompt", "model", "calls", "cached", "tokens in", "of them", "tokens out",
-                 "$ live", "$ provider's cache", "$ in batches", "wait")  # fmt: skip
-        by_cost = sorted(self.rows, key=lambda row: -row.discounted[1])
+        names = ("prompt", "model", "calls", "cached", "tokens in", "tokens out",
+                 "$ live", "$ in batches", "wait")  # fmt: skip
+        by_cost = sorted(self.rows, key=lambda row: -row.live[1])
         lines = [names, *(self._cells(row) for row in (*by_cost, self.together))]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
@@ -109,12 +102,8 @@ class Preview:
     def _cells(self, row: Row) -> tuple[str, ...]:
         unknown = 0 < row.calls == row.unpriced
         calls = (row.prompt, row.model.rpartition("/")[2], f"{row.calls:,}", f"{row.cached:,}")
-        tokens = (
-            _ends(row.input, _short),
-            f"{row.cacheable:.0%} cached",
-            _ends(row.output, _short),
-        )
-        ways = (row.live, row.discounted, row.batched)
+        tokens = (_ends(row.input, _short), _ends(row.output, _short))
+        ways = (row.live, row.batched)
         prices = ("unknown" if unknown else _ends(way, "{:,.2f}".format) for way in ways)
         wait = self._wait(row) if row.model else self.seconds
         return (*calls, *tokens, *prices, _ends(wait, _duration))
