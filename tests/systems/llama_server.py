@@ -1,0 +1,26 @@
+"""Serves SmolLM2 on the loopback, in OpenAI's protocol, and prints its address."""
+
+import os
+import threading
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # OpenMP reads it when it is loaded
+
+import xllamacpp
+
+from workbench.train.tuning.causal import smollm2
+
+settings = xllamacpp.CommonParams()
+settings.model.path = str(smollm2())
+settings.hostnames = ["127.0.0.1"]
+settings.port = 0
+settings.n_parallel = 1
+settings.n_ctx = 8192
+settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 2
+settings.cpuparams.poll = settings.cpuparams_batch.poll = (
+    0  # threads that poll slow down all others
+)
+settings.verbosity = -1
+settings.ui = False
+server = xllamacpp.Server(settings)
+print(server.listening_address, flush=True)
+threading.Event().wait()
