@@ -6,7 +6,7 @@ comma := ,
 # Without byte code every kernel and every test process would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce test test-slow test-extras test-interop test-model browser lint benchmark soak clean
+.PHONY: reproduce test test-slow test-extras test-model browser lint benchmark soak clean
 
 reproduce: .venv/installed
 	$(BIN)/workbench reproduce
@@ -17,8 +17,8 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical
 NO_DATA := $(if $(WORKBENCH_SPIDER),,and not spider) $(if $(WORKBENCH_GOLDS),,and not golds)
 
 test: lint
-	$(PYTEST) --dist worksteal -m "not slow and not extras and not model and not interop $(NO_DATA)"
-	@echo "Not run: slow tests (make test-slow), tests of the extras (make test-extras), of a language model (make test-model), of other tools that read exports (make test-interop)$(if $(WORKBENCH_SPIDER),,$(comma) tests of Spider's data (set WORKBENCH_SPIDER))$(if $(WORKBENCH_GOLDS),,$(comma) tests of published revisions (set WORKBENCH_GOLDS))."
+	$(PYTEST) --dist worksteal -m "not slow and not extras and not model $(NO_DATA)"
+	@echo "Not run: slow tests (make test-slow), tests of the extras (make test-extras), of a language model (make test-model)$(if $(WORKBENCH_SPIDER),,$(comma) tests of Spider's data (set WORKBENCH_SPIDER))$(if $(WORKBENCH_GOLDS),,$(comma) tests of published revisions (set WORKBENCH_GOLDS))."
 
 # All notebooks, JupyterLab in Chromium (`make browser` installs it), killed experiments, the embedded model's accuracy.
 SLOW := slow
@@ -32,15 +32,6 @@ test-extras: .venv/extras
 # A language model of 135 million parameters, served by llama.cpp. One process: the model is what takes the time.
 test-model: .venv/local
 	$(BIN)/python -m pytest -m model
-
-# inspect_ai wants other versions than constraints.txt has, so it is installed in an environment of its own.
-test-interop: .interop/installed
-	.interop/bin/python -m pytest tests/exchange -m interop
-
-.interop/installed: pyproject.toml
-	$(PYTHON) -m venv --clear .interop
-	.interop/bin/pip install --quiet --disable-pip-version-check --editable '.[interop]'
-	touch $@
 
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 
@@ -85,4 +76,4 @@ soak: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .interop .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -22,7 +22,7 @@ LAYERS: list[set[str]] = [  # the lowest first
     {"systems", "cluster"},
     {"train", "report"},
     {"study"},
-    {"label", "explore", "exchange"},
+    {"label", "explore"},
     {"experiment"},
     {"cli"},
     {"__main__"},

@@ -42,7 +42,6 @@ def test_a_character_that_the_encoding_lacks_is_an_escape() -> None:
         ("ask", "NAME.sqlite", "question"),
         ("cache", "stats", "--cache", "NAME"),
         ("evaluate", "bundled-dev", "--predictions", "NAME.json"),
-        ("export", "run", "NAME"),
         ("index", "NAME"),
         ("reproduce", "NAME.yaml"),
         ("trace", "NAME", "0"),

@@ -33,7 +33,7 @@ def test_stats(path: Path) -> None:
 
 
 def test_an_export_of_an_unknown_form_is_refused(path: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"x\.xyz: name a file that ends in \.jsonl, \.csv"):
+    with pytest.raises(BadInputError, match=r"x\.xyz: name a file that ends in \.jsonl"):
         run("export", tmp_path / "x.xyz", "--cache", path)
     assert not (tmp_path / "x.xyz").exists()
 
@@ -55,7 +55,7 @@ def test_a_file_that_cannot_be_read_leaves_no_new_cache(tmp_path: Path, command:
     assert list(tmp_path.iterdir()) == [bad]
 
 
-@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.sqlite"])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.sqlite"])
 def test_export_names_a_file_that_cannot_be_made(path: Path, tmp_path: Path, name: str) -> None:
     target = tmp_path / "nowhere" / name
     with pytest.raises(BadInputError, match=f"nowhere/{name}: No such file or directory"):

@@ -575,7 +575,7 @@ def test_a_sample_of_another_form_is_refused_by_its_number(bird, load, tiny, cha
 
 @pytest.mark.parametrize("other", ["din_sql.json", "baseline.sql", "mine.csv"])
 def test_a_folder_of_a_run_stands_for_its_answers_and_for_other_predictions(tmp_path, other):
-    names = ["chase.answers.jsonl", "chase.csv", "chase.json", "chase_questions.csv"]
+    names = ["chase.answers.jsonl", "chase.csv", "index.json", "chase_questions.csv"]
     for name in [*names, "chase_1.answers.jsonl", "chase_1.preview.json", other]:
         (tmp_path / name).touch()
     found = {file.name for file in prediction_files([str(tmp_path)])}

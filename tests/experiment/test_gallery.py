@@ -4,8 +4,8 @@ import orjson
 import pandas as pd
 import pytest
 
-from workbench.experiment.report.gallery import write_gallery
-from workbench.experiment.report.pieces import pieces
+from workbench.experiment.gallery import write_gallery
+from workbench.experiment.pieces import pieces
 from workbench.report.drawing.rendering import ResultTable
 from workbench.report.figures.alone import unique_solves
 from workbench.report.stamp import Stamp
@@ -63,9 +63,14 @@ def test_a_page_opens_with_table_1_and_figure_2_and_ends_a_paper_with_its_append
     folder = tmp_path / "mine"
     folder.mkdir()
     names = ("chase_a5_recall", "chase_regret", "chase_table_2", "chase_figure_2d", "chase_table_1")
-    for name in names:
-        record = {"kind": "table", "title": "", "stamp": "openai/x on bird-dev", "claims": []}
-        (folder / f"{name}.json").write_bytes(orjson.dumps(record))
+    record = {
+        "kind": "table",
+        "title": "",
+        "stamp": "openai/x on bird-dev",
+        "table": "",
+        "claims": [],
+    }
+    (folder / "index.json").write_bytes(orjson.dumps(dict.fromkeys(names, record)))
     ordered = [p.name for p in pieces(folder)]
     assert ordered[:3] == ["chase_table_1", "chase_figure_2d", "chase_table_2"]
     assert "parser" not in write_gallery(tmp_path).read_text()
@@ -74,8 +79,8 @@ def test_a_page_opens_with_table_1_and_figure_2_and_ends_a_paper_with_its_append
 def test_a_title_shows_invisible_characters_as_its_table_does(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
-    record = {"kind": "table", "title": "\x1b[31m\u202e~", "stamp": "\0", "claims": []}
-    (folder / "chase_table_1.json").write_bytes(orjson.dumps(record))
+    record = {"kind": "table", "title": "\x1b[31m\u202e~", "stamp": "\0", "table": "", "claims": []}
+    (folder / "index.json").write_bytes(orjson.dumps({"chase_table_1": record}))
     text = write_gallery(tmp_path).read_text()
     assert "\\u001b\\[31m\\u202e\\~" in text
     assert text.replace("\n", "").isprintable()

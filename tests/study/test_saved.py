@@ -1,16 +1,19 @@
 """What is saved says what it is of, can be made again byte for byte, and leads back to SQL and calls."""
 
-import json
+import multiprocessing
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
+from workbench.report.drawing.rendering import ResultTable
 from workbench.report.figures.alone import unique_solves
 from workbench.report.tables import alone
+from workbench.store import Store
 from workbench.study import open_study
 from workbench.study.analysis.pools import answers
+from workbench.study.saved import Saved, read_index
 from workbench.study.trace import trace
 from workbench.systems.baselines import direct
 from workbench.systems.chess import ChessModels, chess_ir_ss_cg
@@ -28,10 +31,8 @@ def test_a_table_is_saved_beside_its_data(study, table):
     folder = study.saved.folder
     data = pd.read_csv(folder / "a_table.csv")
     assert data["run"].tolist() == [run.id]
-    assert "A table" in (folder / "a_table.html").read_text()
-    assert "<style>" not in (folder / "a_table.html").read_text(), "tables share style.css"
-    assert (folder / "style.css").is_file()
-    record = json.loads((folder / "a_table.json").read_text())
+    record = read_index(folder)["a_table"]
+    assert "A table" in record["table"]
     assert record["runs"] == {run.id: run.name}
     assert "no language model" in record["stamp"]
 
@@ -51,9 +52,8 @@ def test_a_saved_figure_names_the_models_of_its_runs(experiment, monkeypatch):
             study.save("a_table", alone(pd.DataFrame([run.row()]), study.stamp, "A table"))
             study.save("a_figure", unique_solves(run.trials, stamp=study.stamp))
             for name in ("a_table", "a_figure"):
-                saved = json.loads((study.saved.folder / f"{name}.json").read_text())
-                assert saved["stamp"].startswith(who)
-            assert f"Here: {who}" in (study.saved.folder / "a_table.md").read_text()
+                assert read_index(study.saved.folder)[name]["stamp"].startswith(who)
+            assert f"Here: {who}" in read_index(study.saved.folder)["a_table"]["table"]
         assert str(study.stamp).startswith("a/one on")
         assert answers(study, [run])[0].model == "b/two, the answers of 1 systems"
 
@@ -61,8 +61,27 @@ def test_a_saved_figure_names_the_models_of_its_runs(experiment, monkeypatch):
 def test_a_figure_is_saved_beside_its_data(study):
     run = study.run(direct())
     study.save("a_figure", unique_solves(run.trials, stamp=str(study.stamp)))
-    names = {path.name for path in study.saved.folder.iterdir()}
-    assert names == {f"a_figure.{kind}" for kind in ("svg", "pdf", "png", "csv", "json")}
+    names = {path.name for path in study.saved.folder.glob("[!.]*")}
+    kinds = ("svg", "pdf", "png", "csv")
+    assert names == {"index.json", *(f"a_figure.{kind}" for kind in kinds)}
+
+
+def save_twenty(folder, worker):
+    with Store() as store:
+        saved = Saved(folder, store)
+        for number in range(20):
+            frame = pd.DataFrame({"system": ["a"]})
+            saved.save(f"table_{worker}_{number}", ResultTable("T", (), frame), None, "a stamp")
+
+
+def test_notebooks_that_save_at_the_same_time_lose_no_record(tmp_path):
+    spawn = multiprocessing.get_context("spawn")
+    workers = [spawn.Process(target=save_twenty, args=(tmp_path, n)) for n in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(read_index(tmp_path)) == 60
 
 
 def test_saving_again_changes_nothing(study, table):
@@ -81,7 +100,7 @@ def test_claims_are_stored_with_the_last_saved_figure(study, table):
     study = replace(study, experiment=replace(study.experiment, model="openai/gpt-4o"))
     study.save("a_table", table[1])
     claim = study.claim("More is <better>.", holds=False, detail="1 < 2")
-    record = json.loads((study.saved.folder / "a_table.json").read_text())
+    record = read_index(study.saved.folder)["a_table"]
     assert record["claims"] == [{"text": "More is <better>.", "holds": False, "detail": "1 < 2"}]
     assert "does not hold here" in claim._repr_html_()
     assert "&lt;better&gt;" in claim._repr_html_()
@@ -90,7 +109,7 @@ def test_claims_are_stored_with_the_last_saved_figure(study, table):
 def test_a_claim_is_not_judged_where_a_parser_answered(study, table):
     study.save("a_table", table[1])
     claim = study.claim("More is better.", holds=False, detail="1 < 2")
-    record = json.loads((study.saved.folder / "a_table.json").read_text())
+    record = read_index(study.saved.folder)["a_table"]
     assert record["claims"] == [{"text": "More is better.", "holds": None, "detail": "1 < 2"}]
     assert "<b>not judged: a parser answered</b>" in claim._repr_html_()
 

@@ -91,23 +91,6 @@ def open_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
     return _with_databases(replace(record.load(root or Path(), record.name), sense=record.sense))
 
 
-def open_again(
-    name: str, root: str | Path | None = None, file: str | Path | None = None
-) -> Benchmark:
-    """The benchmark of a stored run, which has the benchmark's name; `file` is a user's own benchmark.
-
-    A run on a user's own file has the file's name without its ending, which may be another benchmark's alias.
-    """
-    if file and Path(file).stem == name:
-        return open_benchmark(str(file), root)
-    if name not in BENCHMARKS:
-        given = f", and {file} is another" if file else ""
-        raise BadInputError(
-            f"{name} is a benchmark of your own{given}: give its file {name}.json, and its databases as --root"
-        )
-    return open_benchmark(name, root)
-
-
 def _own(path: Path, databases: Path | None) -> Benchmark:
     """The questions of a user's file; `databases`, or a folder in it, holds DB/DB.sqlite for each database.
 

@@ -19,7 +19,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "cache": ("workbench.cli.cache", "Count, export, merge and delete cached model calls."),
     "data": ("workbench.cli.data", "List benchmarks, or check one."),
     "evaluate": ("workbench.cli.evaluate", "Judge files of predictions."),
-    "export": ("workbench.cli.data.export", "Write a run for inspect_ai, pandas or a spreadsheet."),
     "index": ("workbench.cli.index", "Build the value indexes of databases."),
     "lab": ("workbench.cli.servers.lab", "Open the notebooks in JupyterLab."),
     "label": ("workbench.cli.label", "Count labels of errors, and export and import them."),

@@ -13,7 +13,7 @@ from workbench.llm.cache import transfer
 from workbench.llm.calls.batches.table import BatchTable
 from workbench.store import Store, home
 
-_FORMS = (".jsonl", ".csv", ".parquet", ".sqlite")
+_FORMS = (".jsonl", ".sqlite")
 _SQLITE = b"SQLite format 3\0"  # the beginning of each SQLite file
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _cache_file = click.option(
@@ -98,8 +98,7 @@ def stats(cache_file: Path | None) -> None:
 def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: Path | None) -> None:
     """Write calls to FILE; the ending of its name chooses the form.
 
-    A .jsonl file replays them offline, .csv and .parquet are tables for other tools, and a .sqlite file is a copy of
-    the whole cache.
+    A .jsonl file replays them offline, and a .sqlite file is a copy of the whole cache.
     """
     if file.suffix not in _FORMS:
         raise BadInputError(f"{file}: name a file that ends in {', '.join(_FORMS)}")
@@ -119,12 +118,7 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: P
                 raise BadInputError(f"--keys {keys}: no such file; give one, or a key as call:KEY")
             chosen = [str(keys)] if single else read_text(keys).split()
         select = transfer.Select(prompt=prompt, model=model, keys=chosen)
-        if file.suffix in {".csv", ".parquet"}:
-            from workbench.exchange.tables import write_calls  # noqa: PLC0415  pandas: half a second
-
-            number = write_calls(file, transfer.calls(store, select))
-        else:
-            number = transfer.export(store, file, select)
+        number = transfer.export(store, file, select)
         print(f"{file}: {number:,} calls")
         if chosen and (absent := transfer.absent(store, chosen)):
             print(f"{len(absent):,} of the keys are not in the cache, such as {absent[0]}")

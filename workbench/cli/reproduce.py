@@ -7,16 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-import orjson
 
 from workbench.cli import options
 from workbench.experiment import manifest
 from workbench.experiment.answers import runs_behind, write_answers
 from workbench.experiment.display import Display, spent
-from workbench.experiment.pages import page_name, write_page
+from workbench.experiment.executed import file_name, write_executed
+from workbench.experiment.gallery import write_gallery
 from workbench.experiment.preview import cost_lines, preview_experiment
-from workbench.experiment.report import write_report
-from workbench.experiment.report.gallery import write_gallery
 from workbench.experiment.reproduce import plan, run
 from workbench.llm.budget import Tally
 from workbench.llm.client import Client
@@ -86,16 +84,13 @@ def reproduce(
         print(cost_lines(manifest.preview_path(settings), paid, batch=batches))
     if figures.is_dir():
         for job in jobs:
-            page = figures / page_name(job.name)
-            if job.state == "done" or (job.state == "unchanged" and not page.is_file()):
-                write_page(job.name, job.output, figures)
+            there = (figures / file_name(job.name)).is_file()
+            if job.state == "done" or (job.state == "unchanged" and not there):
+                write_executed(job.name, job.output, figures)
         if limit is None:
             print(f"gallery:  {write_gallery(figures.parent)}")
         with Store() as store:
-            print(f"answers:  {write_answers(figures, runs_behind(figures), store)}")
-            facts = orjson.loads(written.read_bytes())
-            report, bundle = write_report(figures, store, facts, settings.root, settings.benchmark)
-        print(f"report:   {report}, with {bundle.size / 1e6:,.1f} MB in the folder beside it")
+            print(f"answers:  {write_answers(written.parent, runs_behind(figures), store)}")
     print(f"manifest: {written}")
     for job in jobs:
         if job.state == "done" and job.error:

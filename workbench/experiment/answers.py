@@ -9,19 +9,17 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-import orjson
-
 from workbench.spreadsheet import plain
 from workbench.store import Store
+from workbench.study.saved import read_index
 from workbench.study.trace import candidates
 
-FILE_NAME = "answers.csv"
 COLUMNS = ("run", "system", "question_id", "db_id", "status", "sql")
 
 
 def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
-    """Write each run's chosen query for each question to `answers.csv` beside the figures."""
-    path = folder / FILE_NAME
+    """Write each run's chosen query for each question to `answers.csv` in the folder of the experiment's notebooks."""
+    path = folder / "answers.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(COLUMNS)
@@ -40,10 +38,9 @@ def write_answers(folder: Path, runs: Mapping[str, str], store: Store) -> Path:
 def runs_behind(folder: Path) -> dict[str, str]:
     """The ids of the runs behind an experiment's figures and tables, each with all the names that they give it."""
     names: dict[str, set[str]] = {}
-    for path in folder.glob("*.json"):
-        runs = orjson.loads(path.read_bytes())["runs"]
-        for run in runs:  # earlier versions listed the ids alone
-            names.setdefault(run, set()).add(runs[run] if isinstance(runs, dict) else "")
+    for record in read_index(folder).values():
+        for run, name in record["runs"].items():
+            names.setdefault(run, set()).add(name)
     return {run: "; ".join(sorted(run_names - {""})) for run, run_names in names.items()}
 
 

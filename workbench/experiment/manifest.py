@@ -25,6 +25,7 @@ from workbench.errors import BadInputError
 from workbench.llm.parameters import left_out
 from workbench.llm.provider import address, endpoint
 from workbench.store import Store, home
+from workbench.study.saved import read_index
 from workbench.study.settings import Experiment, load_experiment
 
 _PACKAGE = Path(__file__).parents[1]
@@ -35,7 +36,7 @@ _LIBRARIES = ("ipykernel", "litellm", "matplotlib", "matplotlib-venn", "numpy", 
 
 @dataclass(frozen=True, slots=True)
 class NotebookRecord:
-    """A notebook that was run: what it cost, and the hash of every file it saved."""
+    """A notebook that was run: what it cost, and the hashes of all that it saved."""
 
     notebook: str
     key: str
@@ -60,8 +61,16 @@ class NotebookRecord:
         path.write_bytes(orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2))
 
     def is_current(self, figures: Path) -> bool:
-        """Whether every file that the notebook saved is unchanged."""
-        return all(file_hash(figures / name) == saved for name, saved in self.files.items())
+        """Whether all that the notebook saved is unchanged."""
+        return saved_hashes(figures, {name.partition(".")[0] for name in self.files}) == self.files
+
+
+def saved_hashes(figures: Path, names: Iterable[str]) -> dict[str, str]:
+    """A hash of every file of these figures and tables, and of the record that the index has of each."""
+    index = read_index(figures)
+    paths = [path for name in sorted(names) for path in sorted(figures.glob(f"{name}.*"))]
+    records = {name: content_hash("saved", index[name]) for name in names if name in index}
+    return {path.name: file_hash(path) for path in paths} | records
 
 
 def file_hash(path: Path) -> str:

@@ -22,9 +22,9 @@ from workbench.errors import BadInputError, redact
 from workbench.experiment.failure import failed_cell
 from workbench.experiment.manifest import (
     NotebookRecord,
-    file_hash,
     notebook_key,
     notebook_path,
+    saved_hashes,
     shared_inputs_hash,
 )
 from workbench.experiment.notebooks import check_parameters
@@ -213,8 +213,7 @@ def _finish(job: Job, exit_code: int, figures: Path) -> NotebookRecord | None:
     job.state = "done"
     if failed := sum(line.get("failed", 0) for line in job.reports):
         job.error = f"{failed:,} calls got no answer, and its numbers lack them: run it again"
-    saved = sorted({line["saved"] for line in job.reports if "saved" in line})
-    paths = [path for name in saved for path in sorted(figures.glob(f"{name}.*"))]
+    saved = {line["saved"] for line in job.reports if "saved" in line}
     record = NotebookRecord(
         notebook=job.name,
         key=job.key,
@@ -223,7 +222,7 @@ def _finish(job: Job, exit_code: int, figures: Path) -> NotebookRecord | None:
         calls=int(job.total("calls")),
         hits=int(job.total("hits")),
         dollars=job.total("dollars"),
-        files={path.name: file_hash(path) for path in paths},
+        files=saved_hashes(figures, saved),
         unpriced=int(job.total("unpriced")),
     )
     if not job.error:  # else it is run again, and asks only for what is missing

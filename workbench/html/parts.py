@@ -5,16 +5,12 @@ keep MathJax 3 and 2 away, so that a `$` stays a dollar. Differences are marked 
 second; long lines wrap, so that a reader does not scroll sideways.
 """
 
-import base64
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from workbench.html.tree import Element, Node, Raw, element, escape, html
+from workbench.html.tree import Element, Node, Raw, element, html
 
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-STYLE_FILE = "style.css"
-"""The style sheet in a folder of pages that share it."""
-_COPY, _LINK = f"<style>{STYLE}</style>", f'<link rel="stylesheet" href="{STYLE_FILE}">'
 NO_MATH = "mathjax_ignore tex2jax_ignore"
 
 
@@ -32,11 +28,11 @@ def view(title: str, *parts: Node, kind: str = "") -> Html:
     return written(element("h3", title), *parts, label=title, kind=kind)
 
 
-def written(*parts: Node, label: str, kind: str, style: str = STYLE) -> Html:
+def written(*parts: Node, label: str, kind: str) -> Html:
     """A section with the style sheet; screen readers announce it by `label`."""
     section = element(
         "section",
-        element("style", Raw(style)) if style else None,
+        element("style", Raw(STYLE)),
         *parts,
         class_=" ".join(filter(None, ("wb", NO_MATH, kind))),
         aria_label=label,
@@ -44,14 +40,9 @@ def written(*parts: Node, label: str, kind: str, style: str = STYLE) -> Html:
     return Html(html(section))
 
 
-def linked(view: str) -> str:
-    """A view with a link to the style sheet beside it in place of a copy."""
-    return view.replace(_COPY, _LINK)
-
-
 def without_style(view: str) -> str:
-    """A view as a part of a page that has the style sheet."""
-    return view.replace(_COPY, "").replace(_LINK, "")
+    """A view without its copy of the style sheet."""
+    return view.replace(f"<style>{STYLE}</style>", "")
 
 
 def note(text: str, kind: str = "") -> Html:
@@ -62,25 +53,6 @@ def note(text: str, kind: str = "") -> Html:
 def views(*parts: Html) -> Html:
     """Views one below the other."""
     return Html("".join(parts))
-
-
-def page(title: str, *parts: Node, shares_style: bool = False) -> str:
-    """A whole page in one file, which opens without a network, or with its style sheet in a file beside it."""
-    link = _LINK if shares_style else ""
-    body = written(*parts, label=title, kind="page", style="" if shares_style else STYLE)
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        '<meta name="color-scheme" content="light dark">'
-        f"{link}<title>{escape(title)}</title></head>"
-        f"<body>{body}</body></html>"
-    )
-
-
-def image(png: bytes, description: str) -> Raw:
-    """A picture inside the page; screen readers announce its description."""
-    data = base64.b64encode(png).decode()
-    return Raw(f'<img src="data:image/png;base64,{data}" alt="{escape(description)}">')
 
 
 def counted(number: int, noun: str) -> str:

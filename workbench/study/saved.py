@@ -1,9 +1,10 @@
 """Saved figures and tables, each with its data and its origin.
 
-NAME.json, beside NAME.csv, has the stamp of the numbers, the ids and names of their runs, and the paper's claims.
-These files contain no time and no path, so saving the same numbers again does not change them.
+index.json has for each of them the stamp of the numbers, the ids and names of their runs, the paper's claims, and a
+table as Markdown. The files contain no time and no path, so saving the same numbers again does not change them.
 """
 
+import fcntl
 import os
 import time
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from matplotlib.figure import Figure
 
 from workbench.canonical import canonical, indented
 from workbench.errors import BadInputError, StoreError
-from workbench.html.parts import NO_MATH, STYLE, STYLE_FILE, linked
+from workbench.html.parts import NO_MATH
 from workbench.html.tree import element, html
 from workbench.report.drawing import style
 from workbench.report.drawing.rendering import ResultTable
@@ -26,6 +27,8 @@ from workbench.spreadsheet import plain
 from workbench.store import Store
 from workbench.study.progress import report
 from workbench.systems.system import System
+
+_INDEX = "index.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,13 @@ def verdict(holds: bool | None) -> str:
     """The words for a claim that holds, does not hold, or cannot be judged by a parser's answers."""
     words = {True: "holds here", False: "does not hold here", None: "not judged: a parser answered"}
     return words[holds]
+
+
+def read_index(folder: Path) -> dict[str, dict[str, Any]]:
+    """The record of each saved figure and table, by name; none if the folder has no index."""
+    path = folder / _INDEX
+    records: dict[str, dict[str, Any]] = orjson.loads(path.read_bytes()) if path.exists() else {}
+    return records
 
 
 class Saved:
@@ -80,7 +90,7 @@ class Saved:
     def save(
         self, name: str, shown: Figure | ResultTable, data: pd.DataFrame | None, stamp: object
     ) -> None:
-        """Write NAME.svg, .pdf and .png or NAME.html, NAME.csv, and NAME.json."""
+        """Write NAME.svg, .pdf and .png of a figure, NAME.csv, and the record in index.json."""
         if not name.replace("_", "").isalnum() or not name.isascii():
             raise BadInputError(
                 f"the name {name!r} is not allowed: use ASCII letters, digits and '_' only"
@@ -89,13 +99,10 @@ class Saved:
             self.folder.mkdir(parents=True, exist_ok=True)
             frame = getattr(shown, "data", None) if data is None else data
             if isinstance(shown, ResultTable):
-                kind, title = "table", shown.title
+                kind, title, table = "table", shown.title, shown.to_markdown()
                 frame = shown.frame if frame is None else frame
-                self._write(STYLE_FILE, STYLE.encode())
-                self._write(f"{name}.html", linked(shown.to_html()).encode())
-                self._write(f"{name}.md", shown.to_markdown().encode())
             else:
-                kind, title = "figure", ""  # the gallery has the paper's titles
+                kind, title, table = "figure", "", ""  # the gallery has the paper's titles
                 style.save(shown, self.folder / name)
             if frame is not None:
                 cells = frame.rename(columns=plain).map(plain)
@@ -103,10 +110,9 @@ class Saved:
             named = [] if frame is None or "run" not in frame else frame["run"].dropna()
             ids = sorted({run for cell in named for run in str(cell).split()})
             runs = {run: self._run_names.get(run, "") for run in ids}
-            stamp_text = stamped(stamp, frame)
-            record = {"name": name, "kind": kind, "title": title, "stamp": stamp_text, "runs": runs}
+            record = {"kind": kind, "title": title, "stamp": stamped(stamp, frame), "runs": runs}
             self._last_saved = name
-            self._write_record(record | {"claims": []})
+            self._write_record(name, record | {"table": table, "claims": []})
             report(saved=name)
         except OSError as error:
             raise StoreError(
@@ -119,12 +125,18 @@ class Saved:
             raise BadInputError(
                 "a claim belongs to a figure or a table: save the figure or table first"
             )
-        record = orjson.loads((self.folder / f"{self._last_saved}.json").read_bytes())
-        self._write_record(record | {"claims": [*record["claims"], asdict(claim)]})
+        record = read_index(self.folder)[self._last_saved]
+        self._write_record(
+            self._last_saved, record | {"claims": [*record["claims"], asdict(claim)]}
+        )
         return claim
 
-    def _write_record(self, record: dict[str, Any]) -> None:
-        self._write(f"{record['name']}.json", indented(record))
+    def _write_record(self, name: str, record: dict[str, Any]) -> None:
+        """Put the record into the index, which several notebooks of an experiment write."""
+        with (self.folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            records = read_index(self.folder) | {name: record}
+            self._write(_INDEX, indented(dict(sorted(records.items()))))
 
     def _write(self, file: str, content: bytes) -> None:
         """Write a file in one step, so that no reader sees a part of it."""

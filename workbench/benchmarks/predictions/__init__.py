@@ -24,7 +24,7 @@ from workbench.types import Candidate, Question, Trial, lower_name
 _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)
 ANSWERS = ".answers.jsonl"
 """The end of the name of a file with the answers of a run."""
-_TABLES_OF_RUN = (".csv", ".json", "_questions.csv", "_questions.json", ".preview.json")
+_TABLES_OF_RUN = (".csv", "_questions.csv", ".preview.json")
 _SUFFIXES = {".json", ".jsonl", ".sql", ".txt", ".csv"}
 
 
@@ -38,6 +38,7 @@ def prediction_files(names: Sequence[str]) -> list[Path]:
         if path.is_dir():
             runs = [file.name.removesuffix(ANSWERS) for file in path.glob(f"*{ANSWERS}")]
             tables = {run + table for run in runs for table in _TABLES_OF_RUN}
+            tables |= {"index.json"} if runs else set()
             files = (p for p in path.iterdir() if p.suffix in _SUFFIXES)
             inside = sorted(p for p in files if p.name not in tables)
             if not inside:

@@ -1,1 +1,0 @@
-"""Export runs and calls to the formats of other tools: logs of inspect_ai, CSV and Parquet."""
