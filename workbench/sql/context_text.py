@@ -1,0 +1,208 @@
+"""Write the parts of a `Context`, the results of queries and SQLite's plans as text for prompts.
+
+Names and values are written as in SQL, so that a model can copy them; each stays on one line.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import lru_cache
+
+from workbench.parallel import cached_for_object
+from workbench.sql.reading import normal_form
+from workbench.sql.schema_text import (
+    DESCRIPTION_LENGTH,
+    create_table_text,
+    literal,
+    one_line,
+    quote,
+)
+from workbench.types import (
+    Column,
+    Context,
+    DescriptionMatch,
+    Example,
+    Execution,
+    Schema,
+    ValueMatch,
+    lower_name,
+)
+
+Match = ValueMatch | DescriptionMatch
+
+_CELL = 60  # characters shown of a cell or a column's name
+_COLUMNS = 20  # columns shown of a result
+_FAILURES = {"error": "Error", "denied": "Refused", "timeout": "Stopped", "too_large": "Too large"}
+
+
+def context_data(
+    context: Context, schema_text: Callable[[Schema], str] = create_table_text
+) -> dict[str, str]:
+    """The question, hint, schema, values and descriptions, by the names of most prompts' variables.
+
+    Values and descriptions of columns outside the schema, such as pruned ones, are left out.
+    """
+    known = {(lower_name(t), lower_name(c)) for t, c in context.schema.columns()}
+    values = [v for v in context.values if _name(v) in known]
+    return {
+        "question": context.question.text,
+        "hint": context.question.evidence,
+        "schema": schema_text(context.schema),
+        "values": values_text(values),
+        "descriptions": descriptions_text(
+            tuple(d for d in context.descriptions if _name(d) in known)
+        ),
+    }
+
+
+def values_text(values: Iterable[ValueMatch]) -> str:
+    """A line for each column, `table.column: 'value', 'other value'`, grouped by table.
+
+    Tables, columns and values come in the order of their first match.
+    """
+    return _by_column(((match, literal(match.value, DESCRIPTION_LENGTH)) for match in values), ", ")
+
+
+@lru_cache(maxsize=1024)  # all samples of a question show the same; many questions run at once
+def descriptions_text(descriptions: tuple[DescriptionMatch, ...]) -> str:
+    """A line for each column, `table.column: text`, in the order of `values_text`."""
+    return _by_column(((match, one_line(match.text).strip()) for match in descriptions), "; ")
+
+
+def _by_column(texts: Iterable[tuple[Match, str]], separator: str) -> str:
+    tables: dict[str, dict[str, dict[str, None]]] = {}
+    for match, text in texts:
+        tables.setdefault(match.table, {}).setdefault(match.column, {})[text] = None
+    return "\n".join(
+        f"{_whole_line(f'{quote(table)}.{quote(column)}')}: {separator.join(shown)}"
+        for table, columns in tables.items()
+        for column, shown in columns.items()
+    )
+
+
+def examples_text(examples: Iterable[Example]) -> str:
+    """A block for each example with the lines `Question:`, `Hint:` (if it has one) and `SQL:`."""
+    blocks = []
+    for example in examples:
+        hint = _whole_line(example.hint)
+        # On one line, a comment would hide the rest of the query.
+        sql = normal_form(example.sql) if "--" in example.sql else example.sql
+        lines = [f"Question: {_whole_line(example.question)}", *([f"Hint: {hint}"] if hint else [])]
+        blocks.append("\n".join([*lines, f"SQL: {_whole_line(sql)}"]))
+    return "\n\n".join(blocks)
+
+
+def result_text(execution: Execution, rows: int = 10) -> str:
+    """A result as text: the error, or the number of rows, the columns and the first `rows` rows.
+
+    Cells are SQL literals, so that '1' and 1, and '' and NULL, look different.
+    """
+    if execution.status in _FAILURES:
+        return f"{_FAILURES[execution.status]}: {one_line(execution.error)}"
+    count = execution.row_count
+    head = "No rows" if count == 0 else "1 row" if count == 1 else f"{count:,} rows"
+    if rows < count:
+        head += f", the first {rows} of them"
+    names = [one_line(quote(name), _CELL) for name in execution.columns[:_COLUMNS]]
+    if (hidden := len(execution.columns) - _COLUMNS) > 0:
+        names.append(f"(and {hidden} more columns)")
+    cells = ([literal(cell, _CELL) for cell in row[:_COLUMNS]] for row in execution.rows[:rows])
+    return "\n".join([f"{head}:", *map(" | ".join, [names, *cells])])
+
+
+def plan_text(plan: Execution) -> str:
+    """The result of EXPLAIN QUERY PLAN as the tree that SQLite's own shell prints."""
+    children: dict[object, list[tuple[object, str]]] = {}
+    for id_, parent, _, detail in plan.rows:
+        children.setdefault(parent, []).append((id_, str(detail)))
+
+    def tree(parent: object, indent: str) -> Iterable[str]:
+        own = children.get(parent, [])
+        for number, (id_, detail) in enumerate(own, 1):
+            last = number == len(own)
+            yield f"{indent}{'`' if last else '|'}--{one_line(detail)}"
+            yield from tree(id_, indent + ("   " if last else "|  "))
+
+    return "\n".join(["QUERY PLAN", *tree(0, "")]) if plan.rows else result_text(plan)
+
+
+def program_text(program: Execution) -> str:
+    """The result of EXPLAIN as a table of the virtual machine's steps, as figure 20 of CHASE-SQL prints it."""
+    if not program.rows:
+        return result_text(program)
+    shown = [["" if cell is None else one_line(str(cell)) for cell in row] for row in program.rows]
+    lines = [list(program.columns), *shown]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+    return "\n".join(padded)
+
+
+def column_text(table: str, column: Column) -> str:
+    """A column as text: a line each for its name, type, description, meaning of values, and examples."""
+    return f"Column: {_whole_line(f'{quote(table)}.{quote(column.name)}')}{_details(column)}"
+
+
+@cached_for_object(maxsize=10_000)  # questions about a database share its columns
+def _details(column: Column) -> str:
+    lines = {
+        "Type": column.type,
+        "Description": column.description,
+        "Values mean": column.value_description,
+        "Examples": ", ".join(map(literal, column.examples)),
+    }
+    shown = ((title, one_line(text).strip()) for title, text in lines.items())
+    return "".join(f"\n{title}: {text}" for title, text in shown if text)
+
+
+def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:
+    """The schema with the retrieved values as the first examples of their columns, as in CHESS (figure 15).
+
+    A value of a column outside the schema is left out.
+    """
+
+    def shown(column: Column, values: list[str]) -> Column:
+        known = {str(value): value for value in column.examples}
+        examples = tuple(known.get(text, text) for text in dict.fromkeys([*values, *known]))
+        return replace(column, examples=examples) if values else column
+
+    return _with_columns(schema, ((match, match.value) for match in values), shown)
+
+
+def with_descriptions(schema: Schema, descriptions: Iterable[DescriptionMatch]) -> Schema:
+    """The schema with the retrieved descriptions only; other descriptions would distract (CHESS, appendix A.2).
+
+    Expanded column names always stay: they are short, and they explain abbreviated names.
+    """
+
+    def shown(column: Column, texts: list[str]) -> Column:
+        description = "; ".join(dict.fromkeys(texts)) or column.expanded
+        return replace(column, description=description, value_description="")
+
+    return _with_columns(schema, ((match, match.text) for match in descriptions), shown)
+
+
+def _with_columns(
+    schema: Schema,
+    pairs: Iterable[tuple[Match, str]],
+    change: Callable[[Column, list[str]], Column],
+) -> Schema:
+    """The schema with every column changed by its texts in their order."""
+    texts: dict[tuple[str, str], list[str]] = {}
+    for match, text in pairs:
+        texts.setdefault(_name(match), []).append(text)
+    tables = []
+    for table in schema.tables:
+        names = [(lower_name(table.name), lower_name(column.name)) for column in table.columns]
+        changed = (
+            change(c, texts.get(name, [])) for c, name in zip(table.columns, names, strict=True)
+        )
+        tables.append(replace(table, columns=tuple(changed)))
+    return replace(schema, tables=tuple(tables))
+
+
+def _name(match: Match) -> tuple[str, str]:
+    return lower_name(match.table), lower_name(match.column)
+
+
+def _whole_line(text: str) -> str:
+    return one_line(text, len(text)).strip()

@@ -1,0 +1,176 @@
+"""Read an SQLite file as a `Schema`, with example values if a prompt wants them.
+
+A sandboxed worker asks SQLite for names and declared types and never for rows, so neither an endless view nor a
+hostile one costs the caller more than a few seconds. Each table that SQLite cannot describe adds a line to
+`Schema.skipped`; only a file that cannot be read at all raises an error.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import UnreadableDatabaseError
+from workbench.sql.executor import file_state, rows_of
+from workbench.sql.reading import used
+from workbench.sql.sandbox import Answer, shared
+from workbench.sql.schema_text import one_line, quote
+from workbench.types import Column, ForeignKey, Schema, Table, lower_name
+
+_SECONDS = 30.0  # for all of a schema
+# Limits on the rows of a table that are read for its example values.
+_ROWS, _CELLS, _SAMPLE_SECONDS = 1_000, 50_000, 5.0
+_LONGEST = 50  # characters of an example value
+_ROWS_FOR_NULL = 100_000  # rows of a table that are searched for NULLs
+
+
+def read_schema(path: Path, db_id: str | None = None) -> Schema:
+    """The tables, views and virtual tables of a database file, in the order they were created.
+
+    Columns are those of `SELECT *`. SQLite's own tables and the shadow tables of virtual tables are left out. Foreign
+    keys spell tables and columns as their own tables do; one to a missing table stays as it is declared, and its
+    `ref_columns` may be empty. Raises `UnreadableDatabaseError`.
+    """
+    file_state(path)
+    answer = shared().ask({"do": "schema", "path": os.path.realpath(path), "seconds": _SECONDS})
+    if answer.get("error"):
+        raise UnreadableDatabaseError(
+            f"{path.name}: {answer['error']}; give a whole SQLite file that may be read, or recover this one"
+        )
+    tables: list[Table] = []
+    skipped: list[str] = []
+    for found in answer["tables"]:
+        if "error" not in found and (table := _table(found)).columns:
+            tables.append(table)
+        else:
+            why = found.get("error", "SQLite finds no columns in it")
+            skipped.append(one_line(f"{found['name']}: {why}"))
+    if not answer["tables"]:
+        skipped.append(f"{path.name} has no tables")
+    return Schema(path.stem if db_id is None else db_id, _resolved(tables), tuple(skipped))
+
+
+def with_examples(
+    schema: Schema, path: Path, per_column: int = 3, *, nulls: bool = False
+) -> Schema:
+    """The schema with up to `per_column` distinct values in each column's `examples`.
+
+    They are the most frequent values among a table's first rows (at most a thousand), by frequency and then by
+    appearance: the same file gives the same examples, and a large file takes no longer than a small one. Blobs and
+    values of more than fifty characters are left out, and views get no examples. With `nulls`, None follows the values
+    of a column that has a NULL in its table's first hundred thousand rows. A table whose rows cannot be read, or not in
+    time, adds a line to `skipped`.
+    """
+    file_state(path)
+    skipped = list(schema.skipped)
+    tables: list[Table] = []
+    for table in schema.tables:
+        columns = table.columns
+        if table.kind != "view":
+            names = [quote(column.name) for column in columns]
+            # If SQLite used an index that covers the columns, other rows would come first.
+            source = (
+                f"FROM main.{quote(table.name)} {'NOT INDEXED' * (table.kind == 'table')} LIMIT"
+            )
+            most = min(_ROWS, _CELLS // len(names))
+            answers = [_rows(path, f"SELECT {', '.join(map(_shown, names))} {source} {most}")]
+            if nulls and per_column:
+                tests = ", ".join(f"max({name} IS NULL)" for name in names)
+                part = f"SELECT {', '.join(names)} {source} {_ROWS_FOR_NULL}"
+                answers.append(_rows(path, f"SELECT {tests} FROM ({part})"))
+            if error := next(filter(None, (answer.get("error") for answer in answers)), ""):
+                skipped.append(one_line(f"{table.name}: no example values: {error}"))
+            else:
+                columns = _sampled(columns, [rows_of(a["rows"]) for a in answers], per_column)
+        tables.append(replace(table, columns=columns))
+    return replace(schema, tables=tuple(tables), skipped=tuple(skipped))
+
+
+def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
+    """The schema with only the tables and columns that any of the queries uses: algorithm 3 of CHASE-SQL.
+
+    If a query uses a table without naming a column, as in COUNT(*), the table keeps its first key column. If a query
+    cannot be read, or no query uses a known name, the schema stays whole.
+    """
+    pairs: set[tuple[str, str]] = set()
+    for names in (used(query, schema) for query in queries):
+        if names.error:
+            return schema
+        for name in names.tables - {table for table, _ in names.columns}:
+            if table := schema.table(name):
+                pairs.add((name, (*table.primary_key, table.columns[0].name)[0]))
+        pairs |= names.columns
+    return schema.only(pairs) if pairs else schema
+
+
+def _table(found: Answer) -> Table:
+    columns: list[Column] = []
+    primary: dict[int, str] = {}
+    for _, name, type_, _, _, position, hidden in found["table_xinfo"]:
+        if hidden != 1:  # 2 and 3 are generated columns, which SELECT * shows
+            columns.append(Column(name, type_))
+        if position:  # in the primary key, from 1; 0 outside it
+            primary[position] = name
+    keys: dict[int, list[tuple[str, str, str | None]]] = {}
+    for id_, _, target, column, ref_column, *_ in found["foreign_key_list"]:
+        keys.setdefault(id_, []).append((target, column, ref_column))
+    foreign = tuple(
+        ForeignKey(
+            tuple(column for _, column, _ in parts),
+            parts[0][0],
+            tuple(ref_column for _, _, ref_column in parts if ref_column is not None),
+        )
+        for _, parts in sorted(
+            keys.items(), reverse=True
+        )  # SQLite numbers them from the last declared
+    )
+    kind: Any = found["kind"] if found["kind"] in {"view", "virtual"} else "table"
+    key = tuple(primary[position] for position in sorted(primary))
+    return Table(found["name"], tuple(columns), key, foreign, kind)
+
+
+def _resolved(tables: list[Table]) -> tuple[Table, ...]:
+    """The tables; their foreign keys spell names as the target tables do, and have all columns of their targets."""
+    targets = {lower_name(table.name): table for table in tables}
+
+    def resolve(key: ForeignKey) -> ForeignKey:
+        if (table := targets.get(lower_name(key.ref_table))) is None:
+            return key
+        spellings = {lower_name(column.name): column.name for column in table.columns}
+        columns = tuple(spellings.get(lower_name(name), name) for name in key.ref_columns)
+        if not columns and len(table.primary_key) == len(key.columns):
+            columns = table.primary_key
+        return ForeignKey(key.columns, table.name, columns)
+
+    return tuple(
+        replace(table, foreign_keys=tuple(map(resolve, table.foreign_keys))) for table in tables
+    )
+
+
+def _shown(name: str) -> str:
+    """The value of a column if it may be an example, else NULL.
+
+    length() stops at a NUL; counting bytes, too, keeps a cell of many megabytes inside SQLite. No number is so long.
+    """
+    fits = f"length({name}) <= {_LONGEST} AND length(CAST({name} AS BLOB)) <= {4 * _LONGEST}"
+    return f"CASE typeof({name}) WHEN 'blob' THEN NULL WHEN 'text' THEN CASE WHEN {fits} THEN {name} END ELSE {name} END"
+
+
+def _rows(path: Path, sql: str) -> Answer:
+    request = {"do": "run", "path": os.path.realpath(path), "sql": sql, "seconds": _SAMPLE_SECONDS}
+    return shared().ask(request | {"max_rows": _ROWS, "max_bytes": 64_000_000})
+
+
+def _sampled(
+    columns: tuple[Column, ...], answers: list[Any], per_column: int
+) -> tuple[Column, ...]:
+    rows, has_null = answers[0], answers[1][0] if answers[1:] else (0,) * len(columns)
+    sampled = []
+    for index, column in enumerate(columns):
+        # 1 and 1.0 are one value, which is shown as it appears first
+        count = Counter(row[index] for row in rows if row[index] is not None)
+        examples = tuple(value for value, _ in count.most_common(per_column))
+        sampled.append(replace(column, examples=(*examples, None) if has_null[index] else examples))
+    return tuple(sampled)
