@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp
 
@@ -279,16 +278,13 @@ def _clauses(select: exp.Select, shown: dict[str, str]) -> Iterator[tuple[str, s
             yield ("JOIN ON" if joining else "WHERE"), _text(part)
     for part in _conjuncts(having and having.this):
         yield "HAVING", _text(part)
-    whole: exp.Expr = (
-        select  # ORDER BY and LIMIT after a UNION belong to the whole; its first SELECT shows them
-    )
+    # ORDER BY and LIMIT after a UNION belong to the whole; its first SELECT shows them.
+    whole: exp.Expr = select
     while isinstance(whole.parent, exp.SetOperation) and whole.arg_key == "this":
         whole = whole.parent
-    for clause, node in (
-        ("GROUP BY", select.args.get("group")),
-        ("ORDER BY", whole.args.get("order")),
-    ):
-        yield from ((clause, _text(part)) for part in (node.expressions if node else ()))
+    for clause, of, key in (("GROUP BY", select, "group"), ("ORDER BY", whole, "order")):
+        for part in of.args[key].expressions if of.args.get(key) else ():
+            yield clause, _text(part)
     for key in ("limit", "offset"):
         if limit := whole.args.get(key):
             yield "LIMIT", _text(limit)

@@ -1,6 +1,7 @@
 """Read a query: parse it, recognise equal ones, and find the tables and columns that it names."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -156,8 +157,8 @@ class Used:
 def used(sql: str, schema: Schema) -> Used:
     """The tables and columns that the query reads, as SQLite says while it prepares the query on an empty copy.
 
-    A column counts wherever it is mentioned, in USING and NATURAL JOIN too; `*` counts as the columns that it stands
-    for, none in COUNT(*). SQLite works in a sandboxed worker, as some short queries take it hours to prepare.
+    A column counts wherever it is mentioned, in USING and NATURAL JOIN too; `*` counts as all columns that it stands
+    for, in a subquery too, and in COUNT(*) as none. SQLite works in a sandboxed worker, as some short queries take it hours to prepare.
     """
     why = refusal(sql) or (f"longer than {_LONGEST} characters" if len(sql) > _LONGEST else "")
     if why:
@@ -171,7 +172,25 @@ def used(sql: str, schema: Schema) -> Used:
             tables.add(table.name)
             if column := schema.column(table.name, name or ""):
                 columns.add((table.name, column.name))
+    columns |= _joined(sql, schema)
+    tables |= {table for table, _ in columns}
     return Used(frozenset(tables), frozenset(columns))
+
+
+def _joined(sql: str, schema: Schema) -> set[ColumnName]:
+    """The columns by which USING and NATURAL JOIN join, which SQLite does not tell."""
+    tree = parse(sql)
+    joins = [] if isinstance(tree, str) else list(tree.find_all(exp.Join))
+    names = {name.name for join in joins for name in join.args.get("using") or ()}
+    natural = any(join.args.get("method") == "NATURAL" for join in joins)
+    if isinstance(tree, str) or not (names or natural):
+        return set()
+    read = (schema.table(node.name) for node in tree.find_all(exp.Table))
+    tables = {table.name: table for table in read if table}
+    if natural:
+        count = Counter(lower_name(c.name) for table in tables.values() for c in table.columns)
+        names |= {name for name, times in count.items() if times > 1}
+    return {(t, c.name) for t in tables for name in names if (c := schema.column(t, name))}
 
 
 @lru_cache(maxsize=64)

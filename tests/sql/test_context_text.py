@@ -1,0 +1,208 @@
+"""The parts of a context as text: models can copy them into SQL, and any text of a database stays on its line."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.sql.context_text import (
+    column_text,
+    context_data,
+    descriptions_text,
+    examples_text,
+    result_text,
+    values_text,
+    with_descriptions,
+    with_values,
+)
+from workbench.sql.schema_text import create_table_text, mac_sql_text
+from workbench.types import (
+    Column,
+    Context,
+    DescriptionMatch,
+    Example,
+    Execution,
+    Question,
+    Schema,
+    Table,
+    ValueMatch,
+)
+
+SCHEMA = Schema(
+    "school",
+    (
+        Table(
+            "pupil", (Column("name", "TEXT"), Column("home town", "TEXT", examples=("Ems", "Au")))
+        ),
+        Table("class", (Column("room", "TEXT", "where", "A: annex", ("A1", 7)),)),
+    ),
+)
+
+
+def value(table, column, text):
+    return ValueMatch(table, column, text, "keyword", 1.0, 1.0)
+
+
+def description(table, column, text):
+    return DescriptionMatch(table, column, text, 1.0)
+
+
+class TestValues:
+    def test_values_are_grouped_by_table_and_column_in_their_order(self):
+        found = [
+            value("pupil", "home town", "Au"),
+            value("class", "room", "A1"),
+            value("pupil", "name", "Ada"),
+            value("pupil", "home town", "Ems"),
+            value("pupil", "home town", "Au"),
+        ]
+        assert values_text(found).splitlines() == [
+            "pupil.`home town`: 'Au', 'Ems'",
+            "pupil.name: 'Ada'",
+            "class.room: 'A1'",
+        ]
+
+    def test_the_text_of_no_values_is_empty(self):
+        assert values_text([]) == descriptions_text(()) == examples_text([]) == ""
+
+    @given(st.text(min_size=1), st.text(min_size=1), st.text())
+    def test_any_value_leaves_each_column_on_one_line(self, table, column, text):
+        found = [value(table, column, text), value(table, "other", text)]
+        assert len(values_text(found).splitlines()) == (1 if column == "other" else 2)
+
+    @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=500))
+    def test_listed_values_can_be_copied_into_sql(self, text):
+        written = values_text([value("pupil", "name", text)]).removeprefix("pupil.name: ")
+        with closing(sqlite3.connect(":memory:")) as connection:
+            assert connection.execute(f"SELECT {written}").fetchone() == (text,)
+
+
+class TestDescriptions:
+    def test_descriptions_of_one_column_share_a_line(self):
+        found = [
+            description("class", "room", "where it meets"),
+            description("pupil", "name", "first\n## name"),
+            description("class", "room", "A: annex"),
+        ]
+        assert descriptions_text(tuple(found)).splitlines() == [
+            "class.room: where it meets; A: annex",
+            "pupil.name: first ## name",
+        ]
+
+
+class TestExamples:
+    def test_each_example_is_a_block_with_its_hint_if_it_has_one(self):
+        examples = [
+            Example("How many?\nReally?", "SELECT\n  1", "all"),
+            Example("Who?", "SELECT 2"),
+        ]
+        assert examples_text(examples) == (
+            "Question: How many? Really?\nHint: all\nSQL: SELECT   1\n\nQuestion: Who?\nSQL: SELECT 2"
+        )
+
+    def test_a_comment_in_a_query_does_not_hide_the_rest(self):
+        (line,) = examples_text([Example("?", "SELECT 1 -- one\n+ 2")]).splitlines()[1:]
+        assert line == "SQL: SELECT 1 + 2"
+
+
+class TestResults:
+    def test_a_few_rows_are_all_shown_as_literals(self):
+        rows = ((1, "1", None, "", b"\xff"),)
+        text = result_text(Execution("ok", ("a", "b c", "d", "e", "f"), rows, 1))
+        assert text == "1 row:\na | `b c` | d | e | f\n1 | '1' | NULL | '' | x'ff'"
+
+    def test_only_the_first_of_many_rows_are_shown(self):
+        text = result_text(Execution("ok", ("a",), ((1,),) * 1234, 1234), rows=2)
+        assert text == "1,234 rows, the first 2 of them:\na\n1\n1"
+
+    def test_an_empty_result_still_has_columns(self):
+        assert result_text(Execution("empty", ("a", "b"))) == "No rows:\na | b"
+
+    @pytest.mark.parametrize(
+        ("status", "title"),
+        [
+            ("error", "Error"),
+            ("denied", "Refused"),
+            ("timeout", "Stopped"),
+            ("too_large", "Too large"),
+        ],
+    )
+    def test_a_failure_shows_its_kind_and_its_error(self, status, title):
+        assert result_text(Execution(status, error="why\n## Query")) == f"{title}: why ## Query"
+
+    def test_long_cells_and_wide_tables_are_cut(self):
+        text = result_text(Execution("ok", ("n" * 999,) * 999, (("x" * 999,) * 999,) * 10, 10))
+        assert "(and 979 more columns)" in text
+        assert len(text) < 20_000
+
+    @given(st.lists(st.text(), min_size=1, max_size=3), st.text())
+    def test_any_row_is_one_line_and_opens_no_markdown(self, columns, cell):
+        text = result_text(Execution("ok", tuple(columns), ((cell,) * len(columns),), 1))
+        lines = text.splitlines()
+        assert len(lines) == 3
+        assert not [line for line in lines if line.startswith(("#", "```", "~~~"))]
+
+
+class TestContexts:
+    def test_context_data_has_the_five_variables_of_prompts(self):
+        question = Question("1", "school", "Who?", "pupils")
+        assert context_data(Context(question, SCHEMA)) == {
+            "question": "Who?",
+            "hint": "pupils",
+            "schema": create_table_text(SCHEMA),
+            "values": "",
+            "descriptions": "",
+        }
+
+    def test_the_schema_can_be_written_in_another_style(self):
+        context = Context(Question("1", "school", "Who?"), SCHEMA)
+        assert context_data(context, mac_sql_text)["schema"] == mac_sql_text(SCHEMA)
+
+    def test_pruned_columns_are_not_shown(self):
+        context = Context(
+            Question("1", "school", "Who?"),
+            SCHEMA.only([("class", "room")]),
+            (value("pupil", "name", "Ada"), value("CLASS", "Room", "A1")),
+            (description("pupil", "name", "first name"), description("class", "room", "where")),
+        )
+        data = context_data(context)
+        assert (data["values"], data["descriptions"]) == ("CLASS.Room: 'A1'", "class.room: where")
+
+
+class TestColumns:
+    def test_a_column_has_a_line_for_each_known_fact(self):
+        pupil, class_ = SCHEMA.tables
+        assert column_text("pupil", pupil.columns[0]) == "Column: pupil.name\nType: TEXT"
+        assert column_text("class", class_.columns[0]).splitlines() == [
+            "Column: class.room",
+            "Type: TEXT",
+            "Description: where",
+            "Values mean: A: annex",
+            "Examples: 'A1', 7",
+        ]
+
+    def test_values_that_were_found_come_first_among_the_examples(self):
+        found = [
+            value("PUPIL", "Home Town", "Au"),
+            value("pupil", "home town", "Linz"),
+            value("class", "room", "7"),
+            value("gone", "away", "x"),
+        ]
+        seen = with_values(SCHEMA, found)
+        assert seen.column("pupil", "home town").examples == ("Au", "Linz", "Ems")
+        assert seen.column("class", "room").examples == (7, "A1")
+        assert seen.columns() == SCHEMA.columns()
+
+    def test_retrieved_descriptions_replace_all_others(self):
+        seen = with_descriptions(SCHEMA, [description("pupil", "name", "first name")])
+        assert seen.column("pupil", "name").description == "first name"
+        room = seen.column("class", "room")
+        assert (room.description, room.value_description) == ("", "")
+
+    def test_expanded_names_stay_where_the_description_is_left_out(self):
+        column = Column("dob", "TEXT", "date of birth: as told", "", (), "date of birth")
+        schema = Schema("school", (Table("pupil", (column,)),))
+        seen = with_descriptions(schema, []).column("pupil", "dob")
+        assert (seen.description, seen.value_description) == ("date of birth", "")

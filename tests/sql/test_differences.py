@@ -1,0 +1,118 @@
+"""The clauses of two queries compared: the parts that both have in any spelling, and the parts that only one has."""
+
+import pytest
+
+from workbench.sql.facts import differences
+from workbench.types import Column, Schema, Table
+
+SCHEMA = Schema(
+    "harbour",
+    (
+        Table("vessel", (Column("imo"), Column("vname"), Column("Ice Class"))),
+        Table("pilot", (Column("pilot_id"), Column("full_name"), Column("mentor_id"))),
+        Table("port_call", (Column("call_id"), Column("imo"), Column("pilot_id"))),
+    ),
+)
+
+
+def only(first, second):
+    """For each clause that differs, the parts that only the first and only the second query has."""
+    return {
+        ("in " if clause.nested else "") + clause.name: (
+            list(clause.only_first),
+            list(clause.only_second),
+        )
+        for clause in differences(first, second, SCHEMA)
+        if not clause.same
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("SELECT vname FROM vessel", "select T1.VNAME from Vessel as T1 -- the same"),
+        (
+            "SELECT v.vname FROM vessel AS v INNER JOIN port_call AS c ON v.imo = c.imo WHERE c.call_id > 3",
+            "SELECT T2.vname FROM vessel T2, port_call T1 WHERE (T1.imo = T2.imo) AND (T1.call_id > 3)",
+        ),
+        (
+            "SELECT vname, COUNT(*) AS n FROM vessel GROUP BY vname ORDER BY n DESC",
+            "SELECT vname, COUNT(*) FROM vessel GROUP BY 1 ORDER BY 2 DESC",
+        ),
+        ("SELECT imo FROM vessel WHERE vname = 'x'", 'SELECT imo FROM vessel WHERE vname = "x"'),
+        (
+            "SELECT imo FROM vessel WHERE imo IN (SELECT imo FROM port_call)",
+            "SELECT imo FROM vessel WHERE imo IN (SELECT p.imo FROM port_call p)",
+        ),
+    ],
+)
+def test_spelling_makes_no_difference(first, second):
+    assert only(first, second) == {}
+
+
+def test_each_clause_lists_its_own_differences():
+    gold = (
+        "SELECT DISTINCT vname FROM vessel JOIN port_call ON vessel.imo = port_call.imo"
+        " WHERE call_id > 3 AND vname IS NOT NULL GROUP BY vname HAVING COUNT(*) > 1"
+        " ORDER BY vname DESC LIMIT 1"
+    )
+    predicted = "SELECT imo FROM vessel WHERE imo > 3 ORDER BY imo LIMIT 2"
+    assert only(gold, predicted) == {
+        "SELECT": (["vessel.vname"], ["vessel.imo"]),
+        "DISTINCT": (["DISTINCT"], []),
+        "FROM": (["port_call"], []),
+        "JOIN ON": (["port_call.imo = vessel.imo"], []),
+        "WHERE": (["port_call.call_id > 3", "NOT vessel.vname IS NULL"], ["vessel.imo > 3"]),
+        "GROUP BY": (["vessel.vname"], []),
+        "HAVING": (["COUNT(*) > 1"], []),
+        "ORDER BY": (["vessel.vname DESC"], ["vessel.imo"]),
+        "LIMIT": (["LIMIT 1"], ["LIMIT 2"]),
+    }
+
+
+def test_the_order_of_result_columns_counts_and_the_order_of_conditions_does_not():
+    first = "SELECT imo, vname FROM vessel WHERE imo > 1 AND vname = 'x'"
+    second = "SELECT vname, imo FROM vessel WHERE vname = 'x' AND imo > 1"
+    assert only(first, second) == {"SELECT": ([], [])}
+
+
+def test_a_table_used_twice_is_numbered():
+    join = "FROM pilot AS T1 JOIN pilot AS T2 ON T1.mentor_id = T2.pilot_id"
+    assert only(f"SELECT T1.full_name {join}", f"SELECT T2.full_name {join}") == {
+        "SELECT": (["pilot.full_name"], ['"pilot 2".full_name'])
+    }
+
+
+def test_an_outer_join_is_not_an_inner_one():
+    assert only(
+        "SELECT vname FROM vessel LEFT JOIN port_call USING (imo)",
+        "SELECT vname FROM vessel JOIN port_call USING (imo)",
+    ) == {"FROM": (["LEFT JOIN port_call"], ["port_call"])}
+
+
+def test_parts_of_a_subquery_are_compared_with_parts_of_subqueries():
+    found = only(
+        "SELECT vname FROM vessel WHERE imo IN (SELECT imo FROM port_call WHERE pilot_id = 1)",
+        "SELECT vname FROM vessel WHERE imo IN (SELECT imo FROM port_call WHERE pilot_id = 2)",
+    )
+    assert found == {"in WHERE": (["port_call.pilot_id = 1"], ["port_call.pilot_id = 2"])}
+
+
+def test_the_set_operation_is_a_clause():
+    query = "SELECT imo FROM vessel {} SELECT imo FROM port_call"
+    assert only(query.format("UNION ALL"), query.format("EXCEPT")) == {
+        "SET OPERATION": (["UNION ALL"], ["EXCEPT"])
+    }
+
+
+def test_an_unreadable_query_has_no_clauses():
+    assert differences("SELECT imo FROM vessel", "SELEC imo", SCHEMA) == ()
+    deep = "SELECT " + "(" * 3000 + "1" + ")" * 3000
+    assert differences(deep, "SELECT 1", SCHEMA) == ()
+
+
+def test_a_name_outside_the_schema_stays_as_written():
+    assert only("SELECT imo FROM vessel", "SELECT x.tonnes FROM ship AS x") == {
+        "SELECT": (["vessel.imo"], ["ship.tonnes"]),
+        "FROM": (["vessel"], ["ship"]),
+    }

@@ -1,0 +1,639 @@
+"""What the sandbox guarantees, and what the cache of executions promises."""
+
+import hashlib
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import UnreadableDatabaseError
+from workbench.sql import executor as module
+from workbench.sql.executor import Executor
+from workbench.sql.sandbox import Worker
+from workbench.sql.schema import read_schema
+from workbench.store import Store
+from workbench.types import Limits
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+SLOW = ENDLESS.replace("FROM c)", "FROM c LIMIT 4000000)")
+# A single opcode that runs for minutes without a look at the clock.
+UNINTERRUPTIBLE = (
+    "SELECT length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
+)
+BRIEF = Limits(seconds=0.5)
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "data" / "small.sqlite"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT)")
+        rows = [(i, f"n{i}") for i in range(1, 1001)]
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        connection.commit()
+    return path
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Executor]:
+    with Executor(workers=2) as executor:
+        yield executor
+
+
+@pytest.fixture
+def executor() -> Iterator[Executor]:
+    """One of the test's own, whose processes it counts and ends."""
+    with Executor(workers=2) as executor:
+        yield executor
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "SETTLED", 0)  # as if the database were an hour old
+    with Store(tmp_path / "lab.sqlite") as store:
+        yield store
+
+
+@pytest.fixture(autouse=True)
+def others():
+    before = all_children()
+    others.known = before
+
+
+def all_children():
+    found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    return {int(pid) for path in found for pid in path.read_text().split()}
+
+
+def children():
+    """The processes that this test has started."""
+    return all_children() - others.known
+
+
+def contents(folder):
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def sent(monkeypatch):
+    """The requests that workers get from now on."""
+    requests = []
+    ask = Worker.ask
+
+    def record(worker, request):
+        requests.append(request)
+        return ask(worker, request)
+
+    monkeypatch.setattr(Worker, "ask", record)
+    return requests
+
+
+@contextmanager
+def killing(times):
+    """Kill that many workers, each after 0.3 s of work."""
+    ended, killed = threading.Event(), set()
+
+    def kill():
+        while len(killed) < times and not ended.wait(0.02):
+            for pid in children() - killed:
+                if seconds_of_work(pid) > 0.3:
+                    os.kill(pid, signal.SIGKILL)
+                    killed.add(pid)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    assert len(killed) == times
+
+
+def seconds_of_work(pid):
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def gone(pid, within=60):
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+# --- hostile SQL
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DROP TABLE t",
+        "UPDATE t SET name = 'x' RETURNING id",
+        "WITH d AS (SELECT 1) DELETE FROM t WHERE id = 1 RETURNING id",
+        "REPLACE INTO t VALUES (1, 'x')",
+        "CREATE TEMP TABLE evil AS SELECT * FROM t",
+        "ALTER TABLE t RENAME TO u",
+        "ATTACH 'new.sqlite' AS new",
+        "VACUUM INTO 'copy.sqlite'",
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA writable_schema = ON",
+        "BEGIN EXCLUSIVE",
+        "SELECT load_extension('libm.so.6')",
+        "SELECT fts3_tokenizer('x', x'0000000000000000')",
+        "SELECT * FROM pragma_database_list",
+        "SELECT * FROM dbstat",
+        "SELECT data FROM sqlite_dbpage",
+        "SELECT 1; DROP TABLE t",
+        *(
+            "",
+            "-- nothing",
+            "/* open",
+            "SELECT ?",
+            "SELECT 'open",
+            "SELECT '\0'",
+            "SELECT '\ud800'",
+        ),
+        "SELECT 1 --" + "x" * 10**6,
+    ],
+)
+def test_anything_but_one_select_is_refused_with_a_reason_and_changes_nothing(
+    shared, database, sql
+):
+    before = contents(database.parent)
+    execution = shared.execute(database, sql)
+    assert execution.status in {"denied", "error"}
+    assert execution.error
+    assert str(database.parent) not in execution.error
+    assert contents(database.parent) == before
+    assert shared.execute(database, "SELECT count(*) FROM t").rows == ((1000,),)
+
+
+@pytest.mark.parametrize("sql", [ENDLESS, UNINTERRUPTIBLE])
+def test_an_endless_query_is_stopped_soon_after_its_deadline(shared, database, sql):
+    started = time.monotonic()
+    assert shared.execute(database, sql, BRIEF).status == "timeout"
+    assert time.monotonic() - started < 60  # it would run for hours
+    assert shared.execute(database, "SELECT 1").rows == ((1,),)
+
+
+def test_a_value_a_result_and_memory_are_capped(shared, database):
+    doubled = "WITH RECURSIVE c(s) AS (SELECT 'a' UNION ALL SELECT s || s FROM c) SELECT s FROM c LIMIT 99"
+    for sql in ("SELECT hex(zeroblob(15000000))", "SELECT zeroblob(999999999)", doubled):
+        assert shared.execute(database, sql).status == "too_large"
+    cut = shared.execute(database, "SELECT id FROM t", Limits(rows=10))
+    assert (cut.status, cut.truncated, len(cut.rows), cut.fingerprint) == (
+        "too_large",
+        True,
+        10,
+        "",
+    )
+    assert shared.execute(database, "SELECT id FROM t", Limits(rows=1000)).status == "ok"
+    assert shared.execute(database, "SELECT name FROM t", Limits(bytes=500)).truncated
+
+
+@pytest.mark.parametrize(
+    ("script", "harmless", "trap"),
+    [
+        ("CREATE VIEW v AS SELECT load_extension('x')", "SELECT 1", "SELECT * FROM v"),
+        (
+            f"CREATE VIEW endless AS {ENDLESS.replace('count(*)', 'x')};"
+            "CREATE VIRTUAL TABLE f USING fts5(x, content='endless', content_rowid='x')",
+            "SELECT 1",
+            "SELECT count(*) FROM f",
+        ),
+        (
+            "CREATE TABLE g(a, b GENERATED ALWAYS AS (length(printf('%.*c', 9, 'x')))); INSERT INTO g(a) VALUES (1);"
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '9', '900000000')",
+            "SELECT a FROM g",
+            "SELECT b FROM g",
+        ),
+    ],
+)
+def test_a_hostile_view_or_table_stops_only_the_queries_that_read_it(
+    shared, tmp_path, script, harmless, trap
+):
+    path = tmp_path / "trap.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    assert shared.execute(path, harmless).rows == ((1,),)
+    assert shared.execute(path, trap, BRIEF).status in {"timeout", "denied", "error"}
+    assert read_schema(path).db_id == "trap"
+
+
+def test_virtual_tables_can_be_read(shared, tmp_path):
+    path = tmp_path / "texts.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE VIRTUAL TABLE f USING fts5(body); INSERT INTO f VALUES ('hello world'), ('bye');"
+            "CREATE VIEW j AS SELECT value FROM JSON_EACH('[1, 2]')"
+        )
+    assert shared.execute(path, "SELECT body FROM f WHERE f MATCH 'hello'").rows == (
+        ("hello world",),
+    )
+    for sql in ("SELECT value FROM json_each('[1, 2]')", "SELECT * FROM j"):
+        assert shared.execute(path, sql).rows == ((1,), (2,))
+
+
+def test_nothing_of_a_query_reaches_the_next(shared, database):
+    for sql in ("SELECT CAST(x'ff' AS TEXT)", "DROP TABLE t", "SELECT value FROM json_each('[1]')"):
+        shared.execute(database, sql)
+        assert shared.execute(database, "DELETE FROM t").status == "denied"
+        assert shared.execute(database, "SELECT 'é'").rows == (("é",),)
+
+
+def test_every_kind_of_value_is_returned_exactly(shared, database):
+    sql = "SELECT NULL AS a, 9223372036854775807 AS a, 0.1, 'é😀', x'00ff', 9e999, -9e999, 'a' || char(0) || 'b'"
+    expected = (None, 2**63 - 1, 0.1, "é😀", b"\x00\xff", float("inf"), float("-inf"), "a\0b")
+    execution = shared.execute(database, sql)
+    assert execution.rows == (expected,)
+    assert execution.columns[:2] == ("a", "a")
+    assert shared.execute(database, "SELECT CAST(x'61ff62' AS TEXT)").rows == (("a\\xffb",),)
+    assert shared.execute(database, "SELECT id FROM t WHERE 0").status == "empty"
+
+
+def test_fingerprints_are_equal_exactly_where_sets_of_rows_are(shared, database):
+    queries = ["SELECT 1 UNION ALL SELECT 2", "SELECT 2.0 UNION ALL SELECT 1 UNION ALL SELECT 1"]
+    queries += ["SELECT '1' UNION ALL SELECT '2'", "SELECT 1, 2"]
+    found = shared.result_fingerprints([(database, sql) for sql in queries])
+    assert found[0] == found[1]
+    assert len(set(found)) == 3
+    assert shared.result_fingerprints([(database, "SELECT nothing")]) == [""]
+
+
+# --- files
+
+
+def test_what_is_no_readable_database_is_refused_in_one_sentence(shared, store, tmp_path):
+    loop, fifo = tmp_path / "loop.sqlite", tmp_path / "fifo.sqlite"
+    loop.symlink_to(loop)
+    os.mkfifo(fifo)
+    paths = [
+        tmp_path / "gone.sqlite",
+        tmp_path,
+        loop,
+        fifo,
+        tmp_path / ("x" * 300),
+        tmp_path / "a\0b",
+    ]
+    for path in [*paths, tmp_path / "\udcff"]:
+        for read in (
+            lambda p: shared.execute(p, "SELECT 1"),
+            read_schema,
+            lambda p: shared.fingerprints([p]),
+        ):
+            with pytest.raises(UnreadableDatabaseError) as raised:
+                read(path)
+            assert str(tmp_path) not in str(raised.value)
+            assert "\n" not in str(raised.value).encode().decode()
+    assert not (tmp_path / "gone.sqlite").exists()
+
+
+def test_a_log_that_is_not_in_the_file_is_refused_and_stays(shared, database):
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("INSERT INTO t VALUES (2000, 'new')")
+        connection.commit()
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{database}{suffix}", f"{database.parent}/copy.sqlite{suffix}")
+    copy = database.with_name("copy.sqlite")
+    before = contents(database.parent)
+    for read in (lambda: shared.execute(copy, "SELECT max(id) FROM t"), lambda: read_schema(copy)):
+        with pytest.raises(UnreadableDatabaseError, match="write-ahead log"):
+            read()
+    assert contents(database.parent) == before
+    assert shared.execute(database, "SELECT max(id) FROM t").rows == (
+        (2000,),
+    )  # closed, so in the file
+    assert contents(database.parent) == before
+
+
+def test_a_file_cut_off_in_its_last_page_gives_no_rows(shared, database):
+    database.write_bytes(database.read_bytes()[:-1000])
+    execution = shared.execute(database, "SELECT id FROM t")
+    assert (execution.status, execution.rows) == ("error", ())
+    assert "cut off" in execution.error
+    with pytest.raises(UnreadableDatabaseError, match="cut off"):
+        read_schema(database)
+
+
+def test_reading_leaves_the_callers_own_lock_in_place(shared, database):
+    with closing(sqlite3.connect(database, isolation_level=None)) as mine:
+        mine.execute("BEGIN IMMEDIATE")
+        shared.execute(database, "SELECT 1")
+        shared.fingerprints([database])
+        read_schema(database)
+        other = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+        command = [sys.executable, "-c", other, str(database)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "database is locked" in done.stderr
+
+
+def test_a_locked_database_is_an_error_that_is_not_cached(store, database):
+    with Executor(store, 1) as executor, closing(sqlite3.connect(database)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        execution = executor.execute(database, "SELECT count(*) FROM t", Limits(seconds=1))
+        assert "locked by another program" in execution.error
+        connection.execute("ROLLBACK")
+        assert executor.execute(database, "SELECT count(*) FROM t", Limits(seconds=1)).rows == (
+            (1000,),
+        )
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_database_overwritten_in_place_or_behind_a_link_is_read_anew(tmp_path, cached):
+    def write(path, value):
+        path.unlink(missing_ok=True)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("CREATE TABLE t(a)")
+            connection.execute("INSERT INTO t VALUES (?)", (value,))
+        return path
+
+    path, link = write(tmp_path / "a.sqlite", 0), tmp_path / "link.sqlite"
+    others = [write(tmp_path / f"{n}.sqlite", n) for n in range(1, 6)]
+    with (
+        Store(tmp_path / "lab.sqlite") as store,
+        Executor(store if cached else None, 1) as executor,
+    ):
+        for n, other in enumerate(others, 1):
+            before = path.stat()
+            with path.open("r+b") as file:
+                file.write(other.read_bytes())
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+            link.unlink(missing_ok=True)
+            link.symlink_to(other)
+            assert executor.execute(path, "SELECT a FROM t").rows == ((n,),)
+            assert executor.execute(link, "SELECT a FROM t").rows == ((n,),)
+
+
+# --- the cache
+
+
+def test_a_second_run_asks_no_worker_and_equal_jobs_run_once(store, database, monkeypatch):
+    jobs = [(database, f"SELECT {i}, name, x'ff' FROM t WHERE id < {i}") for i in range(20)]
+    jobs += [(database, "SELECT a.id, b.name FROM t a, t b LIMIT 20000"), (database, ENDLESS)] * 2
+    requests = sent(monkeypatch)
+    with Executor(store, 1) as executor:
+        first = executor.execute_many(jobs, BRIEF)
+        asked = [request["sql"] for request in requests if request["do"] == "run"]
+        assert len(asked) == len(set(asked)) == 22
+        shutil.copy(database, database.with_name("copy.sqlite"))  # the same content at another path
+        copies = [(database.with_name("copy.sqlite"), sql) for _, sql in jobs]
+        requests.clear()
+        assert executor.execute_many(jobs, BRIEF) == first
+        assert executor.execute_many(copies, BRIEF) == first
+        assert executor.statuses(jobs, BRIEF) == [execution.status for execution in first]
+        assert executor.result_fingerprints(jobs, BRIEF) == [e.fingerprint for e in first]
+        assert [request["do"] for request in requests] == ["digest"]
+        assert first[-1].status == "timeout"
+        executor.execute(
+            database, ENDLESS, Limits(seconds=0.6)
+        )  # a time-out is cached with its limit
+        assert requests[-1]["sql"] == ENDLESS
+
+
+def test_a_cache_that_cannot_be_written_is_still_read(store, database, monkeypatch):
+    with Executor(store, 1) as executor:
+        executor.execute(database, "SELECT 1")
+        monkeypatch.setattr(store, "read_only", True)
+        requests = sent(monkeypatch)
+        assert executor.execute(database, "SELECT 2").rows == ((2,),)
+        assert executor.execute(database, "SELECT 1").rows == ((1,),)
+        assert [request["sql"] for request in requests] == ["SELECT 2"]
+
+
+def test_a_result_is_not_cached_if_the_database_changes_before_the_query_runs(
+    store, database, monkeypatch
+):
+    answer = Executor.fingerprints
+
+    def then_changed(executor, databases):
+        found = answer(executor, databases)
+        with closing(sqlite3.connect(database)) as connection, connection:
+            connection.execute("DELETE FROM t")
+        return found
+
+    before = database.read_bytes()
+    with Executor(store, 1) as executor:
+        monkeypatch.setattr(Executor, "fingerprints", then_changed)
+        assert executor.execute(database, "SELECT count(*) FROM t").rows == ((0,),)
+        monkeypatch.undo()
+        database.write_bytes(before)
+        assert executor.execute(database, "SELECT count(*) FROM t").rows == ((1000,),)
+
+
+def test_progress_ends_at_the_number_of_jobs(store, database):
+    with Executor(store, 2) as executor:
+        for reports in ([], []):
+            jobs = [(database, f"SELECT {i % 3}") for i in range(10)]
+            executor.execute_many(jobs, progress=lambda *state, to=reports: to.append(state))
+            assert reports == sorted(reports)
+            assert reports[-1] == (10, 10)
+
+
+# --- other requests
+
+
+def test_times_are_a_row_for_each_query_and_opcodes_are_the_same_every_time(shared, database):
+    queries = ["SELECT count(*) FROM t", "SELECT sum(a.id) FROM t a, t b"]
+    times, opcodes = shared.time(database, queries, 3, 60.0)
+    assert [len(series) for series in times] == [3, 3]
+    assert min(times[1]) > min(times[0]) > 0
+    assert opcodes == shared.time(database, queries, 1, 60.0)[1]
+    assert opcodes[1] > 100 * opcodes[0]
+    assert shared.time(database, ["SELECT 1", "SELECT nothing"], 3, 60.0) is None
+    assert shared.time(database, [ENDLESS], 3, 0.2) is None
+
+
+def test_texts_are_the_distinct_short_texts_of_a_column(shared, tmp_path):
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute('CREATE TABLE "a b"("c""d")')
+        values = ["b", "a", "b", 1, None, "x" * 201, "y" * 200, "z\0" + "z" * 900, b"blob"]
+        connection.executemany('INSERT INTO "a b" VALUES (?)', [(value,) for value in values])
+        connection.execute("INSERT INTO \"a b\" VALUES (CAST(x'ff' AS TEXT))")
+    assert shared.texts(path, "a b", 'c"d') == ["a", "b", "y" * 200]
+    with pytest.raises(UnreadableDatabaseError, match=r"a\.sqlite, gone\.c"):
+        shared.texts(path, "gone", "c")
+
+
+# --- workers
+
+
+def test_queries_that_never_end_do_not_stop_the_others(executor, database):
+    jobs = [(database, f"SELECT {i}") for i in range(100)]
+    jobs[30], jobs[31] = (database, UNINTERRUPTIBLE), (database, ENDLESS)
+    executions = executor.execute_many(jobs, Limits(seconds=2))
+    late = [i for i, execution in enumerate(executions) if execution.status == "timeout"]
+    assert late == [30, 31]
+    assert all(executions[i].rows == ((i,),) for i in range(100) if i not in late)
+
+
+def test_large_queries_and_answers_pass_even_if_the_caller_is_slow(executor, database):
+    text = "x" * 300_000
+    jobs = [(database, f"SELECT '{text}{i}' FROM t LIMIT 10") for i in range(20)]
+    pauses = iter([3.0])
+
+    def pause(done, _):
+        time.sleep(next(pauses, 0) if done else 0)
+
+    executions = executor.execute_many(jobs, Limits(seconds=2), pause)
+    assert [execution.rows[-1] for execution in executions] == [(f"{text}{i}",) for i in range(20)]
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_query_runs_once_more(executor, database):
+    executor.execute(database, "SELECT 1")
+    for pid in children():
+        os.kill(pid, signal.SIGKILL)
+    assert executor.execute(database, "SELECT 2").rows == ((2,),)
+    with killing(times=1):
+        slow, other = executor.execute_many([(database, SLOW), (database, "SELECT 2")])
+    assert (slow.rows, other.rows) == (((4_000_000,),), ((2,),))
+
+
+def test_a_query_that_kills_two_workers_is_an_error_that_is_not_cached(store, database):
+    with Executor(store, workers=1) as executor, killing(times=2):
+        jobs = [(database, ENDLESS), (database, "SELECT 2")]
+        killed, other = executor.execute_many(jobs, Limits(seconds=60))
+        assert "killed twice" in killed.error
+        assert other.rows == ((2,),)
+        assert store.read("SELECT sql FROM executions") == [("SELECT 2",)]
+
+
+def test_a_workers_environment_is_empty_and_closing_leaves_no_process(executor, database):
+    executor.execute_many([(database, f"SELECT {i}") for i in range(10)])
+    assert {Path(f"/proc/{pid}/environ").read_bytes() for pid in children()} == {b""}
+    executor.close()
+    assert children() == set()
+    assert executor.execute(database, "SELECT 1").rows == ((1,),)
+
+
+def test_closing_ends_a_query_of_another_thread(executor, database):
+    found = []
+    ask = threading.Thread(
+        target=lambda: found.append(
+            executor.execute(database, UNINTERRUPTIBLE, Limits(seconds=600))
+        )
+    )
+    ask.start()
+    time.sleep(0.5)
+    executor.close()
+    ask.join(60)
+    assert (found[0].status, found[0].transient) == ("error", True)
+
+
+def test_threads_share_the_workers_and_get_their_own_answers(executor, database):
+    wrong = []
+
+    def ask(n):
+        found = [executor.execute(database, f"SELECT {n}, {i}").rows for i in range(25)]
+        wrong.extend(set(found) - {((n, i),) for i in range(25)})
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert len(children()) <= 2
+
+
+def test_ten_thousand_queries_add_no_memory_files_processes_or_threads(executor, database):
+    def usage():
+        pids = {os.getpid(), *children()}
+        pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids)
+        files = sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids)
+        return pages * os.sysconf("SC_PAGE_SIZE"), files, len(pids), threading.active_count()
+
+    def ask(start):
+        for i in range(start, start + 2000, 400):
+            executor.execute_many(
+                [(database, f"SELECT *, {j} FROM t LIMIT 5") for j in range(i, i + 400)]
+            )
+
+    time.sleep(max(0, database.stat().st_ctime + 2.5 - time.time()))  # then a connection is kept
+    ask(0)
+    before = usage()
+    for start in range(2000, 12000, 2000):
+        ask(start)
+    after = usage()
+    assert after[1:] == before[1:]
+    assert after[0] - before[0] < 30_000_000
+
+
+def test_after_a_fork_parent_and_child_have_workers_of_their_own(database):
+    program = (
+        "import os, sys; from pathlib import Path; from workbench.sql.executor import Executor\n"
+        "executor = Executor(workers=2); path = Path(sys.argv[1]); executor.execute(path, 'SELECT 0')\n"
+        "me = 'parent' if os.fork() else 'child'\n"
+        "found = [executor.execute(path, f\"SELECT '{me}', {i}\").rows for i in range(100)]\n"
+        "assert found == [((me, i),) for i in range(100)], found\n"
+        "if me == 'parent': sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+    )
+    command = [sys.executable, "-c", program, str(database)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+PROGRAM = """
+import sys, threading
+from pathlib import Path
+from workbench.sql.executor import Executor
+from workbench.types import Limits
+try:
+    jobs = [(Path(sys.argv[1]), sys.argv[2] + " " * n) for n in range(4)]
+    Executor(workers=2).execute_many(jobs, Limits(seconds=600))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.fixture
+def long_query(database):
+    """A program with a query that runs for minutes, and its workers."""
+    command = [sys.executable, "-c", PROGRAM, str(database), UNINTERRUPTIBLE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        found = []
+        while len(found) < 2:
+            time.sleep(0.05)
+            files = Path(f"/proc/{process.pid}/task").glob("*/children")
+            found = [int(pid) for file in files for pid in file.read_text().split()]
+        time.sleep(0.7)
+        yield process, found
+
+
+def test_ctrl_c_ends_any_statement_in_two_seconds_and_leaves_no_worker(long_query):
+    process, workers = long_query
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "interrupted\n"
+    assert time.monotonic() - started < 2
+    assert all(map(gone, workers))
+
+
+def test_workers_end_when_their_parent_is_killed(long_query):
+    process, workers = long_query
+    process.kill()
+    process.communicate()
+    assert all(map(gone, workers))

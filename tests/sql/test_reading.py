@@ -1,0 +1,314 @@
+"""Facts that are read from a query's text, checked by hand, by SQLite itself and by NL2SQL360's labels."""
+
+import csv
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from workbench.sql.facts import Comparison, facts, features, functions
+from workbench.sql.reading import normal_form, parse, resolved, used
+from workbench.sql.schema import read_schema
+from workbench.types import Column, Schema, Table
+
+
+def table(name, *columns):
+    return Table(name, tuple(Column(column) for column in columns))
+
+
+SCHEMA = Schema(
+    "concerts",
+    (
+        table("Singer", "id", "Name", "Birth Year"),
+        table("concert", "id", "singer_id", "Year"),
+        table("stadium", "sid", "city"),
+    ),
+)
+
+
+@pytest.fixture(scope="session")
+def gold(real_spider):
+    return json.loads((real_spider / "dev.json").read_text())
+
+
+# --- reading
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a == b, a <> b, a || b, a IS NOT b, a NOTNULL FROM t",
+        "SELECT a FROM t WHERE a GLOB 'x*' AND b NOT LIKE 'y' ESCAPE '\\'",
+        "SELECT IIF(a, 1, 2), CAST(a AS REAL), strftime('%Y', d), x'0aff', 0x1F FROM t",
+        "SELECT a FROM t LIMIT 1, 2",
+        "SELECT DISTINCT a FROM t WHERE (a, b) = (1, 2)",
+        "SELECT rank() OVER (PARTITION BY a ORDER BY b) FROM t",
+        "SELECT sum(a) FILTER (WHERE b) OVER w FROM t WINDOW w AS (ORDER BY c)",
+        "VALUES (1, 2), (3, 4)",
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c LIMIT 5",
+        "(SELECT a FROM t) UNION SELECT b FROM u",
+        "/* why */ SELECT a FROM t; -- done",
+    ],
+)
+def test_queries_that_sqlite_accepts_are_parsed(sql):
+    assert not isinstance(parse(sql), str)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "I do not know",
+        "SELECT",
+        "SELECT a FROM",
+        "SELECT a FROM t WHERE (",
+        "SELECT 'a",
+        "DROP TABLE t",
+        "PRAGMA table_info(t)",
+        "SELECT 1; SELECT 2",
+        "SELECT " + "(" * 20_000,
+        "SELECT a FROM t WHERE " + "a AND " * 20_000 + "a",
+    ],
+)
+def test_text_that_is_not_one_query_gets_a_reason_and_raises_nothing(sql):
+    assert isinstance(parse(sql), str)
+    assert normal_form(sql) == " ".join(sql.split())
+    assert features(sql) is None
+    assert used(sql, SCHEMA).error
+
+
+# --- normal form
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("select  A\nfrom T ;", "SELECT a FROM t"),
+        ("SELECT a FROM t -- why", "SELECT a FROM t"),
+        ("SELECT a b FROM t u", "SELECT a AS B FROM t AS U"),
+        ("SELECT `A` FROM [t]", "SELECT a FROM t"),
+        ('SELECT T."Name" FROM "T"', "SELECT t.name FROM t"),
+        ("SELECT a FROM t WHERE a == 1 AND b != 2", "SELECT a FROM t WHERE a = 1 AND b <> 2"),
+        ("SELECT a FROM t INNER JOIN u ON t.a = u.a", "SELECT a FROM t JOIN u ON t.a = u.a"),
+        ("SELECT a FROM t LEFT OUTER JOIN u USING (a)", "SELECT a FROM t LEFT JOIN u USING (a)"),
+        ("SELECT a FROM t LIMIT 1, 2", "SELECT a FROM t LIMIT 2 OFFSET 1"),
+        ("SELECT Count( * ) FROM t", "SELECT count(*) FROM t"),
+    ],
+)
+def test_queries_that_differ_only_in_spelling_have_one_normal_form(one, other):
+    assert normal_form(one) == normal_form(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SELECT a FROM t WHERE b = 'X'", "SELECT a FROM t WHERE b = 'x'"),
+        ("SELECT a FROM t WHERE b = 'x  y'", "SELECT a FROM t WHERE b = 'x y'"),
+        ('SELECT a FROM t WHERE b = "X"', 'SELECT a FROM t WHERE b = "x"'),
+        ('SELECT a FROM t WHERE b = "x"', "SELECT a FROM t WHERE b = x"),
+        ("SELECT a FROM t", "SELECT DISTINCT a FROM t"),
+        ("SELECT a FROM t UNION SELECT a FROM u", "SELECT a FROM t UNION ALL SELECT a FROM u"),
+        ("SELECT a FROM t ORDER BY b", "SELECT a FROM t ORDER BY b DESC"),
+        ("SELECT a - (b - c) FROM t", "SELECT a - b - c FROM t"),
+        ("SELECT 1 / 2", "SELECT 1 / 2.0"),
+        ("SELECT `a b` FROM t", "SELECT a b FROM t"),
+        ("SELECT CAST(a AS DECIMAL) FROM t", "SELECT CAST(a AS REAL) FROM t"),
+        ("SELECT CAST(a AS STRING) FROM t", "SELECT CAST(a AS TEXT) FROM t"),
+    ],
+)
+def test_different_queries_have_different_normal_forms(one, other):
+    assert normal_form(one) != normal_form(other)
+
+
+def test_the_normal_form_is_stable_and_returns_the_same_rows(real_spider, gold):
+    for item in gold:
+        once = normal_form(item["query"])
+        assert normal_form(once) == once
+        path = real_spider / "database" / item["db_id"] / f"{item['db_id']}.sqlite"
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            connection.text_factory = bytes
+            answer = connection.execute(item["query"]).fetchall()
+            assert connection.execute(once).fetchall() == answer
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "INT",
+        "TEXT",
+        "VARCHAR(9)",
+        "REAL",
+        "DOUBLE",
+        "DECIMAL(9, 2)",
+        "BOOLEAN",
+        "DATE",
+        "STRING",
+        "BLOB",
+    ],
+)
+def test_normal_form_casts_to_what_sqlite_understands_by_a_type(kind):
+    sql = f"SELECT typeof(CAST('2' AS {kind})), CAST('2.5 x' AS {kind})"
+    with closing(sqlite3.connect(":memory:")) as connection:
+        answer = connection.execute(sql).fetchall()
+        assert connection.execute(normal_form(sql)).fetchall() == answer
+
+
+# --- what a query uses
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [
+        ("SELECT name FROM singer", "Singer.Name"),
+        ("SELECT s.NAME FROM singer s", "Singer.Name"),
+        ("SELECT `Birth Year`, [name] FROM singer", "Singer.Birth Year, Singer.Name"),
+        ('SELECT "birth year" FROM singer', "Singer.Birth Year"),
+        ('SELECT id FROM singer WHERE name = "Bob"', "Singer.id, Singer.Name"),
+        ("SELECT main.singer.name FROM main.singer", "Singer.Name"),
+        ("SELECT * FROM stadium", "stadium.sid, stadium.city"),
+        ("SELECT t.* FROM stadium t, singer", "stadium.sid, stadium.city"),
+        ("SELECT count(*) FROM stadium", ""),
+        ("SELECT city FROM stadium WHERE EXISTS (SELECT * FROM singer WHERE id = sid)",
+         "stadium.city, stadium.sid, Singer.id, Singer.Name, Singer.Birth Year"),
+        ("SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert WHERE year = 2014)",
+         "Singer.Name, Singer.id, concert.singer_id, concert.Year"),
+        ("SELECT name FROM singer s WHERE 1 < (SELECT count(*) FROM concert WHERE singer_id = s.id)",
+         "Singer.Name, Singer.id, concert.singer_id"),
+        ("SELECT name FROM singer JOIN concert USING (id)", "Singer.Name, Singer.id, concert.id"),
+        ("SELECT name FROM singer NATURAL JOIN concert", "Singer.Name, Singer.id, concert.id"),
+        ("SELECT name FROM (singer JOIN concert USING (id))", "Singer.Name, Singer.id, concert.id"),
+        ("SELECT n FROM (SELECT name AS n, id FROM singer)", "Singer.Name, Singer.id"),
+        ("SELECT city FROM (SELECT * FROM stadium)", "stadium.city, stadium.sid"),
+        ("WITH c AS (SELECT * FROM stadium) SELECT x.sid FROM c x", "stadium.city, stadium.sid"),
+        ("WITH c(a, b) AS (SELECT * FROM stadium) SELECT b FROM c", "stadium.city, stadium.sid"),
+        ("WITH RECURSIVE c(n) AS (SELECT sid FROM stadium UNION SELECT n + 1 FROM c) SELECT n FROM c",
+         "stadium.sid"),
+        ("SELECT name FROM singer UNION SELECT city FROM stadium ORDER BY name",
+         "Singer.Name, stadium.city"),
+        ("SELECT count(*) AS n FROM singer GROUP BY name HAVING n > 1 ORDER BY n", "Singer.Name"),
+        ("SELECT city AS sid FROM stadium ORDER BY sid", "stadium.city"),
+        ("SELECT rowid FROM singer", ""),
+        ("SELECT (SELECT * FROM (SELECT sid FROM stadium))", "stadium.sid"),
+        ("SELECT j.value FROM singer, json_each(name) j", "Singer.Name"),
+        ("SELECT rank() OVER w FROM stadium WINDOW w AS (ORDER BY city)", "stadium.city"),
+        ("SELECT sid FROM stadium JOIN singer s ON c.id = s.id JOIN concert c ON 1",
+         "stadium.sid, Singer.id, concert.id"),
+    ],
+)  # fmt: skip
+def test_columns_are_found_by_sqlites_rules(sql, columns):
+    found = used(sql, SCHEMA)
+    assert found.error == ""
+    assert {f"{table}.{column}" for table, column in found.columns} == set(
+        filter(None, columns.split(", "))
+    )
+
+
+def test_a_table_counts_as_used_without_any_of_its_columns():
+    assert used("SELECT count(*) FROM SINGER, stadium", SCHEMA).tables == {"Singer", "stadium"}
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT nam FROM singer", "SELECT a FROM nowhere", "SELECT t.name FROM singer s"]
+)
+def test_a_query_of_unknown_names_is_an_error(sql):
+    assert used(sql, SCHEMA).error.startswith("no such")
+
+
+def test_a_query_that_sqlite_prepares_for_hours_is_an_error_and_the_next_one_is_read():
+    bomb = "WITH a0(x) AS (SELECT 1)"
+    for n in range(1, 30):
+        bomb += f", a{n}(x) AS (SELECT x FROM a{n - 1} UNION ALL SELECT x FROM a{n - 1})"
+    assert used(f"{bomb} SELECT count(*) FROM a29", SCHEMA).error
+    assert used("SELECT city FROM stadium", SCHEMA).columns == {("stadium", "city")}
+
+
+def test_on_real_queries_the_columns_are_those_that_sqlglot_finds(real_spider, gold):
+    for item in gold:
+        path = real_spider / "database" / item["db_id"] / f"{item['db_id']}.sqlite"
+        schema = read_schema(path)
+        found = used(item["query"], schema)
+        assert found.error == ""
+        assert found.columns == set(resolved(item["query"], schema).columns.values())
+
+
+# --- features
+
+
+@pytest.mark.parametrize(
+    ("sql", "counts"),
+    [
+        ("SELECT a, b FROM t", {}),
+        ("SELECT * FROM t, u JOIN v", {"JOIN": 2}),
+        ("SELECT a FROM t UNION SELECT b FROM u EXCEPT SELECT c FROM v", {"set operation": 2}),
+        ("SELECT a FROM t WHERE b IN (SELECT c FROM u)", {"nested query": 1}),
+        ("SELECT a FROM t WHERE b = (SELECT c FROM u)", {"nested query": 1}),
+        ("SELECT a FROM (SELECT b FROM t UNION SELECT c FROM u)", {"nested query": 1, "set operation": 1}),
+        ("SELECT a FROM t WHERE b BETWEEN 1 AND 2 AND NOT c LIKE 'x' OR d", {"LIKE": 1, "AND or OR": 2}),
+        ("SELECT count(DISTINCT a), max(a, b), max(c), CAST(d AS INT) FROM t",
+         {"aggregation": 2, "DISTINCT": 1, "scalar function": 2}),
+        ("SELECT sum(a) OVER (ORDER BY b), rank() OVER w FROM t WINDOW w AS (ORDER BY c)", {"window": 2}),
+        ("SELECT CASE WHEN a THEN 1 WHEN b THEN 2 END, IIF(a, 1, 2) FROM t", {"CASE": 1}),
+        ("SELECT a + b * 2 - -c FROM t", {"arithmetic": 3}),
+        ("SELECT a FROM t GROUP BY a HAVING count(*) > 1 ORDER BY a LIMIT 1",
+         {"GROUP BY": 1, "HAVING": 1, "aggregation": 1, "ORDER BY": 1, "LIMIT": 1}),
+        ("WITH c AS (SELECT 1) SELECT * FROM c", {"nested query": 1}),
+    ],
+)  # fmt: skip
+def test_features_are_counted_as_defined(sql, counts):
+    assert {name: count for name, count in features(sql).items() if count} == counts
+
+
+def test_features_agree_with_every_label_of_nl2sql360(real_spider, gold):
+    with (real_spider / "c3sql_labels.csv").open(newline="") as file:
+        labels = list(csv.DictReader(file))
+    assert [row["question"] for row in labels] == [item["question"] for item in gold]
+    other_names = {"arithmetic": "math_compute", "AND or OR": "logical_connecter"}
+    ours = [features(item["query"]) for item in gold]
+    for name in ours[0].keys() - {"HAVING", "CASE", "nested query"}:
+        label = f"count_{other_names.get(name, name.lower().replace(' ', '_'))}"
+        agreeing = sum(
+            counts[name] == int(row[label]) for counts, row in zip(ours, labels, strict=True)
+        )
+        assert agreeing == len(labels), name
+
+
+# --- the meaning of each name
+
+ID, NAME = ("Teacher", "Id"), ("Teacher", "Name")
+SCHOOL = Schema("school", (table("Teacher", "Id", "Name"), table("Course", "Id", "Teacher_Id")))
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [
+        ("SELECT t.id FROM Teacher t", {ID}),
+        ("SELECT name FROM Course, Teacher", {NAME}),
+        ("SELECT s.n FROM (SELECT name AS n FROM Teacher) s", {NAME}),
+        ("WITH c(a, b) AS (SELECT id, name FROM Teacher) SELECT b FROM c", {ID, NAME}),
+        ("WITH Teacher AS (SELECT id AS name FROM Course) SELECT name FROM Teacher", {("Course", "Id")}),
+        ("SELECT t.id FROM Teacher t WHERE t.id IN (SELECT t.id FROM Course t)", {ID, ("Course", "Id")}),
+        ("SELECT 1 FROM Teacher t WHERE EXISTS (SELECT 1 FROM Course WHERE t.name = 1)", {NAME}),
+        ("SELECT id AS name FROM Teacher GROUP BY name", {ID, NAME}),
+        ('SELECT id FROM Teacher WHERE name = "x"', {ID, NAME}),
+        ("SELECT id FROM Teacher GROUP BY id HAVING count(name) > 1", {ID, NAME}),
+    ],
+)  # fmt: skip
+def test_a_name_means_the_column_that_sqlite_finds(sql, columns):
+    assert set(resolved(sql, SCHOOL).columns.values()) == columns
+    assert used(sql, SCHOOL).columns == columns
+
+
+def test_facts_are_the_comparisons_with_literals_and_the_aggregates():
+    sql = "SELECT max(t.id) FROM teacher t WHERE lower(name) = 'x' AND id BETWEEN -1 AND 2.5 AND 'b' < name"
+    found = facts(sql, SCHOOL)
+    assert set(found.comparisons) == {
+        Comparison(NAME, "=", "x"), Comparison(ID, ">=", -1), Comparison(ID, "<=", 2.5), Comparison(NAME, "<", "b"),
+    }  # fmt: skip
+    assert (found.tables, found.columns, found.operations) == ({"Teacher"}, {ID, NAME}, {"max"})
+    assert facts("no query", SCHOOL) is None
+
+
+def test_functions_are_scalar_functions_and_operators():
+    sql = "SELECT upper(a) || 'x', CAST(b AS INT) / 2, max(c), CASE WHEN d THEN 1 END FROM t"
+    assert functions(sql) == {"UPPER", "||", "CAST", "/", "CASE"}

@@ -1,0 +1,456 @@
+import json
+import re
+import sqlite3
+import traceback
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from workbench.errors import UnreadableDatabaseError
+from workbench.sql.schema import read_schema, union_schema, with_examples
+from workbench.sql.schema_text import create_table_text, mac_sql_text, one_line, quote
+from workbench.types import Column, ForeignKey, Schema, Table
+
+
+@contextmanager
+def temporary_database() -> Iterator[Path]:
+    with TemporaryDirectory() as folder:
+        yield Path(folder) / "made_up.sqlite"
+
+
+def create(path: Path, script: str) -> Path:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shop.sqlite"
+
+
+SHOP = Schema(
+    "shop",
+    (
+        Table(
+            "customer",
+            (
+                Column("id", "INTEGER"),
+                Column("full name", "TEXT", "name as on the card", "", ("O'Hara", "Li\n-- x")),
+                Column("tier", "TEXT", "", "G: gold; S: silver", ("G", None, 1.5, b"\xff")),
+            ),
+            ("id",),
+        ),
+        Table(
+            "order",
+            (Column("customer_id", "INT"), Column("line", "INT"), Column("note")),
+            ("customer_id", "line"),
+            (ForeignKey(("customer_id",), "customer", ("id",)),),
+        ),
+        Table("recent", (Column("line", "INT"),), kind="view"),
+    ),
+)
+
+
+# Reading
+
+
+def test_the_database_is_named_after_its_file_by_default(path):
+    create(path, "CREATE TABLE t (a)")
+    assert (read_schema(path).db_id, read_schema(path, "mine").db_id) == ("shop", "mine")
+
+
+def test_foreign_keys_come_in_the_order_of_their_declaration(path):
+    create(
+        path,
+        "CREATE TABLE p (id PRIMARY KEY); CREATE TABLE t (b REFERENCES p, a REFERENCES p (id))",
+    )
+    assert [key.columns for key in read_schema(path).tables[1].foreign_keys] == [("b",), ("a",)]
+
+
+def test_no_error_shows_the_folder(tmp_path):
+    with pytest.raises(UnreadableDatabaseError, match="File name too long") as raised:
+        read_schema(tmp_path / ("x" * 300))
+    assert str(tmp_path) not in "".join(traceback.format_exception(raised.value))
+
+
+def test_reading_a_wal_database_leaves_no_file(path, tmp_path):
+    create(path, "PRAGMA journal_mode = WAL; CREATE TABLE t (a)")
+    assert [t.name for t in read_schema(path).tables] == ["t"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interrupted_write_is_an_error_that_asks_for_its_rollback(path):
+    create(path, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+    with closing(sqlite3.connect(path)) as writer:
+        writer.executescript("PRAGMA cache_spill = 1; PRAGMA cache_size = 1; BEGIN")
+        writer.execute("UPDATE t SET a = zeroblob(100000)")
+        interrupted = path.with_name("cut.sqlite")
+        interrupted.write_bytes(path.read_bytes())
+        journal = path.with_name("shop.sqlite-journal").read_bytes()
+        path.with_name("cut.sqlite-journal").write_bytes(journal)
+    with pytest.raises(UnreadableDatabaseError, match="left a journal"):
+        read_schema(interrupted)
+
+
+# Names
+
+HARD = [
+    "",
+    " ",
+    "a b",
+    '"',
+    "`",
+    "`\"'",
+    "[a]",
+    "order",
+    "%s",
+    "{}",
+    "😀",
+    "x" * 500,
+    "É",
+    "1",
+    "--",
+    "a\nb",
+    "a;b",
+    "\\",
+    "$a",
+    "rowid",
+    "main",
+    "true",
+    "current_date",
+    "\ufeff",
+]
+characters = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
+identifiers = st.sampled_from(HARD) | st.text(characters, max_size=12)
+types = st.sampled_from(
+    [
+        "",
+        "INT",
+        "VARCHAR(20)",
+        "DECIMAL(10, -2)",
+        "DOUBLE PRECISION",
+        "my; type",
+        "key",
+        "NOT NULL",
+        "a`b",
+        "x)",
+    ]
+)
+
+
+def distinct(names: list[str]) -> bool:
+    ascii_lower = [name.encode().lower() for name in names]
+    return len(set(ascii_lower)) == len(names)
+
+
+@st.composite
+def schemas(draw) -> Schema:
+    """Tables with hostile names, primary keys of some of their columns, and keys to each other."""
+    name = identifiers.filter(lambda name: not name.lower().startswith("sqlite_"))
+    names = draw(st.lists(name, min_size=1, max_size=3).filter(distinct))
+    tables = []
+    for table in names:
+        columns = draw(st.lists(identifiers, min_size=1, max_size=4).filter(distinct))
+        tables.append(
+            Table(
+                table,
+                tuple(Column(column, draw(types)) for column in columns),
+                tuple(draw(st.lists(st.sampled_from(columns), unique=True, max_size=3))),
+            )
+        )
+    keyed = []
+    for table in tables:
+        target = draw(st.sampled_from(tables))
+        pairs = draw(st.lists(st.tuples(*map(st.sampled_from, (table.columns, target.columns)))))
+        pairs = [(a.name, b.name) for a, b in pairs[:3]]
+        key = ForeignKey(tuple(a for a, _ in pairs), target.name, tuple(b for _, b in pairs))
+        keyed.append(replace(table, foreign_keys=(key,) if pairs else ()))
+    return Schema("made_up", tuple(keyed))
+
+
+def double_quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+@given(schemas())
+def test_any_schema_reads_back_exactly_and_every_column_can_be_selected(schema):
+    with temporary_database() as path, closing(sqlite3.connect(path)) as connection:
+        for table in schema.tables:
+            columns = [f"{double_quoted(c.name)} {double_quoted(c.type)}" for c in table.columns]
+            columns = [c.removesuffix(' ""') for c in columns]
+            if table.primary_key:
+                columns.append(f"PRIMARY KEY ({', '.join(map(double_quoted, table.primary_key))})")
+            for key in table.foreign_keys:
+                here, there = (
+                    ", ".join(map(double_quoted, names)) for names in (key.columns, key.ref_columns)
+                )
+                target = double_quoted(key.ref_table)
+                columns.append(f"FOREIGN KEY ({here}) REFERENCES {target} ({there})")
+            connection.execute(f"CREATE TABLE {double_quoted(table.name)} ({', '.join(columns)})")
+        connection.commit()
+        assert read_schema(path, "made_up") == schema
+        for table, column in schema.columns():
+            connection.execute(f"INSERT INTO {quote(table)} ({quote(column)}) VALUES ('here')")
+            found = connection.execute(
+                f"SELECT t.{quote(column)} FROM {quote(table)} AS t WHERE {quote(column)} = 'here'"
+            )
+            assert found.fetchone() == ("here",)
+            connection.rollback()
+
+
+@given(
+    schemas(), st.text(), st.lists(st.none() | st.text() | st.floats() | st.binary(), max_size=3)
+)
+def test_the_create_table_text_of_any_schema_creates_that_schema(schema, text, values):
+    about = {"description": text, "value_description": text[::-1], "examples": tuple(values)}
+    described = replace(
+        schema,
+        tables=tuple(
+            replace(t, columns=tuple(replace(c, **about) for c in t.columns)) for t in schema.tables
+        ),
+    )
+    with temporary_database() as path:
+        assert read_schema(create(path, create_table_text(described)), "made_up") == schema
+
+
+@given(identifiers)
+@example("within")
+def test_a_quoted_name_is_one_name(name):
+    with closing(sqlite3.connect(":memory:")) as connection:
+        cursor = connection.execute(f"SELECT 1 AS {quote(name)}")
+        assert cursor.description[0][0] == name
+
+
+# Example values
+
+
+def examples(path: Path, script: str, **options) -> list[tuple]:
+    create(path, script)
+    schema = with_examples(read_schema(path), path, **options)
+    assert schema.skipped == ()
+    return [column.examples for table in schema.tables for column in table.columns]
+
+
+def test_examples_are_the_most_frequent_values_then_the_first(path):
+    rows = "CREATE TABLE t (a); INSERT INTO t VALUES ('b'), ('c'), (NULL), ('a'), ('a'), ('d')"
+    assert examples(path, rows) == [("a", "b", "c")]
+
+
+def test_with_nulls_a_column_that_has_a_null_shows_it_after_its_values(path):
+    rows = "CREATE TABLE t (a, b, c); INSERT INTO t VALUES ('b', 1, NULL), ('c', x'00', NULL)"
+    assert examples(path, rows, nulls=True) == [("b", "c"), (1,), (None,)]
+
+
+def test_a_null_is_found_beyond_the_rows_that_give_the_values(path):
+    many = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)"
+    rows = f"CREATE TABLE t (a); {many} INSERT INTO t SELECT i FROM n; INSERT INTO t VALUES (NULL)"
+    create(path, rows)
+    (column,) = with_examples(read_schema(path), path, nulls=True).tables[0].columns
+    assert column.examples == (1, 2, 3, None)
+
+
+def test_an_index_does_not_change_which_rows_come_first(path):
+    rows = "CREATE TABLE t (a, b); INSERT INTO t VALUES ('b', zeroblob(500)), ('a', 1)"
+    create(path, f"{rows}; CREATE INDEX i ON t (a); ANALYZE")
+    pruned = read_schema(path).only([("t", "a")])
+    assert with_examples(pruned, path).tables[0].columns[0].examples == ("b", "a")
+
+
+def test_examples_leave_out_blobs_and_long_texts(path):
+    rows = (
+        f"CREATE TABLE t (a); INSERT INTO t VALUES (x'00'), ('{'é' * 51}'), ('{'é' * 50}'), (2.5)"
+    )
+    assert examples(path, rows) == [("é" * 50, 2.5)]
+
+
+def test_the_length_of_a_text_counts_what_follows_a_nul(path):
+    rows = "CREATE TABLE t (a); INSERT INTO t VALUES ('a' || char(0) || hex(zeroblob(1000)))"
+    assert examples(path, rows) == [()]
+
+
+def test_views_have_no_examples(path):
+    assert examples(path, "CREATE VIEW v AS SELECT 1 AS a") == [()]
+
+
+def test_invalid_utf8_in_an_example_shows_as_escapes(path):
+    rows = "CREATE TABLE t (a); INSERT INTO t VALUES (CAST(x'ff61' AS TEXT))"
+    assert examples(path, rows) == [("\\xffa",)]
+
+
+def test_a_table_that_cannot_be_read_is_a_line_in_skipped(path):
+    create(path, "CREATE TABLE t (a); CREATE TABLE u (a); INSERT INTO u VALUES (1)")
+    gone = Table("gone", (Column("a"),))
+    schema = read_schema(path)
+    shown = with_examples(replace(schema, tables=(gone, *schema.tables)), path)
+    assert shown.skipped == ("gone: no example values: no such table: main.gone",)
+    assert shown.tables[2].columns[0].examples == (1,)
+
+
+def test_a_damaged_table_adds_a_line_to_skipped_and_the_others_are_read(path):
+    create(path, "CREATE TABLE t (a); INSERT INTO t VALUES (1); CREATE TABLE u (a)")
+    content = bytearray(path.read_bytes())
+    content[4096:4196] = b"\xff" * 100
+    create(path, "INSERT INTO u VALUES ('b')")
+    content[8192:] = path.read_bytes()[8192:]
+    path.write_bytes(content)
+    schema = with_examples(read_schema(path), path)
+    assert schema.skipped == ("t: no example values: database disk image is malformed",)
+    assert [t.columns[0].examples for t in schema.tables] == [(), ("b",)]
+
+
+def test_examples_need_only_the_first_rows_so_later_damage_is_no_error(path):
+    rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)"
+    create(path, f"CREATE TABLE t (a); INSERT INTO t {rows} SELECT i FROM n")
+    schema = read_schema(path)
+    half = path.stat().st_size // 2
+    path.write_bytes(path.read_bytes()[:half] + b"\xff" * half)
+    with pytest.raises(sqlite3.DatabaseError), closing(sqlite3.connect(path)) as connection:
+        connection.execute("SELECT count(*) FROM t WHERE a > 0").fetchall()
+    assert with_examples(schema, path).tables[0].columns[0].examples == (1, 2, 3)
+
+
+# Text
+
+
+def test_create_table_text():
+    assert (
+        create_table_text(SHOP)
+        == """\
+CREATE TABLE customer (
+    id INTEGER PRIMARY KEY,
+    `full name` TEXT, -- name as on the card; examples: 'O''Hara', 'Li -- x'
+    tier TEXT -- G: gold; S: silver; examples: 'G', NULL, 1.5, x'ff'
+);
+
+CREATE TABLE `order` (
+    customer_id INT,
+    line INT,
+    note,
+    PRIMARY KEY (customer_id, line),
+    FOREIGN KEY (customer_id) REFERENCES customer (id)
+);
+
+CREATE TABLE recent ( -- a view
+    line INT
+);"""
+    )
+
+
+def test_mac_sql_text():
+    assert (
+        mac_sql_text(SHOP)
+        == """\
+[Schema]
+# Table: customer
+[
+  (id),
+  (full name, name as on the card. Value examples: ['O''Hara', 'Li -- x'].),
+  (tier, G: gold; S: silver. Value examples: ['G', NULL, 1.5, x'ff'].),
+]
+# Table: order
+[
+  (customer_id),
+  (line),
+  (note),
+]
+# Table: recent
+[
+  (line),
+]
+[Foreign keys]
+`order`.customer_id = customer.id"""
+    )
+
+
+@given(st.text())
+@example("\x85\u2028\u2029")
+def test_one_line_has_no_line_break_of_any_kind(text):
+    assert len(f"{one_line(text)}.".splitlines()) == 1
+    assert not re.search(r"[\x00-\x1f]", one_line(text))
+
+
+# Parts of a schema
+
+
+def test_only_keeps_primary_keys_and_both_ends_of_foreign_keys():
+    cut = SHOP.only([("ORDER", "Note"), ("customer", "tier")])
+    assert cut.columns() == (
+        ("customer", "id"),
+        ("customer", "tier"),
+        ("order", "customer_id"),
+        ("order", "line"),
+        ("order", "note"),
+    )
+    assert [t.foreign_keys for t in cut.tables] == [t.foreign_keys for t in SHOP.tables[:2]]
+
+
+def test_only_drops_a_foreign_key_to_a_removed_table():
+    cut = SHOP.only([("order", "note")])
+    assert [(t.name, t.foreign_keys) for t in cut.tables] == [("order", ())]
+
+
+def test_only_keeps_all_columns_of_a_composite_key():
+    parent = Table("p", (Column("a"), Column("b"), Column("c")), ("b", "a"))
+    key = ForeignKey(("x", "y"), "P", ("a", "b"))
+    child = Table("c", (Column("x"), Column("y"), Column("z")), (), (key,))
+    cut = Schema("d", (parent, child)).only([("c", "z"), ("p", "c")])
+    assert cut == Schema("d", (parent, child))
+
+
+def test_only_refuses_an_unknown_column():
+    with pytest.raises(KeyError, match=r"no column order\.gone in the schema of shop"):
+        SHOP.only([("order", "gone")])
+
+
+def test_names_are_compared_as_sqlite_compares_them():
+    schema = Schema("d", (Table("É", (Column("a"),)), Table("é", (Column("B"),))))
+    assert schema.table("é") == schema.tables[1]
+    assert schema.column("é", "b") == Column("B")
+    assert schema.only([("é", "b")]).tables == schema.tables[1:]
+
+
+def test_the_union_of_two_queries_has_the_columns_of_both():
+    queries = ["SELECT tier FROM customer", "SELECT line FROM recent AS r WHERE r.line > 1"]
+    assert union_schema(SHOP, queries) == SHOP.only([("customer", "tier"), ("recent", "line")])
+
+
+def test_a_table_whose_rows_are_only_counted_stays_in_the_union_with_its_key():
+    assert union_schema(SHOP, ["SELECT COUNT(*) FROM customer"]).tables[0].name == "customer"
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [[], ["SELECT 1"], ["SELECT tier FROM customer", "I do not know."], ["SELECT a FROM no"]],
+)
+def test_the_union_is_the_whole_schema_if_a_query_is_unreadable(queries):
+    assert union_schema(SHOP, queries) == SHOP
+
+
+# Real databases
+
+
+def test_spider_schemas_are_read_as_spider_lists_them(real_spider):
+    listed = json.loads((real_spider / "tables.json").read_text("utf-8"))
+    for database in listed:
+        db_id, names = database["db_id"], database["table_names_original"]
+        schema = read_schema(real_spider / "database" / db_id / f"{db_id}.sqlite")
+        columns = [(names[t], c) for t, c in database["column_names_original"] if t >= 0]
+        assert sorted(schema.columns()) == sorted(columns)
+        keys = {
+            (t.name, column, key.ref_table, ref_column)
+            for t in schema.tables
+            for key in t.foreign_keys
+            for column, ref_column in zip(key.columns, key.ref_columns, strict=True)
+        }
+        pairs = [
+            [database["column_names_original"][end] for end in pair]
+            for pair in database["foreign_keys"]
+        ]
+        assert keys == {(names[t], c, names[rt], rc) for (t, c), (rt, rc) in pairs}
