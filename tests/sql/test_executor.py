@@ -30,6 +30,8 @@ UNINTERRUPTIBLE = (
     "SELECT length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
 )
 BRIEF = Limits(seconds=0.5)
+GENERATED = """CREATE TABLE g(a, b GENERATED ALWAYS AS (length(printf('%.*c', 9, 'x')))); INSERT INTO g(a) VALUES (1);
+    PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '9', '900000000')"""
 
 
 @pytest.fixture
@@ -224,8 +226,7 @@ def test_a_value_a_result_and_memory_are_capped(shared, database):
             "SELECT count(*) FROM f",
         ),
         (
-            "CREATE TABLE g(a, b GENERATED ALWAYS AS (length(printf('%.*c', 9, 'x')))); INSERT INTO g(a) VALUES (1);"
-            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '9', '900000000')",
+            GENERATED,
             "SELECT a FROM g",
             "SELECT b FROM g",
         ),
