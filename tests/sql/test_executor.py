@@ -30,6 +30,8 @@ UNINTERRUPTIBLE = (
     "SELECT length(trim(hex(zeroblob(4e6)), replace(hex(zeroblob(2e5)), '0', 'z') || '0'))"
 )
 BRIEF = Limits(seconds=0.5)
+ENDLESS_TABLE = f"""CREATE VIEW e AS {ENDLESS.replace("count(*)", "x")};
+    CREATE VIRTUAL TABLE f USING fts5(x, content='e', content_rowid='x')"""
 GENERATED = """CREATE TABLE g(a, b GENERATED ALWAYS AS (length(printf('%.*c', 9, 'x')))); INSERT INTO g(a) VALUES (1);
     PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '9', '900000000')"""
 
@@ -219,12 +221,7 @@ def test_a_value_a_result_and_memory_are_capped(shared, database):
     ("script", "harmless", "trap"),
     [
         ("CREATE VIEW v AS SELECT load_extension('x')", "SELECT 1", "SELECT * FROM v"),
-        (
-            f"CREATE VIEW endless AS {ENDLESS.replace('count(*)', 'x')};"
-            "CREATE VIRTUAL TABLE f USING fts5(x, content='endless', content_rowid='x')",
-            "SELECT 1",
-            "SELECT count(*) FROM f",
-        ),
+        (ENDLESS_TABLE, "SELECT 1", "SELECT count(*) FROM f"),
         (
             GENERATED,
             "SELECT a FROM g",
