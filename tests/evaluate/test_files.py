@@ -300,8 +300,8 @@ def test_the_real_files_are_judged_from_the_cache_without_running_a_query(
 
 def replace_with_refusal(supervisor):
     class Refusal:
-        def run(self, requests, seconds):
+        def run(self, requests, seconds, **more):
             assert requests == [], "a query ran although its result is cached"
-            return supervisor.run(requests, seconds)
+            return supervisor.run(requests, seconds, **more)
 
     return Refusal()

@@ -69,5 +69,11 @@ def test_operations_name_what_the_query_does():
     }
 
 
+def test_names_outside_the_schema_are_left_out():
+    found = read("SELECT nothing FROM nowhere JOIN stadium ON nowhere.x = sid")
+    assert found.tables == {"stadium"}
+    assert found.columns == {("stadium", "sid")}
+
+
 def test_an_unreadable_query_has_no_facts():
     assert query_facts("DROP TABLE singer", SCHEMA) is None

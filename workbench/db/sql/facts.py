@@ -1,4 +1,4 @@
-"""Read the facts of a query that error rules use: its comparisons with literals, and its operations."""
+"""Read the facts of a query that error rules use: tables, columns, comparisons with literals, operations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +25,8 @@ class LiteralComparison:
 class QueryFacts:
     """The facts of one query."""
 
+    tables: frozenset[str]
+    columns: frozenset[ColumnName]
     comparisons: tuple[LiteralComparison, ...]
     operations: frozenset[str]
     """The words of `_OPERATIONS`, "distinct count" and "descending" that apply to the query."""
@@ -71,7 +73,13 @@ class _Reader:
             if (value := self.literal(right)) is not None
         )
         operations = frozenset(operation for node in nodes for operation in _operations(node))
-        return QueryFacts(tuple(comparisons), operations)
+        columns = (self.names.column_name(node) for node in nodes if isinstance(node, exp.Column))
+        return QueryFacts(
+            frozenset(self.names.tables),
+            frozenset(filter(None, columns)),
+            tuple(comparisons),
+            operations,
+        )
 
     def literal(self, node: exp.Expr) -> str | int | float | None:
         while isinstance(node, exp.Paren):
