@@ -69,7 +69,7 @@ def case(text):
 
 def labeller(text, folder):
     store = LabelStore(folder / "labels.sqlite")
-    return label([case(text)], open_taxonomy("MAC-SQL"), store, text, suggestions=True)
+    return label([case(text)], open_taxonomy("MAC-SQL"), store, text)
 
 
 def explorers(text, folder):

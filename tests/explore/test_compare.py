@@ -1,13 +1,11 @@
-"""Two texts show their lines that differ; two runs the questions that flipped."""
+"""Two texts show their lines that differ; runs what they cost."""
 
 from types import SimpleNamespace
 
 import pandas as pd
 
-from workbench.explore.compare.runs import costs_html, flips_html, verdicts
+from workbench.explore.compare.runs import costs_html
 from workbench.explore.compare.texts import text_diff
-from workbench.explore.prompt.steps import record
-from workbench.types import Completion
 
 
 def run(*correct, name="system"):
@@ -45,27 +43,9 @@ def test_far_lines_that_are_equal_are_left_out():
     assert "line 20" not in page
 
 
-def test_questions_that_flip_are_counted_and_the_won_ones_come_first():
-    page = flips_html(run(True, True, False).questions, run(True, False, True).questions)
-    assert "Of 3 questions, 2 were right before and 2 are after: 1 won, 1 lost." in page
-    assert page.index("<td>2</td><td></td><td>+ won") < page.index("<td>1</td><td></td><td>- lost")
-
-
-def test_only_questions_that_both_have_are_compared():
-    page = flips_html(run(True, False).questions, run(False).questions)
-    assert "Of 1 questions, 1 were right before and 0 are after: 0 won, 1 lost." in page
-
-
 def test_runs_say_what_each_would_cost():
     page = costs_html([run(True, False, name="old"), run(True, True, name="new")])
     assert "<td>new</td><td>id of new</td><td>4</td><td>200</td><td>20</td><td>$0.5000</td>" in page
     priced = run(True, name="mixed")
     priced.questions["unpriced"] = 3
     assert "<td>$0.2500 and 3 calls of unknown price</td>" in costs_html([priced])
-
-
-def test_replies_are_judged_against_gold(zoo):
-    steps = [record(zoo.system, q, zoo.lab).steps[0] for q in zoo.questions[:2]]
-    answers = [Completion("SELECT count(*) FROM animal", "m/x"), Completion("SELECT 1", "m/x")]
-    found = verdicts(zoo.lab, zoo.benchmark, steps, answers)
-    assert found["correct"].tolist() == [True, False]

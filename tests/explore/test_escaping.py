@@ -12,7 +12,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.execute import Executor
 from workbench.db.text.quoting import quote
 from workbench.explore import cache_browser, calls
-from workbench.explore.compare.runs import costs_html, flips_html
+from workbench.explore.compare.runs import costs_html
 from workbench.explore.compare.texts import text_diff
 from workbench.explore.prompt import rendered, running
 from workbench.explore.prompt.steps import Edit, Recording, Step
@@ -158,7 +158,6 @@ def stuffed(text, folder):
             "run": running.run_html(lab, benchmark, question, asked, other, answer),
             "steps": running.steps_diff(client, asked, other),
             "diff": text_diff(text, "other"),
-            "flips": flips_html(questions, better, [question]),
             "costs": costs_html(runs),
             "call": calls.call_html(call),
             "totals": cache_browser.totals_html(cache_browser.stats(store)),

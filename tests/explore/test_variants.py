@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from workbench.errors import BadInputError
 from workbench.explore.compare.variants_view import VariantsView
-from workbench.study.settings import CHECKOUT, Experiment, load_experiment
+from workbench.study.settings import CHECKOUT
 
 DIRECT = CHECKOUT / "workbench" / "prompts" / "generate" / "direct.md"
 
@@ -78,47 +78,10 @@ def test_a_notebook_shows_variants_as_a_widget(variants):
     assert "application/vnd.jupyter.widget-view+json" in variants._repr_mimebundle_()
 
 
-def test_variants_are_saved_as_experiments_that_load(variants, tmp_path):
-    files = variants.save(tmp_path, "mac_sql/end_to_end")
-    first, second = (load_experiment(str(file)) for file in files)
-    assert (first.prompts, first.limit) == (None, 20)
-    assert second.prompts.name == "no_hint"
-    assert list(second.notebooks) == ["mac_sql/end_to_end"]
-
-
 def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     with pytest.raises(BadInputError, match="nowhere: no such folder of prompts"):
         wb.compare(wb.direct, prompts=[tmp_path / "nowhere"], limit=1)
-
-
-def test_saved_variants_have_all_settings_that_answers_depend_on(tmp_path, monkeypatch):
-    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
-    given = Experiment("mine", suspect="failed", sql_seconds=7.0, limit=1)
-    given = replace(given, models={"judge": "embedded/parser"}, retrieval="paper")
-    with wb.compare(wb.zero_shot, benchmark=given) as made:
-        (file,) = made.save(tmp_path / "experiments", "mac_sql/end_to_end")
-    saved = load_experiment(str(file))
-    names = ("suspect", "sql_seconds", "models", "retrieval", "prompts")
-    assert {n: getattr(saved, n) for n in names} == {n: getattr(given, n) for n in names}
-
-
-def test_saved_variants_ask_the_same_questions_for_a_share_of_each_databases(tmp_path, monkeypatch):
-    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
-    with wb.compare(wb.zero_shot, limit=0.02) as made:
-        (file,) = made.save(tmp_path / "experiments", "mac_sql/end_to_end")
-        asked = made.study.benchmark.questions
-    with wb.open_study(str(file)) as study:
-        assert study.benchmark.questions == asked
-
-
-def test_questions_that_no_limit_asks_are_not_saved_as_an_experiment(tmp_path, monkeypatch):
-    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
-    with (
-        wb.compare(wb.zero_shot, benchmark=Experiment("mine", limit=7), limit=2) as made,
-        pytest.raises(BadInputError, match="compare with one limit"),
-    ):
-        made.save(tmp_path / "experiments")
 
 
 def test_a_system_that_asks_one_model_may_be_given_itself(tmp_path, monkeypatch):

@@ -138,13 +138,10 @@ def test_a_question_that_the_search_hides_is_shown_when_another_view_picks_it(zo
 
 
 def test_picking_another_benchmark_shows_its_question_of_the_same_id(zoo, explorer, press):
-    press(explorer, "wb-cost-all")
     explorer.picker.name.value = "other"
     assert explorer.picker.question.id == "0"
     assert "other, question 0?" in explorer.prompt.value
     assert "zoo, question 0?" not in explorer.prompt.value
-    press(explorer, "wb-run-all")
-    assert "press Cost for all questions first" in explorer.done.value
     press(explorer, "wb-run")
     assert "other, question 0?" in zoo.model.history[-1].messages[1]["content"]
     assert "SELECT max(legs) FROM animal" in explorer.answer.value
@@ -244,17 +241,6 @@ def test_messages_of_buttons_are_shown_beside_the_buttons(explorer):
     assert places[buttons - 1] is explorer.done
 
 
-def test_all_questions_are_run_only_after_their_cost_was_seen(zoo, explorer, press):
-    explorer.editor.temperature.value = 0.2
-    press(explorer, "wb-run-all")
-    assert "press Cost for all questions first" in explorer.done.value
-    press(explorer, "wb-cost-all")
-    assert "2 requests: 0 cached, 2 calls to make" in explorer.for_all.view.value
-    press(explorer, "wb-run-all")
-    assert "Of 2 questions, 1 were right before and 1 are after" in explorer.for_all.view.value
-    assert len(zoo.model.history) == 4
-
-
 def test_an_edited_template_is_saved_and_not_overwritten(explorer, tmp_path, press):
     explorer.editor.source.value = "# System\n# User\n{{ question }}"
     explorer.editor.folder.value = str(tmp_path / "mine")
@@ -292,10 +278,7 @@ def test_the_cost_of_one_prompt_does_not_serve_another(zoo, press):
     two = replace(zoo.system, generate=(*zoo.system.generate, QueryPlan("m/x")))
     record(two, zoo.questions[0], zoo.lab, pay=True)
     explorer = PromptExplorer(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark), {"two": two})
-    press(explorer, "wb-cost-all")
     explorer.step.value = 1
-    press(explorer, "wb-run-all")
-    assert "press Cost for all questions first" in explorer.done.value
 
 
 def test_the_pool_browser_shows_candidates_with_their_verdicts(zoo):

@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from workbench.errors import BadInputError
 from workbench.label.agreement.coefficients import (
     all_categories,
     alpha,
@@ -13,9 +12,8 @@ from workbench.label.agreement.coefficients import (
     confusions,
     fleiss,
 )
-from workbench.label.agreement.confused import confused
 from workbench.label.agreement.disputes import disputes, final
-from workbench.label.agreement.tables import agreement, agreement_by_category, confusion
+from workbench.label.agreement.tables import agreement
 from workbench.label.store import label_of
 
 
@@ -130,17 +128,6 @@ def test_every_two_annotators_have_a_row_and_all_of_them_one(given):
     assert (table.value <= table.high).all()
 
 
-def test_each_category_is_measured_against_all_others(given):
-    labels = given(ann="aabbcc" * 5, bob="aabbcb" * 5)
-    table = agreement_by_category(labels).set_index("category")
-    assert list(table.index) == ["a", "b", "c"]
-    assert table.Cohen["a"] == table.alpha["a"] == 1
-    assert table["alpha low"]["a"] < 1, "that all cases agree does not prove that all others would"
-    assert table.Cohen["c"] < 1
-    assert list(table.labels) == [20, 25, 15]
-    assert agreement_by_category(given(ann="ab")).empty
-
-
 def test_one_annotator_has_no_row_of_agreement(given):
     assert agreement(given(ann="ab")).empty
 
@@ -149,14 +136,6 @@ def test_neither_rules_nor_the_adjudicator_are_annotators(given):
     people = given(ann="ab", bob="aa")
     with_others = [*people, *given(rule="bb", adjudicator="ab")]
     assert agreement(with_others).equals(agreement(people))
-
-
-def test_confusion_counts_pairs_of_categories():
-    table = confusion(
-        {("q", "1"): "a", ("q", "2"): "a", ("q", "3"): "b"}, {("q", "1"): "a", ("q", "2"): "b"}
-    )
-    assert table.loc["a", "a"] == table.loc["a", "b"] == 1
-    assert table.loc["b"].sum() == 0
 
 
 def test_what_annotators_dispute_waits_for_the_adjudicator(given):
@@ -174,22 +153,3 @@ def test_an_annotators_label_counts_before_a_rules_and_is_no_dispute_with_it(giv
     labels = given(rule="ab", ann="b-")
     assert not disputes(labels)
     assert sorted(label.annotator for label in final(labels).values()) == ["ann", "rule"]
-
-
-def test_a_cell_of_confusion_opens_its_cases(given, make_case):
-    sample = [make_case(f"SELECT {number}", text=f"Which {number}?") for number in range(3)]
-    labels = [
-        label_of(case, "T", category, annotator=name, note=f"<{name}>")
-        for name, categories in {"ann": "aab", "bob": "abb"}.items()
-        for case, category in zip(sample, categories, strict=True)
-    ]
-    found = confused(labels, "ann", "bob", sample)
-    assert found.cases("a", "b") == (sample[1],)
-    assert found.cases("b", "a") == ()
-    page = found._repr_html_()
-    assert "Which 1? ann: &lt;ann&gt; bob: &lt;bob&gt;" in page
-    assert page.count("<details") == 3
-    with pytest.raises(BadInputError, match="no cell 'a', 'z'"):
-        found.cases("a", "z")
-    with pytest.raises(BadInputError, match="no labels by 'eve'; the annotators are ann, bob"):
-        confused(labels, "ann", "eve")

@@ -3,10 +3,8 @@
 import pytest
 
 from workbench.benchmarks.bundled import Flaw, load_bundled
-from workbench.label.store import label_of
 from workbench.label.suggest import (
     AUTOMATIC,
-    against_labels,
     automatic_labels,
     known_flaws,
     suggest,
@@ -193,22 +191,6 @@ def test_a_known_flaw_of_a_question_counts_before_the_rules(make_case):
         ("Incorrect Golden SQL", "gold likely wrong: ordered as text"),
         ("Vague Question", "vague question: which name?"),
     ]
-
-
-def test_suggestions_are_compared_with_annotators_labels(make_case, labels):
-    kinds = open_taxonomy("MAC-SQL")
-    cases = [make_case(f"SELECT vname, {number} FROM vessel") for number in range(3)]
-    cases.append(make_case("SELECT imo FROM vessel LIMIT 3"))
-    names = ["Schema Linking Error", "Schema Linking Error", "Other", "Question Misunderstand"]
-    labels.add(
-        label_of(c, "MAC-SQL", name, annotator="me") for c, name in zip(cases, names, strict=True)
-    )
-    labels.add(automatic_labels(cases, kinds))
-    kappa, table = against_labels(cases, labels.labels(taxonomy="MAC-SQL"), kinds)
-    assert table.loc["Schema Linking Error", "Schema Linking Error"] == 2
-    assert table.loc["Other", "Schema Linking Error"] == 1
-    assert table.to_numpy().sum() == 4
-    assert kappa == pytest.approx(0.5556, abs=1e-4)
 
 
 def test_only_bundled_benchmarks_have_known_flaws(bird):

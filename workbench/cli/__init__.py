@@ -21,7 +21,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "evaluate": ("workbench.cli.evaluate", "Judge files of predictions."),
     "index": ("workbench.cli.index", "Build the value indexes of databases."),
     "lab": ("workbench.cli.servers.lab", "Open the notebooks in JupyterLab."),
-    "label": ("workbench.cli.label", "Count labels of errors, and export and import them."),
     "preview": ("workbench.cli.reproduce", "Estimate what an experiment costs."),
     "reproduce": ("workbench.cli.reproduce", "Run an experiment's notebooks."),
     "run": ("workbench.cli.run", "Run a system over a benchmark."),

@@ -16,7 +16,6 @@ from workbench.explore.compare.variants_form import VariantsForm
 from workbench.explore.picker import Picker
 from workbench.explore.prompt import repeats, running
 from workbench.explore.prompt.editor import Editor, saved_html
-from workbench.explore.prompt.for_all import ForAllForm, Wanted
 from workbench.explore.prompt.rendered import prompt_html, stages_html
 from workbench.explore.prompt.steps import Recording, Step, record
 from workbench.html.parts import alert
@@ -51,7 +50,6 @@ class PromptExplorer(ui.Explorer):
         kinds = ("missing", "stages", "prompt", "price", "answer")
         self._views = [ui.output(f"wb-{kind}-view") for kind in kinds]
         self.missing, self.stages, self.prompt, self.price, self.answer = self._views
-        self.for_all = ForAllForm(self._for_all, self.done)
         self.system = ui.labelled(w.Dropdown(options=list(systems)), "System", "wb-system")
         self.step = ui.labelled(w.Dropdown(), "Call", "wb-step", "420px")
         self.reply = ui.labelled(w.Dropdown(), "Answer", "wb-reply-choice", "330px")
@@ -89,13 +87,11 @@ class PromptExplorer(ui.Explorer):
                 ),
                 self.done,
                 ui.row(
-                    self.for_all.buttons,
                     self.editor.folder,
                     self.editor.overwrite,
                     act("Save the template", "wb-save", self._save),
                 ),
                 ui.row(self.other, act("Compare", "wb-compare", self._compare)),
-                self.for_all.view,
             ]
         )
         self.lay_out(
@@ -117,7 +113,6 @@ class PromptExplorer(ui.Explorer):
         question = self.picker.question
         for widget in (*self._views, self.done):
             widget.value = ""
-        self.for_all.forget()
         self._recording = None  # first, in case recording fails
         self.step.options = self.reply.options = self.other.options = []
         if question is None:
@@ -219,12 +214,6 @@ class PromptExplorer(ui.Explorer):
             asked = (self.lab, self.picker.benchmark, question)
             self.answer.value = running.run_html(*asked, self.chosen, new, answer)
         self._price()
-
-    def _for_all(self) -> Wanted:
-        """The chosen prompt and its edit, without changes of the context, which belong to one question."""
-        edit, prompt = replace(self.editor.edit(), data={}), self.chosen.request.prompt
-        system = self._systems[self.system.value]
-        return Wanted(system, self.picker.benchmark, self.lab, prompt, edit)
 
     def _save(self) -> None:
         folder = self.editor.save()

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.revisions import read_revision
 from workbench.cli.evaluate import evaluate
-from workbench.cli.label import label
 from workbench.errors import BadInputError
 from workbench.label.store import LabelStore, label_of
 from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD, NO_VERDICT, peoples_gold
@@ -119,8 +118,9 @@ def test_from_the_labeller_to_ex_under_peoples_gold(make_case, monkeypatch, tmp_
         return done.output
 
     file = tmp_path / "people.json"
-    told = run(label, "golds", "bundled-dev", file)
-    assert "1 gold queries corrected, 1 questions with further right queries" in told
+    found = peoples_gold(LabelStore.named("bundled-dev").labels(), bundled)
+    assert (found.corrected, found.both_right) == (1, 1)
+    found.write(file)
     report = json.loads(
         run(
             evaluate, "bundled-dev", "--predictions", tmp_path / "system.json",

@@ -1,16 +1,13 @@
 """Labels are on disk at once and for good: rows are only added, and found again after a crash or a rerun."""
 
-import json
 import multiprocessing
 import sqlite3
 from contextlib import closing
 
-import orjson
 import pytest
 
 from workbench.errors import BadInputError, StoreError
-from workbench.label.store import Label, LabelStore, label_of, record_of
-from workbench.label.store.store import _old_events
+from workbench.label.store import Label, LabelStore, label_of
 
 
 def give(store, case, category="a", annotator="me", **more):
@@ -82,76 +79,6 @@ def test_labels_of_another_program_are_seen_after_a_refresh(labels, make_case):
     assert labels.of(make_case().key, "T", "me") == given
 
 
-def lines(*records):
-    """A file of an earlier version: a JSON line for each label, and for each label taken back."""
-    return b"".join(
-        orjson.dumps(one if isinstance(one, dict) else record_of(one)) + b"\n" for one in records
-    )
-
-
-@pytest.fixture
-def old(labels, make_case):
-    """Four labels of an earlier version, the second taken back, the last cut off by a crash."""
-    made = [label_of(make_case(f"SELECT {n}"), "T", "a", annotator="me") for n in range(4)]
-    retracts = {"retracts": made[1].id, "at": made[1].at}
-    file = labels.path.with_suffix(".jsonl")
-    file.parent.mkdir()
-    file.write_bytes(lines(*made[:3], retracts, made[3])[:-20])
-    return file, made
-
-
-def test_an_old_file_is_imported_once_and_left_as_it_is(labels, old):
-    file, made = old
-    before = file.read_bytes()
-    store = LabelStore(labels.path)
-    assert store.labels() == (made[0], made[2])
-    assert store.torn == 1
-    for _ in range(2):
-        store = LabelStore(labels.path)
-        assert store.labels(latest=False) == (made[0], made[2])
-        assert store.torn == 1
-    assert file.read_bytes() == before
-
-
-def test_a_label_taken_back_after_the_import_stays_so(labels, old):
-    store, made = LabelStore(labels.path), old[1]
-    assert store.undo("me", "T") == made[2]
-    assert LabelStore(labels.path).labels() == (made[0],)
-
-
-def test_labels_that_an_earlier_version_adds_after_the_import_are_imported_too(
-    labels, old, make_case
-):
-    file, made = old
-    LabelStore(labels.path)
-    later = label_of(make_case("SELECT 9"), "T", "a", annotator="me")
-    retracts = {"retracts": made[0].id, "at": made[0].at}
-    file.write_bytes(file.read_bytes() + b"\n" + lines(later, retracts))
-    assert LabelStore(labels.path).labels() == (made[2], later)
-
-
-def test_an_old_file_without_its_last_newline_is_not_torn(labels, make_case):
-    made = label_of(make_case(), "T", "a", annotator="me")
-    labels.path.parent.mkdir()
-    labels.path.with_suffix(".jsonl").write_bytes(lines(made).rstrip())
-    assert (LabelStore(labels.path).labels(), LabelStore(labels.path).torn) == ((made,), 0)
-
-
-def test_every_prefix_of_an_old_file_can_be_read(make_case):
-    made = [label_of(make_case(f"SELECT {n}"), "T", "a", annotator="me") for n in range(3)]
-    whole = lines(*made)
-    for end in range(len(whole)):
-        read, _, torn = _old_events(whole[:end], "old.jsonl")
-        assert read == made[: len(read)]
-        assert len(read) >= whole[:end].count(b"\n")
-        assert torn <= 1
-
-
-def test_an_old_file_given_as_the_store_is_refused_with_a_hint(tmp_path):
-    with pytest.raises(BadInputError, match=r"give a\.sqlite, and a\.jsonl beside it is imported"):
-        LabelStore(tmp_path / "a.jsonl")
-
-
 def test_reading_makes_no_file(labels):
     assert labels.labels() == ()
     assert not labels.path.parent.exists()
@@ -163,7 +90,7 @@ def add_many(path, annotator, case):
         give(store, case, str(number), annotator=annotator)
 
 
-def test_several_programs_add_to_one_file(labels, old, make_case):
+def test_several_programs_add_to_one_file(labels, make_case):
     context = multiprocessing.get_context("spawn")
     names = ["a", "b", "c"]
     workers = [
@@ -174,9 +101,8 @@ def test_several_programs_add_to_one_file(labels, old, make_case):
     for worker in workers:
         worker.join()
     labels.refresh()
-    assert len(labels.labels(latest=False)) == 2 + 45  # the old file was imported once
-    added = [one for one in labels.labels() if one.annotator in names]
-    assert [one.category for one in added] == ["14"] * 3
+    assert len(labels.labels(latest=False)) == 45
+    assert [one.category for one in labels.labels()] == ["14"] * 3
 
 
 def test_a_full_disk_adds_nothing_and_loses_nothing(labels, make_case):
@@ -196,13 +122,6 @@ def test_a_file_that_is_no_database_is_one_clear_line(labels):
     labels.path.parent.mkdir()
     labels.path.write_text("not a database, and long enough to be read as the header of one" * 20)
     with pytest.raises(StoreError, match="file is not a database"):
-        LabelStore(labels.path)
-
-
-def test_an_old_line_that_is_json_and_no_label_is_named(labels):
-    labels.path.parent.mkdir()
-    labels.path.with_suffix(".jsonl").write_text(json.dumps({"id": 3}) + "\n")
-    with pytest.raises(BadInputError, match="the id of a label cannot be 3"):
         LabelStore(labels.path)
 
 

@@ -1,11 +1,8 @@
 """A question that is picked in another view is the case that the labeller shows, and the other way round."""
 
-import threading
-
 import pytest
 
 from workbench.current_question import CurrentQuestion
-from workbench.label.queue.growing import GrowingCases
 from workbench.label.taxonomy import open_taxonomy
 from workbench.label.widget.labeller import label
 
@@ -73,7 +70,7 @@ def test_a_pick_without_a_case_leaves_the_labeller_where_it_is_and_one_line_says
 def test_a_step_that_stays_at_its_case_leaves_the_other_views_alone(labeller, current):
     current.picked = ("bird", "77")
     press(labeller, "help")
-    press(labeller, "suggestions")
+    press(labeller, "advance")
     assert current.picked == ("bird", "77")
 
 
@@ -106,47 +103,3 @@ def test_two_labellers_show_the_same_question(open_labeller, cases):
     assert case_of(one) == "3"
     press(one, "jump", value="1")
     assert (case_of(one), case_of(other)) == ("0", "3")
-
-
-class Late:
-    """A search that finds its cases after `go`."""
-
-    def __init__(self, cases):
-        self.cases, self.go = cases, threading.Event()
-
-    def __call__(self, _):
-        self.go.wait(60)
-        yield from self.cases
-
-
-def test_the_case_of_the_current_question_is_shown_when_it_is_found(open_labeller, cases, current):
-    search = Late(cases)
-    current.picked = ("bird", "3")
-    labeller = open_labeller(GrowingCases(search))
-    search.go.set()
-    labeller.session.sample.wait()
-    assert case_of(labeller) == "3"
-
-
-def test_a_case_found_after_the_first_step_does_not_replace_the_one_shown(
-    open_labeller, cases, current
-):
-    search = Late(cases)
-    current.picked = ("bird", "3")
-    labeller = open_labeller(GrowingCases(search))
-    press(labeller, "suggestions")
-    search.go.set()
-    labeller.session.sample.wait()
-    assert case_of(labeller) == "0"
-
-
-def test_the_last_pick_is_shown_whatever_is_found_meanwhile(open_labeller, make_case, current):
-    cases = [make_case(f"SELECT {n}", number=str(n), benchmark="bird") for n in range(60)]
-    labeller = open_labeller(GrowingCases(lambda _: iter(cases)))
-    for case in cases:
-        current.picked = ("bird", case.question.id)
-    labeller.session.sample.wait()
-    assert sorted(case.question.id for case in labeller.session.cases) == sorted(
-        map(str, range(60))
-    )
-    assert case_of(labeller) == "59"

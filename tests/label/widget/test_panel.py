@@ -92,7 +92,7 @@ def test_the_panel_marks_what_was_chosen_by_a_sign_and_counts_it(labeller):
 
 def test_every_button_names_its_step_and_has_a_text(labeller):
     buttons = re.findall(r"<button[^>]*>", shown(labeller))
-    assert len(buttons) == 32
+    assert len(buttons) == 31
     assert all("data-do=" in button and "data-testid=" in button for button in buttons)
     for button in buttons:
         key = re.search(r'data-key="([^"]+)"', button)
@@ -101,12 +101,6 @@ def test_every_button_names_its_step_and_has_a_text(labeller):
 
 def test_what_is_sent_to_the_browser_is_plain_data(labeller):
     assert json.loads(json.dumps(labeller.panel)) == labeller.panel
-
-
-def test_suggestions_are_off_until_they_are_asked_for(labeller):
-    assert "Suggested causes" not in shown(labeller)
-    press(labeller, do="suggestions")
-    assert "Suggested causes" in shown(labeller)
 
 
 def test_an_exception_in_a_step_is_shown_and_the_next_step_clears_it(labeller):
@@ -193,7 +187,6 @@ def test_the_browsers_part_sets_text_as_text_and_asks_no_server():
 
 def test_every_tag_and_attribute_of_the_panel_is_allowed_by_the_javascript(labeller):
     source = str(Labeller._esm)
-    press(labeller, do="suggestions")
     tags = set(re.findall(r"<(\w+)", shown(labeller)))
     assert all(f'"{tag}"' in source for tag in tags)
     names = set(re.findall(r' ([\w-]+)="', shown(labeller)))

@@ -9,8 +9,6 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.label.agreement.disputes import disputes
 from workbench.label.frames import labels_frame, progress_frame
-from workbench.label.queue.growing import GrowingCases
-from workbench.label.queue.plan import Plan
 from workbench.label.store import LabelStore
 from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import open_taxonomy
@@ -271,35 +269,3 @@ def test_the_adjudicator_stays_the_adjudicator(session):
     judge = Session(session.cases, session.taxonomy, session.store, "adjudicator", adjudicates=True)
     with pytest.raises(BadInputError, match="name is fixed"):
         judge.step("annotator", "me")
-
-
-def test_an_annotator_of_a_plan_gets_the_cases_that_it_gives_them(session):
-    plan = Plan(("me", "she"), labels=1)
-    mine = Session(session.cases, session.taxonomy, session.store, "me", plan=plan)
-    both = [case.predicted for case in mine.cases]
-    mine.step("annotator", "she")
-    assert sorted([*both, *(case.predicted for case in mine.cases)]) == [
-        case.predicted for case in session.cases
-    ]
-    with pytest.raises(BadInputError, match="no annotator 'he' in the plan; it has me, she"):
-        mine.step("annotator", "he")
-    assert mine.annotator == "she"
-
-
-def test_cases_that_are_all_found_come_in_the_order_of_the_plan(session, monkeypatch):
-    monkeypatch.setattr(Plan, "queue", lambda _plan, _annotator, cases, _worth: cases[::-1])
-    found = GrowingCases(lambda _: iter(session.cases)).wait()
-    mine = Session(found, session.taxonomy, session.store, "me", plan=Plan(("me",), labels=1))
-    assert mine.cases == list(session.cases[::-1])
-
-
-def test_cases_that_are_found_later_come_last_and_the_case_shown_stays(session, make_case):
-    growing = list(session.cases[:2])
-    mine = Session(growing, session.taxonomy, session.store, "me")
-    mine.step("choose", VAGUE)
-    growing += session.cases[2:]
-    mine.append_found_cases()
-    assert ([case.predicted for case in mine.cases], mine.at) == (
-        [case.predicted for case in session.cases],
-        1,
-    )

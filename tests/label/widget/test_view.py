@@ -75,8 +75,8 @@ def filled(make_case, text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_leaves_the_page_as_a_plain_word_does(make_case, text):
-    plain = Structure(case_page(filled(make_case, "plain"), suggestions=True))
-    shown = Structure(case_page(filled(make_case, text), suggestions=True))
+    plain = Structure(case_page(filled(make_case, "plain")))
+    shown = Structure(case_page(filled(make_case, text)))
     assert shown.found == plain.found
 
 
@@ -90,7 +90,6 @@ def test_hostile_text_in_queries_that_can_be_read_stays_text(make_case):
                     f"SELECT vname AS \"{name}\" FROM vessel WHERE vname = '{quoted}'",
                     f"SELECT imo FROM vessel WHERE vname <> '{quoted}' ORDER BY 1",
                 ),
-                suggestions=True,
             )
         ).found
 
@@ -117,13 +116,6 @@ def test_a_case_shows_question_hint_queries_results_values_and_schema(make_case)
         "used by prediction",
     ):
         assert text in shown
-    assert "Suggested causes" not in shown
-
-
-def test_suggestions_are_shown_on_request_with_their_reasons(make_case):
-    assert "gold returns vessel.imo where the prediction" in case_page(
-        make_case(), suggestions=True
-    )
 
 
 def test_columns_that_gold_uses_and_the_generator_did_not_see_are_named(make_case, harbour):

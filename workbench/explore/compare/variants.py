@@ -6,12 +6,10 @@ disagree come first, and each question opens its queries, replies and results.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Self
 
 import pandas as pd
 
-from workbench.explore.compare.experiments import write_experiments
 from workbench.explore.prompt.running import answer_parts, side_by_side
 from workbench.html.parts import Html, details, line, pre, table, view, views
 from workbench.html.tree import Node
@@ -86,13 +84,6 @@ class Variants:
         found = self.matrix()
         found[[*self.runs]] = found[[*self.runs]].replace({True: "right", False: "wrong"})
         return alone(found, self.study.stamp, "Questions by variants")
-
-    def save(self, folder: str | Path, *notebooks: str) -> list[Path]:
-        """Write an experiment for each variant into a folder, to run these notebooks with `workbench reproduce`.
-
-        The experiments ask the questions that were compared.
-        """
-        return write_experiments(self.studies, Path(folder), notebooks)
 
     def close(self) -> None:
         """Close the study, which all variants share."""

@@ -7,7 +7,6 @@ context alone, so that gold cannot get into it.
 
 import copy
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -67,24 +66,6 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
         missing = str(error)
     read = tuple(_read(watched, step) for step in steps)
     return Recording(question, read, tuple(contexts), selection, missing)
-
-
-class _FoundError(Exception):
-    """Ends a recording once the wanted call is found."""
-
-
-def first_call(system: System, question: Question, lab: Lab, prompt: str) -> Step | None:
-    """The first call of a prompt that a system makes for a question; None if an earlier call is not cached."""
-    found: list[Step] = []
-
-    def watch(request: Request, data: Mapping[str, Any]) -> None:
-        if request.prompt == prompt:
-            found.append(Step(request, data))
-            raise _FoundError
-
-    with suppress(_FoundError):
-        record(system, question, replace(lab, watch=watch))
-    return _read(lab, found[0]) if found else None
 
 
 def _read(lab: Lab, step: Step) -> Step:

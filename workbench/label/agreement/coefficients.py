@@ -35,15 +35,6 @@ def coincidences(given: Given, categories: Sequence[Hashable]) -> Floats:
     return np.asarray(pairs / np.maximum(counts.sum(axis=1) - 1, 1)[:, None, None])
 
 
-def one_against_rest(tables: Floats, category: int) -> Floats:
-    """The tables of two categories: this one, and all others taken together."""
-    rest = [n for n in range(tables.shape[-1]) if n != category]
-    own = tables[..., category, category]
-    right, down = tables[..., category, rest].sum(-1), tables[..., rest, category].sum(-1)
-    others = tables.sum((-2, -1)) - own - right - down
-    return np.stack([np.stack([own, right], -1), np.stack([down, others], -1)], -2)
-
-
 def cohen(confusion: Floats) -> Floats:
     """Cohen's kappa (1960): chance is computed from each annotator's own shares of the categories."""
     total = confusion.sum((-2, -1))

@@ -1,10 +1,8 @@
-"""Tables of the annotators' agreement: of each pair, of all, and of each category; and the confusion matrix."""
+"""A table of the annotators' agreement: of each pair, and of all."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 import pandas as pd
 
@@ -46,36 +44,6 @@ def agreement(labels: Iterable[Label], *, subcategories: bool = False) -> pd.Dat
         share = same / len(given) if given else math.nan
         rows.append((", ".join(group), len(given), share, method, *ends))
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def agreement_by_category(labels: Iterable[Label], *, subcategories: bool = False) -> pd.DataFrame:
-    """A row for each category against all others: its labels, Krippendorff's alpha and a kappa, with 95% intervals.
-
-    The kappa is Cohen's for two annotators and Fleiss' for more, over the cases that all of them labelled.
-    """
-    chosen = _by_annotator(labels, subcategories=subcategories)
-    if len(chosen) < 2:
-        return pd.DataFrame(columns=["category", "labels"])
-    several, common = _labelled_by_several(chosen), _labelled_by_all(chosen, sorted(chosen))
-    every = coefficients.all_categories([*several, *common])
-    rows: list[dict[str, Any]] = [
-        {"category": name, "labels": sum(given.count(name) for given in several)} for name in every
-    ]
-    kappa = "Cohen" if len(chosen) == 2 else "Fleiss"
-    for method, given in (("alpha", several), (kappa, common)):
-        build, coefficient = _METHODS[method]
-        tables = build(given, every)
-        for n in range(len(every)):
-            ends = measured(coefficients.one_against_rest(tables, n), coefficient)
-            rows[n] |= zip((method, f"{method} low", f"{method} high"), ends, strict=True)
-    return pd.DataFrame(rows)
-
-
-def confusion(first: Mapping[Key, str], second: Mapping[Key, str]) -> pd.DataFrame:
-    """The number of cases with each pair of categories: rows are those of `first`, columns those of `second`."""
-    counts = Counter((first[key], second[key]) for key in first.keys() & second.keys())
-    names = coefficients.all_categories(counts)
-    return pd.DataFrame([[counts[row, name] for name in names] for row in names], names, names)
 
 
 def _by_annotator(

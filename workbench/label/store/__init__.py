@@ -1,4 +1,4 @@
-"""Labels, kept in SQLite, exported and imported."""
+"""Labels, kept in SQLite."""
 
 from workbench.label.store.label import FIELDS, Label, label_of, record_of
 from workbench.label.store.store import LabelStore

@@ -1,13 +1,9 @@
 """A label: an annotator's category for the error in a case."""
 
 import uuid
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any
 
-from workbench.errors import BadInputError
 from workbench.label.case import Case, case_key
 
 
@@ -34,7 +30,6 @@ class Label:
 
 
 FIELDS = tuple(one.name for one in fields(Label) if one.init)
-_NEEDED = {"id", "annotator", "taxonomy", "category", "db_id"}  # the fields that are never empty
 
 
 def label_of(
@@ -64,36 +59,8 @@ def label_of(
 
 
 def record_of(label: Label) -> dict[str, str | bool]:
-    """The fields of a label, as they are stored and exported."""
+    """The fields of a label, as they are stored."""
     return {name: getattr(label, name) for name in FIELDS}
-
-
-def read_label(record: Any, source: str) -> Label:
-    """A label from its fields; BadInputError names the source and the field that is wrong."""
-    if not isinstance(record, Mapping):
-        raise BadInputError(
-            f"{source}: expected an object with the fields of a label, not {record!r:.60}"
-        )
-    for name in FIELDS:
-        if not isinstance(record.get(name), bool if name == "automatic" else str):
-            raise BadInputError(
-                f"{source}: the {name} of a label cannot be {record.get(name)!r:.60}; a label has"
-                f" {', '.join(FIELDS)}"
-            )
-        if name in _NEEDED and not record[name].strip():
-            raise BadInputError(f"{source}: the {name} of a label is empty")
-    return Label(**{name: record[name] for name in FIELDS} | {"at": _in_utc(record["at"], source)})
-
-
-def _in_utc(at: str, source: str) -> str:
-    """The time as `now` writes it, so that times can be compared as texts."""
-    with suppress(ValueError):
-        time = datetime.fromisoformat(at)
-        if time.tzinfo:
-            return time.astimezone(UTC).isoformat()
-    raise BadInputError(
-        f"{source}: the time of a label cannot be {at!r:.60}; give it with its zone, as {now()}"
-    )
 
 
 def now() -> str:

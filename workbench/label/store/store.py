@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import orjson
 from sqlite_utils import Database
 
 from workbench.errors import BadInputError, StoreError
-from workbench.label.store.label import FIELDS, Label, now, read_label, record_of
+from workbench.label.store.label import FIELDS, Label, now, record_of
 from workbench.store import home
 
 _NAME = re.compile(r"[A-Za-z0-9_.\-]{1,100}")
@@ -25,20 +24,10 @@ _Subject: TypeAlias = tuple[str, str, tuple[str, str]]  # taxonomy, annotator an
 
 
 class LabelStore:
-    """The labels in an SQLite file, which is made when the first label is added.
-
-    Earlier versions wrote JSON lines: a file of the same name that ends in .jsonl is imported once, and
-    again if it grew. `torn` counts its lines that a crash cut off.
-    """
+    """The labels in an SQLite file, which is made when the first label is added."""
 
     def __init__(self, path: Path) -> None:
-        if path.suffix == ".jsonl":
-            raise BadInputError(
-                f"{path}: labels are kept in SQLite: give {path.with_suffix('.sqlite').name}, and"
-                f" {path.name} beside it is imported"
-            )
         self.path = path
-        self.torn = 0
         self._database: Database | None = None
         self._size = (0, 0)  # the numbers of labels and of retractions when they were last read
         self._labels: dict[int, Label] = {}  # by number, without those taken back
@@ -57,8 +46,7 @@ class LabelStore:
     @staticmethod
     def names() -> list[str]:
         """The names of all labels in the workbench's home."""
-        files = (path for path in _folder().glob("*") if path.suffix in {".sqlite", ".jsonl"})
-        return sorted({path.stem for path in files})
+        return sorted(path.stem for path in _folder().glob("*.sqlite"))
 
     def add(self, labels: Iterable[Label]) -> int:
         """Add the labels that the store does not have, commit them to disk, and return their number."""
@@ -115,13 +103,9 @@ class LabelStore:
 
     def refresh(self) -> None:
         """Read what this and other programs added."""
-        if self._database or self.path.exists() or self._old_file.exists():
+        if self._database or self.path.exists():
             with self._naming_errors():
                 self._read(self._open())
-
-    @property
-    def _old_file(self) -> Path:
-        return self.path.with_suffix(".jsonl")
 
     @contextmanager
     def _naming_errors(self) -> Iterator[None]:
@@ -142,15 +126,14 @@ class LabelStore:
                 yield database
 
     def _open(self) -> Database:
-        """The database; the first call makes its tables and imports the old file."""
+        """The database; the first call makes its tables."""
         if self._database is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self.path, timeout=_WAIT, check_same_thread=False)
             database = Database(connection)
-            if "imports" not in database.table_names():
+            if "retractions" not in database.table_names():
                 with _immediate(database):
                     _make_tables(database)
-            self._import_old_file(database)
             self._database = database
         return self._database
 
@@ -171,29 +154,6 @@ class LabelStore:
         }
         self._size = size
 
-    def _import_old_file(self, database: Database) -> None:
-        """Add the labels and retractions in the JSON lines that the database lacks; the file stays as it is."""
-        if not self._old_file.exists():
-            return
-        content = self._old_file.read_bytes()
-        imported = database.table("imports")
-        known = {row["file"]: row for row in imported.rows}.get(self._old_file.name)
-        if known is None or known["bytes"] != len(content):
-            labels, retractions, torn = _old_events(content, str(self._old_file))
-            with _immediate(database):
-                ids = {row["id"] for row in database.query("SELECT id FROM labels")}
-                new = {label.id: record_of(label) for label in labels if label.id not in ids}
-                database.table("labels").insert_all(new.values())
-                for label_id, at in retractions.items():
-                    database.execute(
-                        "INSERT INTO retractions(label, at) SELECT number, ? FROM labels WHERE id = ?"
-                        " AND number NOT IN (SELECT label FROM retractions)",
-                        [at, label_id],
-                    )
-                known = {"file": self._old_file.name, "bytes": len(content), "torn": torn}
-                imported.upsert(known, pk="file")
-        self.torn = known["torn"]
-
 
 def _make_tables(database: Database) -> None:
     columns: dict[str, type] = dict.fromkeys(FIELDS, str) | {"automatic": int}
@@ -205,7 +165,6 @@ def _make_tables(database: Database) -> None:
         {"number": int, "label": int, "at": str},
         pk="number", foreign_keys=[("label", "labels", "number")], not_null={"label", "at"}, **options,
     )  # fmt: skip
-    database.table("imports").create({"file": str, "bytes": int, "torn": int}, pk="file", **options)
 
 
 @contextmanager
@@ -218,24 +177,6 @@ def _immediate(database: Database) -> Iterator[None]:
         database.rollback()
         raise
     database.commit()
-
-
-def _old_events(content: bytes, source: str) -> tuple[list[Label], dict[str, str], int]:
-    """The labels in JSON lines, the time of each retraction by its label's id, and the number of torn lines."""
-    labels, retractions, torn = [], {}, 0
-    for line in content.split(b"\n"):
-        if not line.strip(b"\0 \r"):
-            continue
-        try:
-            record = orjson.loads(line)
-        except ValueError:
-            torn += 1
-            continue
-        if isinstance(record, dict) and "retracts" in record:
-            retractions[str(record["retracts"])] = str(record.get("at", ""))
-        else:
-            labels.append(read_label(record, source))
-    return labels, retractions, torn
 
 
 def _folder() -> Path:

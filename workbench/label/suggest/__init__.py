@@ -1,19 +1,13 @@
 """Likely causes of a wrong prediction, suggested by rules over the two queries and their results.
 
-Suggestions are guesses: the labeller shows them only on request, and labels made from them are marked
-automatic.
+Suggestions are guesses: labels made from them are marked automatic.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import pandas as pd
-
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import Flaw, load_flaws
-from workbench.label.agreement.coefficients import cohen
-from workbench.label.agreement.disputes import final
-from workbench.label.agreement.tables import confusion
 from workbench.label.case import Case
 from workbench.label.store import Label, label_of
 from workbench.label.suggest.rules import RULES, QueryPair, error_cause
@@ -76,18 +70,3 @@ def automatic_labels(
                 )
             )
     return tuple(labels)
-
-
-def against_labels(
-    cases: Iterable[Case], labels: Iterable[Label], taxonomy: Taxonomy
-) -> tuple[float, pd.DataFrame]:
-    """Agreement of suggestions with labels given by hand: Cohen's kappa, and the confusion matrix.
-
-    Rows are the labels, as `LabelStore.labels` returns them; columns are the suggestions.
-    """
-    by_hand = {key: one.category for key, one in final(labels).items() if one and not one.automatic}
-    by_rule = {
-        case.key: best[0][0] if (best := suggested(case, taxonomy)) else "none" for case in cases
-    }
-    table = confusion(by_hand, by_rule)
-    return float(cohen(table.to_numpy(dtype=float))), table

@@ -20,7 +20,6 @@ STEPS: Mapping[str, tuple[str, str]] = {
     "both right": ("R", "mark gold and the prediction as both right, or take that back"),
     "annotator": ("A", "change the annotator's name"),
     "advance": ("T", "show the next case after each label, or stay"),
-    "suggestions": ("C", "show the causes that rules suggest"),
     "help": ("?", "show these keys and what the categories mean"),
 }
 """The key of each step, and what it does."""

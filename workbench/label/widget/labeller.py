@@ -1,7 +1,5 @@
 """The labelling widget for JupyterLab: it shows a session, and hands the session keys and clicks."""
 
-import threading
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,8 +16,6 @@ from workbench.html.tree import plain_data
 from workbench.lab import Lab
 from workbench.label.agreement.disputes import ADJUDICATOR, disputes
 from workbench.label.case import Case
-from workbench.label.queue.growing import GrowingCases
-from workbench.label.queue.plan import Plan
 from workbench.label.store import LabelStore
 from workbench.label.taxonomy import Taxonomy
 from workbench.label.widget.panel import panel
@@ -45,31 +41,13 @@ class Labeller(anywidget.AnyWidget):
     def __init__(self, session: Session, current: CurrentQuestion | None = None) -> None:
         super().__init__(eager=not session.adjudicates)
         self.session, self._current = session, current or CURRENT
-        self._lock = threading.RLock()  # searches in other threads draw the panel, too
-        self._drawn = 0.0  # when the panel was last drawn
-        self._begun = False  # whether the annotator has taken a step
         self.on_msg(self._on_message)
         self._current.observe(self._follow, names="picked")
         self._go_to_current()
         self._show()
-        if isinstance(session.sample, GrowingCases):
-            session.sample.listen(self._show_found_cases)
-
-    def _show_found_cases(self) -> None:
-        """Show new cases, at most once a second; the first case and the search's end are shown at once."""
-        with self._lock:
-            sample, early = self.session.sample, time.monotonic() < self._drawn + 1
-            if isinstance(sample, GrowingCases) and not (
-                early and self.session.cases and not sample.done
-            ):
-                self.session.append_found_cases()
-                if not self._begun:  # later, this would replace the case that the annotator reads
-                    self._go_to_current()
-                self._show()
 
     def _on_message(self, _: Any, message: dict[str, Any], __: Any) -> None:
         before = self._question()
-        self._begun = True
         self._take(lambda: self.session.step(**message))
         after = self._question()
         if after != before and all(after):
@@ -89,7 +67,6 @@ class Labeller(anywidget.AnyWidget):
 
     def _go_to_current(self, *, say_if_absent: bool = False) -> None:
         """Go to the case of the current question, if there is one."""
-        self.session.append_found_cases()
         benchmark, key = self._current.picked
         for at, case in enumerate(self.session.cases):
             if (case.benchmark, case.question.id) == (benchmark, key):
@@ -103,9 +80,8 @@ class Labeller(anywidget.AnyWidget):
         """Take a step; an exception is shown in the widget, since nothing else shows a callback's error."""
         error = ""
         try:
-            with self._lock:
-                step()
-                self._show()
+            step()
+            self._show()
         except BadInputError as mistake:
             error = str(mistake)
         except Exception:  # noqa: BLE001  shown in the widget
@@ -113,8 +89,7 @@ class Labeller(anywidget.AnyWidget):
         self.error = error
 
     def _show(self) -> None:
-        self._drawn = time.monotonic()
-        with self._lock, self.hold_sync():
+        with self.hold_sync():
             self.panel = plain_data(panel(self.session))
             self.note = self.session.note() if self.session.cases else ""
             self.status = self.session.status
@@ -127,18 +102,14 @@ def label(
     annotator: str,
     lab: Lab | None = None,
     *,
-    plan: Plan | None = None,
     keys: Mapping[str, str] | None = None,
-    suggestions: bool = False,
     current: CurrentQuestion | None = None,
 ) -> Labeller:
     """A widget for an annotator, which begins at the first case without a label.
 
-    With a `plan`, the annotator gets their cases of the plan, ordered by what a label is worth. With a `lab`, such as
-    `study.lab`, gold can be corrected. `keys`
-    changes the keys of steps and categories: `keys={"skip": "x"}`. Views with the same `current` show the same question.
+    With a `lab`, such as `study.lab`, gold can be corrected. `keys` changes the keys of steps and categories: `keys={"skip": "x"}`. Views with the same `current` show the same question.
     """
-    session = Session(cases, taxonomy, store, annotator, lab, plan, keys, suggestions=suggestions)
+    session = Session(cases, taxonomy, store, annotator, lab, keys)
     return Labeller(session, current)
 
 
@@ -149,7 +120,6 @@ def adjudicate(
     lab: Lab | None = None,
     *,
     keys: Mapping[str, str] | None = None,
-    suggestions: bool = False,
     current: CurrentQuestion | None = None,
 ) -> Labeller:
     """A widget for the adjudicator: the cases that annotators dispute, with the annotators' labels.
@@ -158,6 +128,5 @@ def adjudicate(
     """
     disputed = disputes(store.labels(taxonomy=taxonomy.name))
     queue = [case for case in cases if case.key in disputed]
-    session = Session(queue, taxonomy, store, ADJUDICATOR, lab, None, keys, adjudicates=True)
-    session.suggestions = suggestions
+    session = Session(queue, taxonomy, store, ADJUDICATOR, lab, keys, adjudicates=True)
     return Labeller(session, current)

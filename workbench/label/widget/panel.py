@@ -10,7 +10,6 @@ from typing import Any
 
 from workbench.html.parts import NO_MATH, beside, heading, table
 from workbench.html.tree import Element, Node, element
-from workbench.label.queue.growing import GrowingCases
 from workbench.label.store import Label
 from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD, gold_verdict
 from workbench.label.taxonomy import FILTERS, Choice, Part, choice_name
@@ -23,9 +22,7 @@ def panel(session: Session) -> Element:
     """Everything that the widget shows for a session."""
     if not session.cases:
         kind = "disputes to settle" if session.adjudicates else "cases to label"
-        sample = session.sample
-        so_far = f" so far: {sample.status()}" if isinstance(sample, GrowingCases) else ""
-        return element("p", f"There are no {kind}{so_far}.", data_testid="empty")
+        return element("p", f"There are no {kind}.", data_testid="empty")
     body = _help(session) if session.help else _case(session)
     return element(
         "div",
@@ -52,7 +49,7 @@ def _case(session: Session) -> Iterator[Element]:
     case = session.cases[session.at]
     given = gold_verdict(session.store, case, session.annotator)
     corrected = given.note if given and given.category == CORRECTED else ""
-    yield case_node(case, suggestions=session.suggestions, corrected=corrected)
+    yield case_node(case, corrected=corrected)
 
 
 def _top(session: Session) -> Iterator[Node | None]:
@@ -60,9 +57,6 @@ def _top(session: Session) -> Iterator[Node | None]:
     done = sum(session.label(at) is not None for at in range(total))
     yield element("span", f"case {session.at + 1} of {total}", data_testid="position")
     yield element("span", f"{done} of {total} labelled", data_testid="progress")
-    if isinstance(session.sample, GrowingCases):
-        more = "" if session.sample.done else "searching for more: "
-        yield element("span", more + session.sample.status(), class_="quiet", data_testid="found")
     key = session.keys.steps
 
     def button(step: str, text: str, **more: Any) -> Element:
@@ -82,9 +76,8 @@ def _top(session: Session) -> Iterator[Node | None]:
     if not session.adjudicates:
         name = session.annotator
         yield button("annotator", f"By {name}", ask="Annotator", prefilled=name)
-    for switch, name in (("advance", "Auto-advance"), ("suggestions", "Suggestions")):
-        on = getattr(session, switch)
-        yield button(switch, f"{name}: {'on' if on else 'off'}", pressed=on)
+    on = session.advance
+    yield button("advance", f"Auto-advance: {'on' if on else 'off'}", pressed=on)
     yield button("help", "Keys", pressed=session.help)
     names = [*FILTERS, *(category.name for category in session.taxonomy.categories)]
     options = (

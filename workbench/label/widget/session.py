@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from workbench.errors import BadInputError
 from workbench.lab import Lab
+from workbench.label.agreement.disputes import ADJUDICATOR
 from workbench.label.case import Case
-from workbench.label.queue.plan import Plan, check_annotator
-from workbench.label.queue.worth import worth
 from workbench.label.store import Label, LabelStore, label_of
 from workbench.label.store.golds import BOTH_RIGHT, CORRECTED, GOLD, NO_VERDICT, gold_verdict
+from workbench.label.suggest import AUTOMATIC
 from workbench.label.taxonomy import FILTERS, Taxonomy, choice_name
 from workbench.label.widget.keys import Keys, keys
 
@@ -23,12 +23,10 @@ class Session:
     store: LabelStore
     annotator: str
     lab: Lab | None = None  # runs queries
-    plan: Plan | None = None  # chooses and orders the annotator's cases
     changed_keys: Mapping[str, str] | None = None  # see `keys`
     at: int = 0  # the index of the case that is shown
     filter: str = "all"
     advance: bool = True  # show the next case after a label
-    suggestions: bool = False  # show the causes that rules suggest
     adjudicates: bool = False  # the annotator is the adjudicator and sees the others' labels
     help: bool = False  # show the keys in place of the case
     status: str = ""  # what the last step did
@@ -36,30 +34,15 @@ class Session:
     trail: list[int] = field(default_factory=list)  # the indexes of the cases shown before
     notes: dict[int, str] = field(default_factory=dict)  # unsaved notes by the case's index
     keys: Keys = field(init=False)
-    sample: Sequence[Case] = field(init=False)  # the cases of all annotators
 
     def __post_init__(self) -> None:
         self.keys = keys(self.taxonomy, self.changed_keys)
         check_annotator(self.annotator, adjudicates=self.adjudicates)
-        self.sample = self.cases
         self._begin()
 
     def _begin(self) -> None:
-        """Select the annotator's cases, and show the first without a label."""
-        self.cases = list(self.sample)
-        if self.plan:
-            given = self.store.labels(taxonomy=self.taxonomy.name)
-            worths = worth(self.cases, self.taxonomy, given)
-            self.cases = list(self.plan.queue(self.annotator, self.cases, worths))
+        """Show the annotator's first case without a label."""
         self.at = next(filter(self._is_unlabelled, range(len(self.cases))), 0)
-
-    def append_found_cases(self) -> None:
-        """Append the cases that were found since the last call."""
-        known, mine = {case.key for case in self.cases}, self.plan or (lambda _: (self.annotator,))
-        new = [
-            case for case in self.sample if case.key not in known and self.annotator in mine(case)
-        ]
-        self.cases = [*self.cases, *new]
 
     def step(
         self, do: str, value: str = "", note: str | None = None, seen: int | None = None
@@ -80,7 +63,7 @@ class Session:
             "jump": self._jump,
             "filter": self._filter,
             "annotator": self._change_annotator,
-            **dict.fromkeys(("advance", "suggestions", "help"), lambda _: self._switch(do)),
+            **dict.fromkeys(("advance", "help"), lambda _: self._switch(do)),
             "correct gold": self._correct_gold,
             "both right": self._mark_both_right,
         }
@@ -209,8 +192,6 @@ class Session:
         if self.adjudicates:
             raise BadInputError("the adjudicator's name is fixed: label in a labeller of your own")
         check_annotator(name)
-        if self.plan:
-            self.plan.check(name)
         self.annotator = name
         for one in (self.skipped, self.trail, self.notes):
             one.clear()
@@ -238,3 +219,13 @@ class Session:
 
     def _switch(self, name: str) -> None:
         setattr(self, name, not getattr(self, name))
+
+
+def check_annotator(annotator: str, *, adjudicates: bool = False) -> None:
+    """Raise BadInputError if the name is empty or reserved."""
+    name = annotator.strip().lower()
+    if not name:
+        raise BadInputError("annotator is empty: give the name under which to label")
+    if name == AUTOMATIC or (name == ADJUDICATOR and not adjudicates):
+        owner = "rules" if name == AUTOMATIC else "the adjudicator of disputed cases"
+        raise BadInputError(f"annotator {annotator!r} is reserved for {owner}: give another name")

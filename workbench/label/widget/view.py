@@ -6,19 +6,15 @@ from workbench.db.sql.differences import Clause, Item, differences
 from workbench.db.sql.parse import why_unreadable
 from workbench.db.sql.scope import Used, used
 from workbench.db.text.quoting import one_line
-from workbench.html.parts import beside, details, heading, stack, table
+from workbench.html.parts import beside, details, stack, table
 from workbench.html.tree import Element, element
 from workbench.label.case import Case
-from workbench.label.suggest import suggest
 from workbench.report.display.results import marked_results
 from workbench.types import Column, Table, lower_name
 
 
-def case_node(case: Case, *, suggestions: bool = False, corrected: str = "") -> Element:
-    """The case as a node; with `suggestions`, also the causes that the rules suggest.
-
-    `corrected` is the query that should be gold.
-    """
+def case_node(case: Case, *, corrected: str = "") -> Element:
+    """The case as a node; `corrected` is the query that should be gold."""
     predicted, gold = marked_results(case.execution, case.gold_execution)
     return element(
         "article",
@@ -27,7 +23,6 @@ def case_node(case: Case, *, suggestions: bool = False, corrected: str = "") -> 
             "p", element("strong", "Hint: "), case.question.evidence or "none", data_testid="hint"
         ),
         element("p", ", ".join(_origin(case)), class_="quiet", data_testid="about"),
-        _suggestions(case) if suggestions else None,
         beside(
             _boxed("Gold's query", _gold(case.gold, corrected), "gold-sql"),
             _boxed(
@@ -68,13 +63,6 @@ def _origin(case: Case) -> Iterator[str]:
     yield f"by {case.generator}"
     if case.candidates > 1:
         yield f"{case.agreeing} of {case.candidates} candidates give this result"
-
-
-def _suggestions(case: Case) -> Element:
-    causes = suggest(case)
-    items = [element("li", element("strong", one.cause), f": {one.reason}") for one in causes]
-    body = element("ol", *items) if items else element("p", "no rule applies")
-    return element("div", heading("Suggested causes"), body, data_testid="suggestions")
 
 
 def clauses_node(case: Case) -> Element:
