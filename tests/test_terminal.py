@@ -42,7 +42,6 @@ def test_a_character_that_the_encoding_lacks_is_an_escape() -> None:
         ("ask", "NAME.sqlite", "question"),
         ("cache", "stats", "--cache", "NAME"),
         ("evaluate", "bundled-dev", "--predictions", "NAME.json"),
-        ("index", "NAME"),
         ("reproduce", "NAME.yaml"),
         ("trace", "NAME", "0"),
     ],
@@ -80,8 +79,6 @@ def test_a_progress_bar_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> Non
         ("cache", "stats", "--cache", "NAME"),
         ("cache", "export", "calls.jsonl", "--keys", "NAME"),
         ("evaluate", "bundled-dev", "--predictions", "NAME"),
-        ("label", "import", "NAME", "NAME"),
-        ("index", "NAME"),
     ],
     ids=lambda command: " ".join(command[:2]),
 )

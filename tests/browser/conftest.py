@@ -1,12 +1,13 @@
-"""JupyterLab, started by `workbench lab` in a copy of the notebooks, and headless Chromium."""
+"""JupyterLab in a copy of the notebooks, which asks no other server, and headless Chromium."""
 
 import json
 import os
+import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import closing, contextmanager
 
 import pytest
@@ -49,30 +50,57 @@ def no_labels(desk_home):
     shutil.rmtree(desk_home / "labels", ignore_errors=True)
 
 
+NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
+LAB = (
+    "--no-browser",
+    "--ip=127.0.0.1",
+    "--ServerApp.port_retries=0",
+    "--ServerApp.allow_root=True",
+    "--LabApp.expose_app_in_browser=True",
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LabApp.extension_manager=readonly",  # the other manager asks PyPI for a list
+    "--LanguageServerManager.autodetect=False",  # autodetection calls npm
+    "--Application.log_level=ERROR",
+)
+
+
 @pytest.fixture(scope="session")
 def lab_url(desk_folder, desk_home):
-    """The address, with its token, that `workbench lab` prints."""
-    (desk_home / "jupyter").mkdir()
-    (desk_home / "jupyter/jupyter_lab_config.json").write_text(
-        json.dumps({"LabApp": {"expose_app_in_browser": True}})
-    )
+    """The address of JupyterLab with its token."""
+    jupyter = desk_home / "jupyter"
+    news = jupyter / "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
+    news.parent.mkdir(parents=True)
+    news.write_text(json.dumps(NO_NEWS))
     with closing(socket.create_server(("127.0.0.1", 0))) as free:  # a free port
-        port = str(free.getsockname()[1])
+        port = free.getsockname()[1]
+    token = secrets.token_hex(24)
     process = subprocess.Popen(
-        [sys.executable, "-m", "workbench", "lab", "--no-browser", "--port", port],
+        [sys.executable, "-m", "jupyterlab", f"--port={port}", *LAB],
         cwd=desk_folder,
         env=os.environ
-        | {"WORKBENCH_HOME": str(desk_home), "IPYTHONDIR": str(desk_home / "ipython")},
-        stdout=subprocess.PIPE,
-        text=True,
+        | {
+            "WORKBENCH_HOME": str(desk_home),
+            "IPYTHONDIR": str(desk_home / "ipython"),
+            "JUPYTER_TOKEN": token,
+            "JUPYTER_CONFIG_DIR": str(jupyter),
+            "JUPYTER_DATA_DIR": str(jupyter / "data"),
+            "JUPYTER_RUNTIME_DIR": str(jupyter / "runtime"),
+            "JUPYTERLAB_SETTINGS_DIR": str(jupyter / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(jupyter / "workspaces"),
+        },
     )
     try:
-        url = process.stdout.readline().split()
-        assert url, "`workbench lab` ended before it printed its address"
-        yield url[0]
+        while process.poll() is None:
+            with closing(socket.socket()) as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        assert process.poll() is None, "JupyterLab ended before it was ready"
+        yield f"http://127.0.0.1:{port}/lab?token={token}"
     finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=300)
+        process.terminate()
+        process.wait(timeout=300)
 
 
 # One browser for each module: Playwright keeps an event loop running, and other tests start their own.

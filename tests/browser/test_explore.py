@@ -80,16 +80,6 @@ def test_a_view_that_opens_again_leaves_the_reader_where_she_was(desk, expect):
         assert desk.page.evaluate("document.activeElement.closest('.wb-explorer')") is None
 
 
-def test_run_all_leaves_the_reader_at_her_cell(desk, expect):
-    desk.open(desk.small("notebooks/explore.ipynb", limit=2))
-    desk.stand_on("wb.PromptExplorer(")
-    run_all = 'window.jupyterapp.commands.execute("runmenu:run-all").then(() => null)'
-    desk.page.evaluate(run_all)
-    active = desk.page.locator(".jp-Cell.jp-mod-active")
-    expect(active).to_contain_text("The prompt as sent")
-    expect(active.locator(".jp-InputArea")).to_be_in_viewport()
-
-
 def test_every_control_of_the_views_has_a_name(desk):
     desk.open(desk.small("notebooks/explore.ipynb", limit=2))
     assert desk.run_all() == []

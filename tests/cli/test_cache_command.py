@@ -101,23 +101,8 @@ def test_answers_from_pruned_calls_are_computed_again(path: Path) -> None:
         assert store.read("SELECT count(*) FROM attempts") == [(0,)]
 
 
-def test_verify_ends_with_1_where_something_is_wrong(path: Path) -> None:
-    assert "are correct" in run("verify", "--cache", path)
-    with Store(path) as store, store.write() as connection:
-        connection.execute("UPDATE calls SET sample = 7")
-    done = CliRunner().invoke(cache, ["verify", "--cache", str(path)])
-    assert done.exit_code == 1
-    assert "its request was changed" in done.output
-
-
-def test_a_cache_file_that_is_missing_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="no cache file"):
-        run("stats", "--cache", tmp_path / "none.sqlite")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
-    "command", ["stats", "verify", "prune --prompt p", "export new.jsonl", "import {}", "merge {}"]
+    "command", ["stats", "prune --prompt p", "export new.jsonl", "import {}", "merge {}"]
 )
 def test_a_file_that_is_no_cache_is_refused_and_stays_as_it_is(
     path: Path, tmp_path: Path, command: str

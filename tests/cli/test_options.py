@@ -7,14 +7,14 @@ from workbench.errors import BadInputError
 
 
 def test_the_judge_is_the_model_of_the_selector_alone():
-    system = make_system("chase", "some/model", "local/judge")
-    assert system.select.model == "local/judge"
+    system = make_system("chase", "some/model", "own/judge")
+    assert system.select.model == "own/judge"
     assert {step.model for step in system.generate} == {"some/model"}
 
 
 def test_a_judge_is_refused_where_no_model_selects():
     with pytest.raises(BadInputError, match="the selector of mac asks no model"):
-        make_system("mac", "some/model", "local/judge")
+        make_system("mac", "some/model", "own/judge")
 
 
 @pytest.mark.parametrize("option", ["--model", "--judge", "--filtering"])

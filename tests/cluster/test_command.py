@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner
 
 from workbench.cli.evaluate import evaluate
-from workbench.cli.index import index
 from workbench.cli.reproduce import reproduce
 from workbench.cli.run import run
 from workbench.errors import BadInputError, ClusterError
@@ -16,10 +15,9 @@ COMMANDS = {
     run: ["direct"],
     reproduce: ["embedded"],
     evaluate: ["bundled-dev", "--predictions", "p.json"],
-    index: ["zoo.sqlite"],
 }
 PLAIN = """
-import sys, workbench.parallel, workbench.cli.evaluate, workbench.cli.index, workbench.cli.reproduce
+import sys, workbench.parallel, workbench.cli.evaluate, workbench.cli.reproduce
 from workbench.study import open_study
 from workbench.systems.baselines import direct
 with open_study("bundled-dev", limit=1) as study:

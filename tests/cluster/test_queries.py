@@ -1,16 +1,12 @@
 """Workers that share no folder give the verdicts and the index files of a single process."""
 
 import json
-import shutil
 
 import pytest
 from click.testing import CliRunner
 
 from workbench.benchmarks.named import open_benchmark
 from workbench.cli.evaluate import evaluate
-from workbench.cli.index import index
-from workbench.retrieve.index.trigram import Trigram
-from workbench.retrieve.index.values import open_index
 
 
 @pytest.fixture
@@ -85,17 +81,3 @@ def test_thirty_real_systems_have_the_verdicts_of_one_process(
     assert verdicts[0].count(b"\n") >= 30 * 471
     assert verdicts[0] == verdicts[1]
     assert cached_rows(tmp_path / "here") == cached_rows(tmp_path / "there")
-
-
-def test_an_index_that_a_worker_built_is_the_drivers(machines, command, tmp_path, tiny):
-    machines.add()
-    tiny.write_databases(tmp_path)
-    databases = [tmp_path / name / f"{name}.sqlite" for name in ("zoo", "shop")]
-    out = command("home", index, *databases, "--cluster", machines.file)
-    assert out.count(" values of ") == 2
-    built = sorted((tmp_path / "home" / "indexes").glob("*.values"))
-    stamps = [path.stat().st_mtime_ns for path in built]
-    found = [open_index(path, Trigram()).search("cat", 3) for path in databases]
-    assert [path.stat().st_mtime_ns for path in built] == stamps  # opened and not built again
-    shutil.rmtree(tmp_path / "home")
-    assert [open_index(path, Trigram()).search("cat", 3) for path in databases] == found

@@ -6,7 +6,6 @@ import threading
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # OpenMP reads it when it is loaded
 
 import xllamacpp
-
 from workbench.train.tuning.causal import smollm2
 
 settings = xllamacpp.CommonParams()

@@ -1,5 +1,6 @@
 """MAC-SQL's agent-instruction data: the calls behind right answers, and no others."""
 
+import json
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -19,7 +20,6 @@ from workbench.systems.mac_sql import mac_sql
 from workbench.systems.system import solve
 from workbench.train.export import write
 from workbench.train.instructions import instructions
-from workbench.train.tuning.conversations import read_conversations
 
 RIGHT = "Sub question 1: ...\n```sql\nSELECT count(*) FROM {}\n```"
 TABLES = {"zoo": "animal", "shop": "item", "pond": "fish"}
@@ -71,7 +71,7 @@ def test_right_answers_are_exported_as_chats_that_end_with_the_reply(benchmark, 
         for number, db_id in (("0", "zoo"), ("4", "shop"), ("8", "pond"))
     ]
     assert write(found, tmp_path / "out.jsonl", "huggingface") == 3
-    first = read_conversations(tmp_path / "out.jsonl")[0]
+    first = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["messages"]
     assert [message["role"] for message in first] == ["system", "user", "assistant"]
     assert first[-1]["content"] == RIGHT.format("animal")
 

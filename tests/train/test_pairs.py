@@ -17,7 +17,6 @@ from workbench.pool import pool_of
 from workbench.systems.baselines import direct
 from workbench.train.export import conversations, write
 from workbench.train.pairs import Pairs, hinted_candidates
-from workbench.train.tuning.conversations import read_conversations
 from workbench.types import Candidate, Context, Trial
 
 SIMPLE = direct("any/model")  # its context is the whole schema, and no model is asked for it
@@ -125,7 +124,8 @@ def test_openai_and_hugging_face_read_messages(small, tmp_path, form):
     pairs = made(small, "poor", "good")
     talks = list(conversations(small.lab, pairs))
     assert write(talks, path, form) == len(pairs)
-    assert read_conversations(path) == [talk.messages for talk in talks]
+    written = [json.loads(line)["messages"] for line in path.read_text().splitlines()]
+    assert written == [list(talk.messages) for talk in talks]
 
 
 def test_only_hugging_faces_form_names_the_question_and_database(small, tmp_path):

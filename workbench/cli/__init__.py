@@ -19,13 +19,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "cache": ("workbench.cli.cache", "Count, export, merge and delete cached model calls."),
     "data": ("workbench.cli.data", "List benchmarks, or check one."),
     "evaluate": ("workbench.cli.evaluate", "Judge files of predictions."),
-    "index": ("workbench.cli.index", "Build the value indexes of databases."),
-    "lab": ("workbench.cli.servers.lab", "Open the notebooks in JupyterLab."),
     "preview": ("workbench.cli.reproduce", "Estimate what an experiment costs."),
     "reproduce": ("workbench.cli.reproduce", "Run an experiment's notebooks."),
     "run": ("workbench.cli.run", "Run a system over a benchmark."),
     "trace": ("workbench.cli.reproduce", "Show the SQL and calls behind a number."),
-    "train": ("workbench.cli.train", "Fine-tune a judge, and export data for fine-tuning."),
+    "train": ("workbench.cli.train", "Export data for fine-tuning."),
 }
 
 _CANNOT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

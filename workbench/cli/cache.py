@@ -1,4 +1,4 @@
-"""`workbench cache ...`: count, copy, merge, delete and verify cached model calls."""
+"""`workbench cache ...`: count, copy, merge and delete cached model calls."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -176,14 +176,3 @@ def prune(
     with _open(cache_file) as store:
         number = transfer.prune(store, select, dry=not yes)
     print(f"{number:,} calls deleted" if yes else f"{number:,} calls would be deleted: add --yes")
-
-
-@cache.command()
-@_cache_file
-def verify(cache_file: Path | None) -> None:
-    """Check every page, text, key and answer of the cache. The exit code is 1 where something is wrong."""
-    with _open(cache_file) as store:
-        wrong = transfer.verify(store)
-    print("\n".join(wrong) or "all pages, texts, keys and answers are correct")
-    if wrong:
-        raise SystemExit(1)

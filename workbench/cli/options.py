@@ -133,7 +133,7 @@ form = partial(
     "form",
     type=click.Choice(get_args(Form)),
     show_default=True,
-    help="The service or library that reads the file. Hugging Face's form, which `train lora` reads, also "
+    help="The service or library that reads the file. Hugging Face's form also "
     "names each line's question, database and agent; OpenAI and Gemini allow no such keys.",
 )
 

@@ -1,6 +1,6 @@
 """What a small language model loses when filter_column asks about several columns in one call.
 
-    python tests/benchmarks/measure/column_verdicts.py [--questions 4] [--group 12] [--model local/smollm2]
+    python tests/benchmarks/measure/column_verdicts.py [--questions 4] [--group 12] --model MODEL
 
 The columns of the tables that gold queries use, spread over bundled dev, without retrieved values. Keys are not
 asked about. A reply ends after --tokens for each column of its call, as many of a small model have no end of their own;
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=4)
     parser.add_argument("--group", type=int, default=12)
     parser.add_argument("--tokens", type=int, default=48)
-    parser.add_argument("--model", default="local/smollm2")
+    parser.add_argument("--model", required=True)
     given = parser.parse_args()
     bundled = load_bundled("dev")
     kept: dict[int, dict[str, bool]] = {}

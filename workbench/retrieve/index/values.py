@@ -163,16 +163,6 @@ def open_index(
     return index
 
 
-def keep_index(database: Path, kind: IndexKind, built: bytes, folder: Path | None = None) -> Path:
-    """Write an index file that was built elsewhere, of a database with the same content; returns its path."""
-    path = _path(database, kind, folder)
-    with _alone(path):
-        state, changed = file_state(database)
-        header = {"state": state if is_settled(changed) else "", "content": _content(database)}
-        packed.put(path, built, header)
-    return path
-
-
 def _path(database: Path, kind: IndexKind, folder: Path | None) -> Path:
     file_state(database)  # raises if there is no such file
     key = [_FORMAT, str(database.resolve()), repr(kind)]

@@ -1,4 +1,4 @@
-"""`workbench train ...`: fine-tune a judge, or export data to fine-tune a model."""
+"""`workbench train ...`: export data to fine-tune a model."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,6 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.cli import options
 from workbench.cli.options import make_system, open_lab
-from workbench.cli.train.lora import lora
 from workbench.errors import BadInputError
 from workbench.generate.direct import Direct
 from workbench.lab import Lab
@@ -64,10 +63,7 @@ def _split(
 
 @click.group()
 def train() -> None:
-    """Fine-tune a judge, or export data to fine-tune a model."""
-
-
-train.add_command(lora)
+    """Export data to fine-tune a model."""
 
 
 @train.command()

@@ -1,1 +1,0 @@
-"""Commands that start a server on this computer: JupyterLab, or a language model."""
