@@ -64,10 +64,10 @@ def test_the_database_program_shows_schema_answer_and_plan(tmp_path: Path) -> No
         database.executescript(
             "CREATE TABLE customer(id INTEGER); INSERT INTO customer VALUES (7), (8)"
         )
-    lines = run(program("narrate"), tmp_path)
+    lines = run(program("EXPLAIN QUERY PLAN"), tmp_path)
     assert lines[0] == "CREATE TABLE customer ("
     assert "ok ((2,),)" in lines
-    assert lines[-1].endswith("Return the number of rows.")
+    assert "SCAN customer" in lines[-1]
 
 
 def test_the_model_program_asks_for_three_samples(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from workbench.db.execute import Executor as Executor
 from workbench.db.schema import read_schema as read_schema
 from workbench.db.schema import with_examples as with_examples
 from workbench.db.sql.scope import used as used
-from workbench.db.text.plan import narrate as narrate
 from workbench.db.text.schema_text import create_table_text as create_table_text
 from workbench.evaluate.gold.literals import literals as literals
 from workbench.evaluate.gold.schema import AroundGold as AroundGold

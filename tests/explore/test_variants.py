@@ -61,7 +61,7 @@ def test_the_button_of_an_open_question_shows_the_plans_of_its_answers_and_of_go
     shown.matrix.chosen = flip
     assert shown.plans.layout.display is None
     press(shown, "wb-variants-plans")
-    assert shown.question.value.count("Their plans in words") == 2
+    assert shown.question.value.count("Their plans") == 2
 
 
 def test_a_page_without_a_kernel_holds_the_table_and_the_first_verdicts_alone(

@@ -3,8 +3,7 @@
 The model writes the plan before the query: which tables to open, how to match, filter and count their
 rows, and what to return. The method is strong where the relations between tables matter.
 
-Departs from the paper in its worked plans: `db.plan` makes them from EXPLAIN QUERY PLAN, where the paper's
-authors wrote them by hand.
+Departs from the paper in its worked plans, which are our own.
 """
 
 from dataclasses import dataclass

@@ -16,8 +16,8 @@ from pathlib import Path
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.db.execute import Executor
+from workbench.db.sql.differences import clauses
 from workbench.db.sql.features import features
-from workbench.db.sql.outline import Outline, outlines
 from workbench.db.sql.scope import used
 from workbench.embedded.answer import answer
 from workbench.evaluate.spider.hardness import hardness
@@ -103,22 +103,22 @@ def spider(lab: Lab, benchmark: Benchmark) -> None:
         print(f"  {reason:44} {count:6}")
 
 
-def conditions(selects: tuple[Outline, ...]) -> int:
-    return sum(len(select.conditions) for select in selects)
+def count(parts: tuple[tuple[str, str], ...], *names: str) -> int:
+    return sum(name in names for name, _ in parts)
 
 
 def reasons(schema: Schema, said: str, gold: str) -> set[str]:
     """In what a wrong query differs from gold's: several things at once, as a rule."""
     mine, theirs = used(said, schema), used(gold, schema)
     ours, wanted = features(said), features(gold)
-    one, two = outlines(said), outlines(gold)
+    one, two = clauses(said), clauses(gold)
     if mine.error or not ours or not wanted or not one or not two:
         return {"unreadable"}
     found = {
         "a table too few": theirs.tables - mine.tables,
         "a table too many": mine.tables - theirs.tables,
         "other columns": mine.columns != theirs.columns and mine.tables == theirs.tables,
-        "another number of result columns": len(one[0].results) != len(two[0].results),
+        "another number of result columns": count(one, "SELECT") != count(two, "SELECT"),
         "no set operation where gold has one": wanted["set operation"] > ours["set operation"],
         "no nested query where gold has one": wanted["nested query"] > ours["nested query"],
         "a nested query where gold has none": ours["nested query"] > wanted["nested query"],
@@ -130,8 +130,8 @@ def reasons(schema: Schema, said: str, gold: str) -> set[str]:
         "an order or limit where gold has none": ours["LIMIT"] + ours["ORDER BY"]
         > wanted["LIMIT"] + wanted["ORDER BY"],
         "DISTINCT differs": bool(ours["DISTINCT"]) != bool(wanted["DISTINCT"]),
-        "a condition too few": conditions(two) > conditions(one),
-        "a condition too many": conditions(one) > conditions(two),
+        "a condition too few": count(two, "WHERE", "JOIN ON") > count(one, "WHERE", "JOIN ON"),
+        "a condition too many": count(one, "WHERE", "JOIN ON") > count(two, "WHERE", "JOIN ON"),
     }
     return {reason for reason, holds in found.items() if holds} or {"something else"}
 

@@ -87,6 +87,11 @@ def _items(texts: list[str], others: list[str]) -> tuple[Item, ...]:
     return tuple(items)
 
 
+def clauses(sql: str) -> tuple[tuple[str, str], ...]:
+    """The parts of all clauses of a query, each after its clause's name; none if the query cannot be read."""
+    return tuple((name, text) for name, _, text in _query_parts(sql, Schema("", ())))
+
+
 def _query_parts(sql: str, schema: Schema) -> list[_Part]:
     """The parts of every SELECT's clauses; none if the query cannot be read."""
     tree = parse(sql)

@@ -1,6 +1,6 @@
 """The elements of a query: short sentences about what it does, by which the model compares queries.
 
-"keeps only rows where `st is 'K'`" is one. Aliases are left out, since each query chooses its own.
+"keeps only rows where `st = 'k'`" is one. Aliases are left out, since each query chooses its own.
 """
 
 import math
@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from workbench.db.sql.outline import outlines
+from workbench.db.sql.differences import clauses
 from workbench.embedded.calls.chance import shares
 from workbench.embedded.parser import hypotheses
 from workbench.types import Context
@@ -18,32 +18,32 @@ _UNSEEN = 0.02  # how likely the right query does something that no hypothesis d
 # Results as prompts show them: the beginning of an error or of no rows, and rows of nothing but NULL.
 FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
 ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
+_SENTENCES = {
+    "FROM": "reads the table `{}`",
+    "WHERE": "keeps only rows where `{}`",
+    "SELECT": "returns `{}`",
+    "DISTINCT": "returns no row twice",
+    "GROUP BY": "groups by `{}`",
+    "HAVING": "keeps only groups where `{}`",
+    "ORDER BY": "sorts by `{}`",
+    "LIMIT": "stops after `{}`",
+}
 _QUALIFIER = re.compile(r"'(?:[^']|'')*'|(?<![\w.])[^\W\d]\w*\.(?=[^\W\d]|[`\"])")
 
 
 @lru_cache(maxsize=4096)
 def elements(sql: str) -> frozenset[str]:
     """The sentences about a query; none for one that cannot be read."""
-    found = set()
-    for select in outlines(sql):
-        found |= {f"reads the table `{table}`" for _, table in select.sources if table}
-        tests = [c.words for c in select.conditions if not c.of_join]
-        found |= {f"keeps only rows where `{_plain(words)}`" for words in tests}
-        found |= {f"returns `{_plain(words)}`" for words in select.results}
-        found |= {f"groups by `{_plain(words)}`" for words in select.group_by}
-        found |= {f"sorts by `{_plain(words)}`" for words in select.order_by}
-        if select.having:
-            found.add(f"keeps only groups where `{_plain(select.having)}`")
-        if select.limit:
-            found.add(f"stops after `{select.limit}` rows")
-        if select.distinct:
-            found.add("returns no row twice")
-    return frozenset(found)
+    return frozenset(
+        _SENTENCES[clause].format(_plain(text.removeprefix("LEFT JOIN ")))
+        for clause, text in clauses(sql)
+        if clause in _SENTENCES and text != "(…)"
+    )
 
 
-def _plain(words: str) -> str:
-    """The words without the aliases before names; a text in quotes stays as it is."""
-    return _QUALIFIER.sub(lambda m: m[0] if m[0].startswith("'") else "", words).lower()
+def _plain(text: str) -> str:
+    """The text without the tables before names; a text in quotes keeps its dots."""
+    return _QUALIFIER.sub(lambda m: m[0] if m[0].startswith("'") else "", text).lower()
 
 
 @lru_cache(maxsize=64)

@@ -1,12 +1,14 @@
 """A call before and after it is made: its price, its reply, and the query in the reply beside gold's."""
 
+from pathlib import Path
+
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.db.compare import bird_equal, spider_equal
-from workbench.db.text.plan import narrate
+from workbench.db.execute import Executor
 from workbench.evaluate.ex import spider_text
 from workbench.explore.compare.texts import text, text_diff
 from workbench.explore.prompt.steps import Recording, Step
-from workbench.html.parts import Html, beside, heading, line, listed, pre, stack, view, views
+from workbench.html.parts import Html, beside, heading, line, pre, stack, view, views
 from workbench.html.tree import Node
 from workbench.lab import Lab
 from workbench.llm.client import Client
@@ -69,12 +71,25 @@ def answer_parts(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -
     """A query beside gold's, and both query plans."""
     gold = benchmark.golds[question.id]
     path = lab.database(question.db_id)
-    plans = [listed(narrate(text, path, lab.executor)) for text in (sql, gold.sql) if text]
+    plans = [pre(plan_text(lab.executor, path, text)) for text in (sql, gold.sql) if text]
     return [
         *side_by_side(lab, benchmark, question, sql),
-        heading("Their plans in words"),
+        heading("Their plans"),
         beside(*plans),
     ]
+
+
+def plan_text(executor: Executor, path: Path, sql: str) -> str:
+    """SQLite's own plan of a query, each step indented below the step that it belongs to."""
+    execution = executor.execute(path, f"EXPLAIN QUERY PLAN {sql}")
+    if execution.error:
+        return f"SQLite cannot plan this query: {execution.error}"
+    depth: dict[object, int] = {}
+    lines = []
+    for number, parent, _, detail in execution.rows:
+        depth[number] = depth.get(parent, -1) + 1
+        lines.append("  " * depth[number] + str(detail))
+    return "\n".join(lines)
 
 
 def side_by_side(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> list[Node]:
