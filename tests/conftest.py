@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import HealthCheck, settings
 
-from workbench.db.sandbox.supervisor import Supervisor
+from workbench.sql.sandbox import Sandbox
 
 pytest_plugins = ["pytester"]
 
@@ -181,13 +181,13 @@ def home_of_the_tests(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def supervisor():
+def sandbox():
     """A process that runs SQL, started once for all tests that only need results.
 
     An executor that uses it is not closed, since that would end the process.
     """
-    with closing(Supervisor(1)) as supervisor:
-        yield supervisor
+    with closing(Sandbox(1)) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture(scope="session")

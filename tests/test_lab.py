@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from workbench.db.text.schema_text import mac_sql_text
 from workbench.errors import BadInputError, BudgetError
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
+from workbench.sql.schema_text import mac_sql_text
 from workbench.store import Store
 from workbench.types import Column, Context, Question, Schema, Table
 

@@ -15,7 +15,7 @@ LAYERS: list[set[str]] = [  # the lowest first
     {"errors"},
     {"types", "canonical", "current_question", "english", "html", "spreadsheet", "threads"},
     {"store", "prompts", "pool", "yamlfile", "parallel", "terminal"},
-    {"llm", "db", "sql"},
+    {"llm", "sql"},
     {"replies"},
     {"benchmarks", "lab"},
     VERBS,

@@ -2,11 +2,6 @@
 from workbench.benchmarks.benchmark import Benchmark as Benchmark
 from workbench.benchmarks.named import open_benchmark as open_benchmark
 from workbench.current_question import CurrentQuestion as CurrentQuestion
-from workbench.db.execute import Executor as Executor
-from workbench.db.schema import read_schema as read_schema
-from workbench.db.schema import with_examples as with_examples
-from workbench.db.sql.scope import used as used
-from workbench.db.text.schema_text import create_table_text as create_table_text
 from workbench.evaluate.gold.literals import literals as literals
 from workbench.evaluate.gold.schema import AroundGold as AroundGold
 from workbench.evaluate.gold.schema import linking_by_stage as linking_by_stage
@@ -56,6 +51,11 @@ from workbench.select.majority import Majority as Majority
 from workbench.select.pairwise import Pairwise as Pairwise
 from workbench.select.ranker import Ranker as Ranker
 from workbench.select.unit_tests import UnitTester as UnitTester
+from workbench.sql.executor import Executor as Executor
+from workbench.sql.reading import used as used
+from workbench.sql.schema import read_schema as read_schema
+from workbench.sql.schema import with_examples as with_examples
+from workbench.sql.schema_text import create_table_text as create_table_text
 from workbench.store import Store as Store
 from workbench.study.analysis.duels import duels as duels
 from workbench.study.analysis.duels import judged as judged

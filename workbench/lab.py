@@ -13,11 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from workbench.db.catalog import describe
-from workbench.db.execute import Executor
-from workbench.db.schema import read_schema, with_examples
-from workbench.db.text.context_text import context_data
-from workbench.db.text.schema_text import create_table_text
 from workbench.llm.client import Client
 from workbench.llm.parameters import (
     call_parameters,
@@ -29,6 +24,11 @@ from workbench.llm.parameters import (
 from workbench.parallel import cached_once, each
 from workbench.prompts.prompt import load
 from workbench.replies.text import answer_text
+from workbench.sql.catalog import describe
+from workbench.sql.context_text import context_data
+from workbench.sql.executor import Executor
+from workbench.sql.schema import read_schema, with_examples
+from workbench.sql.schema_text import create_table_text
 from workbench.types import (
     Completion,
     Context,

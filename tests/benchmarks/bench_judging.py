@@ -40,9 +40,9 @@ import shop  # noqa: E402
 from workbench.benchmarks.benchmark import Benchmark  # noqa: E402
 from workbench.benchmarks.predictions import load_predictions  # noqa: E402
 from workbench.benchmarks.spider import load_spider  # noqa: E402
-from workbench.db.execute import Executor  # noqa: E402
 from workbench.evaluate.ex import pool_verdicts  # noqa: E402
 from workbench.pool import pool_of  # noqa: E402
+from workbench.sql.executor import Executor  # noqa: E402
 from workbench.store import Store  # noqa: E402
 from workbench.types import Candidate, Gold, Limits, Question, Trial  # noqa: E402
 

@@ -35,11 +35,11 @@ sys.path.insert(0, str(ROOT))
 
 from tests.llm.providers.protocols import chat, chat_usage, error  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
-from workbench.db.execute import Executor  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
 from workbench.llm import provider  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
 from workbench.llm.provider import Refusal, Reply  # noqa: E402
+from workbench.sql.executor import Executor  # noqa: E402
 from workbench.store import Store  # noqa: E402
 from workbench.study.solving import solve_all  # noqa: E402
 from workbench.systems.chase_sql import chase_sql  # noqa: E402

@@ -13,8 +13,6 @@ import pandas as pd
 from IPython.display import display
 
 from workbench.benchmarks.bird import load_bird
-from workbench.db.execute import Executor
-from workbench.db.text.quoting import quote
 from workbench.explore.cache_browser import CacheBrowser
 from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer
@@ -28,6 +26,8 @@ from workbench.label.widget.labeller import label
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.report.display import install
+from workbench.sql.executor import Executor
+from workbench.sql.schema_text import quote
 from workbench.store import Store
 from workbench.systems.baselines import direct
 from workbench.types import (

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from workbench.benchmarks.bundled import load_bundled
-from workbench.db.execute import Executor
+from workbench.sql.executor import Executor
 
 
 @pytest.fixture

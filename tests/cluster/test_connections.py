@@ -33,4 +33,4 @@ def test_encrypted_connections_need_only_dasks_own_settings(encrypted_machines, 
     with dask.config.set(settings), study(machines.file) as opened:
         opened.run(direct("some/model"))
         assert solved(opened) == 24
-        assert opened.lab.executor.supervisor._cluster._driver.address.startswith("tls://")
+        assert opened.lab.executor.sandbox._cluster._driver.address.startswith("tls://")

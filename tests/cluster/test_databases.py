@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from workbench.cluster.databases import LIMIT, Databases, database_files
-from workbench.db.execute import Executor
 from workbench.errors import ClusterError
+from workbench.sql.executor import Executor
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import pytest
 from workbench.benchmarks import bundled
 from workbench.benchmarks.bundled import load_bundled, load_flaws
 from workbench.benchmarks.check import check
-from workbench.db.execute import Executor
-from workbench.db.schema import read_schema
 from workbench.errors import BadInputError, StoreError
+from workbench.sql.executor import Executor
+from workbench.sql.schema import read_schema
 
 
 @pytest.fixture

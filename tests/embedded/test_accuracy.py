@@ -10,13 +10,13 @@ from dataclasses import replace
 import pytest
 
 from workbench.benchmarks.bundled import load_bundled
-from workbench.db.execute import Executor
-from workbench.db.text.quoting import quote
 from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
+from workbench.sql.executor import Executor
+from workbench.sql.schema_text import quote
 from workbench.store import Store
 from workbench.types import Column, Question, Schema
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from workbench.db.schema import read_schema, with_examples
-from workbench.db.text.schema_text import create_table_text, mac_sql_text
 from workbench.embedded.prompt.schema_reading import read_create_tables, read_mac_schema
+from workbench.sql.schema import read_schema, with_examples
+from workbench.sql.schema_text import create_table_text, mac_sql_text
 from workbench.types import Column, ForeignKey, Schema, Table
 
 SHOP = Schema(

@@ -9,10 +9,10 @@ import pytest
 
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.spider import load_spider
-from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.evaluate.files import evaluate_files
 from workbench.pool import pool_of
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Limits
 
@@ -294,14 +294,14 @@ def test_the_real_files_are_judged_from_the_cache_without_running_a_query(
     benchmark = load_spider(real_spider)
     path = real_spider / "predictions" / "codes_7b.sql"
     first = evaluate_files(benchmark, [path], executor).verdicts
-    monkeypatch.setattr(executor, "supervisor", replace_with_refusal(executor.supervisor))
+    monkeypatch.setattr(executor, "sandbox", replace_with_refusal(executor.sandbox))
     assert evaluate_files(benchmark, [path], executor).verdicts.equals(first)
 
 
-def replace_with_refusal(supervisor):
+def replace_with_refusal(sandbox):
     class Refusal:
         def run(self, requests, seconds, **more):
             assert requests == [], "a query ran although its result is cached"
-            return supervisor.run(requests, seconds, **more)
+            return sandbox.run(requests, seconds, **more)
 
     return Refusal()

@@ -7,11 +7,11 @@ import pytest
 
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.spider import load_spider
-from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.evaluate.ex import pool_verdicts, spider_text
 from workbench.evaluate.judge import METRICS, judge
 from workbench.pool import pool_of
+from workbench.sql.executor import Executor
 from workbench.types import Candidate, Gold, Limits, Trial
 
 

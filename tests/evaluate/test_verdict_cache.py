@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from workbench.benchmarks.spider import load_spider
-from workbench.db.execute import Executor
 from workbench.evaluate import judge as judging
 from workbench.evaluate.judge import judge
 from workbench.pool import pool_of
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Candidate, Execution, Gold, Limits, Trial
 
@@ -19,9 +19,9 @@ def spider(tmp_path, tiny):
 
 
 @pytest.fixture
-def executor(tmp_path, supervisor):
+def executor(tmp_path, sandbox):
     with Store(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, supervisor=supervisor)
+        executor = Executor(store, sandbox=sandbox)
         yield executor
 
 

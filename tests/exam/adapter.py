@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.db.execute import Executor
 from workbench.errors import UnreadableDatabaseError
+from workbench.sql.executor import Executor
 from workbench.types import Execution, Limits
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from workbench.benchmarks.bird import load_bird
 from workbench.current_question import CURRENT, CurrentQuestion
-from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.systems.baselines import direct
 
@@ -20,11 +20,11 @@ RIGHT = "```sql\nSELECT count(*) FROM animal\n```"
 
 
 @pytest.fixture
-def zoo(tmp_path, tiny, supervisor):
+def zoo(tmp_path, tiny, sandbox):
     """`lab`, `benchmark` (four questions about one table), `system`, and the `model` with its history."""
     root = tiny.write_bird(tmp_path / "bird")
     with Store(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, supervisor=supervisor)
+        executor = Executor(store, sandbox=sandbox)
         whole = load_bird(root)
         benchmark = replace(whole, questions=whole.questions[:4])
         model = Scripted(otherwise=RIGHT)

@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.execute import Executor
-from workbench.db.text.quoting import quote
 from workbench.explore import cache_browser, calls
 from workbench.explore.compare.runs import costs_html
 from workbench.explore.compare.texts import text_diff
@@ -22,6 +20,8 @@ from workbench.llm.cache.rows import Call
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.report.display import records, results, selections
+from workbench.sql.executor import Executor
+from workbench.sql.schema_text import quote
 from workbench.store import Store
 from workbench.types import (
     Candidate,

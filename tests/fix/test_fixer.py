@@ -5,12 +5,12 @@ from contextlib import closing
 
 import pytest
 
-from workbench.db.execute import Executor
 from workbench.fix.fixer import Fixer
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Candidate, Context, Question, Trial
 
@@ -21,14 +21,14 @@ BROKEN = "SELECT nome FROM animal"
 
 
 @pytest.fixture
-def zoo(tmp_path, supervisor):
+def zoo(tmp_path, sandbox):
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(
             "CREATE TABLE animal(name TEXT, legs INTEGER); INSERT INTO animal VALUES ('cat', 4);"
         )
     with Store(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, supervisor=supervisor)
+        executor = Executor(store, sandbox=sandbox)
 
         def fixed(sql, replies, **parameters):
             script = Scripted(replies)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.db.execute import Executor
 from workbench.fix.fixer import Fixer
 from workbench.fix.refiner import Refiner, describe
 from workbench.fix.reviser import Reviser
@@ -14,6 +13,7 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Candidate, Context, Execution, Question, Trial
 
@@ -27,7 +27,7 @@ BOTH = [Reviser("test/model"), Refiner("test/model")]
 
 
 @pytest.fixture
-def repair(tmp_path, supervisor):
+def repair(tmp_path, sandbox):
     """`repair(step, sql, replies)`: the trial that comes of it, and what was asked."""
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
@@ -35,7 +35,7 @@ def repair(tmp_path, supervisor):
             "CREATE TABLE animal(name TEXT, legs INTEGER); INSERT INTO animal VALUES ('cat', 4);"
         )
     with Store(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, supervisor=supervisor)
+        executor = Executor(store, sandbox=sandbox)
 
         def repair(step, sql, replies, sample=2):
             script = Scripted(replies)

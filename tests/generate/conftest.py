@@ -2,10 +2,10 @@
 
 import pytest
 
-from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Column, Context, Question, Schema, Table
 

@@ -3,13 +3,13 @@
 import pytest
 
 from tests.generate.conftest import CONTEXT, SCHEMA, SQL
-from workbench.db.text.schema_text import mac_sql_text
 from workbench.generate.chess_candidate import ChessCandidate
 from workbench.generate.decomposer import Decomposer
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.generate.prompt_generator import shuffled
 from workbench.generate.query_plan import QueryPlan
 from workbench.llm.provider import Refusal
+from workbench.sql.schema_text import mac_sql_text
 from workbench.types import Context
 
 CHESS_REPLIES = [

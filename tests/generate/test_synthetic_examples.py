@@ -8,13 +8,13 @@ from contextlib import closing
 import pytest
 
 from tests.generate.conftest import SQL
-from workbench.db.execute import Executor
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.provider import Refusal
 from workbench.llm.scripted import Scripted
 from workbench.replies.examples import read_examples
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Context, Example, Question
 
@@ -57,7 +57,7 @@ def test_a_reply_without_examples_gives_none(reply):
 
 
 @pytest.fixture
-def zoo(tmp_path, supervisor):
+def zoo(tmp_path, sandbox):
     """`write(step, replies)`: the examples, the candidates and what was asked."""
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
@@ -67,7 +67,7 @@ def zoo(tmp_path, supervisor):
             "INSERT INTO animal VALUES (1, 'bat', 2), (2, 'cat', 4);"
         )
     with Store(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, supervisor=supervisor)
+        executor = Executor(store, sandbox=sandbox)
 
         def write(step, *replies, otherwise=SQL):
             script = Scripted(replies, otherwise=otherwise)

@@ -4,11 +4,11 @@ import pytest
 
 from workbench.benchmarks.bird import load_bird
 from workbench.current_question import CURRENT, CurrentQuestion
-from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.label.case import Case
 from workbench.label.store import LabelStore
 from workbench.llm.client import Client
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Column, Execution, ForeignKey, Question, Schema, Table, ValueMatch
 

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from workbench.db.text.context_text import (
+from workbench.prompts.prompt import load
+from workbench.sql.context_text import (
     column_text,
     context_data,
     examples_text,
     result_text,
     with_values,
 )
-from workbench.db.text.schema_text import bare_create_table_text, mac_sql_text
-from workbench.prompts.prompt import load
+from workbench.sql.schema_text import bare_create_table_text, mac_sql_text
 from workbench.types import (
     Column,
     Context,

@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 from tests.prompts.cases import CASES, messages
-from workbench.db.text.context_text import result_text
 from workbench.prompts.prompt import split_sections
 from workbench.replies.sql import read_sql
+from workbench.sql.context_text import result_text
 from workbench.types import Execution
 
 DEMO = """

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from rapidfuzz import fuzz
 
-from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.retrieve.index.values import Hit
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Column, Schema, Table
 

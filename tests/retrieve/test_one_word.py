@@ -6,11 +6,11 @@ from contextlib import closing
 
 import pytest
 
-from workbench.db.schema import read_schema
 from workbench.retrieve.index.trigram import Trigram
 from workbench.retrieve.index.values import open_index
 from workbench.retrieve.lexical import Lexical
 from workbench.retrieve.matches import find_matches
+from workbench.sql.schema import read_schema
 
 PEOPLE, SURNAMES = 20_000, 40
 _STARTS = ("B", "Br", "C", "D", "F", "Gr", "H", "K", "L", "M", "N", "P", "R", "St", "T", "V", "W")

@@ -6,9 +6,9 @@ from contextlib import closing
 import pytest
 
 from tests.retrieve.fakes import scripted_lab
-from workbench.db.text.context_text import context_data
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
+from workbench.sql.context_text import context_data
 from workbench.types import Question
 
 QUESTION = Question(

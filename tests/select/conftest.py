@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.client import Client
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Candidate, Context, Question, Trial
 
@@ -27,7 +27,7 @@ QUERIES = {
 
 
 @pytest.fixture
-def zoo(tmp_path, supervisor):
+def zoo(tmp_path, sandbox):
     """The lab over one database, its context, and `trials(names)`: candidates of QUERIES, run."""
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
@@ -39,7 +39,7 @@ def zoo(tmp_path, supervisor):
         )
     question = Question("q1", "zoo", "Which animals have four legs?")
     with Store(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, supervisor=supervisor)
+        executor = Executor(store, sandbox=sandbox)
 
         def lab(send):
             return Lab(Client(store, send=send), executor, lambda _: path)

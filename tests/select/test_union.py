@@ -5,13 +5,13 @@ from itertools import combinations
 import pytest
 
 from workbench.benchmarks.bundled import load_bundled
-from workbench.db.execute import Executor
-from workbench.db.schema import union_schema
-from workbench.db.text.schema_text import create_table_text
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.select.groups import groups
+from workbench.sql.executor import Executor
+from workbench.sql.schema import union_schema
+from workbench.sql.schema_text import create_table_text
 from workbench.store import Store
 from workbench.systems.system import run_candidates
 from workbench.types import Context

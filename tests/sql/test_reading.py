@@ -1,4 +1,4 @@
-"""Facts that are read from a query's text, checked by hand, by SQLite itself and by NL2SQL360's labels."""
+"""QueryFacts that are read from a query's text, checked by hand, by SQLite itself and by NL2SQL360's labels."""
 
 import csv
 import json
@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from workbench.sql.facts import Comparison, facts, features, functions
+from workbench.sql.facts import LiteralComparison, features, functions, query_facts
 from workbench.sql.reading import normal_form, parse, resolved, used
 from workbench.sql.schema import read_schema
 from workbench.types import Column, Schema, Table
@@ -301,12 +301,12 @@ def test_a_name_means_the_column_that_sqlite_finds(sql, columns):
 
 def test_facts_are_the_comparisons_with_literals_and_the_aggregates():
     sql = "SELECT max(t.id) FROM teacher t WHERE lower(name) = 'x' AND id BETWEEN -1 AND 2.5 AND 'b' < name"
-    found = facts(sql, SCHOOL)
+    found = query_facts(sql, SCHOOL)
     assert set(found.comparisons) == {
-        Comparison(NAME, "=", "x"), Comparison(ID, ">=", -1), Comparison(ID, "<=", 2.5), Comparison(NAME, "<", "b"),
+        LiteralComparison(NAME, "=", "x"), LiteralComparison(ID, ">=", -1), LiteralComparison(ID, "<=", 2.5), LiteralComparison(NAME, "<", "b"),
     }  # fmt: skip
     assert (found.tables, found.columns, found.operations) == ({"Teacher"}, {ID, NAME}, {"max"})
-    assert facts("no query", SCHOOL) is None
+    assert query_facts("no query", SCHOOL) is None
 
 
 def test_functions_are_scalar_functions_and_operators():

@@ -7,7 +7,6 @@ import pytest
 
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import load_predictions
-from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.evaluate.judge import judge
 from workbench.generate.direct import Direct
@@ -16,6 +15,7 @@ from workbench.llm.provider import Refusal
 from workbench.pool import chosen
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.study import Study, accuracy, across, by_difficulty, open_study
 from workbench.study.result_cache import model_names, system_keys

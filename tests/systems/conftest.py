@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.client import Client
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.systems.system import solve
 from workbench.types import Question
@@ -48,7 +48,7 @@ REPLIES = {
 
 
 @pytest.fixture
-def zoo(tmp_path, supervisor):
+def zoo(tmp_path, sandbox):
     """`run(system)`: its selection; `asked`: the requests it made, by prompt."""
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
@@ -63,7 +63,7 @@ def zoo(tmp_path, supervisor):
         "home,,the place where it was caught,text,\nlegs,,how many legs it has,integer,\n"
     )
     with Store(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, supervisor=supervisor)
+        executor = Executor(store, sandbox=sandbox)
         made = SimpleNamespace(asked={}, replies=dict(REPLIES), path=path)
 
         def send(request, key, url, seconds):

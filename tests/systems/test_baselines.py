@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.prompts.cases import CONTEXT, LIFTS
-from workbench.db.text.schema_text import bare_create_table_text
 from workbench.report.papers import published
+from workbench.sql.schema_text import bare_create_table_text
 from workbench.systems.baselines import WHOLE_SCHEMA, direct, zero_shot
 from workbench.types import Context
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from workbench.benchmarks.named import open_benchmark
-from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.prompts.prompt import split_sections
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.systems.baselines import direct
 from workbench.systems.few_shot import GivenExamples, NearestExamples
@@ -28,7 +28,7 @@ EXAMPLES = (
 
 
 @pytest.fixture
-def asked(tmp_path, supervisor):
+def asked(tmp_path, sandbox):
     """What the model is asked with so many examples, and what came of it."""
     benchmark = open_benchmark("bundled-dev")
     question = replace(benchmark.questions[0], text="How many cargo ships fly a flag of Cyprus?")
@@ -41,7 +41,7 @@ def asked(tmp_path, supervisor):
         return model.history[-1].messages[-1]["content"], selection
 
     with Store(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, supervisor=supervisor)
+        executor = Executor(store, sandbox=sandbox)
         yield ask
 
 

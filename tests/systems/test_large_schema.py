@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from workbench.benchmarks.bundled import load_bundled
-from workbench.db.execute import Executor
-from workbench.db.sql.scope import used
 from workbench.embedded.answer import answer
 from workbench.evaluate.gold.schema import AroundGold
 from workbench.lab import Lab
 from workbench.retrieve.retrieval import Retrieval
+from workbench.sql.executor import Executor
+from workbench.sql.reading import used
 from workbench.systems.chess import InformationRetriever, chess_ir_ss_cg
 from workbench.systems.system import prepare, trials_of
 from workbench.types import Completion

@@ -1,10 +1,10 @@
 """A selector on candidates that are there already."""
 
 from workbench.benchmarks.bird import load_bird
-from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.pool import pool_of
 from workbench.select.majority import Majority
+from workbench.sql.executor import Executor
 from workbench.systems.replay import picks, select_from
 from workbench.systems.system import run_candidates
 from workbench.types import Candidate, Trial

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.db.execute import Executor
 from workbench.generate.prompt_generator import PromptGenerator
 from workbench.lab import Lab
 from workbench.llm.client import Client
@@ -17,6 +16,7 @@ from workbench.llm.scripted import Scripted
 from workbench.prompts.prompt import load, names
 from workbench.prune.filter_columns import FilterColumns
 from workbench.select.unit_tests import UnitTester
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Candidate, Context, Question, Trial
 
@@ -56,7 +56,7 @@ STEPS = list(_steps())
 
 
 @pytest.fixture
-def made(tmp_path, supervisor):
+def made(tmp_path, sandbox):
     path = tmp_path / "zoo.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(
@@ -65,7 +65,7 @@ def made(tmp_path, supervisor):
         )
     script = Scripted(otherwise='["The query should restrict legs to 4."]')
     with Store(tmp_path / "lab.sqlite") as store:
-        executor = Executor(store, supervisor=supervisor)
+        executor = Executor(store, sandbox=sandbox)
         lab = Lab(Client(store, send=script), executor, lambda _: path)
         yield SimpleNamespace(
             lab=lab,

@@ -8,13 +8,13 @@ import pytest
 
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.bundled import load_bundled
-from workbench.db.execute import Executor
 from workbench.evaluate.judge import judge
 from workbench.generate.decomposer import Decomposer
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.pool import chosen
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.system import solve
@@ -48,13 +48,13 @@ def benchmark(tmp_path, tiny):
 
 
 @pytest.fixture
-def lab_of(tmp_path, benchmark, supervisor):
+def lab_of(tmp_path, benchmark, sandbox):
     """A lab with a scripted model; the labs of one test share a cache."""
 
     @contextmanager
     def lab_of(model, of=benchmark):
         with Store(tmp_path / "lab.sqlite") as store:
-            executor = Executor(store, supervisor=supervisor)
+            executor = Executor(store, sandbox=sandbox)
             client = Client(store, send=model) if model else Client(store)
             yield Lab(client, executor, of.database)
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.train.pools import answers
 from workbench.benchmarks.bird import load_bird
-from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.pool import pool_of
+from workbench.sql.executor import Executor
 from workbench.systems.baselines import direct
 from workbench.train.export import conversations, write
 from workbench.train.pairs import Pairs, hinted_candidates

@@ -17,8 +17,8 @@ from pathlib import Path
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.items import read_items, text_field
-from workbench.db.text.quoting import quote
 from workbench.errors import BadInputError, StoreError
+from workbench.sql.schema_text import quote
 from workbench.store import home
 
 _SOURCE = Path(__file__).with_name("bundled_data")

@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.catalog import describe
-from workbench.db.execute import Executor
-from workbench.db.schema import read_schema
-from workbench.db.sql.features import features
-from workbench.db.text.quoting import quote
+from workbench.sql.catalog import describe
+from workbench.sql.executor import Executor
+from workbench.sql.facts import features
+from workbench.sql.schema import read_schema
+from workbench.sql.schema_text import quote
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from typing import Any
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.items import SQL, TEXT, filled_field, first_name, read_items, text_field
-from workbench.db.normalise import normalise_text
 from workbench.errors import BadInputError, MisalignedError
+from workbench.sql.reading import normalise_text
 from workbench.types import Gold, Question
 
 _ORIGINAL = ("SpiderQuestion", "original_question", "question")

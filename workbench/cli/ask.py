@@ -9,13 +9,12 @@ import click
 from workbench.benchmarks.bundled import bundled_splits, load_bundled
 from workbench.cli import options
 from workbench.cli.options import given_to, make_system
-from workbench.db.compare import bird_equal
-from workbench.db.text.context_text import result_text
 from workbench.errors import BadInputError
 from workbench.generate.prompt_generator import CUT_OFF
 from workbench.llm.budget import Budget
 from workbench.llm.provider import runs_here
 from workbench.prune.filter_columns import FilterColumns
+from workbench.sql.context_text import result_text
 from workbench.systems.system import System, solve
 from workbench.types import Question, Schema, Selection, Trial
 
@@ -100,7 +99,11 @@ def answer_text(selection: Selection, model: str) -> str:
         other
         for other in selection.trials
         if other is trial
-        or (other.execution and trial.execution and bird_equal(other.execution, trial.execution))
+        or (
+            other.execution
+            and trial.execution
+            and other.execution.fingerprint == trial.execution.fingerprint != ""
+        )
     ]
     result = result_text(trial.execution) if trial.execution else "not run"
     lines = [result, "", trial.candidate.sql, ""]

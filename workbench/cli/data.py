@@ -9,8 +9,8 @@ import click
 from workbench.benchmarks.check import check
 from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.cli import options
-from workbench.db.execute import Executor
 from workbench.evaluate.spider.hardness import difficulty
+from workbench.sql.executor import Executor
 from workbench.store import Store
 
 

@@ -14,10 +14,10 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import prediction_files
 from workbench.benchmarks.revisions import read_revisions
 from workbench.cli import options
-from workbench.db.execute import Executor
-from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import BadInputError
 from workbench.spreadsheet import plain
+from workbench.sql.executor import Executor
+from workbench.sql.sandbox import Sandbox
 from workbench.store import Store
 from workbench.types import Limits
 
@@ -100,8 +100,8 @@ def evaluate(
     judged = whole.limited(limit)
     with (
         Store() as store,
-        _cluster(cluster, store) as (cluster_judge, supervisor),
-        Executor(store, supervisor=supervisor) as executor,
+        _cluster(cluster, store) as (cluster_judge, sandbox),
+        Executor(store, sandbox=sandbox) as executor,
         options.progress_bar("queries") as progress,
     ):
         report = evaluate_files(
@@ -125,19 +125,17 @@ def evaluate(
 
 
 @contextmanager
-def _cluster(
-    cluster: str, store: Store
-) -> "Iterator[tuple[ClusterJudge | None, Supervisor | None]]":
-    """The cluster's judge, and the supervisor that runs all other queries on it; None and None without a cluster."""
+def _cluster(cluster: str, store: Store) -> "Iterator[tuple[ClusterJudge | None, Sandbox | None]]":
+    """The cluster's judge, and the sandbox that runs all other queries on it; None and None without a cluster."""
     if not cluster:
         yield None, None
         return
     from workbench.cluster.jobs.judging import judge_on  # noqa: PLC0415
-    from workbench.cluster.jobs.sql import ClusterSupervisor  # noqa: PLC0415
+    from workbench.cluster.jobs.sql import ClusterSandbox  # noqa: PLC0415
     from workbench.cluster.opening import open_cluster  # noqa: PLC0415  Dask, an extra
 
     with open_cluster(cluster) as opened:
-        yield partial(judge_on, opened), ClusterSupervisor(opened, store)
+        yield partial(judge_on, opened), ClusterSandbox(opened, store)
 
 
 def _majority(judged: Benchmark, executor: Executor, store: Store) -> "dict[str, Selector]":

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from workbench.canonical import content_hash
-from workbench.db.execute import Executor
 from workbench.errors import ClusterError
+from workbench.sql.executor import Executor
 
 LIMIT = "WORKBENCH_WORKER_GB"  # the environment variable with the limit
 _DEFAULT = 50.0

@@ -1,21 +1,21 @@
 """Execution accuracy (EX): whether a query returns the same result as the question's gold query.
 
 BIRD compares results as sets of rows, Spider as bags that keep the order if gold has ORDER BY; see
-`db.compare`. Spider's official script first drops every DISTINCT from both queries, unless it is called with
+`spider_equal`. Spider's official script first drops every DISTINCT from both queries, unless it is called with
 `--keep-distinct`; so does this module. Every verdict of the workbench is made here. Queries that differ in
 layout and letter case only are executed once. A gold query that fails has no result, so no query equals it.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.benchmarks.benchmark import Benchmark, Sense
-from workbench.db.compare import bird_equal, spider_equal
-from workbench.db.execute import Executor, Job
-from workbench.db.normalise import normalise_text
 from workbench.pool import Pool
-from workbench.types import Execution, Gold, Limits, Question
+from workbench.sql.executor import Executor, Job
+from workbench.sql.reading import normalise_text
+from workbench.types import Execution, Gold, Limits, Question, Row
 
 DEFAULT_LIMITS = Limits()
 Pair = tuple[str, str]  # a question's id and a query that answers it
@@ -190,3 +190,47 @@ def spider_text(sql: str, keep_distinct: bool = False) -> str:
     if keep_distinct or "distinct" not in sql.lower():
         return sql
     return _QUOTED_OR_DISTINCT.sub(lambda found: found[1] or "", sql)
+
+
+def bird_equal(a: Execution, b: Execution) -> bool:
+    """Whether the sets of rows are equal; two results without rows are equal, whatever their columns."""
+    return a.fingerprint != "" and a.fingerprint == b.fingerprint
+
+
+def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
+    """Whether the rows are equal under some order of columns, as lists if the gold query has ORDER BY."""
+    if not predicted.is_complete or not gold.is_complete:
+        return False
+    if predicted.rows == gold.rows:
+        return True
+    if predicted.row_count != gold.row_count or len(predicted.columns) != len(gold.columns):
+        return False
+    if "order by" in gold_sql.lower():
+        # The lists of rows are equal if their columns are equal; a Counter of columns ignores the columns' order.
+        return Counter(zip(*predicted.rows, strict=True)) == Counter(zip(*gold.rows, strict=True))
+    return _equal_as_bags(predicted.rows, gold.rows)
+
+
+def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
+    """Whether the rows are equal in any order, duplicates counted, under some order of the columns of `b`."""
+    if Counter(a) == Counter(b):
+        return True
+    columns_a, columns_b = (list(zip(*rows, strict=True)) for rows in (a, b))
+    bags_a, bags_b = (list(map(Counter, columns)) for columns in (columns_a, columns_b))
+    fits = [[j for j, other in enumerate(bags_b) if bag == other] for bag in bags_a]
+
+    def extend(chosen: list[int]) -> bool:
+        """Assign columns of `b` to those of `a` from left to right, as long as the rows so far are equal as bags."""
+        if len(chosen) == len(columns_a):
+            return True
+        left = Counter(zip(*columns_a[: len(chosen) + 1], strict=True))
+        free = {
+            columns_b[j]: j for j in fits[len(chosen)] if j not in chosen
+        }  # one of equal columns
+        return any(
+            left == Counter(zip(*(columns_b[k] for k in (*chosen, j)), strict=True))
+            and extend([*chosen, j])
+            for j in free.values()
+        )
+
+    return extend([])

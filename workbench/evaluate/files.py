@@ -10,7 +10,6 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.predictions import file_names, load_pools
 from workbench.benchmarks.revisions import Revision
-from workbench.db.execute import Executor
 from workbench.evaluate.bird.efficiency import measure, r_ves, ves
 from workbench.evaluate.gold.report import UnderGolds
 from workbench.evaluate.gold.revised import under_golds
@@ -18,6 +17,7 @@ from workbench.evaluate.judge import ClusterJudge, judge
 from workbench.evaluate.stats import PairedComparison
 from workbench.evaluate.summary import by_feature, compare_generators, pool_bounds, summarise
 from workbench.pool import Pool, pool_of
+from workbench.sql.executor import Executor
 from workbench.types import Limits
 
 Progress = Callable[[int, int], None]

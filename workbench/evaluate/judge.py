@@ -9,13 +9,13 @@ from typing import Any, Protocol
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.execute import Executor
 from workbench.evaluate.bird.soft_f1 import soft_f1
 from workbench.evaluate.ex import DEFAULT_LIMITS, QuestionResults, question_results
 from workbench.evaluate.spider.exact_match import exact_match
 from workbench.evaluate.spider.hardness import difficulty
 from workbench.evaluate.verdict_cache import Judged, Record, VerdictCache
 from workbench.pool import Pool, pool_of
+from workbench.sql.executor import Executor
 from workbench.types import Candidate, Limits, Question, Schema, Trial
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")

@@ -3,10 +3,10 @@
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.sql.features import features
 from workbench.evaluate.bounds import curve
 from workbench.evaluate.judge import METRICS
 from workbench.evaluate.stats import PairedComparison, compare, mean_interval
+from workbench.sql.facts import features
 
 # The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
 _SLICES = (

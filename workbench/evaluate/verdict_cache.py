@@ -16,7 +16,7 @@ import orjson
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.canonical import canonical, content_hash, folder_hash
-from workbench.db.execute import Executor
+from workbench.sql.executor import Executor
 from workbench.types import Limits, Question
 
 Record = dict[str, Any]

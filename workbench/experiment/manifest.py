@@ -20,10 +20,10 @@ import orjson
 
 from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
-from workbench.db.fingerprint import file_state
 from workbench.errors import BadInputError
 from workbench.llm.parameters import left_out
 from workbench.llm.provider import address, endpoint
+from workbench.sql.executor import file_state
 from workbench.store import Store, home
 from workbench.study.saved import read_index
 from workbench.study.settings import Experiment, load_experiment
@@ -108,7 +108,7 @@ def shared_inputs_hash(experiment: Experiment) -> str:
     settings = replace(experiment, notebooks={}, about="", batch=False)  # batches answer alike
     benchmark = open_benchmark(experiment.benchmark, experiment.root)
     db_ids = {question.db_id for question in benchmark.questions}
-    databases = {name: file_state(benchmark.database(name))[0] for name in db_ids}
+    databases = {name: file_state(benchmark.database(name)) for name in db_ids}
     stored = sorted((home() / "labels").glob("*"))
     labels = {path.name: file_hash(path) for path in stored if path.suffix in _LABELS}
     texts = [text for option in settings.options.values() for text in _texts(option)]

@@ -9,10 +9,10 @@ drops the candidate; here the candidate stays, with its whole history, and selec
 
 from dataclasses import dataclass
 
-from workbench.db.text.context_text import result_text
 from workbench.errors import at_least, one_of
 from workbench.fix.repair_loop import ask_repairs
 from workbench.lab import Lab
+from workbench.sql.context_text import result_text
 from workbench.types import SUSPECT, Context, Suspect, Trial
 
 

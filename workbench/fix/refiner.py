@@ -10,11 +10,11 @@ results are suspect, the best query is kept.
 
 from dataclasses import dataclass
 
-from workbench.db.text.context_text import result_text
-from workbench.db.text.schema_text import mac_sql_text
 from workbench.errors import at_least, one_of
 from workbench.fix.repair_loop import repair_loop
 from workbench.lab import Lab
+from workbench.sql.context_text import result_text
+from workbench.sql.schema_text import mac_sql_text
 from workbench.types import SUSPECT, Context, Execution, Suspect, Trial
 
 # The exception that Python's sqlite3 raises for each status; an empty result raises none.

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.db.sql.normal_form import normal_form
-from workbench.db.text.context_text import result_text
-from workbench.db.text.schema_text import create_table_text
 from workbench.lab import Lab, Step
 from workbench.replies.sql import read_sql
+from workbench.sql.context_text import result_text
+from workbench.sql.reading import normal_form
+from workbench.sql.schema_text import create_table_text
 from workbench.types import Candidate, Context, Execution, Schema, Suspect, Trial
 
 _NOT_RUN = Execution("error", error="not run")

@@ -6,9 +6,9 @@ sub-question. The candidate's reasoning keeps the whole chain.
 
 from dataclasses import dataclass
 
-from workbench.db.text.schema_text import mac_sql_text
 from workbench.errors import BadInputError
 from workbench.generate.prompt_generator import PromptGenerator
+from workbench.sql.schema_text import mac_sql_text
 
 
 @dataclass(frozen=True, slots=True)

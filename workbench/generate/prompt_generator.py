@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from workbench.canonical import content_hash
-from workbench.db.text.schema_text import create_table_text
 from workbench.errors import at_least
 from workbench.lab import Lab
 from workbench.replies.sql import read_sql
+from workbench.sql.schema_text import create_table_text
 from workbench.types import Candidate, Completion, Context, Request, Schema
 
 CUT_OFF = "the reply was cut off by its output limit"

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.canonical import content_hash
-from workbench.db.sql.normal_form import normal_form
-from workbench.db.text.context_text import examples_text
-from workbench.db.text.schema_text import create_table_text
 from workbench.errors import at_least, one_of
 from workbench.generate.prompt_generator import PromptGenerator
 from workbench.lab import Lab
 from workbench.replies.examples import read_examples
+from workbench.sql.context_text import examples_text
+from workbench.sql.reading import normal_form
+from workbench.sql.schema_text import create_table_text
 from workbench.types import Context, Example, Schema
 
 

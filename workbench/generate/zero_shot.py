@@ -6,8 +6,8 @@ schema has neither descriptions nor example values, and no rule tells how to wri
 
 from dataclasses import dataclass
 
-from workbench.db.text.schema_text import bare_create_table_text
 from workbench.generate.prompt_generator import PromptGenerator
+from workbench.sql.schema_text import bare_create_table_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass, field
 
 from workbench.benchmarks.benchmark import Sense
-from workbench.db.sql.normal_form import normal_form
+from workbench.sql.reading import normal_form
 from workbench.types import Execution, Question, Schema, ValueMatch
 
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.normalise import normalise_text
 from workbench.errors import BadInputError, one_of
 from workbench.evaluate.ex import pool_verdicts
 from workbench.lab import Lab
 from workbench.label.case import Case, draw
 from workbench.label.taxonomy import WHICH
 from workbench.pool import Pool
+from workbench.sql.reading import normalise_text
 from workbench.types import Context, Execution, Question, Selection, Trial
 
 KEPT_ROWS = 1_000  # rows of each result, so that three hundred cases fit in memory

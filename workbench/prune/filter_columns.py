@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.db.text.context_text import column_text, with_values
 from workbench.errors import at_least
 from workbench.lab import Lab
 from workbench.prune.column_selection import ColumnName, keep
 from workbench.replies.names import read_column_verdicts
 from workbench.replies.relevance import read_relevance
+from workbench.sql.context_text import column_text, with_values
 from workbench.types import Column, Completion, Context, Question, Request, lower_name
 
 _TableColumn = tuple[str, Column]  # a column with its table's name

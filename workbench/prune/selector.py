@@ -10,11 +10,11 @@ The thresholds are those of the published code.
 
 from dataclasses import dataclass
 
-from workbench.db.text.schema_text import mac_sql_text
 from workbench.errors import at_least
 from workbench.lab import Lab
 from workbench.prune.column_selection import ColumnName, columns_by_table, keep
 from workbench.replies.names import Decision, read_decisions
+from workbench.sql.schema_text import mac_sql_text
 from workbench.types import Context, Schema, Table
 
 

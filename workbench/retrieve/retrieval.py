@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbench.db.execute import Executor
-from workbench.db.fingerprint import file_state
 from workbench.lab import Lab
 from workbench.parallel import cached_once
 from workbench.retrieve.descriptions import Descriptions
@@ -15,6 +13,7 @@ from workbench.retrieve.keywords import Keywords, spoken
 from workbench.retrieve.lexical import Lexical
 from workbench.retrieve.matches import find_matches
 from workbench.retrieve.matching import Matching
+from workbench.sql.executor import Executor, file_state
 from workbench.types import Context, DescriptionMatch, Question, Schema, ValueMatch
 
 
@@ -43,7 +42,7 @@ class Retrieval:
         if self.index:
             database = lab.database(question.db_id)
             folder = lab.client.store.path.parent / "indexes"
-            state, _ = file_state(database)
+            state = file_state(database)
             index = _opened(database, self.index, folder, state, lab.executor)
             values = find_matches(lab, index, schema, keywords, self.similarity, self.matching)
         if self.descriptions:

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.canonical import content_hash
-from workbench.db.normalise import normalise_text
-from workbench.db.sql.normal_form import normal_form
-from workbench.db.text.context_text import result_text
+from workbench.sql.context_text import result_text
+from workbench.sql.reading import normal_form, normalise_text
 from workbench.types import Comparison, Context, Execution, Selection, Suspect, Trial
 
 _NOT_RUN = Execution("error", error="not run")

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from workbench.db.schema import union_schema
 from workbench.errors import one_of
 from workbench.lab import Lab
 from workbench.replies.verdict import read_verdict
 from workbench.select.groups import Group, groups, query_and_result, select_group
 from workbench.select.tournament import Meeting, tournament
+from workbench.sql.schema import union_schema
 from workbench.types import SUSPECT, Comparison, Context, Request, Selection, Suspect, Trial
 
 

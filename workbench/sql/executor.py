@@ -41,13 +41,16 @@ STORED = ["status", "fingerprint", "row_count", "truncated", "seconds", "error",
 class Executor:
     """Runs SQL on databases, read-only and within limits, and caches the executions in `store`.
 
-    Threads may share it. `workers` is the number of processes, by default one for each CPU. A query that fails has
+    Threads may share it. `workers` is the number of processes, by default one for each CPU; `sandbox` has them, if
+    executors share them. A query that fails has
     a status and an error and raises nothing; a path that is no readable database raises `UnreadableDatabaseError`.
     """
 
-    def __init__(self, store: Store | None = None, workers: int | None = None) -> None:
+    def __init__(
+        self, store: Store | None = None, workers: int | None = None, sandbox: Sandbox | None = None
+    ) -> None:
         self.store = store
-        self.sandbox = Sandbox(workers or os.cpu_count() or 1)
+        self.sandbox = sandbox or Sandbox(workers or os.cpu_count() or 1)
 
     @property
     def caches(self) -> bool:
@@ -161,9 +164,8 @@ class Executor:
             if "digest" not in answer:
                 raise UnreadableDatabaseError(f"{new[index].name}: {answer['error']}")
             found[new[index]] = f"db:{answer['digest']}"
-        settled = [p for p in new if p.stat().st_ctime_ns < time.time_ns() - SETTLED]
-        if self.store and self.caches and settled:
-            rows = [(places[path], states[path], found[path]) for path in settled]
+        rows = [(places[path], states[path], found[path]) for path in new if is_settled(path)]
+        if self.store and self.caches and rows:
             with self.store.write(durable=False) as connection:
                 connection.executemany("INSERT OR REPLACE INTO databases VALUES (?, ?, ?)", rows)
         return found
@@ -245,6 +247,11 @@ def file_state(path: Path) -> str:
         )
     state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
     return " ".join(map(str, state))
+
+
+def is_settled(path: Path) -> bool:
+    """Whether the file changed so long ago that another change would give it another state."""
+    return path.stat().st_ctime_ns < time.time_ns() - SETTLED
 
 
 def _unchanged(path: Path, state: str) -> bool:

@@ -86,7 +86,7 @@ _OPERATIONS = {"count", "sum", "avg", "min", "max", "group"}
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class LiteralComparison:
     """A comparison with a literal; `column` is None where another expression is compared, as a function's value."""
 
     column: ColumnName | None
@@ -95,16 +95,16 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class QueryFacts:
     """The tables and columns of a query, its comparisons with literals, and its aggregates (and "group")."""
 
     tables: frozenset[str]
     columns: frozenset[ColumnName]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[LiteralComparison, ...]
     operations: frozenset[str]
 
 
-def facts(sql: str, schema: Schema) -> Facts | None:
+def query_facts(sql: str, schema: Schema) -> QueryFacts | None:
     """The facts of a query; None if it cannot be read."""
     found = resolved(sql, schema)
     if found is None:
@@ -112,7 +112,7 @@ def facts(sql: str, schema: Schema) -> Facts | None:
     nodes = list(found.tree.walk())
     tables = {table for sources in found.sources.values() for table in sources.values() if table}
     comparisons = (
-        Comparison(found.column(left), operator, value)
+        LiteralComparison(found.column(left), operator, value)
         for node in nodes
         for left, operator, right in _comparisons(node)
         if (value := _literal(right)) is not None
@@ -121,7 +121,7 @@ def facts(sql: str, schema: Schema) -> Facts | None:
     if any(isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct) for node in nodes):
         operations.add("distinct count")
     columns = frozenset(found.columns.values())
-    return Facts(frozenset(tables), columns, tuple(comparisons), frozenset(operations))
+    return QueryFacts(frozenset(tables), columns, tuple(comparisons), frozenset(operations))
 
 
 def _comparisons(node: exp.Expr) -> Iterator[tuple[exp.Expr, str, exp.Expr]]:
@@ -199,6 +199,12 @@ def differences(first: str, second: str, schema: Schema) -> tuple[Clause, ...]:
             if left or right:
                 clauses.append(Clause(name, nested, tuple(left), tuple(right)))
     return tuple(clauses)
+
+
+def clauses(sql: str) -> tuple[tuple[str, str], ...]:
+    """The parts of all clauses of a query, each after its clause's name; none if the query cannot be read."""
+    schema = Schema("", ())
+    return tuple((name, text) for name, _, text in _query_parts(resolved(sql, schema), schema))
 
 
 def _query_parts(found: Resolved | None, schema: Schema) -> list[_Part]:

@@ -239,8 +239,9 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
         tree = qualify(
             tree,
             dialect="sqlite",
-            schema=_mapping(schema),
+            schema=_mapping(schema, frozenset(n.name.lower() for n in tree.find_all(exp.Table))),
             validate_qualify_columns=False,
+            allow_partial_qualification=True,
             quote_identifiers=False,
             identify=False,
             expand_stars=False,
@@ -267,11 +268,12 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
     return Resolved(tree, columns, sources)
 
 
-@lru_cache(maxsize=64)
-def _mapping(schema: Schema) -> MappingSchema:
-    tables: dict[str, object] = {
-        lower_name(t.name): {lower_name(c.name): "TEXT" for c in t.columns} for t in schema.tables
-    }
+@lru_cache(maxsize=256)
+def _mapping(schema: Schema, read: frozenset[str]) -> MappingSchema:
+    """The schema for sqlglot; a table outside it has no columns, since sqlglot refuses one that it does not know."""
+    tables: dict[str, object] = {name: {"": "TEXT"} for name in read}
+    for t in schema.tables:
+        tables[lower_name(t.name)] = {lower_name(c.name): "TEXT" for c in t.columns}
     return MappingSchema(tables, dialect="sqlite", normalize=False)
 
 

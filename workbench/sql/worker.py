@@ -280,8 +280,9 @@ def texts(path: str, table: str, column: str, longest: int, seconds: float) -> A
 
 def schema(path: str, seconds: float) -> Answer:
     """What SQLite's pragmas say of each table and view, in the order they were created; or the error for one."""
-    connection = opened(path, seconds).connection
-    connection.set_authorizer(None)
+    connection = connect(
+        path, seconds
+    )  # not guarded, which refuses some schemas: nothing of it runs
     connection.text_factory = lenient
     kinds = {row[1]: row[2] for row in connection.execute("PRAGMA main.table_list")}
     sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid"

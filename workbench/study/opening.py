@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from workbench.benchmarks.benchmark import size, some
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.revisions import read_revisions
-from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.budget import Budget
 from workbench.llm.provider import check_model
 from workbench.prompts.prompt import check_folder
 from workbench.report.display import install
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.study.previewing import preview_questions
 from workbench.study.saved import Saved
@@ -84,12 +84,12 @@ def open_study(
     preview = preview_questions()
     with ExitStack() as stack:
         store = stack.enter_context(Store())
-        cluster_solver = supervisor = None
+        cluster_solver = sandbox = None
         if (cluster := cluster or os.environ.get("WORKBENCH_CLUSTER", "")) and not preview:
             from workbench.study.solving.on_cluster import cluster_of  # noqa: PLC0415  Dask, an extra
 
-            cluster_solver, supervisor = stack.enter_context(cluster_of(cluster, store))
-        executor = stack.enter_context(Executor(store, supervisor=supervisor))
+            cluster_solver, sandbox = stack.enter_context(cluster_of(cluster, store))
+        executor = stack.enter_context(Executor(store, sandbox=sandbox))
         budget = _remaining_budget(settings, store)
         opened = some(questions, preview or None)
         client = client_of(store, budget, batch=settings.batch)

@@ -10,7 +10,6 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.revisions import Revision
 from workbench.canonical import content_hash
-from workbench.db.execute import Executor
 from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.gold.revised import failed_golds, right_under
 from workbench.evaluate.spider.hardness import difficulty
@@ -19,6 +18,7 @@ from workbench.llm.budget import Tally
 from workbench.pool import Pool, pool_of
 from workbench.report.display.selections import group_numbers
 from workbench.report.drawing.palette import ordered
+from workbench.sql.executor import Executor
 from workbench.study.solving import QuestionRecords, Record
 from workbench.systems.system import System
 from workbench.types import Selection

@@ -25,7 +25,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from workbench.db.text.context_text import with_descriptions, with_values
 from workbench.fix.reviser import Reviser
 from workbench.generate.chess_candidate import ChessCandidate
 from workbench.lab import Lab
@@ -36,6 +35,7 @@ from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
 from workbench.select.majority import Majority
 from workbench.select.unit_tests import UnitTester
+from workbench.sql.context_text import with_descriptions, with_values
 from workbench.systems.baselines import WHOLE_SCHEMA
 from workbench.systems.system import System, named
 from workbench.types import Context, Question, Schema

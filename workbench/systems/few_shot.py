@@ -6,13 +6,13 @@ The prompt is that of `generate/synthetic_examples`, so that only the examples d
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workbench.db.text.context_text import examples_text
 from workbench.errors import at_least
 from workbench.generate.prompt_generator import read_candidates
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.lab import Lab
 from workbench.retrieve.embed import Similarity
 from workbench.retrieve.lexical import Lexical
+from workbench.sql.context_text import examples_text
 from workbench.types import Candidate, Context, Example
 
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from workbench.db.fingerprint import file_state
-from workbench.db.schema import read_schema, with_examples
 from workbench.errors import at_least
 from workbench.fix.refiner import Refiner
 from workbench.generate.decomposer import Decomposer
@@ -19,6 +17,8 @@ from workbench.lab import Lab
 from workbench.parallel import cached_once
 from workbench.prune.selector import Selector
 from workbench.select.majority import Majority
+from workbench.sql.executor import file_state
+from workbench.sql.schema import read_schema, with_examples
 from workbench.systems.system import System, named
 from workbench.types import Context, Question, Schema
 
@@ -38,7 +38,7 @@ class SchemaWithValues:
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         path = lab.database(question.db_id)
-        schema = _with_examples(schema, path, self.values, file_state(path)[0])
+        schema = _with_examples(schema, path, self.values, file_state(path))
         return Context(question, schema)
 
 

@@ -15,13 +15,13 @@ import numpy as np
 import orjson
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.schema import union_schema
 from workbench.errors import at_least
 from workbench.generate.chess_candidate import ChessCandidate
 from workbench.lab import Lab
 from workbench.retrieve.descriptions import description, spaced
 from workbench.retrieve.embed import Similarity
 from workbench.retrieve.lexical import Lexical
+from workbench.sql.schema import union_schema
 from workbench.systems.chess import chess_ir_ss_cg
 from workbench.systems.system import Retrieve
 from workbench.train.export import Conversation

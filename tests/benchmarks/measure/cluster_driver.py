@@ -46,9 +46,9 @@ def workers(url: str, token: str, count: str, calls: str) -> None:
 
 def measured(folder: Path, ask: object) -> tuple[float, float, int]:
     """Wall and processor seconds of this process, and the calls that were made."""
-    from workbench.db.execute import Executor
     from workbench.lab import Lab
     from workbench.llm.client import Client
+    from workbench.sql.executor import Executor
     from workbench.store import Store
 
     made: list[str] = []

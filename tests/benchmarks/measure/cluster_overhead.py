@@ -19,11 +19,11 @@ import psutil
 
 from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.bundled import load_bundled
-from workbench.db.execute import Executor
 from workbench.evaluate.judge import judge
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.pool import Pool, pool_of
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.study.solving import solve_all
 from workbench.systems.chase_sql import chase_sql
@@ -55,11 +55,11 @@ def timed(found: list[Spent]) -> Iterator[None]:
 
 
 @contextmanager
-def lab_in(folder: Path, benchmark: Benchmark, supervisor: Any = None) -> Iterator[Lab]:
-    """A lab with a cache in the folder, and as many sandboxes as processors unless a supervisor is given."""
+def lab_in(folder: Path, benchmark: Benchmark, sandbox: Any = None) -> Iterator[Lab]:
+    """A lab with a cache in the folder, and as many sandboxes as processors unless a sandbox is given."""
     with (
         Store(folder / "lab.sqlite") as store,
-        Executor(store, supervisor=supervisor) as executor,
+        Executor(store, sandbox=sandbox) as executor,
     ):
         yield Lab(Client(store), executor, benchmark.database)
 
@@ -157,7 +157,7 @@ def predictions_here(folder: Path) -> list[Spent]:
 def predictions_there(folder: Path) -> list[Spent]:
     """The start, and the predictions, of two workers with a sandbox each."""
     from workbench.cluster.jobs.judging import judge_on
-    from workbench.cluster.jobs.sql import ClusterSupervisor
+    from workbench.cluster.jobs.sql import ClusterSandbox
     from workbench.cluster.opening import client_of, open_cluster
 
     found: list[Spent] = []
@@ -166,7 +166,7 @@ def predictions_there(folder: Path) -> list[Spent]:
         client_of(f"local:{PROCESSES}") as client,
         open_cluster(client) as cluster,
         Store(folder / "hashes.sqlite") as store,
-        lab_in(folder, benchmark, ClusterSupervisor(cluster, store)) as lab,
+        lab_in(folder, benchmark, ClusterSandbox(cluster, store)) as lab,
     ):
         judging(lab, benchmark, found, partial(judge_on, cluster))
     return found

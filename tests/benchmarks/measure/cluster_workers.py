@@ -13,10 +13,10 @@ from typing import Any
 from tests.benchmarks.measure.cluster_overhead import warm
 from workbench.benchmarks.benchmark import some
 from workbench.benchmarks.bundled import load_bundled
-from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm import provider
 from workbench.llm.client import Client
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.study.solving import solve_all
 from workbench.systems.baselines import direct

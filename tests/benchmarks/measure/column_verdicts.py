@@ -16,12 +16,12 @@ sys.path[:0] = [str(Path(__file__).parents[3])]
 
 from workbench.benchmarks.benchmark import some  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
-from workbench.db.execute import Executor  # noqa: E402
-from workbench.db.sql.scope import used  # noqa: E402
 from workbench.evaluate.stats import compare  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
 from workbench.prune.filter_columns import FilterColumns  # noqa: E402
+from workbench.sql.executor import Executor  # noqa: E402
+from workbench.sql.reading import used  # noqa: E402
 from workbench.store import Store  # noqa: E402
 from workbench.types import Context, lower_name  # noqa: E402
 

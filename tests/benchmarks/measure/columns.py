@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.spider import load_spider
-from workbench.db.schema import read_schema
-from workbench.db.text.quoting import quote
 from workbench.retrieve.index.columns import read_values
+from workbench.sql.schema import read_schema
+from workbench.sql.schema_text import quote
 
 NAMED = ("_id", " id", "url", "email", "web", "time", "phone", "date", "address")
 QUOTED = re.compile(r"'((?:[^']|'')*)'|\"([^\"]*)\"")

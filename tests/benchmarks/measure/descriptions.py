@@ -24,14 +24,14 @@ sys.path[:0] = [str(Path(__file__).parents[3])]
 
 from workbench.benchmarks.benchmark import Benchmark  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
-from workbench.db.execute import Executor  # noqa: E402
-from workbench.db.sql.scope import used  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
 from workbench.retrieve.descriptions import Descriptions, description  # noqa: E402
 from workbench.retrieve.embed import MiniLM, Similarity  # noqa: E402
 from workbench.retrieve.keywords import Keywords  # noqa: E402
 from workbench.retrieve.lexical import Lexical  # noqa: E402
+from workbench.sql.executor import Executor  # noqa: E402
+from workbench.sql.reading import used  # noqa: E402
 from workbench.store import Store  # noqa: E402
 
 COUNTS = (5, 10, 20, 30, 40, 50, 60)

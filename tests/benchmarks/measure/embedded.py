@@ -15,10 +15,6 @@ from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
-from workbench.db.execute import Executor
-from workbench.db.sql.differences import clauses
-from workbench.db.sql.features import features
-from workbench.db.sql.scope import used
 from workbench.embedded.answer import answer
 from workbench.evaluate.spider.hardness import hardness
 from workbench.evaluate.stats import mean_interval
@@ -27,6 +23,9 @@ from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
+from workbench.sql.executor import Executor
+from workbench.sql.facts import clauses, features
+from workbench.sql.reading import used
 from workbench.store import Store
 from workbench.types import Question, Schema
 

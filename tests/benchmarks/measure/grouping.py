@@ -20,12 +20,12 @@ sys.path[:0] = [str(Path(__file__).parents[3])]
 
 from workbench.benchmarks.benchmark import some  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
-from workbench.db.execute import Executor  # noqa: E402
 from workbench.evaluate.ex import ex_verdicts  # noqa: E402
 from workbench.evaluate.gold.schema import linking_by_stage  # noqa: E402
 from workbench.evaluate.stats import compare  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
+from workbench.sql.executor import Executor  # noqa: E402
 from workbench.store import Store  # noqa: E402
 from workbench.systems.chess import chess_ir_ss_cg  # noqa: E402
 from workbench.systems.system import solve, stages  # noqa: E402

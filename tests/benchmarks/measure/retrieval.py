@@ -41,10 +41,6 @@ sys.path[:0] = [str(Path(__file__).parents[3])]
 from workbench.benchmarks.benchmark import Benchmark  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
 from workbench.benchmarks.spider import load_spider  # noqa: E402
-from workbench.db.execute import Executor  # noqa: E402
-from workbench.db.schema import read_schema  # noqa: E402
-from workbench.db.sql.scope import used  # noqa: E402
-from workbench.db.text.quoting import quote  # noqa: E402
 from workbench.evaluate.spider.hardness import hardness  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
@@ -54,6 +50,10 @@ from workbench.retrieve.lexical import words  # noqa: E402
 from workbench.retrieve.matches import find_matches  # noqa: E402
 from workbench.retrieve.named import retrieval_of  # noqa: E402
 from workbench.retrieve.retrieval import Retrieval  # noqa: E402
+from workbench.sql.executor import Executor  # noqa: E402
+from workbench.sql.reading import used  # noqa: E402
+from workbench.sql.schema import read_schema  # noqa: E402
+from workbench.sql.schema_text import quote  # noqa: E402
 from workbench.store import Store  # noqa: E402
 from workbench.types import Gold, Question, Schema, ValueMatch  # noqa: E402
 

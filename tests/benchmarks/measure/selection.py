@@ -18,9 +18,6 @@ import pandas as pd
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
-from workbench.db.execute import Executor
-from workbench.db.schema import union_schema
-from workbench.db.text.schema_text import create_table_text
 from workbench.evaluate.ex import pool_verdicts
 from workbench.evaluate.stats import mean_interval
 from workbench.lab import Lab
@@ -31,6 +28,9 @@ from workbench.select.groups import groups
 from workbench.select.majority import Majority
 from workbench.select.pairwise import Pairwise
 from workbench.select.ranker import Ranker
+from workbench.sql.executor import Executor
+from workbench.sql.schema import union_schema
+from workbench.sql.schema_text import create_table_text
 from workbench.store import Store
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.replay import select_from

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench.db.execute import Executor
+from workbench.sql.executor import Executor
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ from tests.benchmarks.measure.selection import Calls, calls
 from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
 from workbench.benchmarks.spider import load_spider
-from workbench.db.execute import Executor
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.scripted import Scripted
 from workbench.pool import pool_of
 from workbench.select.pairwise import Pairwise
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.systems.replay import select_from
 from workbench.types import Candidate, Trial

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.evaluate.bird.efficiency import (
     measure,
@@ -17,6 +16,7 @@ from workbench.evaluate.bird.efficiency import (
     ves_interval,
 )
 from workbench.evaluate.stats import mean_interval
+from workbench.sql.executor import Executor
 
 RATIOS = st.lists(st.one_of(st.none(), st.floats(0.01, 100)), min_size=1, max_size=20)
 

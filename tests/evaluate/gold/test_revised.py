@@ -8,10 +8,10 @@ import pytest
 from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.revisions import read_revision, read_revisions
 from workbench.benchmarks.spider import load_spider
-from workbench.db.execute import Executor
 from workbench.evaluate.files import evaluate_files
 from workbench.evaluate.gold.report import OWN
 from workbench.evaluate.stats import compare, mean_interval
+from workbench.sql.executor import Executor
 from workbench.store import Store
 
 WRONG = "SELECT 'no answer'"
@@ -24,8 +24,8 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def executor(store, supervisor):
-    return Executor(store, supervisor=supervisor)
+def executor(store, sandbox):
+    return Executor(store, sandbox=sandbox)
 
 
 @pytest.fixture(scope="module")

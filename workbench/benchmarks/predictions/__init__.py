@@ -15,10 +15,10 @@ from pathlib import Path
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.predictions.formats import read_predictions
 from workbench.benchmarks.predictions.prediction import Prediction
-from workbench.db.schema import read_schema
 from workbench.errors import BadInputError, MisalignedError
 from workbench.html.tree import visible
 from workbench.pool import Pool, pool_of
+from workbench.sql.schema import read_schema
 from workbench.types import Candidate, Question, Trial, lower_name
 
 _TABLES = re.compile(r"\b(?:from|join)\s+[\"`\[]?(\w+)", re.IGNORECASE)

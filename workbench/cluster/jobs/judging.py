@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.cluster.tasks import Cluster
-from workbench.db.execute import Executor, Progress
 from workbench.evaluate.judge import verdicts_on
 from workbench.lab import Lab
 from workbench.llm.client import Client
+from workbench.sql.executor import Executor, Progress
 from workbench.types import Limits
 
 

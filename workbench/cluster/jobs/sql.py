@@ -4,15 +4,15 @@ The driver's executor looks each query up in its cache first, and caches the wor
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.db.execute import Executor
-from workbench.db.sandbox.supervisor import Supervisor
 from workbench.lab import Lab
 from workbench.llm.client import Client
+from workbench.sql.executor import Executor
+from workbench.sql.sandbox import Sandbox
 from workbench.store import Store
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ class QueryTask:
     """Requests to a sandbox, each with its index; all are queries of one database."""
 
     database: str
-    seconds: float
     requests: tuple[tuple[int, dict[str, Any]], ...]
 
 
@@ -32,33 +31,28 @@ def run_queries(task: QueryTask, lab: Lab) -> list[tuple[int, dict[str, Any]]]:
     """The answers of a worker's sandbox, each with the index of its request."""
     path = os.path.realpath(lab.database(task.database))
     requests = [request | {"path": path} for _, request in task.requests]
-    answers = lab.executor.supervisor.run(requests, task.seconds)
+    answers = lab.executor.sandbox.run(requests)
     return [(task.requests[index][0], answer) for index, answer in answers]
 
 
-class ClusterSupervisor(Supervisor):
-    """A supervisor that runs queries on a cluster; it hashes files and times queries on this machine."""
+class ClusterSandbox(Sandbox):
+    """A sandbox that runs queries on a cluster; it hashes files and times queries on this machine."""
 
     def __init__(self, cluster: "Cluster", store: Store) -> None:
         super().__init__(os.cpu_count() or 1)
         self._cluster = cluster
         self._store = store
 
-    def run(
-        self,
-        requests: Sequence[dict[str, Any]],
-        seconds: float,
-        meanwhile: Callable[[], object] | None = None,
-    ) -> Iterator[tuple[int, dict[str, Any]]]:
+    def run(self, requests: Sequence[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
         if any(request["do"] != "run" for request in requests):
-            yield from super().run(requests, seconds, meanwhile)
+            yield from super().run(requests)
             return
         by_path: dict[str, list[tuple[int, dict[str, Any]]]] = {}
         for index, request in enumerate(requests):
             by_path.setdefault(request["path"], []).append((index, request))
         size = self._cluster.queries_of_a_task(len(requests))
         tasks = [
-            QueryTask(path, seconds, tuple(own[start : start + size]))
+            QueryTask(path, tuple(own[start : start + size]))
             for path, own in by_path.items()
             for start in range(0, len(own), size)
         ]
@@ -68,8 +62,6 @@ class ClusterSupervisor(Supervisor):
             for _, answers in self._cluster.each(run_queries, tasks, lab, name=_name):
                 for index, answer in answers:
                     yield index, answer | {"rows": bytes(answer["rows"])}
-                if meanwhile:  # the next task may take long
-                    meanwhile()
 
 
 def _name(task: QueryTask) -> tuple[str, str]:

@@ -22,10 +22,10 @@ from workbench.cluster.rows import UnsentRows
 from workbench.cluster.versions import check_versions, versions
 from workbench.cluster.worker.client import WorkerClient
 from workbench.cluster.worker.link import DriverAddress, Link
-from workbench.db.execute import Executor
 from workbench.errors import ClusterError, StoreError, WorkbenchError
 from workbench.lab import Lab
 from workbench.llm.cache.table import Cache
+from workbench.sql.executor import Executor
 from workbench.store import Store
 from workbench.types import Limits
 

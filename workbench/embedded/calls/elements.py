@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from workbench.db.sql.differences import clauses
 from workbench.embedded.calls.chance import shares
 from workbench.embedded.parser import hypotheses
+from workbench.sql.facts import clauses
 from workbench.types import Context
 
 _LIKELY = 0.005  # the share of a hypothesis; less likely ones change no expectation by much

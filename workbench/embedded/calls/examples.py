@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 
-from workbench.db.text.quoting import literal, quote
 from workbench.embedded.prompt.messages import Asked
+from workbench.sql.schema_text import literal, quote
 from workbench.types import Column, Schema, Table
 
 # Question and SQL; a field that the schema has nothing for rules a form out.

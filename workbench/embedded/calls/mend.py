@@ -4,12 +4,12 @@ An answer with rows stays, unless they hold nothing but NULL. A query that reads
 nothing, and keeps no more of their rows, would find nothing either.
 """
 
-from workbench.db.sql.normal_form import normal_form
 from workbench.embedded.calls.chance import draw
 from workbench.embedded.calls.elements import ALL_NULL, FAILED, closeness, elements
 from workbench.embedded.calls.generate import reply
 from workbench.embedded.parser import Hypothesis, hypotheses
 from workbench.embedded.prompt.messages import Asked
+from workbench.sql.reading import normal_form
 
 _CLOSE = 2.0  # the bonus for doing all that the failed query does: most of it may be right
 _UNLIKELY = 5.0  # so far below the likeliest, a query is hardly ever drawn at temperature 1

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from workbench.db.text.quoting import quote
 from workbench.embedded.grammar.head import Head
 from workbench.embedded.grammar.joins import Tree
 from workbench.embedded.linking.index import Index, Pieces
 from workbench.embedded.linking.reading import Part
+from workbench.sql.schema_text import quote
 
 
 @dataclass(frozen=True, slots=True)

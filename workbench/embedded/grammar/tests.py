@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.db.text.quoting import quote
 from workbench.embedded.grammar.comparisons import numbers
 from workbench.embedded.grammar.values import code_tests, value_tests
 from workbench.embedded.linking.reading import Part, Reading
+from workbench.sql.schema_text import quote
 
 _KEPT = 48  # tests looked at
 _SETS = 14  # sets of tests

@@ -6,7 +6,6 @@
 import re
 from dataclasses import dataclass, replace
 
-from workbench.db.text.quoting import quote
 from workbench.embedded.linking.formula import (
     Formula,
     Kind,
@@ -19,6 +18,7 @@ from workbench.embedded.linking.formula import (
     worked,
 )
 from workbench.embedded.linking.index import Index, Pieces, part_of_date
+from workbench.sql.schema_text import quote
 
 # The signs that join operands, by how tightly they bind; comparisons stand between the second and the third.
 _LEVELS = ({"OR"}, {"AND"}, {"+", "-", "||"}, {"*", "/", "%"})

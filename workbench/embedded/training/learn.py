@@ -18,14 +18,14 @@ from scipy.optimize import minimize
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import load_bundled, load_flaws
-from workbench.db.execute import Executor
-from workbench.db.text.schema_text import create_table_text
 from workbench.embedded.grammar.joint import Style
 from workbench.embedded.parser import WEIGHTS_FILE, Hypothesis, combined, parts
 from workbench.embedded.prompt.schema_reading import read_create_tables
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.retrieve.retrieval import Retrieval
+from workbench.sql.executor import Executor
+from workbench.sql.schema_text import create_table_text
 from workbench.store import Store
 from workbench.types import Context
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.db.execute import Executor
 from workbench.errors import BadInputError
 from workbench.evaluate.stats import Interval, mean_interval
+from workbench.sql.executor import Executor
 
 # The least ratio, and the reward for it: BIRD's R-VES.
 _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5), (0.0, 0.25))

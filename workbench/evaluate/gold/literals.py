@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.sql.facts import query_facts
+from workbench.sql.facts import query_facts
 from workbench.types import Context, Gold, Schema, lower_name
 
 _ABOUT = ["question_id", "db_id", "difficulty", "table", "column", "value"]

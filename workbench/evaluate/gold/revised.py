@@ -13,13 +13,13 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.revisions import Revision
-from workbench.db.execute import Executor
-from workbench.db.normalise import normalise_text
 from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.gold.report import OWN, UnderGolds
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import compare, mean_interval
 from workbench.pool import Pool, pool_of
+from workbench.sql.executor import Executor
+from workbench.sql.reading import normalise_text
 from workbench.types import Gold, Limits, Question
 
 _Judged: TypeAlias = str | tuple[str, ...]  # the id of a question, or the ids of several

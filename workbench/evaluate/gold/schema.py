@@ -19,10 +19,10 @@ from itertools import count
 from statistics import fmean
 
 from workbench.canonical import content_hash
-from workbench.db.schema import union_schema
-from workbench.db.sql.scope import Used, used
 from workbench.errors import BadInputError
 from workbench.lab import Lab
+from workbench.sql.reading import Used, used
+from workbench.sql.schema import union_schema
 from workbench.types import Context, Gold, Question, Schema, Table, lower_name
 
 

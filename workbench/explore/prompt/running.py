@@ -1,11 +1,7 @@
 """A call before and after it is made: its price, its reply, and the query in the reply beside gold's."""
 
-from pathlib import Path
-
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.compare import bird_equal, spider_equal
-from workbench.db.execute import Executor
-from workbench.evaluate.ex import spider_text
+from workbench.evaluate.ex import equal, spider_text
 from workbench.explore.compare.texts import text, text_diff
 from workbench.explore.prompt.steps import Recording, Step
 from workbench.html.parts import Html, beside, heading, line, pre, stack, view, views
@@ -16,6 +12,7 @@ from workbench.llm.preview import preview
 from workbench.replies.sql import read_sql
 from workbench.report.display.records import rows_part
 from workbench.report.display.results import marked_results
+from workbench.sql.context_text import plan_text
 from workbench.types import Completion, Question, Request
 
 
@@ -70,8 +67,8 @@ def answer_html(lab: Lab, benchmark: Benchmark, question: Question, sql: str) ->
 def answer_parts(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> list[Node]:
     """A query beside gold's, and both query plans."""
     gold = benchmark.golds[question.id]
-    path = lab.database(question.db_id)
-    plans = [pre(plan_text(lab.executor, path, text)) for text in (sql, gold.sql) if text]
+    queries = [f"EXPLAIN QUERY PLAN {text}" for text in (sql, gold.sql) if text]
+    plans = [pre(plan_text(plan)) for plan in lab.run_many(question, queries)]
     return [
         *side_by_side(lab, benchmark, question, sql),
         heading("Their plans"),
@@ -79,26 +76,13 @@ def answer_parts(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -
     ]
 
 
-def plan_text(executor: Executor, path: Path, sql: str) -> str:
-    """SQLite's own plan of a query, each step indented below the step that it belongs to."""
-    execution = executor.execute(path, f"EXPLAIN QUERY PLAN {sql}")
-    if execution.error:
-        return f"SQLite cannot plan this query: {execution.error}"
-    depth: dict[object, int] = {}
-    lines = []
-    for number, parent, _, detail in execution.rows:
-        depth[number] = depth.get(parent, -1) + 1
-        lines.append("  " * depth[number] + str(detail))
-    return "\n".join(lines)
-
-
 def side_by_side(lab: Lab, benchmark: Benchmark, question: Question, sql: str) -> list[Node]:
     """Verdicts on a query; it and its result beside gold's, with the rows that differ marked."""
     gold = benchmark.golds[question.id]
     predicted, expected = lab.run(question, sql), lab.run(question, gold.sql)
-    bird = "right" if bird_equal(predicted, expected) else "wrong"
+    bird = "right" if equal(predicted, expected, gold.sql, "bird") else "wrong"
     as_spider, gold_as_spider = (lab.run(question, spider_text(text)) for text in (sql, gold.sql))
-    spider = "right" if spider_equal(as_spider, gold_as_spider, gold.sql) else "wrong"
+    spider = "right" if equal(as_spider, gold_as_spider, gold.sql, "spider") else "wrong"
     own, right = marked_results(predicted, expected)
     own_query = stack(heading("This query"), pre(sql or "no SQL"))
     own_result = stack(heading("Its result"), own)

@@ -11,12 +11,12 @@ from pathlib import Path
 import orjson
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.db.sql.normal_form import normal_form
 from workbench.errors import naming
 from workbench.label.agreement.disputes import ADJUDICATOR
 from workbench.label.case import Case
 from workbench.label.store.label import Label
 from workbench.label.store.store import LabelStore
+from workbench.sql.reading import normal_form
 
 GOLD = "gold"  # the taxonomy of verdicts on gold
 CORRECTED = "corrected"  # the note has the right query

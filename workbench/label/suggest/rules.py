@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
-from workbench.db.sql.differences import CLAUSES, differences
-from workbench.db.sql.facts import LiteralComparison, query_facts
-from workbench.db.sql.features import functions
 from workbench.label.case import Case
+from workbench.sql.facts import CLAUSES, LiteralComparison, differences, functions, query_facts
 from workbench.types import Execution, lower_name
 
 _DAY_FIRST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}")
@@ -74,7 +72,7 @@ def _only_nulls(execution: Execution) -> bool:
 
 def _sorted_as_text(pair: QueryPair) -> Iterator[str]:
     """Gold orders by dates stored as text that begins with the day, so the rows are not in the order of time."""
-    texts = [(clause.name, item.text) for clause in pair.clauses for item in clause.first]
+    texts = [(clause.name, text) for clause in pair.clauses for text in clause.first]
     ordered = {
         text.replace('"', "").removesuffix(" DESC").removesuffix(")")[len(start) :]
         for name, text in texts

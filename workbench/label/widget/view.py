@@ -1,15 +1,15 @@
 """A case as HTML: question, queries clause by clause, results, and the generator's values and schema."""
 
+from collections import Counter
 from collections.abc import Iterator
 
-from workbench.db.sql.differences import Clause, Item, differences
-from workbench.db.sql.parse import why_unreadable
-from workbench.db.sql.scope import Used, used
-from workbench.db.text.quoting import one_line
 from workbench.html.parts import beside, details, stack, table
 from workbench.html.tree import Element, element
 from workbench.label.case import Case
 from workbench.report.display.results import marked_results
+from workbench.sql.facts import Clause, differences
+from workbench.sql.reading import Used, parse, used
+from workbench.sql.schema_text import one_line
 from workbench.types import Column, Table, lower_name
 
 
@@ -72,7 +72,7 @@ def clauses_node(case: Case) -> Element:
         reasons = [
             f"{side} cannot be read: {reason}"
             for side, sql in (("gold", case.gold), ("the prediction", case.predicted))
-            if (reason := why_unreadable(sql))
+            if isinstance(reason := parse(sql), str)
         ]
         reason = "; ".join(reasons) or "the queries cannot be compared"
         return element("p", f"No comparison by clause: {reason}.")
@@ -80,8 +80,8 @@ def clauses_node(case: Case) -> Element:
     rows = [
         (
             element("th", _clause_name(clause), scope="row"),
-            _items(clause.first, "gold"),
-            _items(clause.second, "prediction"),
+            _items(clause.first, clause.only_first, "gold"),
+            _items(clause.second, clause.only_second, "prediction"),
         )
         for clause in clauses
         if not clause.same
@@ -97,14 +97,18 @@ def _clause_name(clause: Clause) -> str:
     return clause.name + (" in a subquery" if clause.nested else "")
 
 
-def _items(items: tuple[Item, ...], side: str) -> Element:
-    return element("td", *(_item(item, side) for item in items), None if items else "nothing")
-
-
-def _item(item: Item, side: str) -> Element:
-    if item.shared:
-        return element("div", element("code", item.text), class_="quiet")
-    return element("div", _sign(f"only in {side}"), element("code", item.text), class_="own")
+def _items(texts: tuple[str, ...], own: tuple[str, ...], side: str) -> Element:
+    """The parts of a clause; of several equal ones, the last are those that only this side has."""
+    shared = Counter(texts) - Counter(own)
+    items = []
+    for text in texts:
+        code = element("code", text)
+        if shared[text]:
+            items.append(element("div", code, class_="quiet"))
+        else:
+            items.append(element("div", _sign(f"only in {side}"), code, class_="own"))
+        shared[text] -= 1
+    return element("td", *items, None if texts else "nothing")
 
 
 def _sign(meaning: str) -> Element:

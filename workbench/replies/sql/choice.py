@@ -12,11 +12,11 @@ import re
 from dataclasses import dataclass
 from typing import get_args
 
-from workbench.db.sql.parse import why_unreadable
 from workbench.replies.sql.marks import bare, has_entities, tidied, without_entities
 from workbench.replies.sql.pieces import Form, Piece, pieces
 from workbench.replies.sql.statement import START, statement
 from workbench.replies.text import answer_text, answers
+from workbench.sql.reading import parse
 
 _DEEPEST = 3  # tags, fences and members in each other
 _SQUARE_TAG = re.compile(r"\[(/?)SQL\]")
@@ -117,7 +117,7 @@ def _is_part(part: str, sql: str) -> bool:
         return True
     rest = sql.removeprefix(part)
     cut_in_word = part[-1:].isalnum() and rest[:1].isalnum()
-    return rest != sql and bool(rest) and (cut_in_word or bool(why_unreadable(part)))
+    return rest != sql and bool(rest) and (cut_in_word or isinstance(parse(part), str))
 
 
 def _as_named_later(found: list[Piece], text: str) -> list[Piece]:

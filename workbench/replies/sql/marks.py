@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Callable
 
-from workbench.db.sql.parse import why_unreadable
+from workbench.sql.reading import parse
 
 _LITERALS = re.compile(r"""('(?:[^']|'')*'|"[^"]*"|`[^`]*`)""")
 _BACKSLASHED = re.compile(r"\\(?:([*_<>()\[\]#|~-])|(?=[ \t]*\r?(?:\n|\Z)))")
@@ -78,9 +78,9 @@ def tidied(sql: str) -> str:
     if any(map(_TYPOGRAPHIC.search, _LITERALS.split(sql)[::2])):
         sql = _outside_literals(sql, lambda part: part.translate(_STRAIGHT))
     # SQLite takes wide signs for letters, so a query that can be read may mean them.
-    if not sql.isascii() and why_unreadable(sql):
+    if not sql.isascii() and isinstance(parse(sql), str):
         plain = _outside_literals(sql, lambda part: part.translate(_WIDE))
-        sql = sql if why_unreadable(plain) else plain
+        sql = sql if isinstance(parse(plain), str) else plain
     return sql.strip()
 
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from workbench.db.sql.parse import why_unreadable
 from workbench.replies.sql.marks import tidied
 from workbench.replies.sql.standing import is_called_final
+from workbench.sql.reading import parse
 
 MOST = 16  # queries of each form, and ends tried of one query: parsing takes time
 
@@ -73,14 +73,14 @@ def readable(text: str, start: int) -> str:
     ends = [*ends[:MOST], len(sql)]
     breaks = [gap.start() for gap in _BREAK.finditer(sql)][:MOST]
     for end in (*ends, *reversed(breaks)):
-        if sql.count("`", 0, end) % 2 == 0 and not why_unreadable(tidied(sql[:end])):
+        if sql.count("`", 0, end) % 2 == 0 and not isinstance(parse(tidied(sql[:end])), str):
             return _without_full_stop(sql[:end].rstrip())
     return ""
 
 
 def _without_full_stop(sql: str) -> str:
     """The query without the full stop of the sentence that it ends, which SQLite takes for part of a number."""
-    return sql[:-1] if sql.endswith(".") and not why_unreadable(tidied(sql[:-1])) else sql
+    return sql[:-1] if sql.endswith(".") and not isinstance(parse(tidied(sql[:-1])), str) else sql
 
 
 def _cut_off(text: str, start: int) -> str:

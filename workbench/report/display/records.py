@@ -1,9 +1,9 @@
 """The records of `workbench.types` as HTML, one function for each."""
 
-from workbench.db.text.context_text import result_text
-from workbench.db.text.quoting import literal, one_line
 from workbench.html.parts import Html, counted, details, heading, line, pre, stack, table, view
 from workbench.html.tree import Element, Node
+from workbench.sql.context_text import result_text
+from workbench.sql.schema_text import literal, one_line
 from workbench.types import Context, Execution, Row, Schema, Table, Trial
 
 ROWS = 20  # rows of a result that are shown

@@ -1,14 +1,12 @@
 """A predicted result and gold's as two tables in which the rows that differ are marked."""
 
 from collections import Counter
-from collections.abc import Iterable
 
-from workbench.db.compare import difference
-from workbench.db.text.context_text import result_text
-from workbench.db.text.quoting import literal
 from workbench.html.parts import counted, line, stack, table
 from workbench.html.tree import Element, element
 from workbench.report.display.records import column_names
+from workbench.sql.context_text import result_text
+from workbench.sql.schema_text import literal
 from workbench.types import Execution, Row, Value
 
 ROWS = 20  # distinct rows that are shown
@@ -18,17 +16,16 @@ _CELL = 300  # characters of a value that are shown
 
 def marked_results(predicted: Execution, gold: Execution) -> tuple[Element, Element]:
     """The predicted result and gold's. Rows that only one result has come first, and say so; duplicates count."""
-    only_predicted, only_gold = difference(predicted, gold)
+    left, right = Counter(predicted.rows), Counter(gold.rows)
     return (
-        _marked(predicted, only_predicted, "prediction", "minus"),
-        _marked(gold, only_gold, "gold", "plus"),
+        _marked(predicted, left - right, "prediction", "minus"),
+        _marked(gold, right - left, "gold", "plus"),
     )
 
 
-def _marked(execution: Execution, only: Iterable[Row], side: str, mark: str) -> Element:
+def _marked(execution: Execution, own: Counter[Row], side: str, mark: str) -> Element:
     if not execution.is_complete:
         return element("p", f"No result. {result_text(execution)}", class_="own")
-    own = Counter(only)
     shared = Counter(execution.rows) - own
     rows = [(row, times, True) for row, times in own.items()]
     rows += [(row, times, False) for row, times in shared.items()]

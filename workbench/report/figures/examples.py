@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workbench.db.sql.features import features
+from workbench.sql.facts import features
 from workbench.errors import BadInputError
 from workbench.report.drawing import palette
 from workbench.report.drawing.style import ONE, Picture, canvas, need, runs

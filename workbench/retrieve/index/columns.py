@@ -17,6 +17,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.db.schema import read_schema, reading
-from workbench.db.text.quoting import one_line, quote
+from workbench.sql.schema import read_schema
+from workbench.sql.schema_text import one_line, quote
 from workbench.types import Column, Table
 
 LONGEST = 200
@@ -60,7 +61,8 @@ def read_values(database: Path, progress: Callable[[int, int], None] | None = No
     schema = read_schema(database)
     skipped = list(schema.skipped)
     found: dict[tuple[str, str], list[str]] = {}
-    with reading(database) as connection:
+    uri = f"{database.absolute().as_uri()}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
         for number, table in enumerate(schema.tables, 1):
             if table.kind == "view":
                 skipped.append(one_line(f"{table.name}: a view; its values are its tables'"))

@@ -9,7 +9,7 @@ the same time build it once.
 import fcntl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,12 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.canonical import content_hash
-from workbench.db.fingerprint import database_fingerprints, file_state
-from workbench.db.sandbox.opening import is_settled
-from workbench.db.sandbox.supervisor import Supervisor
 from workbench.errors import BadInputError, StoreError, UnreadableDatabaseError
 from workbench.retrieve.index import packed
 from workbench.retrieve.index.trigram import Trigram
+from workbench.sql.executor import Executor, file_state, is_settled
 from workbench.store import home
 
 Progress = Callable[[int, int], None]
@@ -93,7 +91,7 @@ class ValueIndex:
         """
         if limit < 1:
             raise BadInputError(f"limit is {limit}: ask for at least 1 value")
-        state, _ = file_state(self._database)
+        state = file_state(self._database)
         if state != self._state and _content(self._database) != self._content:
             raise BadInputError(
                 f"{self._database.name} has changed since its index was opened: open it again"
@@ -163,6 +161,16 @@ def open_index(
     return index
 
 
+def keep_index(database: Path, kind: IndexKind, built: bytes, folder: Path | None = None) -> Path:
+    """Write an index file that was built elsewhere, of a database with the same content; returns its path."""
+    path = _path(database, kind, folder)
+    with _alone(path):
+        state = file_state(database)
+        header = {"state": state if is_settled(database) else "", "content": _content(database)}
+        packed.put(path, built, header)
+    return path
+
+
 def _path(database: Path, kind: IndexKind, folder: Path | None) -> Path:
     file_state(database)  # raises if there is no such file
     key = [_FORMAT, str(database.resolve()), repr(kind)]
@@ -188,7 +196,7 @@ def _opened(path: Path, database: Path, kind: IndexKind, content: Content) -> Va
     if (found := packed.read(path)) is None:
         return None
     header, arrays = found
-    state, _ = file_state(database)
+    state = file_state(database)
     if header["state"] != state and header["content"] != content(database):
         return None
     return ValueIndex(database, state, kind, header, arrays)
@@ -206,8 +214,8 @@ def _build(
 
     before, built = file_state(database), content(database)
     values = read_values(database, in_half(0))
-    state, changed = file_state(database)  # reading a write-ahead log may touch it
-    if (state, changed) != before and content(database) != built:
+    state = file_state(database)
+    if state != before and content(database) != built:
         raise UnreadableDatabaseError(
             f"{database.name} changed while its values were read: index it when no program writes to it"
         )
@@ -219,7 +227,7 @@ def _build(
     header = {
         "kind": repr(kind),
         "content": built,
-        "state": state if is_settled(changed) else "",
+        "state": state if is_settled(database) else "",
         "columns": values.columns,
         "skipped": values.skipped,
     }
@@ -228,5 +236,5 @@ def _build(
 
 def _content(database: Path) -> str:
     """The database's fingerprint, by a worker that is started for it."""
-    with closing(Supervisor(1)) as workers:
-        return database_fingerprints([database], workers)[database]
+    with Executor(workers=1) as executor:
+        return executor.fingerprints([database])[database]

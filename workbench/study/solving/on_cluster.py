@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from workbench.cluster.jobs.sql import ClusterSupervisor
+from workbench.cluster.jobs.sql import ClusterSandbox
 from workbench.cluster.opening import Cluster, open_cluster
-from workbench.db.sandbox.supervisor import Supervisor
 from workbench.lab import Lab
 from workbench.llm.calls.locks import CallLocks
 from workbench.llm.provider import runs_here
 from workbench.parallel import each
+from workbench.sql.sandbox import Sandbox
 from workbench.store import Store
 from workbench.study import result_cache
 from workbench.study.result_cache import ResultKeys, model_names
@@ -147,7 +147,7 @@ def _by_database(
 @contextmanager
 def cluster_of(
     given: "str | distributed.Client", store: Store
-) -> Iterator[tuple[ClusterSolver, Supervisor]]:
+) -> Iterator[tuple[ClusterSolver, Sandbox]]:
     """Functions that solve questions and that run queries on a cluster; `given` is `open_study`'s `cluster`."""
     with open_cluster(given) as cluster:
-        yield partial(solve_on, cluster), ClusterSupervisor(cluster, store)
+        yield partial(solve_on, cluster), ClusterSandbox(cluster, store)
