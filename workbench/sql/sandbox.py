@@ -5,6 +5,7 @@ without a look at the clock. A request whose worker dies is run once more, by a 
 the first, for example when memory ran out. Workers start when they are first needed.
 """
 
+import atexit
 import os
 import select
 import subprocess
@@ -171,4 +172,6 @@ class Sandbox:
 @cache
 def shared() -> Sandbox:
     """One worker that all of this process share, to read schemas and to prepare queries."""
-    return Sandbox(1)
+    sandbox = Sandbox(1)
+    atexit.register(sandbox.close)
+    return sandbox
