@@ -2,10 +2,7 @@ import codecs
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from workbench.sql import catalog
 from workbench.sql.catalog import describe
 from workbench.sql.schema_text import create_table_text
 from workbench.types import Column, Schema, Table
@@ -172,39 +169,11 @@ def test_a_row_that_does_not_fit_adds_one_note(folder, name, text, note):
     assert notes(folder) == (note,)
 
 
-def test_a_missing_folder_adds_one_note(tmp_path):
-    assert notes(tmp_path / "gone") == ("gone: no such folder, or no CSV file in it",)
-
-
-def test_a_folder_named_like_a_file_is_one_note(folder):
-    (folder / "frpm.csv").mkdir()
-    assert notes(folder) == ("frpm.csv: Is a directory",)
-
-
 def test_if_two_files_describe_a_table_the_file_with_its_exact_name_is_read(folder):
     write(folder, "SCHOOLS.csv", f"{HEADER}County,,wrong,,")
     write(folder, "Schools.csv", f"{HEADER}County,,right,,")
     assert county(folder).description == "right"
     assert notes(folder) == ("SCHOOLS.csv: Schools.csv describes the table Schools already",)
-
-
-def test_hidden_files_and_files_of_other_kinds_are_ignored(folder):
-    write(folder, "Schools.csv", HEADER + COUNTY)
-    write(folder, "._Schools.csv", b"\0\5\x16\7")
-    write(folder, "README.txt", "read me")
-    assert notes(folder) == ()
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_give_text_and_never_an_error(raw):
-    assert "\0" not in catalog._decoded(raw)
-
-
-@given(st.text(max_size=50))
-def test_a_cleaned_text_is_one_line_and_cleaning_it_again_changes_nothing(text):
-    cleaned = catalog._clean(text)
-    assert len(f"{cleaned}.".splitlines()) == 1
-    assert catalog._clean(cleaned) == cleaned
 
 
 def test_a_description_cannot_break_out_of_its_comment(folder):

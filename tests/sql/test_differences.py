@@ -70,12 +70,6 @@ def test_each_clause_lists_its_own_differences():
     }
 
 
-def test_the_order_of_result_columns_counts_and_the_order_of_conditions_does_not():
-    first = "SELECT imo, vname FROM vessel WHERE imo > 1 AND vname = 'x'"
-    second = "SELECT vname, imo FROM vessel WHERE vname = 'x' AND imo > 1"
-    assert only(first, second) == {"SELECT": ([], [])}
-
-
 def test_a_table_used_twice_is_numbered():
     join = "FROM pilot AS T1 JOIN pilot AS T2 ON T1.mentor_id = T2.pilot_id"
     assert only(f"SELECT T1.full_name {join}", f"SELECT T2.full_name {join}") == {
@@ -96,13 +90,6 @@ def test_parts_of_a_subquery_are_compared_with_parts_of_subqueries():
         "SELECT vname FROM vessel WHERE imo IN (SELECT imo FROM port_call WHERE pilot_id = 2)",
     )
     assert found == {"in WHERE": (["port_call.pilot_id = 1"], ["port_call.pilot_id = 2"])}
-
-
-def test_the_set_operation_is_a_clause():
-    query = "SELECT imo FROM vessel {} SELECT imo FROM port_call"
-    assert only(query.format("UNION ALL"), query.format("EXCEPT")) == {
-        "SET OPERATION": (["UNION ALL"], ["EXCEPT"])
-    }
 
 
 def test_an_unreadable_query_has_no_clauses():

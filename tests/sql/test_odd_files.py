@@ -2,7 +2,6 @@
 
 import hashlib
 import sqlite3
-import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ import pytest
 
 from workbench.errors import UnreadableDatabaseError
 from workbench.sql.schema import read_schema, with_examples
-from workbench.sql.schema_text import create_table_text, mac_sql_text, quote
+from workbench.sql.schema_text import create_table_text
 from workbench.types import Column, ForeignKey, Schema, Table
 
 
@@ -435,15 +434,6 @@ def test_reading_creates_and_changes_no_file(case, tmp_path):
 
 
 @each_readable
-def test_examples_come_without_trouble(case, tmp_path):
-    path = case.build(tmp_path)
-    start = time.process_time()
-    schema = with_examples(read_schema(path), path)
-    assert schema.skipped == case.skipped
-    assert time.process_time() - start < 30
-
-
-@each_readable
 def test_the_prompt_text_runs_and_reads_back(case, tmp_path):
     path = case.build(tmp_path)
     schema = read_schema(path)
@@ -451,22 +441,3 @@ def test_the_prompt_text_runs_and_reads_back(case, tmp_path):
     with closing(sqlite3.connect(again)) as connection:
         connection.executescript(create_table_text(with_examples(schema, path)))
     assert read_schema(again).tables == tuple(replace(t, kind="table") for t in schema.tables)
-
-
-@each_readable
-def test_every_column_can_be_selected_by_its_quoted_name(case, tmp_path):
-    path = case.build(tmp_path)
-    with closing(sqlite3.connect(path)) as connection:
-        for found in read_schema(path).tables:
-            names = ", ".join(quote(column.name) for column in found.columns)
-            cursor = connection.execute(f"SELECT {names} FROM {quote(found.name)} LIMIT 0")
-            assert [name for name, *_ in cursor.description] == [c.name for c in found.columns]
-
-
-@each_readable
-def test_mac_sql_text_has_a_line_for_every_table_and_column(case, tmp_path):
-    path = case.build(tmp_path)
-    schema = with_examples(read_schema(path), path)
-    lines = mac_sql_text(schema).split("\n")
-    assert len([line for line in lines if line.startswith("# Table: ")]) == len(schema.tables)
-    assert len([line for line in lines if line.startswith("  (")]) == len(schema.columns())
