@@ -68,6 +68,15 @@ def test_foreign_keys_come_in_the_order_of_their_declaration(path):
     assert [key.columns for key in read_schema(path).tables[1].foreign_keys] == [("b",), ("a",)]
 
 
+def test_views_that_sqlite_reads_for_hours_leave_the_tables(path, monkeypatch):
+    monkeypatch.setattr(module, "_SECONDS", 1.0)
+    views = (f"CREATE VIEW v{n} AS SELECT x.a FROM v{n - 1} x, v{n - 1} y;" for n in range(1, 60))
+    create(path, f"CREATE TABLE t (a); CREATE VIEW v0 AS SELECT a FROM t; {''.join(views)}")
+    schema = read_schema(path)
+    assert [table.name for table in schema.tables] == ["t"]
+    assert schema.skipped == ("the views of shop.sqlite: no answer within 1 s",)
+
+
 def test_an_interrupted_write_is_an_error_that_asks_for_its_rollback(path):
     create(path, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
     with closing(sqlite3.connect(path)) as writer:

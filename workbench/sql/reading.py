@@ -236,15 +236,17 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
         for name in list(tree.find_all(exp.Identifier)):
             if may_be_string(name, sql) and lower_name(name.name) not in known:
                 name.parent.replace(exp.Literal.string(name.name))  # type: ignore[union-attr]
+        read = frozenset(lower_name(node.name) for node in tree.find_all(exp.Table))
+        ctes = {lower_name(cte.alias) for cte in tree.find_all(exp.CTE)}
         tree = qualify(
             tree,
             dialect="sqlite",
-            schema=_mapping(schema, frozenset(n.name.lower() for n in tree.find_all(exp.Table))),
+            schema=_mapping(schema, read),
             validate_qualify_columns=False,
             allow_partial_qualification=True,
             quote_identifiers=False,
             identify=False,
-            expand_stars=False,
+            expand_stars=all(map(schema.table, read - ctes)),
             expand_alias_refs=False,
         )
         columns: dict[int, ColumnName] = {}

@@ -278,24 +278,28 @@ def texts(path: str, table: str, column: str, longest: int, seconds: float) -> A
     return {"status": "ok", "rows": sorted(found)}
 
 
-def schema(path: str, seconds: float) -> Answer:
-    """What SQLite's pragmas say of each table and view, in the order they were created; or the error for one."""
-    connection = connect(
-        path, seconds
-    )  # not guarded, which refuses some schemas: nothing of it runs
+def schema(path: str, views: bool, seconds: float) -> Answer:
+    """What SQLite's pragmas say of each table (and view), in the order they were created; or the error for one."""
+    connection = connect(path, seconds)
+    connection.executescript(f"{PRAGMAS} PRAGMA trusted_schema=ON")  # nothing of it runs
     connection.text_factory = lenient
-    kinds = {row[1]: row[2] for row in connection.execute("PRAGMA main.table_list")}
-    sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid"
+    # This pragma works out the columns of all views. Without it, shadow tables count as tables.
+    listed = connection.execute("PRAGMA main.table_list").fetchall() if views else []
+    kinds = {row[1]: row[2] for row in listed}
+    sql = "SELECT name, iif(rootpage OR type = 'view', type, 'virtual') FROM sqlite_schema"
     tables: list[Answer] = []
-    for (name,) in connection.execute(sql).fetchall():
-        if name.lower().startswith("sqlite_") or kinds.get(name) == "shadow":
+    for name, found in connection.execute(
+        f"{sql} WHERE type IN ('table', 'view') ORDER BY rowid"
+    ).fetchall():
+        kind = kinds.get(name, found)
+        if name.lower().startswith("sqlite_") or kind == "shadow" or (kind == "view" and not views):
             continue
-        table = {"name": name, "kind": kinds.get(name, "table")}
+        table = {"name": name, "kind": kind}
         try:  # not by the table-valued functions: a table may be called pragma_table_xinfo
             for key in ("table_xinfo", "foreign_key_list"):
                 table[key] = connection.execute(f"PRAGMA main.{key}({quoted(name)})").fetchall()
-        except sqlite3.Error as error:
-            table["error"] = str(error)
+        except (sqlite3.Error, MemoryError) as error:
+            table["error"] = str(error) or "it needs more memory than it may use"
         tables.append(table)
     return {"status": "ok", "tables": tables}
 
