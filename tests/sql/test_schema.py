@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workbench.errors import UnreadableDatabaseError
+from workbench.sql import schema as module
 from workbench.sql.schema import read_schema, union_schema, with_examples
 from workbench.sql.schema_text import create_table_text, mac_sql_text, one_line, quote
 from workbench.types import Column, ForeignKey, Schema, Table

@@ -119,20 +119,26 @@ class Executor:
         waiting = list(todo.items())
         new: list[tuple[Path, tuple[Any, ...]]] = []
         saved = time.monotonic()
+
+        def save() -> None:
+            nonlocal saved
+            self._save(new, states)
+            new.clear()
+            saved = time.monotonic()
+
         try:
-            for index, answer in self.sandbox.run(requests):
+            for index, answer in self.sandbox.run(requests, quiet=save):
                 key, (path, sql) = waiting[index]
                 results[key] = read(answer)
                 if self.caches and not answer.get("transient"):
                     row = (key, contents[path], sql, canonical(limits).decode(), *_stored(answer))
                     new.append((path, row))
-                if new and time.monotonic() > saved + INTERVAL:
-                    self._save(new, states)
-                    new, saved = [], time.monotonic()
+                if time.monotonic() > saved + INTERVAL:
+                    save()
                 done += repeats[key]
                 report(done, len(jobs))
         finally:
-            self._save(new, states)
+            save()
         return [results[key] for key in keys]
 
     def _save(self, new: list[tuple[Path, tuple[Any, ...]]], states: dict[Path, str]) -> None:

@@ -7,13 +7,14 @@ the first, for example when memory ran out. Workers start when they are first ne
 
 import atexit
 import os
+import queue
 import select
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import orjson
 Answer = dict[str, Any]  # its `rows` are JSON text
 WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
+QUIET = 0.1  # seconds without an answer
 START = 60.0  # seconds in which a worker must have started
 
 
@@ -103,8 +105,10 @@ class Sandbox:
         ((_, answer),) = self.run([request])
         return answer
 
-    def run(self, requests: Sequence[Answer]) -> Iterator[tuple[int, Answer]]:
-        """Each request's index and answer, in order of arrival.
+    def run(
+        self, requests: Sequence[Answer], quiet: Callable[[], object] | None = None
+    ) -> Iterator[tuple[int, Answer]]:
+        """Each request's index and answer, in order of arrival; `quiet` is called when none comes for a tenth of a second.
 
         A caller that leaves the iterator early, by Ctrl-C for example, ends the requests under way.
         """
@@ -113,11 +117,19 @@ class Sandbox:
         call = Call()
         self._calls.add(call)
         futures: dict[Future[Answer], int] = {}
+        done: queue.SimpleQueue[Future[Answer]] = queue.SimpleQueue()
         try:
             for index, request in enumerate(requests):
-                futures[self._pool.submit(self._answer, request, call)] = index
-            for future in as_completed(list(futures)):
-                yield futures.pop(future), future.result()
+                future = self._pool.submit(self._answer, request, call)
+                futures[future] = index
+                future.add_done_callback(done.put)
+            while futures:
+                try:
+                    future = done.get(timeout=QUIET if quiet else None)
+                except queue.Empty:
+                    quiet()  # type: ignore[misc]
+                else:
+                    yield futures.pop(future), future.result()
         finally:
             self._calls.discard(call)
             for future in futures:

@@ -4,7 +4,7 @@ The driver's executor looks each query up in its cache first, and caches the wor
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,9 +43,11 @@ class ClusterSandbox(Sandbox):
         self._cluster = cluster
         self._store = store
 
-    def run(self, requests: Sequence[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def run(
+        self, requests: Sequence[dict[str, Any]], quiet: Callable[[], object] | None = None
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
         if any(request["do"] != "run" for request in requests):
-            yield from super().run(requests)
+            yield from super().run(requests, quiet)
             return
         by_path: dict[str, list[tuple[int, dict[str, Any]]]] = {}
         for index, request in enumerate(requests):
@@ -62,6 +64,8 @@ class ClusterSandbox(Sandbox):
             for _, answers in self._cluster.each(run_queries, tasks, lab, name=_name):
                 for index, answer in answers:
                     yield index, answer | {"rows": bytes(answer["rows"])}
+                if quiet:  # the next task may take long
+                    quiet()
 
 
 def _name(task: QueryTask) -> tuple[str, str]:
