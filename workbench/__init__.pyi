@@ -28,8 +28,11 @@ from workbench.generate.synthetic_examples import SyntheticExamples as Synthetic
 from workbench.generate.zero_shot import ZeroShot as ZeroShot
 from workbench.lab import Lab as Lab
 from workbench.label import labels as labels
-from workbench.llm.budget import Budget as Budget
+from workbench.llm.cache import Cache as Cache
 from workbench.llm.client import Client as Client
+from workbench.llm.keys import register as register
+from workbench.llm.money import Budget as Budget
+from workbench.llm.scripted import scripted as scripted
 from workbench.pool import Pool as Pool
 from workbench.prune.filter_columns import FilterColumns as FilterColumns
 from workbench.prune.select_columns import SelectColumns as SelectColumns

@@ -1,14 +1,11 @@
 """The package's exceptions. A model's failure is no exception but a `fault` of its `Completion`."""
 
-import base64
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 
 class WorkbenchError(Exception):
@@ -43,6 +40,10 @@ class BudgetError(WorkbenchError):
     """The next call could exceed the budget."""
 
 
+class StoppedError(WorkbenchError):
+    """The run was stopped before this call was sent."""
+
+
 class StoreError(WorkbenchError):
     """The cache file cannot be opened, read or written."""
 
@@ -60,11 +61,18 @@ def naming(path: Path) -> Iterator[None]:
         raise BadInputError(f"{path}: {error.strerror}") from error
 
 
+def kind(path: Path) -> str:
+    """What lies at the path if it is neither a file nor missing: "a folder", "a FIFO", "a device", "a socket"."""
+    kinds = {"is_dir": "a folder", "is_fifo": "a FIFO", "is_socket": "a socket",
+             "is_char_device": "a device", "is_block_device": "a device"}  # fmt: skip
+    return next((name for test, name in kinds.items() if getattr(path, test)()), "")
+
+
 def content_of(path: Path) -> bytes:
-    """The bytes of a file that a user names. A device is refused: /dev/zero never ends."""
+    """The bytes of a file that a user names. A device or FIFO is refused: it may never end."""
     with naming(path):
-        if path.is_char_device():
-            raise BadInputError(f"{path}: a device; give a file")
+        if found := kind(path):
+            raise BadInputError(f"{path} is {found}: give a file")
         return path.read_bytes()
 
 
@@ -86,57 +94,28 @@ def one_of(allowed: Iterable[object], **choices: object) -> None:
     """Raise BadInputError for a choice that is not allowed."""
     for name, choice in choices.items():
         if choice not in allowed:
-            raise BadInputError(
-                f"{name} is {choice!r}: it must be {' or '.join(map(repr, allowed))}"
-            )
+            listed = " or ".join(map(repr, allowed))
+            raise BadInputError(f"{name} is {choice!r}: it must be {listed}")
 
 
+HIDDEN: set[str] = set()  # users and passwords of the addresses that clients were given
 _SECRETS = re.compile(
-    r"\bsk-[\w*-]{6,}|\b(?:pk|rk|gsk|xai|hf|key|AIza)[\w-]{20,}"  # the forms of providers' keys
-    r"|\b[0-9a-fA-F]{32}\b"  # Azure's keys
-    r"|(?<=Bearer )\S+|(?<=Basic )[\w+/]{8,}=*"
-    r"|(?<=://)[^/\s@]+(?=@)"  # the user in a URL
-    r"|(?i:(?<=api[-_]key[=:])\s*\S+)"
+    r"\bsk-[\w*-]{6,}|\b(?:pk|rk|gsk|xai|hf|key|AIza)[\w-]{20,}|\b[0-9a-fA-F]{32}\b"
+    r"|(?<=Bearer )\S+|(?<=Basic )[\w+/]{8,}=*|(?<=://)[^/\s@]+(?=@)|(?i:(?<=api[-_]key[=:])\s*\S+)"
 )
 _SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
-_URL_SAFE = str.maketrans("+/", "-_")
-_SHORT = 8  # characters: a shorter value of the environment is a word like "none" and no secret
+
+
+def hide(text: str) -> str:
+    """The text with `***` for every secret of the environment, as it is, in a URL and in JSON."""
+    named = {value for name, value in os.environ.items() if _SECRET_NAMES.search(name)}
+    secrets = {value for value in named | HIDDEN if len(value) >= 8}  # shorter ones are words
+    for secret in sorted(secrets, key=len, reverse=True):
+        for form in (secret, quote(secret, safe=""), secret.replace("\\", r"\\").replace('"', r"\"")):
+            text = text.replace(form, "***")
+    return text
 
 
 def redact(text: str) -> str:
     """The text with `***` for every secret, and for everything that looks like one."""
-    for secret in secrets():
-        text = text.replace(secret, "***")
-    return _SECRETS.sub("***", text)
-
-
-def secrets(url: str = "") -> list[str]:
-    """The secrets in the environment, and the user and password in the URL, in each encoding; the longest first."""
-    return list(_secrets(url, *os.environ.items()))
-
-
-@lru_cache(maxsize=100)  # each reply is searched for secrets
-def _secrets(url: str, *variables: tuple[str, str]) -> list[str]:
-    found = set(_user(url))
-    for name, value in variables:
-        found.update((value,) if _SECRET_NAMES.search(name) else _user(value))
-    forms = {form for secret in found if len(secret) >= _SHORT for form in _encoded(secret)}
-    return sorted(forms, key=len, reverse=True)
-
-
-def _encoded(secret: str) -> Iterator[str]:
-    """A secret as it is, in a URL, in JSON, and inside base64 of a longer text."""
-    yield from (secret, quote(secret, safe="", errors="surrogateescape"), json.dumps(secret)[1:-1])
-    data = secret.encode(errors="surrogateescape")
-    for before in range(3):  # bytes in its first group of three that belong to the text before it
-        letters = base64.b64encode(bytes(before) + data).decode()
-        own = slice((8 * before + 5) // 6, 8 * (before + len(data)) // 6)  # those of no other byte
-        yield from (letters[own], letters[own].translate(_URL_SAFE))
-
-
-def _user(url: str) -> Iterator[str]:
-    """The user and password in a URL, as written and as HTTP sends them, and the password alone."""
-    user, at, _ = url.partition("://")[2].partition("/")[0].rpartition("@")
-    if at:
-        yield from (user, unquote(user.partition(":")[2]))
-        yield base64.b64encode(unquote(user).encode(errors="surrogateescape")).decode()
+    return _SECRETS.sub("***", hide(text))

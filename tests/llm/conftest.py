@@ -1,38 +1,42 @@
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
+import workbench as wb
 from tests.llm.server import Server
-from workbench.llm import provider
-from workbench.store import Store
 
 CANARY = "sk-canary-0123456789abcdef"
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY")
 
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+def environment(monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_API_BASE", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-    for name in ("OPENAI_API_BASE", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    for name in KEYS:
+        monkeypatch.setenv(name, CANARY)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "lab.sqlite") as store:
-        yield store
+def cache(tmp_path):
+    with wb.Cache(tmp_path / "lab.sqlite") as cache:
+        yield cache
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     with Server() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
-def litellm() -> None:
-    """LiteLLM, imported before any test's clock runs."""
-    provider.load()
+@pytest.fixture
+def ask():
+    """Requests whose messages are `q 0`, `q 1`...: `ask(3, "openai/gpt-4o-mini", max_tokens=5)`."""
+
+    def requests(number, model="openai/gpt-4o-mini", first=0, **parameters):
+        texts = (f"q {n}" for n in range(first, first + number))
+        return [
+            wb.Request("direct", model, [{"role": "user", "content": text}], parameters)
+            for text in texts
+        ]
+
+    return requests

@@ -1,9 +1,8 @@
-"""A chat-completions server on loopback whose faults are scripted and whose bills are counted.
+"""A server of models on loopback whose faults are planned and whose bills are counted.
 
-`plan` holds what the next requests meet, in order of arrival; when it is empty, or for `"ok"`, a request
-is answered. A request that has one of the parameters that `refuses` names is refused with its message, in
-OpenAI's form. The replies are OpenAI's chat completions, or what `respond` makes of a request's path and body:
-a status, a body and headers. `files` answers requests for files and batches. `asked` counts requests, `paid` those that a real provider would charge for, each by body.
+`plan` holds what the next requests meet, in order of arrival: a name of `FAULTS`, or a status, body and headers. When it
+is empty, or for "ok", a request is answered in OpenAI's form, or by `respond`. `asked` counts requests and `paid` those
+that a real provider would charge for, each by body. `files` answers requests for files and batches.
 """
 
 import json
@@ -13,131 +12,112 @@ import struct
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
-
-ERRORS = {
-    "400": (400, "invalid_request_error", "this parameter is not supported"),
-    "401": (401, "invalid_api_key", "Incorrect API key provided"),
-    "402": (402, "payment_required", "your credit is used up"),
-    "404": (404, "model_not_found", "The model does not exist"),
-    "429": (429, "rate_limit_exceeded", "slow down"),
-    "quota": (429, "insufficient_quota", "You exceeded your current quota"),
-    "500": (500, "server_error", "something broke"),
-    "503": (503, "overloaded", "overloaded"),
-    "529": (529, "overloaded", "overloaded"),
-}
 
 
-Respond = Callable[[str, dict[str, Any]], tuple[int, Any, Mapping[str, str]]]
+def error(status, code, message, **headers):
+    body = {"error": {"message": message, "type": code, "code": code}}
+    return status, body, {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+FAULTS = {
+    "400": error(400, "invalid_request_error", "this parameter is not supported"),
+    "401": error(401, "invalid_api_key", "Incorrect API key provided"),
+    "402": error(402, "payment_required", "your credit is used up"),
+    "404": error(404, "model_not_found", "The model does not exist"),
+    "429": error(429, "rate_limit_exceeded", "slow down"),
+    "quota": error(429, "insufficient_quota", "You exceeded your current quota"),
+    "credit": error(400, "billing", "Your credit balance is too low"),
+    "500": error(500, "server_error", "something broke"),
+    "503": error(503, "overloaded", "overloaded"),
+    "html": (200, b"<html><body>Bad gateway</body></html>", {"Content-Type": "text/html"}),
+    "utf-8": (200, b'{"choices": [{"message": {"content": "\xff\xfe"}}]}', {}),
+    "number": (200, {"choices": [{"message": {"content": 7, "role": "assistant"}}]}, {}),
+    "nan": (200, json.dumps({"choices": [{"message": {"role": "assistant", "content": "a"}}], "usage": {
+        "prompt_tokens": float("nan"), "completion_tokens": 1, "total_tokens": 1}}).encode(), {}),
+    "nested": (200, b"[" * 100_000, {}),
+    "overloaded in a 200": (200, {"error": "overloaded"}, {}),
+    "choices": (200, {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}, {}),
+}  # fmt: skip
+
+
+def reply_to(body, reason="stop", **usage):
+    """A plain answer; it repeats the last message, so that a test can tell answers apart."""
+    text = f"answer to: {str((body.get('messages') or [{'content': ''}])[-1]['content'])[-200:]}"
+    counts = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120} | usage
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "finish_reason": reason, "message": message}
+    return {"id": "c", "object": "chat.completion", "created": 1, "model": body.get("model", ""),
+            "choices": [choice], "usage": counts}  # fmt: skip
 
 
 class Server:
     """`with Server() as server:` listens at `server.url` until the block ends."""
 
-    def __init__(
-        self, plan: Iterable[str] = (), *, seconds: float = 0.0, retry_after: str = "0.2"
-    ) -> None:
-        self.plan = deque(plan)
-        self.seconds = seconds
-        self.retry_after = retry_after
-        self.asked: Counter[str] = Counter()
-        self.paid: Counter[str] = Counter()
-        self.bodies: list[dict[str, Any]] = []
-        self.times: list[float] = []
-        self.headers: list[dict[str, str]] = []
-        self.running = 0
-        self.most_at_once = 0
-        self.capacity = 10**6
-        self.refuses: dict[str, str] = {}
-        self.respond: Respond | None = None
-        self.files: Callable[[str, str, bytes], tuple[int, bytes] | None] | None = None
-        self.reasoning_tokens = 0
-        self.closing = threading.Event()
-        self.lock = threading.Lock()
+    def __init__(self, plan=(), *, seconds=0.0, capacity=10**6, respond=None):
+        self.plan, self.seconds, self.capacity, self.respond = (
+            deque(plan),
+            seconds,
+            capacity,
+            respond,
+        )
+        self.asked, self.paid = Counter(), Counter()
+        self.bodies, self.times, self.headers = [], [], []
+        self.running = self.most_at_once = 0
+        self.files = None
+        self.closing, self.lock = threading.Event(), threading.Lock()
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.script = self
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+        self.root = f"http://127.0.0.1:{self._http.server_address[1]}"
+        self.url = f"{self.root}/v1"
 
-    def __enter__(self) -> Self:
-        self._thread.start()
+    def __enter__(self):
+        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.closing.set()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join()
 
     @property
-    def calls(self) -> int:
+    def calls(self):
         return sum(self.paid.values())
+
+    @property
+    def requests(self):
+        return sum(self.asked.values())
 
 
 class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 256
-    script: Server
+    daemon_threads, block_on_close, request_queue_size = True, False, 256
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request, client_address):
         """A client that went away is what some tests are about."""
-
-
-def asked_in(body: dict[str, Any]) -> str:
-    """The end of the last message."""
-    messages = body.get("messages") or [{"content": ""}]
-    return str(messages[-1]["content"])[-200:]
-
-
-def reply_to(body: dict[str, Any]) -> dict[str, Any]:
-    """A plain answer; it repeats the last message, so that a test can tell answers apart."""
-    text = f"answer to: {asked_in(body)}"
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1700000000,
-        "model": body.get("model", ""),
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": text},
-            }
-        ],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
-    }
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: _Http
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Quiet."""
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.give_files("GET", b"")
 
-    def give_files(self, method: str, raw: bytes) -> None:
-        files = self.server.script.files
-        assert files
-        if found := files(method, self.path, raw):
-            self.send(found[0], found[1])
-        else:
-            self.answer("reset", {"choices": [{}]})
+    def give_files(self, method, raw):
+        found = self.server.script.files(method, self.path, raw)
+        self.send(*found, {}) if found else self.reset()
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         raw = self.rfile.read(int(self.headers["Content-Length"]))
-        if "/files" in self.path or "/batches" in self.path:
+        script = self.server.script
+        if script.files and ("/files" in self.path or "/batches" in self.path):
             self.give_files("POST", raw)
             return
         body = json.loads(raw)
         text = json.dumps(body, sort_keys=True)
-        script = self.server.script
         with script.lock:
             script.asked[text] += 1
             script.bodies.append(body)
@@ -148,97 +128,42 @@ class _Handler(BaseHTTPRequestHandler):
             fault = script.plan.popleft() if script.plan else "ok"
             if fault == "ok" and script.running > script.capacity:
                 fault = "429"
-            if unsupported := next((name for name in script.refuses if name in body), ""):
-                fault = f"refuses {unsupported}"
+            found = FAULTS.get(fault, fault) if isinstance(fault, str) else fault
+            free = found[0] != 200 if isinstance(found, tuple) else found == "reset"
+            script.paid[text] += not free and fault != "overloaded in a 200"
         try:
-            if fault.startswith("refuses "):
-                self.refuse(unsupported)
-                return
-            if fault not in ERRORS and fault not in {"429-after", "reset"}:
-                with script.lock:
-                    script.paid[text] += 1
-            script.closing.wait(script.seconds)
-            reply = reply_to(body)
-            if script.reasoning_tokens:
-                details = {"reasoning_tokens": script.reasoning_tokens}
-                reply["usage"]["completion_tokens_details"] = details
-                reply["usage"]["completion_tokens"] += script.reasoning_tokens
-            if script.respond and fault == "ok":
-                status, found, headers = script.respond(self.path, body)
-                self.send(status, json.dumps(found).encode(), headers)
+            if fault != "429":
+                script.closing.wait(script.seconds)
+            if fault == "reset":
+                self.reset()
+            elif isinstance(found, tuple):
+                self.send(*found)
+            elif fault == "ok" and script.respond:
+                self.send(*script.respond(self.path, body))
+            elif fault == "cut":
+                whole = json.dumps(reply_to(body)).encode()
+                self.send(200, whole[:-40], {"Content-Length": str(len(whole))})
+                self.close_connection = True
+            elif fault == "trickle":
+                self.send(200, b"{", {"Content-Length": "1000"})
+                while not script.closing.wait(0.1):
+                    self.wfile.write(b" ")
             else:
-                self.answer(fault, reply)
+                self.send(200, reply_to(body, "stop" if fault == "ok" else fault), {})
         finally:
             with script.lock:
                 script.running -= 1
 
-    def answer(self, fault: str, reply: dict[str, Any]) -> None:
-        choice = reply["choices"][0]
-        if fault == "429-after":
-            self.error("429", {"Retry-After": self.server.script.retry_after})
-        elif fault in ERRORS:
-            self.error(fault, {})
-        elif fault == "reset":
-            self.close_connection = True
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            os.close(self.connection.detach())
-        elif fault == "trickle":
-            self.trickle(json.dumps(reply).encode())
-        elif fault == "half":
-            self.send(200, json.dumps(reply).encode()[:-40])
-        elif fault == "cut":
-            self.send(200, json.dumps(reply).encode()[:-40], length=40)
-        elif fault == "html":
-            self.send(200, b"<html><body>Bad gateway</body></html>", {"Content-Type": "text/html"})
-        else:
-            if fault == "slow":
-                self.server.script.closing.wait(5)
-            elif fault == "empty":
-                reply["choices"] = []
-            elif fault == "null":
-                choice["message"]["content"] = None
-            elif fault == "filter":
-                choice["message"]["content"] = None
-                choice["finish_reason"] = "content_filter"
-            elif fault == "length":
-                choice["finish_reason"] = "length"
-            self.send(200, json.dumps(reply).encode())
+    def reset(self):
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        os.close(self.connection.detach())
 
-    def refuse(self, parameter: str) -> None:
-        error = {
-            "message": self.server.script.refuses[parameter],
-            "type": "invalid_request_error",
-            "param": parameter,
-            "code": "unsupported_value",
-        }
-        self.send(400, json.dumps({"error": error}).encode())
-
-    def error(self, fault: str, headers: dict[str, str]) -> None:
-        status, code, message = ERRORS[fault]
-        told = {"error": {"message": message, "type": code, "code": code}}
-        self.send(status, json.dumps(told).encode(), headers)
-
-    def send(
-        self, status: int, body: bytes, headers: Mapping[str, str] | None = None, length: int = 0
-    ) -> None:
+    def send(self, status, body, headers):
+        body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        given = {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+        for name, value in given.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body) + length))
         self.end_headers()
         self.wfile.write(body)
-        if length:
-            self.close_connection = True
-
-    def trickle(self, body: bytes) -> None:
-        """A byte now and then: no read ever times out, and the whole takes minutes."""
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        started = time.monotonic()
-        for byte in body:
-            if self.server.script.closing.wait(0.1) or time.monotonic() - started > 60:
-                return
-            self.wfile.write(bytes([byte]))
-            self.wfile.flush()

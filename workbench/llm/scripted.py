@@ -1,37 +1,49 @@
-"""A model with prepared replies, for tests."""
+"""A model with prepared replies, for tests and demonstrations."""
 
+import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-from workbench.llm.provider import Refusal, Reply
-from workbench.llm.remote.replies import reply_with
+from workbench.llm.faults import Refusal
+from workbench.llm.keys import Reply
 from workbench.types import Request
 
 
-class Scripted:
-    """Gives its `replies` in turn: `Client(store, send=Scripted(["SELECT 1"]))`.
+class scripted:  # noqa: N801  it reads as a function: send=wb.scripted([...])
+    """A `send` that gives these replies in turn: `wb.Client(cache, send=wb.scripted(["SELECT 1"]))`.
 
-    A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. After the last one,
-    every reply is `otherwise`; without it, a further request fails the test. `history` has the requests.
+    A reply is a text, a whole reply as a provider sends it, or a `Refusal` to raise. After the last one every reply is
+    `otherwise`; without it, a further request fails the test. `history` has the requests.
     """
 
     def __init__(
-        self, replies: Iterable[str | Reply | Refusal] = (), *, otherwise: str | None = None
+        self,
+        replies: Iterable[str | Reply | Refusal] = (),
+        *,
+        otherwise: str | None = None,
+        seconds: float = 0.0,
     ) -> None:
-        self.replies = deque(replies)
-        self.otherwise = otherwise
+        self.replies, self.otherwise, self.seconds = deque(replies), otherwise, seconds
         self.history: list[Request] = []
 
-    def __call__(self, request: Request, key: str, url: str, seconds: float) -> Reply:
-        """The next reply, in the form of `provider.send`."""
-        del key, url, seconds
+    async def __call__(self, request: Request, url: str, seconds: float) -> Reply:
+        del url, seconds
         self.history.append(request)
         reply = self.replies.popleft() if self.replies else self.otherwise
+        if self.seconds:
+            await asyncio.sleep(self.seconds)
         if reply is None:
             raise AssertionError(f"no reply is left for {request}")
         if isinstance(reply, Refusal):
             raise reply
         if isinstance(reply, str):
-            words = sum(len(str(m["content"]).split()) for m in request.messages)
+            words = sum(len(str(message["content"]).split()) for message in request.messages)
             return reply_with(reply, "stop", words, len(reply.split()))
         return reply
+
+
+def reply_with(text: str, reason: str, tokens_in: int, tokens_out: int) -> Reply:
+    """The reply with this answer and these token counts, in the form of a provider's."""
+    message = {"role": "assistant", "content": text}
+    usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}
+    return {"choices": [{"message": message, "finish_reason": reason}], "usage": usage}

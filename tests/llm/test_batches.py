@@ -1,0 +1,113 @@
+"""Batches at half the price: a run that is killed between any two steps pays nothing twice."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import workbench as wb
+from tests.llm.batch_server import Files
+from tests.llm.server import Server
+from workbench.llm import batch
+
+PROGRAM = """
+import os, sys
+import workbench as wb
+from workbench.llm import batch
+batch.QUIET, batch.SETTLING, batch._POLL = 0.2, 0.5, 0.1
+cache, url, stop = sys.argv[1:]
+steps = iter(range(1000))
+def dies(function):
+    async def step(*given, **named):
+        if str(next(steps)) == stop:
+            os._exit(9)
+        found = await function(*given, **named)
+        if str(next(steps)) == stop:
+            os._exit(9)
+        return found
+    return step
+batch._call = dies(batch._call)
+batch.Batches._store = dies(batch.Batches._store)
+client = wb.Client(wb.Cache(cache), api_base=url, batch=True)
+requests = [wb.Request("p", "openai/gpt-4o-mini", [{"role": "user", "content": f"q {n}"}], {}) for n in range(6)]
+print([answer.text or answer.fault for answer in client.complete_many(requests)])
+"""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    for name, seconds in {"QUIET": 0.1, "SETTLING": 0.3, "_POLL": 0.05}.items():
+        monkeypatch.setattr(batch, name, seconds)
+
+
+def test_a_batch_is_half_the_price_and_its_rows_go(cache, server, ask):
+    files = Files(server)
+    client = wb.Client(cache, api_base=server.url, batch=True, budget=wb.Budget(dollars=1))
+    answers = client.complete_many(ask(20, temperature=0.5, max_tokens=100))
+    assert [answer.text for answer in answers] == [f"answer to: q {n}" for n in range(20)]
+    assert answers[0].cost == pytest.approx(2.7e-05 / 2)
+    assert client.budget.spent == pytest.approx(20 * 2.7e-05 / 2)
+    assert set(files.asked.values()) == set(files.paid.values()) == {1}
+    assert files.bodies[0]["temperature"] == 0.5
+    assert not server.requests
+    for table in ("batches", "batch_items"):
+        assert cache.read(f"SELECT count(*) FROM {table}") == [(0,)]
+    assert all(
+        answer.cached for answer in client.complete_many(ask(20, temperature=0.5, max_tokens=100))
+    )
+
+
+@pytest.mark.parametrize("plan", ["expired", "errors", "invalid"])
+def test_calls_without_an_answer_fail_and_the_others_are_kept(cache, server, ask, plan):
+    files = Files(server)
+    files.plan.append(plan)
+    client = wb.Client(cache, api_base=server.url, batch=True)
+    answers = client.complete_many(ask(9))
+    failed = [answer for answer in answers if answer.fault]
+    assert len(failed) == (9 if plan == "invalid" else 3)
+    assert all(answer.error for answer in failed)
+    assert all(answer.text for answer in client.complete_many(ask(9)))
+    assert set(files.paid.values()) == {1}
+
+
+def test_other_providers_are_asked_live(cache, server, ask, capsys):
+    client = wb.Client(cache, api_base=server.url, batch=True, retries=0)
+    assert [a.error for a in client.complete_many(ask(2, "mistral/m"))] == [""] * 2
+    assert server.requests == 2
+    assert capsys.readouterr().err.count("sent live") == 1
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_any_step_pays_nothing_twice(tmp_path):
+    with Server() as server:
+        files = Files(server)
+        killed, stop = 0, 0
+        while True:
+            command = [sys.executable, "-c", PROGRAM, str(tmp_path / f"{stop}.sqlite"), server.url]
+            first = subprocess.run(
+                [*command, str(stop)], capture_output=True, text=True, check=False
+            )
+            second = subprocess.run([*command, ""], capture_output=True, text=True, check=False)
+            assert second.stdout.count("answer to") == 6, second.stderr
+            assert set(files.paid.values()) == {stop + 1}  # each try has a cache of its own
+            if first.returncode == 0:
+                break
+            killed += 1
+            stop += 1
+    assert killed >= 8
+
+
+def test_ctrl_c_leaves_a_batch_that_the_next_run_finds(tmp_path):
+    with Server() as server:
+        files = Files(server, looks=10**9)
+        command = [sys.executable, "-c", PROGRAM, str(tmp_path / "a.sqlite"), server.url, ""]
+        program = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        while not files.batches:
+            assert program.poll() is None
+        program.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in program.communicate(timeout=10)[1]
+        files.looks = 0
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert out.count("answer to") == 6
+    assert len(files.batches) == 1

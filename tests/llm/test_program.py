@@ -1,0 +1,193 @@
+"""The public face: a program as a user writes it, the keys that are kept, and what a cache file refuses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.llm.conftest import CANARY
+from tests.llm.server import Server
+from workbench.errors import BadInputError, CacheMissError, StoreError
+
+KEYS = json.loads(Path(__file__).with_name("keys.json").read_text())
+
+
+def test_the_program_of_the_manual(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    wb.Cache(tmp_path / "other.sqlite").close()
+    with Server() as server:
+        cache = wb.Cache()  # $WORKBENCH_HOME/lab.sqlite
+        client = wb.Client(cache, at_once=64, retries=4, timeout=600, budget=wb.Budget(dollars=5),
+                           offline=False, refresh=False, batch=False,
+                           api_base={"openai/gpt-4o-mini": server.url})  # fmt: skip
+        ask = [{"role": "user", "content": "How many rows has t? Answer in SQL."}]
+        model = "openai/gpt-4o-mini"
+        requests = [
+            wb.Request("direct", model, ask, {"temperature": 0.7}, sample=n) for n in range(3)
+        ]
+        before = client.preview(requests)
+        for reply in client.complete_many(requests):
+            assert reply.text or reply.fault
+            assert (reply.cached, reply.cost) == (False, pytest.approx(2.7e-05))
+        assert client.ledger.frame().groupby("prompt").dollars.sum()["direct"] == pytest.approx(
+            8.1e-05
+        )
+        assert server.calls == 3
+    assert before.together.calls == 3
+    assert 0 < before.together.low < 8.1e-05 < before.together.high
+    assert before.together.megabytes > 0
+    assert cache.path == tmp_path / "home" / "lab.sqlite"
+    assert cache.export(tmp_path / "run.jsonl") == 3
+    assert cache.merge(tmp_path / "other.sqlite").new == 0
+    scripted = wb.Client(wb.Cache(tmp_path / "third.sqlite"), send=wb.scripted(["SELECT 1"]))
+    assert scripted.complete(requests[0]).text == "SELECT 1"
+    wb.register(
+        "echo", lambda _, seed: {"choices": [{"message": {"content": seed[:5]}}]}, "1"
+    )
+    here = wb.Client(cache).complete(wb.Request("p", "echo/any", ask))
+    assert (here.text, here.cost, here.cached) == ("seed:", 0.0, False)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("case", KEYS, ids=lambda case: case["request"]["model"])
+def test_keys_stay_what_they_are(cache, case):
+    wb.register("here", dict, "here/model@1")
+    wb.register("named", dict, lambda model: f"{model}@2")
+    base = {
+        "hosted_vllm/qwen": "http://user:secret@LOCALHOST:8000/v1/?q=1#f",
+        "openai/proxied": "https://proxy.example/v1",
+        "named/a": "http://h/1",
+    }
+    request = wb.Request(**case["request"], question="left out", system="left out", again=True)
+    client = wb.Client(cache, api_base=base)
+    assert (client.key(request), client.endpoint(request.model)) == (case["key"], case["endpoint"])
+
+
+def test_an_export_gives_an_equal_cache(cache, tmp_path, ask):
+    texts = ["SELECT 'é — 数'", "", "a\nb\x00c", '{"json": [1, 2]}', " ", "\u2028"]
+    client = wb.Client(cache, send=wb.scripted(texts))
+    answers = client.complete_many(ask(len(texts)))
+    cache.export(tmp_path / "a.jsonl")
+    with wb.Cache(tmp_path / "new.sqlite") as new:
+        assert new.merge(tmp_path / "a.jsonl").new == len(texts)
+        assert new.merge(tmp_path / "a.jsonl").known == len(texts)
+        new.export(tmp_path / "b.jsonl")
+        again = wb.Client(new, offline=True).complete_many(ask(len(texts)))
+        assert [answer.text for answer in again] == [answer.text for answer in answers] == texts
+        merged = wb.Cache(tmp_path / "third.sqlite").merge(tmp_path / "new.sqlite")
+        assert (merged.new, merged.different) == (len(texts), 0)
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    line = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[0]) | {"sample": 9}
+    (tmp_path / "changed.jsonl").write_text(json.dumps(line))
+    with pytest.raises(BadInputError, match="line 1"):
+        cache.merge(tmp_path / "changed.jsonl")
+
+
+def test_offline_answers_without_litellm_and_names_what_is_missing(cache, ask):
+    wb.Client(cache, send=wb.scripted(otherwise="SELECT 1")).complete_many(ask(3))
+    program = (
+        "import sys, workbench as wb\n"
+        f"client = wb.Client(wb.Cache({str(cache.path)!r}), offline=True)\n"
+        "ask = lambda n: wb.Request('direct', 'openai/gpt-4o-mini', [{'role': 'user', 'content': f'q {n}'}])\n"
+        "assert [a.text for a in client.complete_many([ask(n) for n in range(3)])] == ['SELECT 1'] * 3\n"
+        "assert not {'litellm', 'pandas', 'sqlite_utils'} & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    with pytest.raises(CacheMissError, match="direct"):
+        wb.Client(cache, offline=True).complete_many(ask(4))
+
+
+def test_a_refreshing_client_asks_every_request_once(cache, ask):
+    wb.Client(cache, send=wb.scripted(otherwise="old")).complete_many(ask(2))
+    send = wb.scripted(otherwise="new")
+    client = wb.Client(cache, send=send, refresh=True)
+    for _ in range(2):
+        assert [answer.text for answer in client.complete_many(ask(2))] == ["new"] * 2
+    assert len(send.history) == 2
+    assert wb.Client(cache, offline=True).complete(ask(1)[0]).text == "new"
+
+
+def test_a_filtered_answer_is_a_fault_from_the_cache_too(cache, ask):
+    reply = {"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}
+    client = wb.Client(cache, send=wb.scripted([reply]))
+    first, second = client.complete(ask(1)[0]), client.complete(ask(1)[0])
+    assert (first.fault, second.fault, second.cached) == ("filtered", "filtered", True)
+
+
+def test_a_key_in_a_reply_is_in_no_file(cache, ask):
+    text = f"your key is {CANARY}"
+    client = wb.Client(cache, send=wb.scripted([text], otherwise="SELECT 1"))
+    assert client.complete(ask(1)[0]).text == "your key is ***"
+    client.complete(ask(1, first=1)[0])
+    files = [path for path in cache.path.parent.iterdir() if path.is_file()]
+    assert len(files) >= 2
+    assert not any(CANARY.encode() in path.read_bytes() for path in files)
+
+
+def old_layout(path):
+    import sqlite3
+
+    with sqlite3.connect(path) as database:
+        database.executescript(
+            "CREATE TABLE calls(key); CREATE TABLE executions(key); PRAGMA user_version=9"
+        )
+    database.close()
+
+
+def foreign(path):
+    import sqlite3
+
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE mine(a)")
+    database.close()
+
+
+REFUSED = {
+    "a text": (lambda path: path.write_text("my notes"), "no cache file"),
+    "a folder": (Path.mkdir, "a folder"),
+    "a FIFO": (os.mkfifo, "a FIFO"),
+    "another program's": (foreign, "another program"),
+    "an older layout": (old_layout, "older"),
+    "half a header": (lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 90), "damaged"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_cache_file_is_refused_and_not_touched(tmp_path, name):
+    make, words = REFUSED[name]
+    path = tmp_path / "file"
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(StoreError, match=words) as caught:
+        wb.Store(path)
+    assert str(path) in str(caught.value)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert before is None or path.read_bytes() == before
+
+
+def test_a_damaged_page_is_one_error_with_the_command(cache, ask):
+    wb.Client(cache, send=wb.scripted(otherwise="x" * 5000)).complete_many(ask(200))
+    cache.close()
+    with cache.path.open("r+b") as file:
+        size = file.seek(0, 2)
+        for page in range(16384, size, 16384):
+            file.seek(page)
+            file.write(b"\xff" * 16384)
+    with pytest.raises(StoreError, match=r"\.recover"):
+        list(wb.Cache(cache.path).calls())
+
+
+def test_a_file_that_cannot_be_written_answers_and_pays_nothing(cache, ask, monkeypatch):
+    wb.Client(cache, send=wb.scripted(otherwise="SELECT 1")).complete_many(ask(2))
+    cache.close()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    send = wb.scripted(otherwise="SELECT 1")
+    client = wb.Client(wb.Cache(cache.path), send=send)
+    assert client.complete(ask(1)[0]).text == "SELECT 1"
+    with pytest.raises(StoreError):
+        client.complete_many(ask(3))
+    assert not send.history

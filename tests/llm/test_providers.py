@@ -1,0 +1,214 @@
+"""Three providers' protocols x what they may answer, by LiteLLM against a server on loopback."""
+
+import json
+import re
+import time
+
+import pytest
+
+import workbench as wb
+from tests.llm.conftest import CANARY
+from tests.llm.server import FAULTS, Server, error, reply_to
+from workbench.errors import ProviderError
+
+MODELS = {
+    "OpenAI": "openai/gpt-4o-mini",
+    "vLLM": "hosted_vllm/qwen",
+    "Anthropic": "anthropic/claude-sonnet-4-5",
+    "Gemini": "gemini/gemini-2.5-flash",
+}
+
+
+def anthropic(text, stop="end_turn"):
+    content = [{"type": "text", "text": text}] if text is not None else []
+    return {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content,
+            "stop_reason": stop, "stop_sequence": None,
+            "usage": {"input_tokens": 100, "output_tokens": 20}}  # fmt: skip
+
+
+def gemini(text, stop="STOP"):
+    content = {"content": {"role": "model", "parts": [{"text": text}]}} if text is not None else {}
+    candidates = [] if stop == "none" else [{**content, "finishReason": stop, "index": 0}]
+    return {"candidates": candidates, "modelVersion": "m",
+            "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}}  # fmt: skip
+
+
+def openai(text, stop="stop"):
+    reply = reply_to({}, stop)
+    reply["choices"][0]["message"]["content"] = text
+    return reply if stop != "none" else reply | {"choices": []}
+
+
+def claude_error(status, kind, text, **headers):
+    found = error(status, kind, text, **headers)
+    return (status, {"type": "error", "error": {"type": kind, "message": text}}, found[2])
+
+
+def google_error(status, kind, text, delay="", **headers):
+    details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]
+    body = {
+        "error": {
+            "code": status,
+            "status": kind,
+            "message": text,
+            "details": details if delay else [],
+        }
+    }
+    return (status, body, error(status, kind, text, **headers)[2])
+
+
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+WORDS = {
+    "OpenAI": {
+        "text": (200, openai("SELECT 1"), {}), "cut off": (200, openai("SELECT", "length"), {}),
+        "filtered": (200, openai(None, "content_filter"), {}), "no choices": (200, openai("", "none"), {}),
+        "429": FAULTS["429"], "429 and a time": error(429, "rate_limit", "slow down", Retry_After="0.3"),
+        "key": FAULTS["401"], "credit": FAULTS["quota"], "credit in a 400": FAULTS["credit"],
+        "no model": FAULTS["404"], "bad request": FAULTS["400"], "server": FAULTS["503"],
+    },
+    "Anthropic": {
+        "text": (200, anthropic("SELECT 1"), {}), "cut off": (200, anthropic("SELECT", "max_tokens"), {}),
+        "filtered": (200, anthropic(None, "refusal"), {}), "no choices": (200, anthropic(None), {}),
+        "429": claude_error(429, "rate_limit_error", "would exceed your rate limit"),
+        "429 and a time": claude_error(429, "rate_limit_error", "slow down", retry_after="0.3"),
+        "key": claude_error(401, "authentication_error", "invalid x-api-key"),
+        "credit": claude_error(429, "rate_limit_error", "Your credit balance is too low."),
+        "credit in a 400": claude_error(400, "invalid_request_error", "Your credit balance is too low."),
+        "no model": claude_error(404, "not_found_error", "model: claude"),
+        "bad request": claude_error(400, "invalid_request_error", "messages: roles must alternate"),
+        "server": claude_error(529, "overloaded_error", "Overloaded"),
+    },
+    "Gemini": {
+        "text": (200, gemini("SELECT 1"), {}), "cut off": (200, gemini("SELECT", "MAX_TOKENS"), {}),
+        "filtered": (200, gemini(None, "SAFETY"), {}), "no choices": (200, gemini(None, "none"), {}),
+        "429": google_error(429, "RESOURCE_EXHAUSTED", QUOTA, "1s"),
+        "429 and a time": google_error(429, "RESOURCE_EXHAUSTED", "slow down", retry_after="0.3"),
+        "key": google_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
+        "credit": google_error(429, "RESOURCE_EXHAUSTED", QUOTA),
+        "credit in a 400": google_error(429, "RESOURCE_EXHAUSTED", f"{QUOTA} PerDay per day", "7s"),
+        "no model": google_error(404, "NOT_FOUND", "models/gemini is not found"),
+        "bad request": google_error(400, "INVALID_ARGUMENT", "contents is not specified"),
+        "server": google_error(503, "UNAVAILABLE", "The model is overloaded."),
+    },
+}  # fmt: skip
+WORDS["vLLM"] = WORDS["OpenAI"]
+HTML = FAULTS["html"]
+CASES = [(name, case) for name in MODELS for case in (*WORDS[name], "HTML")]
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_a_provider(cache, ask, name, case):
+    good = WORDS[name]["text"]
+    with Server([WORDS[name].get(case, HTML)], respond=lambda *_: good) as server:
+        client = wb.Client(
+            cache, api_base=server.root if name == "Anthropic" else server.url, retries=1
+        )
+        (request,) = ask(1, MODELS[name], max_tokens=50)
+        if case in {"key", "credit", "credit in a 400", "no model"}:
+            with pytest.raises(ProviderError) as caught:
+                client.complete(request)
+            assert CANARY not in str(caught.value)
+            assert server.requests == 1
+            return
+        answer = client.complete(request)
+        repeated = case in {"429", "429 and a time", "server"}
+        assert server.requests == 1 + repeated
+    if case == "text" or repeated:
+        assert (answer.text, answer.finish_reason, answer.fault) == ("SELECT 1", "stop", "")
+        assert (answer.input_tokens, answer.output_tokens) == (100, 20)
+        assert (answer.cost is None) == (name == "vLLM")
+    else:
+        faults = {"cut off": "", "filtered": "filtered", "no choices": "empty", "HTML": "malformed"}
+        assert answer.fault in {faults.get(case, "rejected"), "empty" if case == "HTML" else ""}
+        assert answer.finish_reason == ("length" if case == "cut off" else answer.finish_reason)
+    if case == "429 and a time":
+        assert 0.3 <= server.times[1] - server.times[0] < 3
+    kept = [call.answer.text for call in cache.calls()]
+    assert len(kept) == (answer.fault in {"", "filtered"})
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_key_follows_no_redirect(cache, ask, name):
+    with Server() as thief:
+        moved = (307, {}, {"Location": f"{thief.root}/v1/chat/completions"})
+        with Server([moved] * 9) as server:
+            client = wb.Client(cache, api_base=server.url)
+            with pytest.raises(ProviderError, match="redirects"):
+                client.complete(ask(1, MODELS[name])[0])
+        assert not thief.requests
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_error_object_in_a_200_keeps_its_reason_and_is_repeated(cache, ask, name):
+    plan = [
+        (200, {"error": "overloaded"}, {}),
+        (200, {"error": {"message": "out of credits", "code": 402}}, {}),
+    ]
+    with Server(plan) as server:
+        client = wb.Client(cache, api_base=server.url)
+        with pytest.raises(ProviderError, match="out of credits"):
+            client.complete(ask(1, MODELS[name])[0])
+        assert server.requests == 2
+
+
+@pytest.mark.parametrize(
+    "given", ["999999999", "inf", "1e400", "Wed, 21 Oct 2099 07:28:00 GMT", "nan", "-5", "x"]
+)
+def test_an_absurd_wait_is_capped_and_said(cache, ask, given, monkeypatch, capsys):
+    monkeypatch.setattr("workbench.llm.faults.LONGEST", 0.4)
+    monkeypatch.setattr("workbench.llm.limiter.LONGEST", 0.4)
+    with Server([error(429, "rate_limit", "slow down", Retry_After=given)]) as server:
+        began = time.monotonic()
+        assert wb.Client(cache, api_base=server.url).complete(ask(1)[0]).text
+        assert time.monotonic() - began < 3
+    assert ("asks to wait" in capsys.readouterr().err) == (given not in {"nan", "-5", "x"})
+
+
+def test_a_reply_that_never_ends_times_out_and_is_not_sent_again(cache, ask):
+    with Server(["trickle"] * 2) as server:
+        client = wb.Client(cache, api_base=server.url, timeout=1, budget=wb.Budget(calls=5))
+        began = time.monotonic()
+        assert client.complete(ask(1)[0]).fault == "timeout"
+        assert time.monotonic() - began < 3
+        assert (server.requests, client.budget.made, client.ledger.perhaps_paid) == (1, 1, 1)
+
+
+def test_a_server_that_is_not_there_is_asked_again_and_costs_nothing(cache, ask):
+    client = wb.Client(
+        cache, api_base="http://127.0.0.1:9/v1", retries=1, budget=wb.Budget(calls=5)
+    )
+    answer = client.complete(ask(1)[0])
+    assert answer.fault in {"server", "connection"}
+    assert (client.budget.made, client.ledger.retried.total()) == (0, 1)
+
+
+def test_a_server_that_takes_eight_at_once_is_soon_asked_so_many(cache, ask):
+    with Server(seconds=0.1, capacity=8) as server:
+        client = wb.Client(cache, api_base=server.url)
+        assert all(answer.text for answer in client.complete_many(ask(200)))
+        assert server.calls == 200
+        assert server.requests <= 350
+
+
+def test_a_parameter_that_a_model_does_not_take_is_left_out_and_said_once(cache, ask, capsys):
+    with Server() as server:
+        client = wb.Client(cache, api_base=server.url)
+        answers = client.complete_many(ask(3, "openai/gpt-5", temperature=0.3, seed=1))
+        assert [answer.error for answer in answers] == [""] * 3
+        assert not any("temperature" in body for body in server.bodies)
+    assert len(re.findall("does not take temperature", capsys.readouterr().err)) <= 1
+    assert {call.dropped for call in cache.calls()} == {"temperature"}
+    assert all(call.request.parameters["temperature"] == 0.3 for call in cache.calls())
+
+
+def test_an_embedding_is_a_text_of_floats(cache, ask):
+    import base64
+    import struct
+
+    data = {"object": "list", "model": "m", "usage": {"prompt_tokens": 3, "total_tokens": 3},
+            "data": [{"object": "embedding", "index": 0, "embedding": [0.5, -1.0]}]}  # fmt: skip
+    with Server(respond=lambda *_: (200, data, {})) as server:
+        client = wb.Client(cache, api_base=server.url)
+        answer = client.complete(ask(1, "openai/text-embedding-3-small", embedding=True)[0])
+    assert struct.unpack("<2f", base64.b64decode(answer.text)) == (0.5, -1.0)
+    assert json.loads(json.dumps(answer.cost)) > 0

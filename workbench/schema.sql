@@ -1,0 +1,97 @@
+-- The cache: everything that was expensive to make. A row's key is a hash of everything the row depends on, so rows
+-- are only added, and two processes that write the same row agree.
+
+-- Calls of models, and their answers.
+CREATE TABLE IF NOT EXISTS calls(
+    key TEXT PRIMARY KEY,           -- hash of endpoint, model, messages, parameters and sample
+    text TEXT NOT NULL,             -- the answer
+    model TEXT NOT NULL,
+    finish_reason TEXT NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL, -- those of the input that the provider had cached
+    cost REAL,                      -- dollars when it was paid, NULL where the price is unknown
+    endpoint TEXT NOT NULL,         -- the server's address, or the version of a model that ran in the process
+    messages TEXT NOT NULL,         -- JSON
+    parameters TEXT NOT NULL,       -- JSON: all that were asked for
+    dropped TEXT NOT NULL,          -- those that the model does not take, which were left out, by commas
+    sample INTEGER NOT NULL,
+    prompt TEXT NOT NULL,           -- the prompt's name
+    reply TEXT NOT NULL,            -- JSON as received, less the answer
+    seconds REAL NOT NULL,
+    created REAL NOT NULL           -- seconds since 1970
+);
+CREATE INDEX IF NOT EXISTS calls_prompts ON calls(prompt, model);
+
+-- What may be spent. All processes of a run share one row, and change it in a transaction.
+CREATE TABLE IF NOT EXISTS budgets(
+    name TEXT PRIMARY KEY,
+    spent REAL NOT NULL,            -- dollars
+    made INTEGER NOT NULL,          -- calls
+    reserved REAL NOT NULL,         -- dollars of calls under way; those of a process that was killed stay
+    under_way INTEGER NOT NULL      -- calls
+);
+
+-- Batches whose answers are not all read yet: on disk before they are sent, so that a killed run's are found.
+CREATE TABLE IF NOT EXISTS batches(
+    name TEXT PRIMARY KEY,          -- also in the file's name and in the batch's metadata at the provider
+    model TEXT NOT NULL,
+    url TEXT NOT NULL,              -- the server's address without user and password
+    file TEXT NOT NULL,             -- the provider's id of the uploaded requests, '' before
+    asked REAL,                     -- when its creation was first asked for, NULL before
+    id TEXT NOT NULL,               -- the provider's id of the batch, '' before it is known
+    created REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS batch_items(
+    key TEXT PRIMARY KEY,           -- of the call
+    batch TEXT NOT NULL REFERENCES batches(name),
+    request TEXT NOT NULL           -- as JSON
+);
+CREATE INDEX IF NOT EXISTS batch_items_batch ON batch_items(batch);
+
+-- Databases, and the results of queries.
+CREATE TABLE IF NOT EXISTS databases(
+    place TEXT PRIMARY KEY,         -- hash of where the file lies
+    state TEXT NOT NULL,            -- what its folder said when it was read: sizes, times
+    fingerprint TEXT NOT NULL       -- hash of its content
+);
+CREATE TABLE IF NOT EXISTS executions(
+    key TEXT PRIMARY KEY,           -- hash of database, sql and limits
+    database TEXT NOT NULL,
+    sql TEXT NOT NULL,
+    limits TEXT NOT NULL,
+    status TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    row_count INTEGER NOT NULL,
+    truncated INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    error TEXT NOT NULL,
+    columns TEXT NOT NULL,          -- JSON
+    rows NOT NULL                   -- JSON, or a BLOB: JSON compressed by zlib
+);
+CREATE INDEX IF NOT EXISTS executions_fingerprints ON executions(key, fingerprint);
+
+-- Questions that were answered.
+CREATE TABLE IF NOT EXISTS attempts(
+    key TEXT PRIMARY KEY,           -- hash of question, database, steps, models and code
+    question TEXT NOT NULL,
+    record BLOB NOT NULL            -- JSON compressed by zlib: candidates, what became of them, cost
+);
+CREATE TABLE IF NOT EXISTS selections(
+    key TEXT PRIMARY KEY,           -- hash of the attempt's key and the selector
+    question TEXT NOT NULL,
+    attempt TEXT NOT NULL,
+    record BLOB NOT NULL            -- JSON compressed by zlib: which was chosen and why, cost
+);
+CREATE TABLE IF NOT EXISTS runs(
+    id TEXT PRIMARY KEY,            -- hash of system, benchmark and models: what was asked for
+    name TEXT NOT NULL,
+    benchmark TEXT NOT NULL,
+    system TEXT NOT NULL,           -- as Python prints it
+    selections TEXT NOT NULL,       -- JSON: a list for each question of key, question, database, difficulty
+    created REAL NOT NULL           -- seconds since 1970
+);
+CREATE TABLE IF NOT EXISTS verdicts(
+    key TEXT PRIMARY KEY,           -- hash of database, schema, query, gold query, options and code
+    record TEXT NOT NULL            -- JSON: every metric's verdict on the query
+);

@@ -1,0 +1,168 @@
+"""The cache: one SQLite file of everything that was expensive to make, readable by any SQLite tool.
+
+`schema.sql` has its tables. A file that is not a cache file of this layout is refused, and never touched.
+"""
+
+import os
+import re
+import shlex
+import sqlite3
+import threading
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from workbench.errors import StoreError, kind
+
+_SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+_LAYOUT = zlib.crc32(re.sub(r"--.*|\s+", "", _SCHEMA).encode()) >> 1  # in the file's user_version
+_WAIT = 60.0  # seconds that a write waits for another process's write
+
+
+def home() -> Path:
+    """The folder of the cache file and the indexes: `WORKBENCH_HOME`, or `~/.workbench`."""
+    return Path(os.environ.get("WORKBENCH_HOME") or Path.home() / ".workbench")
+
+
+class Store:
+    """An open cache file, by default `lab.sqlite` in `home()`. Threads may share it; each process opens it for itself.
+
+    With `read_only`, the file cannot be written: reads work, and a write raises `StoreError`, as every failure does.
+    """
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        self.path = Path(path) if path else home() / "lab.sqlite"
+        self._locks = threading.Lock(), threading.Lock()  # of the connections that read and write
+        self._durable = False
+        if found := kind(self.path):
+            raise StoreError(f"{self.path} is {found}: name a file for the cache")
+        writes = self.path if self.path.exists() else self.path.parent
+        self.read_only = writes.exists() and not os.access(writes, os.W_OK)
+        with self._errors():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._check_header()
+            self._reader = self._connect()
+            self._check_layout()
+            self._writer = self._reader if self.read_only else self._connect()
+
+    @cached_property
+    def db(self) -> Any:
+        """The file as a `sqlite_utils.Database`, to look around in."""
+        from sqlite_utils import Database  # noqa: PLC0415  a run needs it only to look around
+
+        return Database(self._reader)
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a SELECT."""
+        with self._locks[0], self._errors():
+            return self._reader.execute(sql, values).fetchall()
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction, on disk when the block ends, and rolled back if it raises.
+
+        What can be computed again (`durable=False`) survives a killed process, but perhaps no power cut.
+        """
+        if self.read_only:
+            raise StoreError(
+                f"cache file {self.path} cannot be written: set WORKBENCH_HOME to another folder"
+            )
+        with self._locks[1], self._errors():
+            if durable is not self._durable:
+                self._writer.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+                self._durable = durable
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
+                self._writer.execute("COMMIT")
+            finally:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the file once no thread reads or writes it."""
+        with self._locks[0], self._locks[1]:
+            self._reader.close()
+            self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check_header(self) -> None:
+        """Refuse a file that is no database before SQLite opens it."""
+        if self.path.exists() and self.path.stat().st_size:
+            with self.path.open("rb") as file:
+                if file.read(16) != b"SQLite format 3\0":
+                    raise StoreError(f"{self.path} is no cache file: name another file")
+
+    def _connect(self) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?mode={'ro' if self.read_only else 'rwc'}"
+        log = self.path.with_name(self.path.name + "-wal")
+        if self.read_only and not (log.exists() and log.stat().st_size):
+            uri += "&immutable=1"  # else SQLite needs to create files beside it
+        connection = sqlite3.connect(
+            uri, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA cache_size=-64000")  # KB of pages kept in memory
+        connection.execute("PRAGMA synchronous=NORMAL")
+        return connection
+
+    def _check_layout(self) -> None:
+        """Refuse a database of another program or of another layout, and make the tables of a new one."""
+        select = "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        tables = {name for (name,) in self._reader.execute(select)}
+        if tables and self._reader.execute("PRAGMA user_version").fetchone() != (_LAYOUT,):
+            ours = {"calls", "executions"} <= tables
+            what = "a cache file of an older workbench" if ours else "a database of another program"
+            raise StoreError(f"{self.path} is {what}: name another file, or set WORKBENCH_HOME")
+        if tables or self.read_only:
+            return
+        until = time.monotonic() + _WAIT
+        while True:  # SQLite's own wait does not cover the change to a write-ahead log
+            try:
+                self._reader.execute("PRAGMA page_size=16384")
+                self._reader.execute("PRAGMA journal_mode=WAL")
+                make = f"BEGIN IMMEDIATE; {_SCHEMA}; PRAGMA user_version={_LAYOUT}; COMMIT;"
+                self._reader.executescript(make)
+            except sqlite3.OperationalError as error:
+                if self._reader.in_transaction:
+                    self._reader.execute("ROLLBACK")
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn a failure of the disk or the file into one sentence; a mistake in the caller's SQL stays as it is."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code, file = getattr(error, "sqlite_errorcode", 0) & 0xFF, f"cache file {self.path}"
+            if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+                copy = f"sqlite3 {shlex.quote(str(self.path))} .recover | sqlite3 NEW.sqlite"
+                raise StoreError(
+                    f"{file} is damaged ({error}): copy what can be read into a new file by\n{copy}"
+                ) from error
+            if code == sqlite3.SQLITE_FULL:
+                raise StoreError(
+                    f"the disk of {file} is full: make space and run this again; what is stored is safe"
+                ) from error
+            if code == sqlite3.SQLITE_BUSY:
+                raise StoreError(f"{file} is locked by another program: close it there") from error
+            if code in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+                        sqlite3.SQLITE_PERM}:  # fmt: skip
+                raise StoreError(
+                    f"{file} cannot be used ({error}): set WORKBENCH_HOME to another folder"
+                ) from error
+            raise
+        except OSError as error:
+            raise StoreError(f"cache file {self.path}: {error.strerror}") from error

@@ -1,0 +1,387 @@
+"""The records that all packages share: frozen, few, and of no other module.
+
+First those of databases, then those in the order in which a system makes them for a question (question, context,
+execution, candidate, selection), then those of model calls.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Literal, TypeVar, get_args
+
+Value = None | int | float | str | bytes
+Row = tuple[Value, ...]
+_Record = TypeVar("_Record", "Table", "Schema")
+
+
+@lru_cache(maxsize=65536)  # every step compares the names of a few schemas
+def lower_name(name: str) -> str:
+    """The name in the form in which SQLite compares names: only ASCII letters lose their case."""
+    return name.lower() if name.isascii() else name.translate(_LOWER)
+
+
+_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column and what a prompt may show of it.
+
+    `type` is the declared type. `description` and `value_description` come from the catalog and say what
+    the column and its values mean. `examples` are values from the database. `expanded` is the catalog's longer name
+    of the column, which is part of the description, too.
+    """
+
+    name: str
+    type: str = ""
+    description: str = ""
+    value_description: str = ""
+    examples: tuple[Value, ...] = ()
+    expanded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """`columns` of the table with the key refer to `ref_columns` of `ref_table`, pair by pair."""
+
+    columns: tuple[str, ...]
+    ref_table: str
+    ref_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    kind: Literal["table", "view", "virtual"] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables of one database; `skipped` has a line for each part that could not be read."""
+
+    db_id: str
+    tables: tuple[Table, ...]
+    skipped: tuple[str, ...] = ()
+
+    def __hash__(self) -> int:
+        """A hash of a few names: hashing every text would take a millisecond at each cache lookup."""
+        parts = ((table.name, len(table.columns), *table.columns[:1]) for table in self.tables)
+        return hash((self.db_id, *parts))
+
+    def table(self, name: str) -> Table | None:
+        """The table of that name, in any case, as in SQLite; or None."""
+        return next((t for t in self.tables if lower_name(t.name) == lower_name(name)), None)
+
+    def column(self, table: str, name: str) -> Column | None:
+        """The column of that name in that table, in any case; or None."""
+        owner = self.table(table)
+        columns = owner.columns if owner else ()
+        return next((c for c in columns if lower_name(c.name) == lower_name(name)), None)
+
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """Every (table, column), in schema order."""
+        return tuple((t.name, c.name) for t in self.tables for c in t.columns)
+
+    def only(self, columns: Iterable[tuple[str, str]]) -> "Schema":
+        """The schema with only these (table, column) pairs, in its own order.
+
+        A table stays if one of its columns is given. It keeps its primary key and its foreign keys to tables
+        that stay, with the columns on both sides, as in CHESS (appendix A.3): a pruned schema can still be joined.
+        Raises KeyError for a pair that is not in the schema.
+        """
+        known = {
+            lower_name(t.name): {lower_name(column.name) for column in t.columns}
+            for t in self.tables
+        }
+        wanted: dict[str, set[str]] = {}
+        for table, column in columns:
+            table_name, name = lower_name(table), lower_name(column)
+            if name not in known.get(table_name, ()):
+                raise KeyError(f"no column {table}.{column} in the schema of {self.db_id}")
+            wanted.setdefault(table_name, set()).add(name)
+        tables = [
+            _with_fields(
+                t,
+                foreign_keys=tuple(k for k in t.foreign_keys if lower_name(k.ref_table) in wanted),
+            )
+            for t in self.tables
+            if lower_name(t.name) in wanted
+        ]
+        for t in tables:
+            kept = wanted[lower_name(t.name)]
+            kept.update(map(lower_name, t.primary_key))
+            for key in t.foreign_keys:
+                kept.update(map(lower_name, key.columns))
+                wanted[lower_name(key.ref_table)].update(map(lower_name, key.ref_columns))
+        tables = [
+            _with_fields(t, columns=tuple(c for c in t.columns if lower_name(c.name) in kept))
+            for t in tables
+            for kept in [wanted[lower_name(t.name)]]
+        ]
+        return _with_fields(self, tables=tuple(tables))
+
+
+def _with_fields(record: _Record, **given: Any) -> _Record:
+    """The record with the given fields; the same object if no field differs, so that caches by object find it."""
+    if all(getattr(record, name) == value for name, value in given.items()):
+        return record
+    return replace(record, **given)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A benchmark's question without its gold query: all that a system may see.
+
+    `db_id` names the database. `evidence` is BIRD's word for a hint that comes with the question.
+    """
+
+    id: str
+    db_id: str
+    text: str
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A question's gold query. It has a type of its own, so that giving it to a step is a type error.
+
+    `difficulty` is the benchmark's label, such as "simple"; "" if it has none.
+    """
+
+    question_id: str
+    sql: str
+    difficulty: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueMatch:
+    """A database value that resembles `keyword`, a keyword of the question.
+
+    `edit` and `semantic` are similarities from 0 to 1, of spelling and of meaning.
+    """
+
+    table: str
+    column: str
+    value: str
+    keyword: str
+    edit: float
+    semantic: float
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionMatch:
+    """A column's description that resembles the question; `score` is their similarity, from 0 to 1."""
+
+    table: str
+    column: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question with its SQL, as an example in a prompt; never one about an evaluated database."""
+
+    question: str
+    sql: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """All that a prompt may show for a question. Retrieval and pruning make it, and generators read it."""
+
+    question: Question
+    schema: Schema
+    values: tuple[ValueMatch, ...] = ()
+    descriptions: tuple[DescriptionMatch, ...] = ()
+    examples: tuple[Example, ...] = ()
+
+
+_DAY = 86_400
+Status = Literal["ok", "empty", "error", "denied", "timeout", "too_large"]
+
+Suspect = Literal["failed", "empty", "nulls"]
+"""Which results are suspect. "failed": those of failed queries. "empty": also those without rows. "nulls": also
+those whose rows hold only NULL, as an aggregate over no rows gives."""
+SUSPECT: tuple[str, ...] = get_args(Suspect)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one query: its seconds, and the rows and bytes of its result.
+
+    An execution's cache key includes them, so a time-out is cached with its limit.
+    """
+
+    seconds: float = 30.0
+    rows: int = 100_000
+    bytes: int = 16_000_000
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds <= _DAY:  # also refuses NaN
+            raise ValueError(f"seconds is {self.seconds:g}: it must be above 0 and at most {_DAY}")
+        if self.rows < 0 or self.bytes < 0:
+            raise ValueError(f"rows is {self.rows} and bytes {self.bytes}: neither can be below 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The result of running a query.
+
+    `status` is "ok" with rows and "empty" without; every other status is a failure that `error` describes.
+    `row_count` is the number of `rows`; with `truncated`, the query has more. Two complete results have the
+    same `fingerprint` exactly if their sets of rows are equal, which is BIRD's execution accuracy; it is ""
+    for an incomplete result. `transient` marks a failure that may pass, such as a locked database.
+    Comparisons of executions ignore `seconds`.
+    """
+
+    status: Status
+    columns: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    row_count: int = 0
+    fingerprint: str = ""
+    error: str = ""
+    seconds: float = field(default=0.0, compare=False)
+    truncated: bool = False
+    transient: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the query ran to its end, with rows or without."""
+        return self.status in {"ok", "empty"}
+
+    def is_suspect(self, suspect: Suspect) -> bool:
+        """Whether `suspect` covers this result."""
+        if self.status == "empty":
+            return suspect != "failed"
+        only_nulls = bool(self.rows) and all(cell is None for row in self.rows for cell in row)
+        return self.status != "ok" or (suspect == "nulls" and only_nulls)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A query that a generator made.
+
+    `sample` numbers the generator's candidates for a question. `reasoning` is the model's text before the
+    SQL. `call_keys` are the cache keys of the model calls behind the candidate. `problem` says why there is
+    no SQL; "" where there is.
+    """
+
+    sql: str
+    generator: str
+    sample: int = 0
+    reasoning: str = ""
+    call_keys: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A candidate, its execution if it was run, and the trial from which it was repaired, if any."""
+
+    candidate: Candidate
+    execution: Execution | None = None
+    repaired_from: "Trial | None" = None
+
+    @property
+    def history(self) -> tuple["Trial", ...]:
+        """The trial and all trials from which it was repaired, the oldest first."""
+        trials = [self]
+        while before := trials[-1].repaired_from:
+            trials.append(before)
+        return tuple(reversed(trials))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A judge's preference between two trials.
+
+    `first` and `second` are the trials' indices in the order in which the judge saw them; `winner` is one of
+    the two, None if the judge's reply names neither.
+    """
+
+    first: int
+    second: int
+    winner: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The trial that a selector chose, and why.
+
+    `chosen` is its index in `trials`, None if there are no trials. `selector` is the selector's name. `scores` has
+    its score of each trial, in their order, and `comparisons` the judge's preferences that it used.
+    """
+
+    question_id: str
+    trials: tuple[Trial, ...]
+    chosen: int | None
+    selector: str
+    scores: tuple[float, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    call_keys: tuple[str, ...] = ()
+
+    @property
+    def trial(self) -> Trial | None:
+        """The chosen trial, or None."""
+        return None if self.chosen is None else self.trials[self.chosen]
+
+    @property
+    def sql(self) -> str:
+        """The chosen query, "" if there is none."""
+        return self.trial.candidate.sql if self.trial else ""
+
+
+Message = Mapping[str, Any]  # {"role": "user", "content": "..."}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One model call.
+
+    `model` begins with its provider, as in LiteLLM: "openai/gpt-4o". `parameters` are the generation
+    parameters. Samples 0, 1, 2... of the same messages are separate calls. `prompt`, `question` and `system` name
+    what the call is for, and `again` says that it asks a second time, after a reply that could not be read: the
+    ledger counts by these four, and the cache key leaves them out.
+    """
+
+    prompt: str
+    model: str
+    messages: Sequence[Message]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    sample: int = 0
+    question: str = ""
+    system: str = ""
+    again: bool = False
+
+
+Fault = Literal[
+    "rate_limit", "server", "connection", "timeout", "malformed", "empty", "filtered", "rejected", ""
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The answer to a request, or its failure: a `fault`, and an `error` that describes it.
+
+    A `finish_reason` of "length" marks an answer that was cut off by the limit on its tokens. Tokens are those that
+    the provider counted; `cached_tokens` is the part of the input that it had in its own cache. `cost` is what the
+    call cost in dollars when it was made, None if its price is unknown. `key` is its cache key. `cached` says that
+    the answer came from the cache, so nothing was paid now.
+    """
+
+    text: str
+    model: str
+    finish_reason: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+    key: str = ""
+    cached: bool = False
+    fault: Fault = ""
+    error: str = ""
