@@ -7,12 +7,12 @@ import pytest
 
 from workbench.errors import BadInputError, BudgetError
 from workbench.lab import Lab
-from workbench.llm.budget import Budget
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
+from workbench.llm.faults import Refusal
+from workbench.llm.money import Budget
+from workbench.llm.scripted import scripted
 from workbench.sql.schema_text import mac_sql_text
-from workbench.store import Store
 from workbench.types import Column, Context, Question, Schema, Table
 
 QUESTION = Question("q1", "zoo", "How many animals are there?", "count the rows")
@@ -27,8 +27,8 @@ class Asker:
 
 @pytest.fixture
 def lab(tmp_path):
-    script = Scripted(["first", "second"])
-    with Store(tmp_path / "lab.sqlite") as store:
+    script = scripted(["first", "second"])
+    with Cache(tmp_path / "lab.sqlite") as store:
         yield Lab(Client(store, send=script), None, None, system="mine")
 
 
@@ -100,10 +100,10 @@ def cut_off(text, reason="length"):
 @pytest.fixture
 def answered(tmp_path):
     """A lab whose model gives these replies, and the requests that it was sent."""
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
 
         def make(*replies, **parameters):
-            script = Scripted(replies)
+            script = scripted(replies)
             given = {"test/model": parameters}
             return Lab(Client(store, send=script), None, None, parameters=given), script.history
 
@@ -154,8 +154,8 @@ def test_the_shorter_reply_stays_where_the_longer_one_fails(answered):
 
 
 def test_more_room_is_within_the_budget(tmp_path):
-    script = Scripted([cut_off("SELECT na"), "SELECT name FROM animal"])
-    with Store(tmp_path / "lab.sqlite") as store:
+    script = scripted([cut_off("SELECT na"), "SELECT name FROM animal"])
+    with Cache(tmp_path / "lab.sqlite") as store:
         lab = Lab(Client(store, send=script, budget=Budget(calls=1)), None, None)
         with pytest.raises(BudgetError, match="the budget of 1 calls is used up"):
             direct(lab)

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "workbench"
 VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
 LAYERS: list[set[str]] = [  # the lowest first
     {"errors"},
-    {"types", "canonical", "current_question", "english", "html", "spreadsheet", "threads"},
+    {"types", "canonical", "current_question", "english", "html", "spreadsheet"},
     {"store", "prompts", "pool", "yamlfile", "parallel", "terminal"},
     {"llm", "sql"},
     {"replies"},

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from workbench.parallel import cached_for_object, cached_once, each, now_waits
+from workbench.parallel import cached_for_object, cached_once, each
 
 
 def test_what_many_threads_ask_for_at_once_is_computed_once() -> None:
@@ -54,29 +54,6 @@ def test_an_object_has_its_result_computed_once() -> None:
     word = "word"
     assert listed(word) == listed(word) == 1
     assert computed == [word]
-
-
-def test_an_item_begins_when_the_one_before_it_waits() -> None:
-    begun: list[int] = []
-    seen: list[int] = []
-    answer = threading.Event()
-
-    def work(item: int) -> None:
-        begun.append(item)
-        seen.append(len(begun))
-        now_waits()
-        if item == 7:
-            answer.set()  # the last one begins although no other has ended
-        assert answer.wait(20)
-
-    each(work, range(8), at_once=8, room=lambda: 8)
-    assert begun == [*range(8)]
-    assert seen == [1, 2, 3, 4, 5, 6, 7, 8]
-
-
-def test_an_item_that_computes_for_long_does_not_keep_the_next_from_beginning() -> None:
-    together = threading.Barrier(2)
-    each(lambda _: together.wait(20), range(2), at_once=2, room=lambda: 2)
 
 
 def test_a_forked_process_has_threads_of_its_own() -> None:

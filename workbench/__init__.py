@@ -9,7 +9,7 @@ import sys
 # Records that IPython shows as HTML, with their modules. The drawing code is imported with the first record shown.
 RECORDS = {
     **dict.fromkeys(("Context", "Execution", "Selection", "Trial"), "workbench.types"),
-    "Schema": "workbench.types.schema",
+    "Schema": "workbench.types",
 }
 
 

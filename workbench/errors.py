@@ -1,11 +1,14 @@
 """The package's exceptions. A model's failure is no exception but a `fault` of its `Completion`."""
 
+import base64
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 
 class WorkbenchError(Exception):
@@ -104,18 +107,37 @@ _SECRETS = re.compile(
     r"|(?<=Bearer )\S+|(?<=Basic )[\w+/]{8,}=*|(?<=://)[^/\s@]+(?=@)|(?i:(?<=api[-_]key[=:])\s*\S+)"
 )
 _SECRET_NAMES = re.compile(r"(?i)(?:key|token|secret|password|credentials?)$")
+_URL_SAFE = str.maketrans("+/", "-_")
+_SHORT = 8  # characters: a shorter value of the environment is a word like "none" and no secret
 
 
 def hide(text: str) -> str:
-    """The text with `***` for every secret of the environment, as it is, in a URL and in JSON."""
-    named = {value for name, value in os.environ.items() if _SECRET_NAMES.search(name)}
-    secrets = {value for value in named | HIDDEN if len(value) >= 8}  # shorter ones are words
-    for secret in sorted(secrets, key=len, reverse=True):
-        for form in (secret, quote(secret, safe=""), secret.replace("\\", r"\\").replace('"', r"\"")):
-            text = text.replace(form, "***")
+    """The text with `***` for every secret of the environment and of addresses, in each encoding."""
+    for secret in _secrets(frozenset(HIDDEN), *os.environ.items()):
+        text = text.replace(secret, "***")
     return text
 
 
 def redact(text: str) -> str:
     """The text with `***` for every secret, and for everything that looks like one."""
     return _SECRETS.sub("***", hide(text))
+
+
+@lru_cache(maxsize=100)  # each reply is searched for secrets
+def _secrets(hidden: frozenset[str], *variables: tuple[str, str]) -> list[str]:
+    found = set(hidden)
+    for name, value in variables:
+        user = value.partition("://")[2].partition("/")[0].rpartition("@")[0]
+        found |= {value} if _SECRET_NAMES.search(name) else {user, unquote(user.partition(":")[2])}
+    forms = {form for secret in found if len(secret) >= _SHORT for form in _encoded(secret)}
+    return sorted(forms, key=len, reverse=True)
+
+
+def _encoded(secret: str) -> Iterator[str]:
+    """A secret as it is, in a URL, in JSON, and inside base64 of a longer text."""
+    yield from (secret, quote(secret, safe="", errors="surrogateescape"), json.dumps(secret)[1:-1])
+    data = secret.encode(errors="surrogateescape")
+    for before in range(3):  # bytes in its first group of three that belong to the text before it
+        letters = base64.b64encode(bytes(before) + data).decode()
+        own = slice((8 * before + 5) // 6, 8 * (before + len(data)) // 6)  # those of no other byte
+        yield from (letters[own], letters[own].translate(_URL_SAFE))

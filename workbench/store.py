@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from workbench.canonical import canonical
 from workbench.errors import StoreError, kind
 
 _SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
@@ -60,6 +61,10 @@ class Store:
         """All rows of a SELECT."""
         with self._locks[0], self._errors():
             return self._reader.execute(sql, values).fetchall()
+
+    def read_keys(self, sql: str, keys: Sequence[str]) -> list[Any]:
+        """The rows of a SELECT that ends in `IN`, for any number of keys."""
+        return self.read(f"{sql} (SELECT value FROM json_each(?))", [canonical(keys)])
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:

@@ -23,12 +23,12 @@ from workbench.label.frames import labels_frame
 from workbench.label.store import LabelStore, label_of
 from workbench.label.taxonomy import open_taxonomy
 from workbench.label.widget.labeller import label
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted
 from workbench.report.display import install
 from workbench.sql.executor import Executor
 from workbench.sql.schema_text import quote
-from workbench.store import Store
 from workbench.systems.baselines import direct
 from workbench.types import (
     Candidate,
@@ -87,8 +87,8 @@ def explorers(text, folder):
     item |= {"SQL": f"{sql} WHERE {name} <> '{value}'", "difficulty": text}
     (folder / "dev.json").write_text(json.dumps([item]))
     benchmark = load_bird(folder)
-    store = Store(folder / "lab.sqlite")
-    model = Scripted(otherwise=f"{text}\n```sql\n{sql}\n```")
+    store = Cache(folder / "lab.sqlite")
+    model = scripted(otherwise=f"{text}\n```sql\n{sql}\n```")
     lab = Lab(Client(store, send=model), Executor(store, workers=1), benchmark.database)
     study = SimpleNamespace(lab=lab, benchmark=benchmark)
     asked = {"question_id": "0", "db_id": "zoo", "difficulty": text, "sql": text}

@@ -11,8 +11,7 @@ import workbench as wb
 from workbench.cli.ask import ask as command
 from workbench.errors import BadInputError, BudgetError
 from workbench.llm.client import Client
-from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted as model_of
 
 COUNT = "How many animals are there?"
 GREETING = "How are you today?"
@@ -43,7 +42,7 @@ def scripted(monkeypatch):
     """`scripted(reply)`: a model somewhere that always says so; what it was asked is its `history`."""
 
     def scripted(reply):
-        model = Scripted(otherwise=reply)
+        model = model_of(otherwise=reply)
         monkeypatch.setattr(wb, "Client", partial(Client, send=model))
         return model
 
@@ -157,20 +156,6 @@ def test_parameters_are_set_for_the_model_as_json_or_text(zoo, scripted):
     assert ended.exit_code == 0
     assert model.history[0].parameters == {"reasoning_effort": "low", "max_tokens": 800}
     assert ask(zoo, COUNT, "--parameter", "low").exit_code == 2
-
-
-def test_a_model_that_takes_no_temperature_answers(zoo, scripted):
-    text = "Unsupported value: 'temperature' does not support 0.0 with this model."
-    model = scripted("SELECT count(*) FROM animal")
-    model.replies.append(Refusal("rejected", text))
-    ended = ask(zoo, COUNT, "--system", "direct", "--model", "somewhere/model")
-    assert ended.exit_code == 0
-    assert [sorted(request.parameters) for request in model.history] == [
-        ["max_tokens", "temperature"],
-        ["max_tokens"],
-    ]
-    assert "somewhere/model takes no temperature 0.0: left out" in ended.stderr
-    assert "somewhere/model takes no temperature 0.0: left out" in ended.stdout
 
 
 def test_a_budget_of_zero_dollars_stops_the_first_paid_call(zoo, scripted):

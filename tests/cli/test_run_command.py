@@ -52,7 +52,7 @@ def test_a_preview_estimates_the_calls_and_the_run_shows_it_beside_what_it_paid(
     before = workbench(*few, "--preview")
     assert before.code == 0, before.err
     *_, row, _, note = before.out.splitlines()
-    assert row.split()[:4] == ["generate/zero_shot", "parser", "6", "0"]
+    assert row.split()[:4] == ["generate/zero_shot", "embedded/parser", "6", "0"]
     assert note.startswith("estimated from a few questions")
     paid, said = workbench(*few).out.splitlines()[-2:]
     assert paid.startswith("asked:   6 calls, ")

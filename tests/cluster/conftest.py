@@ -178,12 +178,12 @@ def study(tmp_path, monkeypatch):
     asked = []
 
     def opened(cluster, budget=None, third=None):
-        def send(request, key, url, seconds):
-            asked.append(key)
+        def send(request, url, seconds):
+            asked.append(request)
             if third and len(asked) == 3:
                 third()
             time.sleep(0.2)
-            return stand_in(request, key, url, seconds)
+            return stand_in(request)
 
         for module in ("study", "opening"):
             client = f"workbench.study.{module}.client_of"
@@ -201,7 +201,7 @@ def study(tmp_path, monkeypatch):
 @pytest.fixture
 def solved():
     """The number of questions whose answers an open study has in its cache."""
-    return lambda opened: opened.lab.client.store.read("SELECT count(*) FROM selections")[0][0]
+    return lambda opened: opened.lab.client.cache.read("SELECT count(*) FROM selections")[0][0]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.cluster.versions import check_versions, versions
 from workbench.errors import BudgetError, ClusterError
-from workbench.llm.budget import Budget
+from workbench.llm.money import Budget
 from workbench.systems.baselines import direct
 
 

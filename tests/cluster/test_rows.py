@@ -5,9 +5,9 @@ import pytest
 from workbench.cluster import rows
 from workbench.cluster.call_keys import CallKeys, KnownKeys
 from workbench.cluster.rows import UnsentRows, insert
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
-from workbench.store import Store
+from workbench.llm.scripted import scripted
 from workbench.types import Request
 
 
@@ -16,7 +16,7 @@ def ask():
     """Asks a question, whose answer is cached in a store; returns the key of the call."""
 
     def asked(store, question):
-        client = Client(store, send=Scripted(otherwise="an answer"))
+        client = Client(store, send=scripted(otherwise="an answer"))
         message = {"role": "user", "content": question}
         return client.complete(Request("p", "some/model", (message,))).key
 
@@ -25,7 +25,7 @@ def ask():
 
 @pytest.fixture
 def stores(tmp_path):
-    with Store(tmp_path / "worker.sqlite") as worker, Store(tmp_path / "driver.sqlite") as driver:
+    with Cache(tmp_path / "worker.sqlite") as worker, Cache(tmp_path / "driver.sqlite") as driver:
         yield worker, driver
 
 

@@ -12,12 +12,12 @@ import pytest
 from workbench.benchmarks.bundled import load_bundled
 from workbench.generate.direct import Direct
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
 from workbench.sql.executor import Executor
 from workbench.sql.schema_text import quote
-from workbench.store import Store
 from workbench.types import Column, Question, Schema
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ def dev(tmp_path_factory):
     """A function that returns, for every second question of the dev split, which samples are right."""
     benchmark = load_bundled("dev")
     path = tmp_path_factory.mktemp("accuracy") / "lab.sqlite"
-    with Store(path) as store, Executor(store) as executor:
+    with Cache(path) as store, Executor(store) as executor:
         lab = Lab(Client(store), executor, benchmark.database)
 
         def right(question, sqls):

@@ -9,9 +9,9 @@ import pytest
 
 from workbench.embedded import provider
 from workbench.errors import BadInputError
-from workbench.llm import provider as providers
+from workbench.llm import keys
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.store import Store
 from workbench.types import Request
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +59,7 @@ def test_it_opens_no_file_no_database_and_no_network_to_answer():
 
 @pytest.fixture
 def book(tmp_path):
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
         yield store
 
 
@@ -73,19 +73,19 @@ def test_it_is_reached_through_the_client_and_costs_nothing(book):
     answer = client.complete(ask(temperature=0.0))
     assert "Ada Lovelace" in answer.text
     assert (answer.cost, answer.cached) == (0.0, False)
-    assert answer.usage.input > 0
+    assert answer.input_tokens > 0
     assert Client(book, offline=True).complete(ask(temperature=0.0)).cached
 
 
 def test_another_version_of_it_does_not_answer_from_what_this_one_said(book, monkeypatch):
     key = Client(book).key(ask())
-    reply, version = providers._registered["embedded"]
-    monkeypatch.setitem(providers._registered, "embedded", (reply, version + "changed"))
+    changed = (provider.answer, lambda model: provider.version(model) + "changed")
+    monkeypatch.setitem(keys._registered, "embedded", changed)
     assert Client(book).key(ask()) != key
 
 
 def test_its_version_is_a_hash_of_its_code_and_weights():
-    assert re.fullmatch(r"embedded/parser@[0-9a-f]{16}", provider.version())
+    assert re.fullmatch(r"embedded/parser@[0-9a-f]{16}", provider.version("embedded/parser"))
 
 
 def test_a_model_that_does_not_exist_is_one_clear_error(book):
@@ -96,8 +96,8 @@ def test_a_model_that_does_not_exist_is_one_clear_error(book):
 
 @pytest.mark.parametrize(("limit", "reason"), [(3, "length"), (10_000, "stop")])
 def test_an_output_limit_cuts_the_answer_and_says_so(limit, reason):
-    whole = provider.reply(ask(temperature=0.0), "seed")
-    reply = provider.reply(ask(temperature=0.0, max_tokens=limit), "seed")
+    whole = provider.answer(ask(temperature=0.0), "seed")
+    reply = provider.answer(ask(temperature=0.0, max_tokens=limit), "seed")
     (choice,) = reply["choices"]
     assert whole["choices"][0]["message"]["content"].startswith(choice["message"]["content"])
     assert choice["finish_reason"] == reason
@@ -106,7 +106,7 @@ def test_an_output_limit_cuts_the_answer_and_says_so(limit, reason):
 
 def test_an_output_limit_that_suffices_changes_no_sample():
     def seeds(**parameters):
-        return providers._seed(ask(**parameters))
+        return keys.seed(ask(**parameters))
 
     assert seeds(temperature=0.5) == seeds(temperature=0.5, max_tokens=1000)
     assert seeds(temperature=0.5) != seeds(temperature=0.7)

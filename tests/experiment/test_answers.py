@@ -17,7 +17,7 @@ def test_the_answers_of_each_run_are_written_to_a_file(tmp_path):
     with open_study(Experiment("small"), limit=4, figures=tmp_path) as study:
         run = study.run(direct(), "the baseline")
         study.save("a_table", alone(pd.DataFrame([run.row()]), study.stamp, "A table"))
-        path = write_answers(tmp_path, runs_behind(study.saved.folder), study.lab.client.store)
+        path = write_answers(tmp_path, runs_behind(study.saved.folder), study.lab.client.cache)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["question_id"] for row in rows] == run.questions["question_id"].tolist()
@@ -37,7 +37,7 @@ def names(folder, *notebooks):
             run = study.run(system, name)
             table = alone(pd.DataFrame([run.row()]), study.stamp, "A table")
             study.save(f"table_{number}", table)
-            path = write_answers(folder, runs_behind(folder), study.lab.client.store)
+            path = write_answers(folder, runs_behind(folder), study.lab.client.cache)
     with path.open(newline="") as file:
         return {row["run"]: row["system"] for row in csv.DictReader(file)}
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from workbench.experiment.manifest import write_manifest
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
-from workbench.store import Store
+from workbench.llm.faults import Refusal
+from workbench.llm.scripted import scripted
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.types import Request
@@ -22,8 +22,8 @@ def experiment(tmp_path, monkeypatch):
     """An experiment whose judge has refused a temperature."""
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     message = {"role": "user", "content": "hello"}
-    with Store() as store:
-        model = Scripted([Refusal("rejected", TOLD), "x"])
+    with Cache() as store:
+        model = scripted([Refusal("rejected", TOLD), "x"])
         request = Request("p", "openai/thinker", (message,), {"temperature": 0.2})
         Client(store, send=model).complete(request)
     return Experiment(

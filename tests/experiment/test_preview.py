@@ -1,14 +1,10 @@
 """A preview counts the calls of each model without calling any."""
 
-import json
-
 import pytest
-from click.testing import CliRunner
 
-from workbench.cli.reproduce import preview
 from workbench.errors import BadInputError
 from workbench.experiment.preview import preview_experiment, preview_work
-from workbench.llm import provider
+from workbench.llm.keys import endpoint, register
 from workbench.prompts.prompt import load
 from workbench.store import Store
 from workbench.study import open_study
@@ -67,7 +63,7 @@ def test_no_reply_is_estimated_longer_than_its_step_allows(tmp_path, monkeypatch
                 study.run(direct(study.model))
 
         with Store() as store:
-            return preview_work(run, 2, store).together.live[1]
+            return preview_work(run, 2, store).together.high
 
     whole, short = dollars(), dollars(max_tokens=10)
     output = 0.06 / 1000  # dollars for a token of GPT-4's output
@@ -78,11 +74,11 @@ def test_a_model_that_runs_in_this_process_is_not_asked():
     def answer(request, seed):
         raise AssertionError("the model was asked")
 
-    provider.register("inside", answer, lambda model: f"{model}@1")
+    register("inside", answer, lambda model: f"{model}@1")
     messages = load("retrieve/keywords").messages(question="How many tugs are there?", hint="")
-    reply = stand_in(Request("retrieve/keywords", "inside/model", messages), "", "", 1.0)
+    reply = stand_in(Request("retrieve/keywords", "inside/model", messages))
     assert "tugs" in reply["choices"][0]["message"]["content"]
-    keys = {provider.endpoint("inside/model", url) for url in ("", "http://stand-in.invalid")}
+    keys = {endpoint("inside/model", url) for url in ("", "http://stand-in.invalid")}
     assert len(keys) == 2  # so that the parser's replies are not taken for the model's
 
 
@@ -91,12 +87,3 @@ def test_an_experiment_without_model_calls_cannot_be_previewed(checkout, monkeyp
     experiment = checkout(one=["1 / 0"])
     with Store() as store, pytest.raises(BadInputError, match="no notebook made a model call"):
         preview_experiment(experiment, 2, store)
-
-
-def test_a_file_of_calls_is_compared_with_the_named_cache(tmp_path):
-    path = tmp_path / "calls.jsonl"
-    messages = [{"role": "user", "content": "hello"}]
-    path.write_text(json.dumps({"prompt": "p", "model": "openai/gpt-4o", "messages": messages}))
-    done = CliRunner().invoke(preview, [str(path), "--cache", str(tmp_path / "cache.sqlite")])
-    assert "1 request: 0 cached, 1 call to make" in done.output
-    assert (tmp_path / "cache.sqlite").exists()

@@ -1,31 +1,49 @@
 """SIGTERM and SIGHUP keep what is in flight, as Ctrl-C does."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from jupyter_client.manager import start_new_kernel
 
 from tests.llm.server import Server
-from tests.llm.wire import ROOT, python
 from workbench.store import Store
+
+ROOT = Path(__file__).parents[2]
+START = """
+import sys, workbench as wb
+client = wb.Client(wb.Cache(sys.argv[1]), api_base=sys.argv[2])
+request = wb.Request("p", "openai/gpt-4o-mini", [{"role": "user", "content": "hello"}])
+"""
+
+
+def python(script, *arguments):
+    command = [sys.executable, "-c", START + script, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, env=os.environ | {"OPENAI_API_KEY": "none"})
+
 
 BOTH = pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
 ASK = """
 from workbench.experiment.signals import stop_on_signals, exit_code
 stop_on_signals()
-try: client.complete(ask())
+try: client.complete(request)
 except KeyboardInterrupt as error: sys.exit(exit_code(error))
 """
 CELL = """
 import sys; sys.path.insert(0, {root!r}); sys.argv = ["", {path!r}, {url!r}]
 import workbench
-from tests.llm import wire
-exec(wire.START)
-client.complete(ask())
+import os; os.environ["OPENAI_API_KEY"] = "none"
 """
+CELL += (
+    START
+    + """
+client.complete(request)
+"""
+)
 
 
 def stored(path):

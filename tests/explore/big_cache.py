@@ -12,7 +12,7 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.generate.direct import Direct
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.generate.query_plan import QueryPlan
-from workbench.llm import provider
+from workbench.llm.keys import Reply, register
 from workbench.study import Run, Study, open_study
 from workbench.systems.baselines import direct
 from workbench.systems.system import System
@@ -43,7 +43,7 @@ WORDS = [
 ]
 
 
-def reply(_: Request, seed: str) -> provider.Reply:
+def reply(_: Request, seed: str) -> Reply:
     """A page of reasoning, and one of a few queries, or none."""
     chance = random.Random(seed)
     text = " ".join(chance.choices(WORDS, k=180))
@@ -54,7 +54,7 @@ def reply(_: Request, seed: str) -> provider.Reply:
     return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
 
 
-provider.register("synthetic", reply, "1")
+register("synthetic", reply, "1")
 
 
 def system() -> System:

@@ -10,10 +10,10 @@ import pytest
 from workbench.benchmarks.bird import load_bird
 from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.systems.baselines import direct
 
 RIGHT = "```sql\nSELECT count(*) FROM animal\n```"
@@ -23,11 +23,11 @@ RIGHT = "```sql\nSELECT count(*) FROM animal\n```"
 def zoo(tmp_path, tiny, sandbox):
     """`lab`, `benchmark` (four questions about one table), `system`, and the `model` with its history."""
     root = tiny.write_bird(tmp_path / "bird")
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
         executor = Executor(store, sandbox=sandbox)
         whole = load_bird(root)
         benchmark = replace(whole, questions=whole.questions[:4])
-        model = Scripted(otherwise=RIGHT)
+        model = scripted(otherwise=RIGHT)
         lab = Lab(Client(store, send=model), executor, benchmark.database)
         yield SimpleNamespace(
             lab=lab,

@@ -1,6 +1,5 @@
 """The cache browser without a browser: calls are listed, opened and asked again."""
 
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -39,23 +38,6 @@ def test_the_cache_browser_opens_a_call_and_asks_again(zoo, press):
     assert browser.call.value == ""
     press(browser, "wb-ask-again")
     assert "no call is chosen" in browser.message.value
-
-
-def test_opening_reads_no_prompts_for_a_search_that_nobody_has_asked_for_yet(zoo, ask, monkeypatch):
-    ask(*"abc")
-    readers, done = [], threading.Event()
-    read = type(zoo.lab.client.store).read
-
-    def noted(self, query, values=()):
-        if query.startswith("SELECT rowid, messages"):
-            readers.append(threading.current_thread())
-            done.set()
-        return read(self, query, values)
-
-    monkeypatch.setattr(type(zoo.lab.client.store), "read", noted)
-    browse(zoo)
-    assert done.wait(60), "a thread reads them for the first search"
-    assert threading.main_thread() not in readers
 
 
 def test_an_empty_cache_has_an_empty_list(zoo):

@@ -16,17 +16,17 @@ from workbench.explore.prompt import rendered, running
 from workbench.explore.prompt.steps import Edit, Recording, Step
 from workbench.html import parts, tree
 from workbench.lab import Lab
-from workbench.llm.cache.rows import Call
+from workbench.llm.cache import Cache, Call
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted
 from workbench.report.display import records, results, selections
 from workbench.sql.executor import Executor
 from workbench.sql.schema_text import quote
-from workbench.store import Store
 from workbench.types import (
     Candidate,
     Column,
     Comparison,
+    Completion,
     Context,
     DescriptionMatch,
     Example,
@@ -38,7 +38,6 @@ from workbench.types import (
     Selection,
     Table,
     Trial,
-    Usage,
     ValueMatch,
 )
 
@@ -104,9 +103,7 @@ def stuffed(text, folder):
     message = {"role": "user", "content": f"{text}\n## {text}\n{text}"}
     request = Request(text, text, (message, {"role": text, "content": text}), {text: text})
     step = Step(request, {"hint": text})
-    call = Call(
-        text, text, text, Usage(1, 1), None, text, text, request.messages, {text: text}, 0, text, {}, 1.0, 0.0
-    )  # fmt: skip
+    call = Call(request, Completion(text, text, text, key=text), text, text, {}, 1.0, 0.0)
     after = Context(question, schema.only([(text, text)]))
     recording = Recording(question, (step,), (context, after), chosen, text)
     run = {"question_id": [text], "db_id": text, "difficulty": text, "sql": text, "oracle": True}
@@ -127,8 +124,8 @@ def stuffed(text, folder):
     sql = f"SELECT {name} FROM {name} WHERE {name} <> ''"
     golds = {"q1": Gold("q1", f"{sql} AND {name} <> '{value}'", text)}
     benchmark = Benchmark(text, "bird", folder, (question,), golds)
-    with Store(folder / "lab.sqlite") as store, Executor(store, workers=1) as executor:
-        client = Client(store, send=Scripted(otherwise=f"```sql\n{sql}\n```"))
+    with Cache(folder / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+        client = Client(store, send=scripted(otherwise=f"```sql\n{sql}\n```"))
         lab = Lab(client, executor, benchmark.database)
         asked = Step(Request(text, "m/x", (message,)), {})
         answer = client.complete(asked.request)

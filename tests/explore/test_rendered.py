@@ -21,7 +21,7 @@ def test_every_character_of_the_sections_is_in_the_prompt(zoo):
 
 def test_what_the_provider_counted_is_shared_by_length(zoo):
     request = record(zoo.system, zoo.questions[0], zoo.lab, pay=True).steps[0].request
-    counted = zoo.lab.client.cached(request).usage.input
+    counted = zoo.lab.client.cached(request).input_tokens
     rate, page = tokens_per_character(request, zoo.lab.client)
     shared = sum(rate * len(text) for _, text in sections(request))
     assert abs(shared - counted) < 0.1 * counted

@@ -9,8 +9,8 @@ from workbench.errors import BadInputError
 from workbench.explore.compare.texts import text
 from workbench.explore.prompt.editor import template_source as source
 from workbench.explore.prompt.steps import Edit, record
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.store import Store
 
 
 def test_recording_makes_no_calls_and_names_the_missing_one(zoo):
@@ -92,7 +92,7 @@ def test_a_reply_that_was_cut_off_is_shown_with_the_call_that_gave_it_more_room(
         text, reason = ("SELECT coun", "length") if cut_off else (RIGHT, "stop")
         return {"choices": [{"message": {"content": text}, "finish_reason": reason}]}
 
-    with Store(tmp_path / "short.sqlite") as store:
+    with Cache(tmp_path / "short.sqlite") as store:
         lab = replace(zoo.lab, client=Client(store, send=send))
         (step,) = record(zoo.system, zoo.questions[0], lab, pay=True).steps
         assert lab.client.cached(step.request).text == RIGHT

@@ -10,11 +10,11 @@ from workbench.fix.fixer import Fixer
 from workbench.fix.refiner import Refiner, describe
 from workbench.fix.reviser import Reviser
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
+from workbench.llm.faults import Refusal
+from workbench.llm.scripted import scripted
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.types import Candidate, Context, Execution, Question, Trial
 
 QUESTION = Question("q1", "zoo", "Which animals have four legs?")
@@ -34,11 +34,11 @@ def repair(tmp_path, sandbox):
         database.executescript(
             "CREATE TABLE animal(name TEXT, legs INTEGER); INSERT INTO animal VALUES ('cat', 4);"
         )
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
         executor = Executor(store, sandbox=sandbox)
 
         def repair(step, sql, replies, sample=2):
-            script = Scripted(replies)
+            script = scripted(replies)
             lab = Lab(Client(store, send=script), executor, lambda _: path)
             context = Context(QUESTION, lab.schema("zoo"))
             trial = Trial(Candidate(sql, "g", sample), executor.execute(path, sql))

@@ -3,10 +3,10 @@
 import pytest
 
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.types import Column, Context, Question, Schema, Table
 
 SCHEMA = Schema(
@@ -24,10 +24,10 @@ SQL = "SELECT name FROM animal WHERE legs = 4"
 @pytest.fixture
 def ask(tmp_path):
     """`ask(step, replies)`: the candidates, and what was asked for them."""
-    with Store(tmp_path / "lab.sqlite") as store, Executor(workers=1) as executor:
+    with Cache(tmp_path / "lab.sqlite") as store, Executor(workers=1) as executor:
 
         def ask(step, *replies, otherwise=None, context=CONTEXT):
-            script = Scripted(replies, otherwise=otherwise)
+            script = scripted(replies, otherwise=otherwise)
             lab = Lab(Client(store, send=script), executor, lambda _: tmp_path / "none.sqlite")
             return step(lab, context), script.history
 

@@ -7,7 +7,7 @@ from workbench.generate.direct import Direct
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.generate.query_plan import QueryPlan
 from workbench.generate.synthetic_examples import SyntheticExamples
-from workbench.llm.provider import Refusal
+from workbench.llm.faults import Refusal
 
 NO_EXAMPLES = {"by_feature": 0, "by_column": 0}
 STEPS = [

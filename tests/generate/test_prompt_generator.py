@@ -8,7 +8,7 @@ from workbench.generate.decomposer import Decomposer
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.generate.prompt_generator import shuffled
 from workbench.generate.query_plan import QueryPlan
-from workbench.llm.provider import Refusal
+from workbench.llm.faults import Refusal
 from workbench.sql.schema_text import mac_sql_text
 from workbench.types import Context
 

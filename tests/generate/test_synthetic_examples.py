@@ -10,12 +10,12 @@ import pytest
 from tests.generate.conftest import SQL
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
+from workbench.llm.faults import Refusal
+from workbench.llm.scripted import scripted
 from workbench.replies.examples import read_examples
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.types import Context, Example, Question
 
 ONE = Example("How many animals?", "SELECT count(*) FROM animal")
@@ -66,11 +66,11 @@ def zoo(tmp_path, sandbox):
             "CREATE TABLE cage(number INTEGER PRIMARY KEY, size INTEGER);"
             "INSERT INTO animal VALUES (1, 'bat', 2), (2, 'cat', 4);"
         )
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
         executor = Executor(store, sandbox=sandbox)
 
         def write(step, *replies, otherwise=SQL):
-            script = Scripted(replies, otherwise=otherwise)
+            script = scripted(replies, otherwise=otherwise)
             lab = Lab(Client(store, send=script, retries=0), executor, lambda _: path)
             context = Context(Question("q1", "zoo", "Which have four legs?"), lab.schema("zoo"))
             found = step(lab, context)

@@ -7,9 +7,9 @@ from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.lab import Lab
 from workbench.label.case import Case
 from workbench.label.store import LabelStore
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.types import Column, Execution, ForeignKey, Question, Schema, Table, ValueMatch
 
 HARBOUR = Schema(
@@ -106,7 +106,7 @@ def bird(tmp_path_factory, tiny):
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory, bird):
     with (
-        Store(tmp_path_factory.mktemp("store") / "lab.sqlite") as store,
+        Cache(tmp_path_factory.mktemp("store") / "lab.sqlite") as store,
         Executor(store, workers=1) as executor,
     ):
         yield Lab(Client(store), executor, bird.database)

@@ -45,9 +45,7 @@ def test_the_program_of_the_manual(tmp_path, monkeypatch, capsys):
     assert cache.merge(tmp_path / "other.sqlite").new == 0
     scripted = wb.Client(wb.Cache(tmp_path / "third.sqlite"), send=wb.scripted(["SELECT 1"]))
     assert scripted.complete(requests[0]).text == "SELECT 1"
-    wb.register(
-        "echo", lambda _, seed: {"choices": [{"message": {"content": seed[:5]}}]}, "1"
-    )
+    wb.register("echo", lambda _, seed: {"choices": [{"message": {"content": seed[:5]}}]}, "1")
     here = wb.Client(cache).complete(wb.Request("p", "echo/any", ask))
     assert (here.text, here.cost, here.cached) == ("seed:", 0.0, False)
     assert capsys.readouterr().err == ""

@@ -205,7 +205,7 @@ def priced(tokens):
 
 def test_dollars_are_kept_where_a_provider_ignores_the_limit(cache, ask):
     client = wb.Client(cache, send=wb.scripted([priced(90)] * 200), budget=wb.Budget(dollars=1))
-    with pytest.raises(BudgetError, match=r"\$1\.00 is reached"):
+    with pytest.raises(BudgetError, match=r"\$1\.0000 is reached"):
         client.complete_many(ask(200, max_tokens=5))
     assert 0.8 < client.budget.spent <= 1.0 + 0.09
 

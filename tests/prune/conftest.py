@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
-from workbench.store import Store
+from workbench.llm.scripted import scripted
 from workbench.types import Column, Context, ForeignKey, Question, Schema, Table
 
 FEATURES = ("area", "people", "villages", "towns", "salary", "crimes", "jobless", "ratio", "firms")
@@ -33,11 +33,11 @@ SCHEMA = Schema(
 def bank(tmp_path):
     """`cut(step, replies)`: the columns by table that a step leaves; `asked`: what it asked."""
     context = Context(Question("q1", "bank", "How many women live where salaries are low?"), SCHEMA)
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
         made = SimpleNamespace(context=context, schema=SCHEMA, asked=[])
 
         def cut(step, *replies, otherwise=None, context=context):
-            script = Scripted(replies, otherwise=otherwise)
+            script = scripted(replies, otherwise=otherwise)
             made.asked = script.history
             client = Client(
                 store, send=script, at_once=1

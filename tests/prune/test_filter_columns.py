@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.llm.provider import Refusal
+from workbench.llm.faults import Refusal
 from workbench.prune.filter_columns import FilterColumns
 from workbench.replies.names import read_column_verdicts
 from workbench.replies.relevance import read_relevance

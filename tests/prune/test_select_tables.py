@@ -61,7 +61,7 @@ def test_a_reply_without_tables_leaves_the_schema_unchanged(bank, reply):
 
 
 def test_a_failed_call_leaves_the_schema_unchanged(bank):
-    from workbench.llm.provider import Refusal
+    from workbench.llm.faults import Refusal
 
     assert bank.cut(STEP, Refusal("rejected", "too long")) == bank.whole
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from rapidfuzz import fuzz
 
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted
 from workbench.retrieve.index.values import Hit
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.types import Column, Schema, Table
 
 
@@ -43,6 +43,6 @@ def schema_of(places: Iterable[tuple[str, str]]) -> Schema:
 
 @contextmanager
 def scripted_lab(folder: Path, replies: Iterable[object] = (), database: Path | None = None):
-    model = Scripted(replies)
-    with Store(folder / "lab.sqlite") as store, Executor(store, workers=1) as executor:
+    model = scripted(replies)
+    with Cache(folder / "lab.sqlite") as store, Executor(store, workers=1) as executor:
         yield Lab(Client(store, send=model, retries=0), executor, lambda _: database), model

@@ -12,12 +12,12 @@ import pytest
 
 from workbench.errors import BadInputError, CacheMissError
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
+from workbench.llm.faults import Refusal
+from workbench.llm.scripted import scripted
 from workbench.retrieve import minilm
 from workbench.retrieve.embed import Embedding, MiniLM
-from workbench.store import Store
 
 MODEL = "openai/text-embedding-3-small"
 REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_text())
@@ -25,7 +25,7 @@ REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_te
 
 @pytest.fixture
 def store(tmp_path):
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
         yield store
 
 
@@ -36,7 +36,7 @@ def embed_extra():
 
 
 def lab_with(store, send=None, **options):
-    return Lab(Client(store, send=send or Scripted(), retries=0, **options), None, None)
+    return Lab(Client(store, send=send or scripted(), retries=0, **options), None, None)
 
 
 def vector(*numbers):
@@ -44,13 +44,13 @@ def vector(*numbers):
 
 
 def test_similarity_is_the_cosine_of_the_vectors(store):
-    lab = lab_with(store, Scripted([vector(3, 4), vector(4, 3), vector(-3, -4)]), at_once=1)
+    lab = lab_with(store, scripted([vector(3, 4), vector(4, 3), vector(-3, -4)]), at_once=1)
     scores = Embedding(MODEL)(lab, ["a"], ["a", "b", "c"])
     assert scores.tolist() == [pytest.approx([1.0, 0.96, 0.0])]
 
 
 def test_a_text_is_embedded_once(store):
-    Embedding(MODEL)(lab_with(store, Scripted([vector(1, 0)] * 2)), ["a", "b"], ["a", "b", " a "])
+    Embedding(MODEL)(lab_with(store, scripted([vector(1, 0)] * 2)), ["a", "b"], ["a", "b", " a "])
     offline = lab_with(store, offline=True)
     assert Embedding(MODEL)(offline, ["a"], ["b"])[0, 0] == pytest.approx(1)
     with pytest.raises(CacheMissError):
@@ -58,7 +58,7 @@ def test_a_text_is_embedded_once(store):
 
 
 def test_another_number_of_dimensions_is_another_vector(store):
-    send = Scripted([vector(1, 0), vector(1, 0), vector(1), vector(1)])
+    send = scripted([vector(1, 0), vector(1, 0), vector(1), vector(1)])
     lab = lab_with(store, send)
     Embedding(MODEL)(lab, ["a"], ["b"])
     Embedding(MODEL, dimensions=1)(lab, ["a"], ["b"])
@@ -66,7 +66,7 @@ def test_another_number_of_dimensions_is_another_vector(store):
 
 
 def test_a_failing_call_gives_no_number_and_an_empty_text_is_not_asked_for(store):
-    send = Scripted([vector(1, 0), Refusal("server", "down")])
+    send = scripted([vector(1, 0), Refusal("server", "down")])
     scores = Embedding(MODEL)(lab_with(store, send, at_once=1), ["a"], ["b", "", "a"])[0]
     assert math.isnan(scores[0])
     assert math.isnan(scores[1])
@@ -106,7 +106,7 @@ def test_vectors_come_over_the_wire_through_litellm(store, monkeypatch):
     assert scores[0, 0] == pytest.approx(1)
     assert sorted(body["input"] for body in bodies) == [["a"], ["b"]]
     assert bodies[0]["dimensions"] == 2
-    assert lab.client.ledger.by("prompt")["retrieve/embed"].input_tokens == 6
+    assert lab.client.ledger.frame().groupby("prompt").input.sum()["retrieve/embed"] == 6
 
 
 @pytest.mark.usefixtures("embed_extra")

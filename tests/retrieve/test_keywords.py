@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.retrieve.fakes import scripted_lab
-from workbench.llm.provider import Refusal
+from workbench.llm.faults import Refusal
 from workbench.replies.keywords import read_keywords as listed_keywords
 from workbench.retrieve.keywords import MOST, Keywords, distinct, named, spoken
 from workbench.types import Question

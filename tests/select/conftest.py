@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.types import Candidate, Context, Question, Trial
 
 RIGHT = "SELECT name FROM animal WHERE legs = 4"
@@ -38,7 +38,7 @@ def zoo(tmp_path, sandbox):
               REFERENCES animal(id));"""
         )
     question = Question("q1", "zoo", "Which animals have four legs?")
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
         executor = Executor(store, sandbox=sandbox)
 
         def lab(send):
@@ -65,8 +65,8 @@ def fair():
         def __init__(self):
             self.asked = []
 
-        def __call__(self, request, key, url, seconds):
-            del key, url, seconds
+        def __call__(self, request, url, seconds):
+            del url, seconds
             text = request.messages[-1]["content"]
             self.asked.append(text)
             first, second = re.findall(r"Query:\n```sql\n(.*?)\n```", text, re.DOTALL)[-2:]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.select.conftest import RIGHT
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted
 from workbench.select.groups import groups
 from workbench.select.majority import Majority
 from workbench.select.pairwise import Pairwise
@@ -53,8 +53,8 @@ def test_which_results_every_selector_leaves_out_is_a_field(zoo, suspect, compar
     for select in (Majority(), Ranker(MODEL), Pairwise(MODEL), UnitTester(MODEL)):
         asked = []
 
-        def send(request, key, url, seconds, asked=asked):
-            del key, url, seconds
+        def send(request, url, seconds, asked=asked):
+            del url, seconds
             asked.append(request.messages[-1]["content"])
             return {"choices": [{"message": {"role": "assistant", "content": "[1]"}}], "usage": {}}
 
@@ -112,7 +112,7 @@ def test_if_all_failed_a_candidate_with_a_query_comes_before_candidates_without(
 def test_the_ranker_picks_the_first_of_the_ranking(zoo, reply):
     trials = zoo.trials("wrong", "right")
     order = groups(trials, f"0{zoo.context.question.id}")
-    selection = Ranker(MODEL)(zoo.lab(Scripted([reply])), zoo.context, trials)
+    selection = Ranker(MODEL)(zoo.lab(scripted([reply])), zoo.context, trials)
     assert selection.chosen == order[1].representative
 
 
@@ -122,20 +122,20 @@ def test_the_ranker_picks_the_first_of_the_ranking(zoo, reply):
 )
 def test_a_reply_without_a_candidate_leaves_the_largest_group_on_top(zoo, reply):
     trials = zoo.trials("wrong", "right", "right, spelled otherwise")
-    selection = Ranker(MODEL)(zoo.lab(Scripted([reply])), zoo.context, trials)
+    selection = Ranker(MODEL)(zoo.lab(scripted([reply])), zoo.context, trials)
     assert selection.trial.execution.rows == (("cat",), ("dog",))
 
 
 def test_one_result_needs_no_ranking(zoo):
     trials = zoo.trials("right", "right, spelled otherwise")
-    assert Ranker(MODEL)(zoo.lab(Scripted([])), zoo.context, trials).chosen in {0, 1}
+    assert Ranker(MODEL)(zoo.lab(scripted([])), zoo.context, trials).chosen in {0, 1}
 
 
 def test_with_a_consistent_judge_the_ranking_does_not_depend_on_the_order_of_candidates(zoo):
     """It ranks the right query first, the others by the alphabet, wherever they stand."""
 
-    def judge(request, key, url, seconds):
-        del key, url, seconds
+    def judge(request, url, seconds):
+        del url, seconds
         shown = re.findall(r"Query:\n```sql\n(.*?)\n```", request.messages[-1]["content"])
         order = sorted(range(len(shown)), key=lambda n: (shown[n] != RIGHT, shown[n]))
         reply = json.dumps([n + 1 for n in order])

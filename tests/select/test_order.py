@@ -29,9 +29,9 @@ SPELLED = (
 )
 
 
-def judge(request, key, url, seconds):
+def judge(request, url, seconds):
     """What it says hangs on every letter that it is shown."""
-    del key, url, seconds
+    del url, seconds
     text = request.messages[-1]["content"]
     chance = random.Random(content_hash("judge", text))
     count = len(re.findall(r"^Query:", text, re.MULTILINE))

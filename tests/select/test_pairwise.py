@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
+from workbench.llm.faults import Refusal
+from workbench.llm.scripted import scripted
 from workbench.replies.verdict import read_verdict
 from workbench.select.pairwise import Pairwise
 
@@ -29,7 +29,7 @@ def test_the_judge_s_choice_beats_the_majority(zoo, fair):
 
 
 def test_equal_results_need_no_judge(zoo):
-    silent = Scripted([])
+    silent = scripted([])
     trials = zoo.trials("right", "right, spelled otherwise", "right")
     selection = Pairwise(MODEL, by="candidate")(zoo.lab(silent), zoo.context, trials)
     assert selection.comparisons == ()
@@ -87,7 +87,7 @@ def test_with_a_consistent_judge_the_order_of_candidates_does_not_matter(zoo, fa
 
 
 def test_a_tie_is_broken_by_the_seed_and_not_by_the_order_of_arrival(zoo):
-    first = Scripted(otherwise="A")  # each result wins once
+    first = scripted(otherwise="A")  # each result wins once
     picked = set()
     for seed in range(12):
         both = {
@@ -106,7 +106,7 @@ def test_a_call_without_a_verdict_gives_nobody_a_point(zoo, reply, by):
     trials = zoo.trials("wrong", "right", "wrong, too", "right, spelled otherwise")
     for seed in range(9):
         select = Pairwise(MODEL, by=by, seed=seed)
-        selection = select(zoo.lab(Scripted([reply] * 99)), zoo.context, trials)
+        selection = select(zoo.lab(scripted([reply] * 99)), zoo.context, trials)
         assert selection.trial.execution.rows == (("cat",), ("dog",))
         assert selection.scores == (0, 1, 0, 1)
         assert {c.winner for c in selection.comparisons} == {None}

@@ -7,12 +7,12 @@ import pytest
 from workbench.benchmarks.bundled import load_bundled
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.select.groups import groups
 from workbench.sql.executor import Executor
 from workbench.sql.schema import union_schema
 from workbench.sql.schema_text import create_table_text
-from workbench.store import Store
 from workbench.systems.system import run_candidates
 from workbench.types import Context
 
@@ -25,7 +25,7 @@ def pairs(tmp_path_factory):
     benchmark = load_bundled("dev")
     found = []
     with (
-        Store(tmp_path_factory.mktemp("union") / "lab.sqlite") as store,
+        Cache(tmp_path_factory.mktemp("union") / "lab.sqlite") as store,
         Executor(store, workers=1) as executor,
     ):
         lab = Lab(Client(store), executor, benchmark.database)

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
+from workbench.llm.faults import Refusal
+from workbench.llm.scripted import scripted
 from workbench.replies.choices import read_choices
 from workbench.replies.unit_tests import read_tests
 from workbench.select.unit_tests import UnitTester
@@ -37,8 +37,8 @@ class Judge:
         self.distracted = distracted  # which of its calls gets no readable reply
         self.asked = []
 
-    def __call__(self, request, key, url, seconds):
-        del key, url, seconds
+    def __call__(self, request, url, seconds):
+        del url, seconds
         self.asked.append(request)
         if len(self.asked) == self.distracted:
             return reply_of("Hm.")
@@ -100,9 +100,9 @@ def test_the_order_of_candidates_is_drawn_from_the_seed(zoo):
 
 def test_if_all_candidates_agree_no_call_is_made(zoo):
     trials = zoo.trials("right", "right, spelled otherwise", "broken")
-    selection = UnitTester(MODEL)(zoo.lab(Scripted()), zoo.context, trials)
+    selection = UnitTester(MODEL)(zoo.lab(scripted()), zoo.context, trials)
     assert selection.chosen in {0, 1}
-    assert UnitTester(MODEL)(zoo.lab(Scripted()), zoo.context, []).chosen is None
+    assert UnitTester(MODEL)(zoo.lab(scripted()), zoo.context, []).chosen is None
 
 
 @pytest.mark.parametrize("by", ["test", "candidate"])
@@ -119,7 +119,7 @@ def test_one_reply_that_cannot_be_read_does_not_lose_the_selection(zoo, by, dist
 )
 def test_without_a_readable_reply_the_majority_decides(zoo, replies):
     trials = zoo.trials("wrong", "right", "right, spelled otherwise")
-    script = Scripted([reply or Refusal("rejected", "no") for reply in replies])
+    script = scripted([reply or Refusal("rejected", "no") for reply in replies])
     selection = UnitTester(MODEL)(zoo.lab(script), zoo.context, trials)
     assert selection.trial.execution.rows == (("cat",), ("dog",))
 
@@ -264,7 +264,7 @@ def test_a_verdict_that_is_not_given_counts_half(reply, verdicts):
 )
 def test_verdicts_of_one_candidate_by_all_tests(zoo, reply):
     trials = zoo.trials("wrong", "right")
-    script = Scripted([json.dumps(TWO), reply, "?"], otherwise="?")
+    script = scripted([json.dumps(TWO), reply, "?"], otherwise="?")
     selection = UnitTester(MODEL, by="candidate")(zoo.lab(script), zoo.context, trials)
     assert sorted(selection.scores) == [1.0, 2.0]
     assert [r.prompt for r in script.history][1:] == ["select/evaluate_one_candidate"] * 2

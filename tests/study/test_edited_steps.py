@@ -65,12 +65,12 @@ def test_a_cell_that_is_edited_and_run_again_gets_new_answers(kernel, tmp_path):
     assert "['SELECT 2']" in two
     kernel(STEP.format(answer=1))
     assert kernel(RUN) == one
-    assert kernel(f"print(study.lab.client.store.read({COUNT!r}))") == "[(4,)]\n"
+    assert kernel(f"print(study.lab.client.cache.read({COUNT!r}))") == "[(4,)]\n"
     executed = kernel(f"exec({STEP.format(answer=3)!r})" + RUN)
     assert "['SELECT 3']" in executed
     assert executed.count("__main__.Mine: its source cannot be read") == 1
     assert "cannot be read" not in kernel(RUN)
-    assert kernel(f"print(study.lab.client.store.read({COUNT!r}))") == "[(4,)]\n"
+    assert kernel(f"print(study.lab.client.cache.read({COUNT!r}))") == "[(4,)]\n"
 
 
 @pytest.mark.slow  # three processes that each open a study
@@ -114,7 +114,7 @@ def test_functions_are_steps_too(tmp_path, study):
 
     run = study.run(replace(direct(), generate=(generate,)))
     assert study.run(direct()).trials["sql"].tolist() == run.trials["sql"].tolist()
-    before = study.lab.client.store.read(COUNT)
+    before = study.lab.client.cache.read(COUNT)
     with open_study(Experiment("small", folder=tmp_path), limit=6) as again:
         assert again.run(replace(direct(), generate=(generate,))).id == run.id
-        assert again.lab.client.store.read(COUNT) == before
+        assert again.lab.client.cache.read(COUNT) == before

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from workbench.llm.budget import Tally
+from workbench.llm.money import Tally
 from workbench.study.progress import Progress, report_failed_calls
 
 

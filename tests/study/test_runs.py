@@ -10,13 +10,13 @@ from workbench.benchmarks.predictions import load_predictions
 from workbench.errors import BadInputError
 from workbench.evaluate.judge import judge
 from workbench.generate.direct import Direct
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.provider import Refusal
+from workbench.llm.faults import Refusal
 from workbench.pool import chosen
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.study import Study, accuracy, across, by_difficulty, open_study
 from workbench.study.result_cache import model_names, system_keys
 from workbench.study.settings import CHECKOUT
@@ -161,7 +161,7 @@ def test_other_selectors_share_the_candidates(several):
     assert other.id != run.id
     assert other.trials["sql"].tolist() == run.trials["sql"].tolist()
     count = "SELECT count(*) FROM attempts"
-    assert study.lab.client.store.read(count) == [(8,)]
+    assert study.lab.client.cache.read(count) == [(8,)]
 
 
 def test_fewer_questions_are_some_of_them(several):
@@ -199,7 +199,7 @@ def answer(study, monkeypatch):
 
 def test_a_run_of_changed_code_leaves_the_older_run_of_other_answers(study, answer):
     before, after = answer("SELECT 1"), answer("SELECT 2")
-    store = study.lab.client.store
+    store = study.lab.client.cache
     assert {found.sql for found in candidates(before.id, store)} == {"SELECT 1"}
     assert {found.sql for found in candidates(after.id, store)} == {"SELECT 2"}
 
@@ -221,7 +221,7 @@ def test_a_question_that_failed_stays_without_answer_in_its_run(study):
             "usage": {"prompt_tokens": 3, "completion_tokens": 2},
         }
 
-    store = study.lab.client.store
+    store = study.lab.client.cache
     here = replace(study.fewer(2), lab=replace(study.lab, client=Client(store, send=send)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Study, "_client", lambda _: here.lab.client)
@@ -244,7 +244,7 @@ def test_a_model_that_fails_is_asked_again_next_time(study):
         }
 
     system = direct("somewhere/model")
-    store = study.lab.client.store
+    store = study.lab.client.cache
     lab = replace(study.lab, client=Client(store, send=send))
     (before,) = store.read("SELECT count(*) FROM attempts")[0]
     from workbench.study.solving import solve_all
@@ -316,7 +316,7 @@ def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study
     """A server of one's own answers under a name that no list of prices has."""
     choice = {"message": {"role": "assistant", "content": "SELECT 1"}, "finish_reason": "stop"}
     reply = {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
-    client = Client(study.lab.client.store, send=lambda *_: reply)
+    client = Client(study.lab.client.cache, send=lambda *_: reply)
     monkeypatch.setattr(Study, "_client", lambda _: client)
     unknown, free = study.run(direct("openai/of-my-own"), "mine"), study.run(direct(), "free")
     assert unknown.row()["calls"] == 1.0
@@ -350,7 +350,7 @@ def test_spider_is_judged_in_its_own_sense(study):
 
     kept = {question.id: QuestionRecords("k", attempt, {"chosen": 0, "cost": attempt["cost"]})}
     part = replace(benchmark, questions=(question,), golds={question.id: gold})
-    with Store() as store, Executor(store) as executor:
+    with Cache() as store, Executor(store) as executor:
         _, bird = run_tables("r", part, kept, executor)
         _, spider = run_tables("r", replace(part, sense="spider"), kept, executor)
     assert bird["correct"].tolist() == [True]

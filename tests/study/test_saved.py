@@ -135,7 +135,7 @@ def test_figures_of_a_limit_have_their_own_folder(experiment, tmp_path, monkeypa
 def test_a_number_leads_to_the_sql_and_the_calls_behind_it(study, table):
     run, shown = table
     study.save("a_table", shown)
-    store = study.lab.client.store
+    store = study.lab.client.cache
     row, found = trace(study.saved.folder / "a_table.csv", 0, store)
     assert row["run"] == run.id
     assert [one.question_id for one in found] == run.questions["question_id"].tolist()
@@ -151,7 +151,7 @@ def test_the_cells_of_a_row_select_its_candidates(study):
         right=("correct", "sum"), run=("run", "first")
     )
     study.save("by_db", alone(counts, study.stamp, "By database"))
-    store = study.lab.client.store
+    store = study.lab.client.cache
     for number, (db_id, part) in enumerate(run.trials.groupby("db_id")):
         _, found = trace(study.saved.folder / "by_db.csv", number, store)
         assert {one.db_id for one in found} == {db_id}
@@ -170,4 +170,4 @@ def test_a_row_without_a_run_is_an_error_with_a_reason(study, tmp_path, text, ro
     data = tmp_path / "x.csv"
     data.write_text(text)
     with pytest.raises(BadInputError, match=complaint):
-        trace(data, row, study.lab.client.store)
+        trace(data, row, study.lab.client.cache)

@@ -7,10 +7,10 @@ import orjson
 import pytest
 
 from workbench.experiment.answers import write_answers
-from workbench.llm.budget import Tally
 from workbench.llm.client import Client
-from workbench.llm.provider import Refusal
-from workbench.llm.scripted import Scripted
+from workbench.llm.faults import Refusal
+from workbench.llm.money import Tally
+from workbench.llm.scripted import scripted
 from workbench.parallel import each
 from workbench.study import open_study
 from workbench.study.progress import Progress
@@ -25,7 +25,7 @@ def ask(text):
     return Request("p", "some/model", ({"role": "user", "content": text},), {})
 
 
-class Slow(Scripted):
+class Slow(scripted):
     """A server that takes its time."""
 
     def __call__(self, *given):
@@ -35,7 +35,7 @@ class Slow(Scripted):
 
 def test_nothing_is_asked_once_a_run_is_stopped_and_what_was_is_kept(study):
     server = Slow(otherwise=ANSWER)
-    store = study.lab.client.store
+    store = study.lab.client.cache
     client = Client(store, send=server)
 
     def many(item):
@@ -59,7 +59,7 @@ def down(experiment, tmp_path, monkeypatch):
     """A study of two questions, the first of them answered; then its model's server refuses a call."""
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("WORKBENCH_PROGRESS", str(tmp_path / "progress"))
-    send = Scripted([ANSWER, Refusal("rejected", "no such thing today")], otherwise=ANSWER)
+    send = scripted([ANSWER, Refusal("rejected", "no such thing today")], otherwise=ANSWER)
     for module in ("study", "opening"):
         client = f"workbench.study.{module}.client_of"
         monkeypatch.setattr(client, lambda store, _, **__: Client(store, send=send))
@@ -74,7 +74,7 @@ def lines(tmp_path):
 
 def test_a_question_that_a_server_failed_is_missing_and_told(down, tmp_path):
     run = down.run(direct(down.model))
-    store = down.lab.client.store
+    store = down.lab.client.cache
     assert len(list(candidates(run.id, store))) == 1
     text = write_answers(tmp_path, {run.id: ""}, store).read_text()
     assert text.count("SELECT 1") == 1

@@ -66,7 +66,7 @@ def behind(study, run, other, monkeypatch):
         study.save("it", shown, data)
         path = study.saved.folder / "it.csv"
         for number in range(len(pd.read_csv(path))):
-            row, candidates = trace(path, number, study.lab.client.store)
+            row, candidates = trace(path, number, study.lab.client.cache)
             rows = [
                 {name: getattr(one, name) for name in (*KEY, "db_id", "difficulty", "chosen")}
                 | {"correct": right[one.run, one.question_id, one.generator, one.sample]}
@@ -160,7 +160,7 @@ def test_a_diagram_of_some_generators_is_about_these(study, behind):
     two = three.trials[three.trials["generator"] != "query_plan"]
     study.save("two", venn(two, stamp=study.stamp))
     path = study.saved.folder / "two.csv"
-    found = [one for n in range(4) for one in trace(path, n, study.lab.client.store)[1]]
+    found = [one for n in range(4) for one in trace(path, n, study.lab.client.cache)[1]]
     assert {one.generator for one in found} == set(two["generator"])
     assert len(found) == len(two)
 
@@ -282,7 +282,7 @@ def test_a_question_without_an_answer_is_among_those_counted(study):
     silent = study.run(replace(SYSTEM, generate=()), "silent")
     study.save("few", table(study, silent.row(), accuracy(silent.questions, "", "oracle")))
     for number in range(2):
-        row, found = trace(study.saved.folder / "few.csv", number, study.lab.client.store)
+        row, found = trace(study.saved.folder / "few.csv", number, study.lab.client.cache)
         assert [one.question_id for one in found] == silent.questions["question_id"].tolist()
         assert {(one.sql, one.status) for one in found} == {("", "missing")}
         assert len(found) == int(row["n"])
@@ -308,13 +308,13 @@ def test_a_row_without_sql_says_why(study, tmp_path, text, complaint):
     data = tmp_path / "x.csv"
     data.write_text(text)
     with pytest.raises(BadInputError, match=complaint):
-        trace(data, 0, study.lab.client.store)
+        trace(data, 0, study.lab.client.cache)
 
 
 def test_a_file_that_is_no_data_is_refused(study, tmp_path):
     (tmp_path / "x.md").write_text("a,run\n1,2\n")
     with pytest.raises(BadInputError, match=r"x.md: give the .csv beside a figure"):
-        trace(tmp_path / "x.md", 0, study.lab.client.store)
+        trace(tmp_path / "x.md", 0, study.lab.client.cache)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_a_file_that_is_no_data_is_refused(study, tmp_path):
 def test_a_broken_csv_is_refused_in_plain_words(study, tmp_path, content, complaint):
     (tmp_path / "x.csv").write_bytes(content)
     with pytest.raises(BadInputError, match=f"x.csv: {complaint}.*; give the .csv beside a figure"):
-        trace(tmp_path / "x.csv", 0, study.lab.client.store)
+        trace(tmp_path / "x.csv", 0, study.lab.client.cache)
 
 
 def test_rows_that_only_the_paper_has_say_so(study, run):
@@ -339,9 +339,9 @@ def test_rows_that_only_the_paper_has_say_so(study, run):
         "it", beside(pd.DataFrame([run.row("ours")]), paper, study.stamp, columns={"EX": "EX dev"})
     )
     data = study.saved.folder / "it.csv"
-    assert len(trace(data, 0, study.lab.client.store)[1]) == 40
+    assert len(trace(data, 0, study.lab.client.cache)[1]) == 40
     with pytest.raises(BadInputError, match="its numbers are the paper's"):
-        trace(data, 1, study.lab.client.store)
+        trace(data, 1, study.lab.client.cache)
 
 
 def test_names_may_hold_what_stands_between_them(study):
@@ -358,13 +358,13 @@ def test_names_may_hold_what_stands_between_them(study):
     )
     study.save("odd", counted)
     for number, name in enumerate(names):
-        _, found = trace(study.saved.folder / "odd.csv", number, study.lab.client.store)
+        _, found = trace(study.saved.folder / "odd.csv", number, study.lab.client.cache)
         assert {one.generator for one in found} >= {name}
         assert {one.generator for one in found} <= {name, "B"}
 
 
 def test_the_command_says_what_a_row_is_counted_from(study, run, tmp_path, monkeypatch):
-    monkeypatch.setenv("WORKBENCH_HOME", str(study.lab.client.store.path.parent))
+    monkeypatch.setenv("WORKBENCH_HOME", str(study.lab.client.cache.path.parent))
     data = tmp_path / "it.csv"
 
     def output(text):

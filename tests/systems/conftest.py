@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.systems.system import solve
 from workbench.types import Question
 
@@ -62,12 +62,12 @@ def zoo(tmp_path, sandbox):
         "original_column_name,column_name,column_description,data_format,value_description\n"
         "home,,the place where it was caught,text,\nlegs,,how many legs it has,integer,\n"
     )
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
         executor = Executor(store, sandbox=sandbox)
         made = SimpleNamespace(asked={}, replies=dict(REPLIES), path=path)
 
-        def send(request, key, url, seconds):
-            del key, url, seconds
+        def send(request, url, seconds):
+            del url, seconds
             made.asked.setdefault(request.prompt, []).append(request)
             reply = made.replies[request.prompt]
             text = reply.pop(0) if isinstance(reply, list) else reply

@@ -9,11 +9,11 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.errors import BadInputError
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted
 from workbench.prompts.prompt import split_sections
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.systems.baselines import direct
 from workbench.systems.few_shot import GivenExamples, NearestExamples
 from workbench.systems.system import solve
@@ -34,13 +34,13 @@ def asked(tmp_path, sandbox):
     question = replace(benchmark.questions[0], text="How many cargo ships fly a flag of Cyprus?")
 
     def ask(shown, *replies, generator=None):
-        model = Scripted(replies, otherwise="```sql\nSELECT 4\n```")
+        model = scripted(replies, otherwise="```sql\nSELECT 4\n```")
         lab = Lab(Client(store, send=model), executor, benchmark.database)
         generator = generator or NearestExamples("some/model", EXAMPLES, shown)
         selection = solve(replace(direct("some/model"), generate=(generator,)), question, lab)
         return model.history[-1].messages[-1]["content"], selection
 
-    with Store(tmp_path / "lab.sqlite") as store:
+    with Cache(tmp_path / "lab.sqlite") as store:
         executor = Executor(store, sandbox=sandbox)
         yield ask
 

@@ -16,9 +16,9 @@ import pytest
 import workbench as wb
 from workbench.evaluate.gold.schema import AroundGold
 from workbench.generate.synthetic_examples import SyntheticExamples
+from workbench.llm.cache import Cache
 from workbench.prompts.prompt import names
 from workbench.select.groups import query_and_result
-from workbench.store import Store
 from workbench.systems.baselines import WHOLE_SCHEMA
 from workbench.systems.system import run_candidates
 from workbench.types import Candidate, Context, Selection, Trial
@@ -149,7 +149,7 @@ def taken(study):
 
 
 def test_every_prompt_of_the_three_systems_is_asked(study, taken):
-    asked = {prompt for (prompt,) in study.lab.client.store.read("SELECT prompt FROM calls")}
+    asked = {prompt for (prompt,) in study.lab.client.cache.read("SELECT prompt FROM calls")}
     assert asked == set(names())
 
 
@@ -177,7 +177,7 @@ def test_fixers_return_a_trial_and_selectors_a_choice(taken):
 
 def test_usage_and_finish_reason_are_those_of_the_server(study, taken):
     select = "SELECT input_tokens, output_tokens, finish_reason, cost FROM calls"
-    for read, wrote, reason, cost in study.lab.client.store.read(select):
+    for read, wrote, reason, cost in study.lab.client.cache.read(select):
         assert read > 50
         assert 0 < wrote <= LIMIT
         assert reason in ({"length", "stop"} if wrote == LIMIT else {"stop"})
@@ -191,7 +191,7 @@ def test_a_second_run_asks_nothing(study, taken):
 
 
 def test_a_server_that_dies_in_between_is_survived(study, taken, tmp_path):
-    with served() as server, Store(tmp_path / "lab.sqlite") as store:
+    with served() as server, Cache(tmp_path / "lab.sqlite") as store:
         lab = replace(study.lab, client=wb.Client(store, retries=0))
         (first,) = take(lab, study.benchmark, "direct", 0)
         server.kill()

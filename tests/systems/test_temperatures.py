@@ -11,13 +11,13 @@ import pytest
 
 from workbench.generate.prompt_generator import PromptGenerator
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted
 from workbench.prompts.prompt import load, names
 from workbench.prune.filter_columns import FilterColumns
 from workbench.select.unit_tests import UnitTester
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.types import Candidate, Context, Question, Trial
 
 QUESTION = Question("q1", "zoo", "Which animals have four legs?")
@@ -63,8 +63,8 @@ def made(tmp_path, sandbox):
             "CREATE TABLE animal(name TEXT, legs INTEGER);"
             "INSERT INTO animal VALUES ('bat', 2), ('cat', 4);"
         )
-    script = Scripted(otherwise='["The query should restrict legs to 4."]')
-    with Store(tmp_path / "lab.sqlite") as store:
+    script = scripted(otherwise='["The query should restrict legs to 4."]')
+    with Cache(tmp_path / "lab.sqlite") as store:
         executor = Executor(store, sandbox=sandbox)
         lab = Lab(Client(store, send=script), executor, lambda _: path)
         yield SimpleNamespace(

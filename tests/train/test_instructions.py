@@ -11,11 +11,11 @@ from workbench.benchmarks.bundled import load_bundled
 from workbench.evaluate.judge import judge
 from workbench.generate.decomposer import Decomposer
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
+from workbench.llm.scripted import scripted
 from workbench.pool import chosen
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.system import solve
 from workbench.train.export import write
@@ -39,7 +39,7 @@ class Counting:
         return self.reply(RIGHT.format(table), request, *more)
 
     def reply(self, text, *more):
-        return Scripted([text])(*more)
+        return scripted([text])(*more)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def lab_of(tmp_path, benchmark, sandbox):
 
     @contextmanager
     def lab_of(model, of=benchmark):
-        with Store(tmp_path / "lab.sqlite") as store:
+        with Cache(tmp_path / "lab.sqlite") as store:
             executor = Executor(store, sandbox=sandbox)
             client = Client(store, send=model) if model else Client(store)
             yield Lab(client, executor, of.database)

@@ -11,8 +11,8 @@ from workbench.cli import options
 from workbench.cli.options import given_to, make_system
 from workbench.errors import BadInputError
 from workbench.generate.prompt_generator import CUT_OFF
-from workbench.llm.budget import Budget
-from workbench.llm.provider import runs_here
+from workbench.llm.keys import runs_here
+from workbench.llm.money import Budget
 from workbench.prune.filter_columns import FilterColumns
 from workbench.sql.context_text import result_text
 from workbench.systems.system import System, solve

@@ -1,20 +1,22 @@
 """`workbench cache ...`: count, copy, merge and delete cached model calls."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
+import orjson
 
 from workbench.benchmarks.items import read_text
 from workbench.errors import BadInputError, naming
-from workbench.llm.cache import transfer
-from workbench.llm.calls.batches.table import BatchTable
-from workbench.store import Store, home
+from workbench.llm import transfer
+from workbench.llm.batch import unread
+from workbench.llm.cache import Cache
+from workbench.store import home
 
-_FORMS = (".jsonl", ".sqlite")
-_SQLITE = b"SQLite format 3\0"  # the beginning of each SQLite file
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _cache_file = click.option(
     "--cache",
@@ -26,36 +28,17 @@ _prompt = click.option("--prompt", default="", help="Only calls of this prompt."
 _model = click.option("--model", default="", help="Only calls of this model.")
 
 
-def _open(cache_file: Path | None) -> Store:
+def _open(cache_file: Path | None) -> Cache:
     path = cache_file or home() / "lab.sqlite"
     if not path.exists():
         raise BadInputError(f"there is no cache file at {path}: name one with --cache")
-    return _store(cache_file)
+    return Cache(path)
 
 
-def _store(cache_file: Path | None) -> Store:
-    """The named cache file, or the default one. Files of other kinds are refused: `Store` would rename them as damaged."""
-    if cache_file and cache_file.is_file():
-        with naming(cache_file), cache_file.open("rb") as file:
-            head = file.read(len(_SQLITE))
-        if head and head != _SQLITE:
-            raise BadInputError(
-                f"{cache_file} is not a cache file: name an SQLite file that workbench made, such as lab.sqlite"
-            )
-    return Store(cache_file)
-
-
-@contextmanager
-def _filled(cache_file: Path | None) -> Iterator[Store]:
-    """The cache file for a command that adds rows; if the command fails, a file that is new is removed."""
-    new = cache_file if cache_file and not cache_file.exists() else None
-    try:
-        with _store(cache_file) as store:
-            yield store
-    except BaseException:
-        if new:
-            new.unlink(missing_ok=True)
-        raise
+def _where(terms: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """The terms that have a value as a condition of SQL, and the values."""
+    given = {term: value for term, value in terms.items() if value}
+    return " AND ".join(given) or "1", list(given.values())
 
 
 @click.group()
@@ -69,20 +52,16 @@ def stats(cache_file: Path | None) -> None:
     """Count calls, tokens and dollars by prompt and model."""
     with _open(cache_file) as store:
         for record in transfer.stats(store):
+            flags = (name for name in ("unpriced", "cut_off", "filtered") if record[name])
             print(
                 f"{record['prompt'] or '-':30} {record['model']:30} {record['calls']:>9,} calls "
                 f"{record['input_tokens']:>13,} in {record['output_tokens']:>11,} out "
                 f"${record['cost']:,.4f}"
-                + "".join(
-                    f", {record[name]:,} {name.replace('_', ' ')}"
-                    for name in ("unpriced", "cut_off", "filtered")
-                    if record[name]
-                )
+                + "".join(f", {record[name]:,} {name.replace('_', ' ')}" for name in flags)
             )
-        for line in BatchTable(store).unread():
+        for line in unread(store):
             print(f"unread: {line}; the command that sent it reads its answers when it runs again")
-        size = store.path.stat().st_size
-        print(f"{store.path}: {size / 1e6:,.1f} MB")
+        print(f"{store.path}: {store.path.stat().st_size / 1e6:,.1f} MB")
 
 
 @cache.command()
@@ -100,49 +79,50 @@ def export(file: Path, prompt: str, model: str, keys: Path | None, cache_file: P
 
     A .jsonl file replays them offline, and a .sqlite file is a copy of the whole cache.
     """
-    if file.suffix not in _FORMS:
-        raise BadInputError(f"{file}: name a file that ends in {', '.join(_FORMS)}")
+    if file.suffix not in {".jsonl", ".sqlite"}:
+        raise BadInputError(f"{file}: name a file that ends in .jsonl or .sqlite")
     with _open(cache_file) as store, naming(file):
         if file.suffix == ".sqlite":
             if prompt or model or keys:
                 raise BadInputError(
                     f"{file.name} would be a copy of the whole cache: name a .jsonl file to export some calls"
                 )
-            store.backup(file)
+            file.open("xb").close()
+            with closing(sqlite3.connect(file)) as copy:
+                store.db.conn.backup(copy)
             print(f"{file}: a copy of the cache")
             return
-        chosen = None
+        terms: dict[str, Any] = {"prompt = ?": prompt, "model = ?": model}
         if keys:
             single = str(keys).startswith("call:")
             if not single and not keys.exists():
                 raise BadInputError(f"--keys {keys}: no such file; give one, or a key as call:KEY")
             chosen = [str(keys)] if single else read_text(keys).split()
-        select = transfer.Select(prompt=prompt, model=model, keys=chosen)
-        number = transfer.export(store, file, select)
-        print(f"{file}: {number:,} calls")
-        if chosen and (absent := transfer.absent(store, chosen)):
+            listed = "key IN (SELECT value FROM json_each(?))"
+            terms[listed] = orjson.dumps(chosen).decode()
+            known = {
+                key
+                for (key,) in store.read(f"SELECT key FROM calls WHERE {listed}", [terms[listed]])
+            }
+            absent = [key for key in dict.fromkeys(chosen) if key not in known]
+        print(f"{file}: {store.export(file, *_where(terms)):,} calls")
+        if keys and absent:
             print(f"{len(absent):,} of the keys are not in the cache, such as {absent[0]}")
-
-
-@cache.command("import")
-@click.argument("file", type=_FILE)
-@_cache_file
-def load(file: Path, cache_file: Path | None) -> None:
-    """Add the calls in FILE, JSON lines that export wrote."""
-    if not file.is_file():
-        raise BadInputError(f"there is no file {file}")
-    with _filled(cache_file) as store:
-        new, known = transfer.load(store, file)
-    print(f"{new:,} calls added, {known:,} were cached already")
 
 
 @cache.command()
 @click.argument("other", type=_FILE)
 @_cache_file
 def merge(other: Path, cache_file: Path | None) -> None:
-    """Add the calls and executions of the cache file OTHER."""
-    with _filled(cache_file) as store:
-        merged = transfer.merge(store, other)
+    """Add the calls of OTHER, a cache file or JSON lines that export wrote."""
+    new = cache_file if cache_file and not cache_file.exists() else None
+    try:
+        with Cache(cache_file) as store:
+            merged = store.merge(other)
+    except BaseException:
+        if new:  # a command that fails leaves no empty file
+            new.unlink(missing_ok=True)
+        raise
     print(
         f"{merged.new:,} rows added, {merged.known:,} were cached already; {merged.different:,} calls have "
         "another reply in the other file, and keep the reply of this cache"
@@ -172,7 +152,12 @@ def prune(
 ) -> None:
     """Delete calls from the cache. Asking for one again costs money again."""
     day = before.replace(tzinfo=UTC).timestamp() if before else None
-    select = transfer.Select(prompt, model, finish_reason, day)
+    terms = {"prompt = ?": prompt, "model = ?": model, "finish_reason = ?": finish_reason}
+    where, values = _where({**terms, "created < ?": day})
+    if not values:
+        raise BadInputError(
+            "prune needs a choice of calls: by prompt, model, finish reason or date"
+        )
     with _open(cache_file) as store:
-        number = transfer.prune(store, select, dry=not yes)
+        number = transfer.prune(store, where, values, dry=not yes)
     print(f"{number:,} calls deleted" if yes else f"{number:,} calls would be deleted: add --yes")

@@ -10,8 +10,8 @@ from workbench.benchmarks.check import check
 from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.cli import options
 from workbench.evaluate.spider.hardness import difficulty
+from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
-from workbench.store import Store
 
 
 @click.command()
@@ -31,7 +31,7 @@ def data(benchmark: str | None, root: Path | None) -> None:
                 f"{record.name:14} {counted:32} {source if record.url else 'comes with the workbench'}"
             )
         return
-    with Store() as store, Executor(store) as executor:
+    with Cache() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)
         report = check(opened, executor)
     levels = Counter(difficulty(opened, question) or "none" for question in opened.questions)

@@ -15,10 +15,10 @@ from workbench.benchmarks.predictions import prediction_files
 from workbench.benchmarks.revisions import read_revisions
 from workbench.cli import options
 from workbench.errors import BadInputError
+from workbench.llm.cache import Cache
 from workbench.spreadsheet import plain
 from workbench.sql.executor import Executor
 from workbench.sql.sandbox import Sandbox
-from workbench.store import Store
 from workbench.types import Limits
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def evaluate(
     whole = open_benchmark(benchmark, root)
     judged = whole.limited(limit)
     with (
-        Store() as store,
+        Cache() as store,
         _cluster(cluster, store) as (cluster_judge, sandbox),
         Executor(store, sandbox=sandbox) as executor,
         options.progress_bar("queries") as progress,
@@ -125,7 +125,7 @@ def evaluate(
 
 
 @contextmanager
-def _cluster(cluster: str, store: Store) -> "Iterator[tuple[ClusterJudge | None, Sandbox | None]]":
+def _cluster(cluster: str, store: Cache) -> "Iterator[tuple[ClusterJudge | None, Sandbox | None]]":
     """The cluster's judge, and the sandbox that runs all other queries on it; None and None without a cluster."""
     if not cluster:
         yield None, None
@@ -138,7 +138,7 @@ def _cluster(cluster: str, store: Store) -> "Iterator[tuple[ClusterJudge | None,
         yield partial(judge_on, opened), ClusterSandbox(opened, store)
 
 
-def _majority(judged: Benchmark, executor: Executor, store: Store) -> "dict[str, Selector]":
+def _majority(judged: Benchmark, executor: Executor, store: Cache) -> "dict[str, Selector]":
     """The majority's choice from a pool of the benchmark's questions."""
     # These imports take a third of a second, and only --pool needs them.
     from workbench.lab import Lab  # noqa: PLC0415

@@ -13,8 +13,7 @@ import click
 
 import workbench as wb
 from workbench.errors import BadInputError, naming
-from workbench.llm.parameters import check_given
-from workbench.llm.provider import check_model
+from workbench.llm.parameters import check_given, check_model
 from workbench.terminal import bar_stream
 
 SYSTEMS = {
@@ -211,7 +210,7 @@ def open_lab(
     database: Callable[[str], Path], budget: "wb.Budget | None" = None, **settings: Any
 ) -> Iterator["wb.Lab"]:
     """A lab with the user's cache. `settings` are those of `Lab`."""
-    with wb.Store() as store, wb.Executor(store) as executor:
+    with wb.Cache() as store, wb.Executor(store) as executor:
         yield wb.Lab(wb.Client(store, budget=budget), executor, database, **settings)
 
 

@@ -16,10 +16,8 @@ from workbench.experiment.executed import file_name, write_executed
 from workbench.experiment.gallery import write_gallery
 from workbench.experiment.preview import cost_lines, preview_experiment
 from workbench.experiment.reproduce import plan, run
-from workbench.llm.budget import Tally
-from workbench.llm.client import Client
-from workbench.llm.preview import preview_file
-from workbench.store import Store
+from workbench.llm.cache import Cache
+from workbench.llm.money import Tally
 from workbench.study.settings import load_experiment
 from workbench.study.trace import trace as trace_back
 
@@ -35,7 +33,7 @@ _SHOWN = 10  # candidates that trace shows without --all
 @click.option(
     "--at-once",
     type=click.IntRange(1),
-    help="Notebooks at a time. Default: one a processor, or one alone where a budget is set.",
+    help="Notebooks at a time. Default: one a processor.",
 )
 @click.option("--again", is_flag=True, help="Run unchanged notebooks again, too, from the cache.")
 @options.batch
@@ -64,8 +62,6 @@ def reproduce(
             flush=True,
         )
     display = Display()
-    if settings.dollars is not None or settings.calls is not None:
-        at_once = 1  # a kernel reads only at its start how much of the budget is spent
     environment = {"WORKBENCH_BATCH": "1"} if batch else {}
     with _shared(cluster) as address:
         environment |= {"WORKBENCH_CLUSTER": address} if address else {}
@@ -89,7 +85,7 @@ def reproduce(
                 write_executed(job.name, job.output, figures)
         if limit is None:
             print(f"gallery:  {write_gallery(figures.parent)}")
-        with Store() as store:
+        with Cache() as store:
             print(f"answers:  {write_answers(written.parent, runs_behind(figures), store)}")
     print(f"manifest: {written}")
     for job in jobs:
@@ -121,39 +117,21 @@ def _shared(cluster: str) -> Iterator[str]:
     show_default=True,
     help="How many questions to try.",
 )
-@click.option("--api-base", default="", help="For a file of calls: the server's address.")
-@click.option(
-    "--cache",
-    "cache",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="For a file of calls: the cache file.",
-)
-def preview(experiment: str, questions: int, api_base: str, cache: Path | None) -> None:
+def preview(experiment: str, questions: int) -> None:
     """Estimate the calls, cost and time of EXPERIMENT before it is run.
 
     EXPERIMENT is a name in the folder experiments, or a YAML file: its notebooks are tried with a few
     questions, and the embedded model answers for all models, so that no other model is called. If the
     benchmark's folder is not set, bundled questions stand for the benchmark's.
 
-    A line of the table is a prompt and a model: calls to make, those that the cache holds already, tokens, and dollars
-    of calls sent live and in batches. The upper ends count all tokens of thinking
-    that a reply has room for. The wait is that of live calls; a batch may take a day for each step. Once the
-    experiment is run, `reproduce` shows the preview beside what was paid.
-
-    EXPERIMENT may also be a file of JSON lines. A line with `messages` is a call as it will be sent: prompt,
-    model, messages, parameters, sample. A line with `calls` stands for calls whose prompts depend on earlier
-    replies: prompt, model, calls (their number), input_tokens (of each call); their cost is an estimate.
+    A line of the table is a prompt and a model: calls to make, those that the cache holds already, tokens of input, and
+    dollars from low to high; a batch costs half. Once the experiment is run, `reproduce` shows the preview beside what
+    was paid.
     """
-    if Path(experiment).suffix == ".jsonl" or (
-        Path(experiment).is_file() and not experiment.endswith((".yaml", ".yml"))
-    ):
-        with Store(cache) as store:
-            print(preview_file(Client(store, api_base=api_base), Path(experiment)))
-        return
     os.environ["WORKBENCH_PREVIEW"] = str(questions)
     settings = load_experiment(experiment)
     display = Display()
-    with Store() as store:
+    with Cache() as store:
         total, failed = preview_experiment(settings, questions, store, display)
     where = settings.benchmark
     if settings.stands_for:
@@ -178,7 +156,7 @@ def trace(data: Path, row: int, everything: bool) -> None:
     pruning are cached without their question. `workbench cache export FILE.jsonl --keys KEY` writes a call
     in full.
     """
-    with Store() as store:
+    with Cache() as store:
         counted, found = trace_back(data, row, store)
     print(
         ", ".join(f"{k} {value}" for k, value in counted.items() if value and k != "question_ids")

@@ -16,7 +16,7 @@ from workbench.cli.options import make_system, open_lab
 from workbench.errors import BadInputError
 from workbench.generate.direct import Direct
 from workbench.lab import Lab
-from workbench.llm.budget import Budget
+from workbench.llm.money import Budget
 from workbench.pool import Pool
 
 _benchmark = click.argument("benchmark")

@@ -24,11 +24,10 @@ from distributed.utils import get_ip
 
 from workbench.cluster.call_keys import CallKeys
 from workbench.cluster.databases import database_files
-from workbench.cluster.rows import Rows, completion_of, count, insert
+from workbench.cluster.rows import Rows, insert
 from workbench.errors import ClusterError
 from workbench.lab import Lab
-from workbench.llm.cache.table import Cache
-from workbench.types import Request
+from workbench.types import Completion, Request
 
 PIECE = 8_000_000  # bytes of a file in one message
 _THREADS = 2048  # messages that are answered at the same time
@@ -95,7 +94,6 @@ class Driver:
             "ask": self._ask,
             "keys": self._new_keys,
             "cached": self._cached,
-            "reserve": self._reserve,
             "endpoint": lambda lab, model: lab.client.endpoint(model),
             "settings": self._settings,
             "database": lambda lab, name: asdict(database_files(lab.database(name), lab.executor)),
@@ -108,8 +106,6 @@ class Driver:
             if not (lab := self.labs.get(message["lab"])):
                 raise ClusterError("the run has ended")
             return {"answer": handlers[message["op"]](lab, *message["arguments"])}
-        except KeyboardInterrupt:  # a stopped client raises it in its threads
-            return {"error": "the run was stopped"}
         except Exception as error:  # noqa: BLE001  the run raises it
             if message.get("lab") in self.labs:
                 self.failure = self.failure or error
@@ -128,22 +124,14 @@ class Driver:
 
     def _new_keys(self, lab: Lab, known: int) -> bytes:
         """The keys of the cached calls that the worker does not know; `known` is how many it knows."""
-        store = lab.client.store
+        store = lab.client.cache
         with self._lock:
             keys = self._keys.setdefault(store.path, CallKeys(store))
         return keys.after(known)
 
     def _cached(self, lab: Lab, keys: Sequence[str]) -> bytes:
         """The cached answers to the calls with these keys, as JSON; calls without a cached answer are left out."""
-        cache = Cache(lab.client.store)
-        return orjson.dumps([answer for key in keys if (answer := cache.get(key))])
-
-    def _reserve(self, lab: Lab, amount: float | None, model: str) -> bool:
-        """Count a call that a worker makes itself; False if the budget has no room for it."""
-        budget = lab.client.budget
-        if fits := budget.reserve(amount, model):
-            budget.settle(amount, amount, paid=True)
-        return fits
+        return orjson.dumps(list(lab.client.cache.get_many(keys).values()))
 
     def _settings(self, lab: Lab) -> bytes:
         """The settings from which a worker makes its lab, as JSON."""
@@ -153,10 +141,9 @@ class Driver:
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         }
-        counted = lab.client.budget.calls is not None
         names = ("system", "parameters", "limits", "at_once")
         settings = {name: getattr(lab, name) for name in names}
-        return orjson.dumps(settings | {"counted": counted, "prompts": texts})
+        return orjson.dumps(settings | {"prompts": texts})
 
     def _read(self, lab: Lab, name: str, file: str, start: int) -> bytes:
         """A piece of a file that belongs to a database, from the byte `start` on."""
@@ -169,11 +156,11 @@ class Driver:
 
     def _store(self, lab: Lab, rows: Rows, report: Mapping[str, Any]) -> None:
         """Add a worker's rows to the cache. A task's last message has a report: its calls, warnings and result."""
-        insert(lab.client.store, rows)
+        insert(lab.client.cache, rows)
         if not report:
             return
         for request, answer in orjson.loads(report["answered"]):
-            count(lab.client.ledger, Request(**request), completion_of(answer))
+            lab.client.ledger.add(Request(**request), Completion(**answer))
         self.warnings |= dict.fromkeys(report["warnings"])
         if report["task"]:
             self.results[report["task"]] = report["result"]

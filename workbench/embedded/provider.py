@@ -1,25 +1,26 @@
 """`embedded/parser` as a provider: reached through the client and the cache like any model.
 
-Importing this module registers the provider; `pyproject.toml` names it as an entry point, so that nothing
-else needs to import the model. Its version is a hash of its code and weights, and part of every call's key:
+`pyproject.toml` names this module as an entry point, so that nothing needs to import the model: its `answer` and
+`version` are what `wb.register` takes. Its version is a hash of its code and weights, and part of every call's key:
 answers of another grammar or of other weights are never taken for this one's. A token is a word or a sign.
 """
 
 import hashlib
 import importlib
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 from workbench.errors import BadInputError
-from workbench.llm import provider
 from workbench.types import Request
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 MODEL = "embedded/parser"
 
 
-def version() -> str:
+@cache
+def version(_: str) -> str:
     """A hash of all that the model's answers depend on: its code, its weights and its English."""
     wing = Path(__file__).parent
     package = wing.parent
@@ -33,15 +34,15 @@ def version() -> str:
     return f"{MODEL}@{digest.hexdigest()[:16]}"
 
 
-def reply(request: Request, seed: str) -> provider.Reply:
+def answer(request: Request, seed: str) -> dict[str, Any]:
     """The model's reply to a request; the first one loads the parser, weights and all."""
     if request.model != MODEL:
         raise BadInputError(f"there is no model {request.model}; there is {MODEL}")
-    if request.parameters.get(provider.EMBEDDING):
+    if request.parameters.get("embedding"):
         raise BadInputError(f"{MODEL} gives no vectors; name an embedding model")
-    answer = importlib.import_module("workbench.embedded.answer").answer
+    parser = importlib.import_module("workbench.embedded.answer")
     temperature = float(request.parameters.get("temperature", 1.0))
-    text = answer(request.messages, temperature=temperature, seed=seed)
+    text = parser.answer(request.messages, temperature=temperature, seed=seed)
     limit = request.parameters.get("max_tokens")
     cut = text if limit is None else _first(text, int(limit))
     lines = [line for m in request.messages for line in str(m["content"]).split("\n")]
@@ -64,6 +65,3 @@ def _first(text: str, tokens: int) -> str:
         return text
     ends = [0, *(match.end() for match in _TOKEN.finditer(text))]
     return text if tokens >= len(ends) - 1 else text[: ends[max(0, tokens)]]
-
-
-provider.register("embedded", reply, version())

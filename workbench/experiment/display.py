@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from workbench.experiment.reproduce import Job
-from workbench.llm.budget import dollars
+from workbench.llm.money import dollars
 
 _INTERVAL = 30.0  # seconds between two lines where no terminal is attached
 

@@ -21,8 +21,8 @@ import orjson
 from workbench.benchmarks.named import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError
+from workbench.llm.keys import address, endpoint
 from workbench.llm.parameters import left_out
-from workbench.llm.provider import address, endpoint
 from workbench.sql.executor import file_state
 from workbench.store import Store, home
 from workbench.study.saved import read_index

@@ -18,13 +18,14 @@ import orjson
 from workbench.errors import BadInputError
 from workbench.experiment.manifest import preview_path, read_preview
 from workbench.experiment.reproduce import Job, plan, run
-from workbench.llm.budget import Tally, dollars
-from workbench.llm.client import Client
-from workbench.llm.preview import Estimate, Preview, preview
+from workbench.llm.cache import Cache
+from workbench.llm.money import Tally, dollars
+from workbench.llm.preview import Preview, Row, estimate, together
 from workbench.store import Store, home
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.system import System
+from workbench.types import Request
 
 
 def preview_experiment(
@@ -39,14 +40,14 @@ def preview_experiment(
         for job in jobs:
             job.output = folder / "runs" / job.output.name
         run(jobs, folder / "figures", at_once=1, again=True, environment=environment, watch=watch)
-        estimates = _estimates(line for job in jobs for line in job.reports)
+        estimates = _estimates(store, (line for job in jobs for line in job.reports))
     if not estimates:
         raise BadInputError(
             f"{experiment.name}: no notebook made a model call: {jobs[0].error or 'the reason is unknown'}"
             if jobs
             else f"{experiment.name} names no notebooks"
         )
-    total = preview(Client(store), [], estimates)
+    total = together(estimates)
     save_preview(total, preview_path(experiment))
     return total, [f"{job.name}: {job.error}" for job in jobs if job.state == "failed"]
 
@@ -62,8 +63,8 @@ def preview_work(work: Callable[[], object], questions: int, store: Store) -> Pr
         finally:
             os.environ.clear()
             os.environ.update(before)
-        estimates = _estimates(map(orjson.loads, progress_file.read_bytes().splitlines()))
-    return preview(Client(store), [], estimates)
+        estimates = _estimates(store, map(orjson.loads, progress_file.read_bytes().splitlines()))
+    return together(estimates)
 
 
 def preview_of(
@@ -75,7 +76,7 @@ def preview_of(
         with open_study(experiment, **study_options) as study:
             study.run(system)
 
-    with Store() as store:
+    with Cache() as store:
         return preview_work(work, questions, store)
 
 
@@ -89,29 +90,28 @@ def _preview_home(questions: int, store: Store) -> Iterator[tuple[Path, dict[str
         yield Path(folder), environment | {"WORKBENCH_PREVIEW_CACHE": str(store.path)}
 
 
-def _estimates(lines: Iterable[Mapping[str, Any]]) -> list[Estimate]:
-    return [Estimate(**line) for line in lines if "prompt" in line]
+def _estimates(store: Store, lines: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """The rows of the calls that a stand-in has counted, at the lengths of the replies that are cached."""
+    rows = []
+    for line in lines:
+        if "prompt" in line:
+            parameters = {"max_tokens": line["limit"], "service_tier": line["tier"] or None}
+            request = Request(line["prompt"], line["model"], (), parameters)
+            tokens, calls, cached = line["input_tokens"], line["calls"], line["cached"]
+            rows.append(estimate(store, request, tokens, calls, cached))
+    return rows
 
 
-def save_preview(estimate: Preview, path: Path) -> None:
+def save_preview(estimated: Preview, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    together = estimate.together
-    sums = {
-        "calls": together.calls,
-        "cached": together.cached,
-        "input_tokens": together.input,
-        "output_tokens": together.output,
-        "dollars": together.live,
-        "dollars_in_batches": together.batched,
-        "rows": [asdict(row) for row in estimate.rows],
-    }
+    sums = asdict(estimated.together) | {"rows": [asdict(row) for row in estimated.rows]}
     path.write_bytes(orjson.dumps(sums, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def cost_lines(path: Path, tally: Tally, *, batch: bool = False) -> str:
     """The calls and dollars of a run, and on a second line the estimate of its preview, if there was one.
 
-    `batch` takes the estimate of the price in batches.
+    In a batch, the estimate is half.
     """
     calls = f"{tally.calls:,} calls, {tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
     is_paid = tally.cost or tally.unpriced
@@ -120,11 +120,10 @@ def cost_lines(path: Path, tally: Tally, *, batch: bool = False) -> str:
         f"{tally.hits:,} further calls were" if tally.calls or tally.hits else "all answers were"
     )
     lines = [f"{paid if is_paid else f'asked:   {calls}, which cost nothing'}; {cached} cached"]
-    if estimate := read_preview(path):
-        (least, most), (fewest, longest) = estimate["input_tokens"], estimate["output_tokens"]
-        low, high = estimate["dollars_in_batches" if batch else "dollars"]
+    if found := read_preview(path):
+        low, high = (found[name] / (2 if batch else 1) for name in ("low", "high"))
         lines.append(
-            f"preview: {estimate['calls']:,} calls, {least:,.0f} to {most:,.0f} tokens in, "
-            f"{fewest:,.0f} to {longest:,.0f} out, {dollars(low)} to {dollars(high)}{' in batches' * batch}"
+            f"preview: {found['calls']:,} calls, about {found['input']:,.0f} tokens in, "
+            f"{dollars(low)} to {dollars(high)}{' in batches' * batch}"
         )
     return "\n".join(lines)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 import pandas as pd
 
+from workbench.canonical import canonical
 from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.errors import BadInputError
 from workbench.explore import calls as cached
 from workbench.explore import widgets as ui
 from workbench.explore.compare.texts import text_diff
-from workbench.explore.search import Search, asked
+from workbench.explore.search import asked, find
 from workbench.html.parts import Html, details, line, table, view, views
-from workbench.llm.budget import dollars
-from workbench.llm.cache import transfer
-from workbench.llm.cache.rows import Call
-from workbench.llm.cache.transfer import stats
+from workbench.llm.cache import Call
+from workbench.llm.money import dollars
+from workbench.llm.transfer import stats
 from workbench.types import Question
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class CacheBrowser(ui.Explorer):
 
     def __init__(self, study: "Study", *, current: CurrentQuestion | None = None) -> None:
         self._client, self._benchmark = study.lab.client, study.benchmark
-        self._current, self._search = current or CURRENT, Search(self._client.store)
+        self._current = current or CURRENT
         self._about: Mapping[str, Question] = {}  # by the key of a listed call
         self._limit = cached.LISTED
         self.message, self.call = ui.output("wb-message"), ui.output("wb-call-view")
@@ -68,17 +68,16 @@ class CacheBrowser(ui.Explorer):
         ui.watch([self.list], self._pick, self.message)
         self._current.observe(lambda _: ui.guarded(self._follow, self.message)(), names="picked")
         self._refresh()
-        self._search.prepare()
 
     @property
     def opened(self) -> Call:
         if self.list.value is None:
             raise BadInputError("no call is chosen: choose one in the list")
-        return cached.open_call(self._client.store, self.list.value)
+        return cached.open_call(self._client.cache, self.list.value)
 
     def _refresh(self) -> None:
         """Read the cache again: other cells may have made calls since."""
-        counted = stats(self._client.store)
+        counted = stats(self._client.cache)
         self.totals.value = totals_html(counted)
         ui.fill(self.prompt, ui.choices(record["prompt"] for record in counted))
         ui.fill(self.model, ui.choices(record["model"] for record in counted))
@@ -92,13 +91,14 @@ class CacheBrowser(ui.Explorer):
         words = self.text.value.split()
         if self.of.value == _CURRENT and (question := self._question()):
             words.append(" ".join(question.text.split()))
-        found = self._search.find(words) if words else None
+        found = find(self._client.cache, words) if words else None
         chosen = (self.prompt.value, self.model.value, found, self.order.value, self._limit)
-        listed, number = cached.calls(self._client.store, *chosen)
+        listed, number = cached.calls(self._client.cache, *chosen)
         shown = f"The first {len(listed):,} of" if len(listed) < number else "All"
         text = f"{shown} {number:,} matching calls." if len(listed) else "No call found."
         self.listed.value = view("Which call", line(text))
-        whole = transfer.calls(self._client.store, transfer.Select(keys=list(listed["key"])))
+        keys = canonical(list(listed["key"])).decode()
+        whole = self._client.cache.calls("key IN (SELECT value FROM json_each(?))", [keys])
         self._about = asked(whole, self._benchmark.questions)
         ui.fill(self.list, [(self._option(call), call.key) for call in listed.itertuples()])
         self._open()
@@ -141,9 +141,9 @@ class CacheBrowser(ui.Explorer):
         if answer.fault:
             raise BadInputError(f"the model did not reply: {answer.error}")
         self._refresh()
-        changed = text_diff(before.text, answer.text, "The reply before and after")
+        changed = text_diff(before.answer.text, answer.text, "The reply before and after")
         self.call.value = views(
-            changed, cached.call_html(cached.open_call(self._client.store, before.key))
+            changed, cached.call_html(cached.open_call(self._client.cache, before.answer.key))
         )
 
 

@@ -1,5 +1,6 @@
 """The model calls in the cache: list them by prompt, model, words and cost, open a call, ask it again."""
 
+import copy
 from collections.abc import Collection
 from datetime import UTC, datetime
 
@@ -8,13 +9,12 @@ import pandas as pd
 from workbench.canonical import canonical
 from workbench.errors import BadInputError
 from workbench.html.parts import Html, details, heading, line, pre, view
-from workbench.llm.budget import dollars
-from workbench.llm.cache import transfer
-from workbench.llm.cache.rows import Call
+from workbench.llm.cache import Cache, Call
 from workbench.llm.client import Client
-from workbench.llm.remote.prices import cost, most
+from workbench.llm.money import dollars, most, price
+from workbench.llm.send import litellm
 from workbench.store import Store
-from workbench.types import Completion, Request, Usage
+from workbench.types import Completion
 
 LISTED = 200
 ORDERS = {
@@ -62,36 +62,32 @@ def calls(
     return frame, number
 
 
-def open_call(store: Store, key: str) -> Call:
+def open_call(store: Cache, key: str) -> Call:
     """The whole call with that key."""
-    if call := next(transfer.calls(store, transfer.Select(keys=(key,))), None):
+    if call := next(store.calls("key = ?", [key]), None):
         return call
     raise BadInputError(f"{store.path} has no call {key!r}")
 
 
-def request_of(call: Call) -> Request:
-    """The request that the call answered."""
-    return Request(call.prompt, call.model, call.messages, call.parameters, call.sample)
-
-
 def call_html(call: Call) -> Html:
     """A whole call: its messages, parameters, reply, tokens, cost and time."""
+    request, answer = call.request, call.answer
     made = f"{datetime.fromtimestamp(call.created, UTC):%Y-%m-%d %H:%M}"
-    usage = call.usage
-    settings = "\n".join(f"{name}: {value}" for name, value in call.parameters.items())
+    settings = "\n".join(f"{name}: {value}" for name, value in request.parameters.items())
     return view(
-        f"Call of {call.prompt or 'no named prompt'}",
-        line(f"{call.model}, sample {call.sample}, {made} UTC, {call.seconds:.2f} s"),
+        f"Call of {request.prompt or 'no named prompt'}",
+        line(f"{request.model}, sample {request.sample}, {made} UTC, {call.seconds:.2f} s"),
         line(
-            f"{usage.input:,} tokens in ({usage.cached:,} at a discount), {usage.output:,} out, "
-            f"{priced(call.cost)}; it ended with {call.finish_reason or 'no reason'}"
+            f"{answer.input_tokens:,} tokens in ({answer.cached_tokens:,} at a discount), "
+            f"{answer.output_tokens:,} out, {priced(answer.cost)}; it ended with "
+            f"{answer.finish_reason or 'no reason'}"
         ),
-        line(f"Key: {call.key}"),
+        line(f"Key: {answer.key}"),
         heading("Reply"),
-        pre(call.text),
+        pre(answer.text),
         *(
             details(f"Message of the {message.get('role')}", pre(str(message.get("content"))))
-            for message in call.messages
+            for message in request.messages
         ),
         details("Parameters", pre(settings or "none")),
         kind="wb-call",
@@ -100,21 +96,21 @@ def call_html(call: Call) -> Html:
 
 def cost_again(call: Call) -> str:
     """The cost of making the same call once more, as text."""
-    full_price = Usage(call.usage.input, call.usage.output)  # the next call may get no discount
-    tier = call.parameters.get("service_tier")
-    expected, highest = cost(call.model, full_price, tier=tier), most(request_of(call))
-    return f"about {priced(expected)}, at most {priced(highest)}"
+    answer = call.answer
+    expected = price(call.request, answer.input_tokens, answer.output_tokens, litellm())
+    return f"about {priced(expected)}, at most {priced(most(call.request, litellm()))}"
 
 
 def ask_again(client: Client, call: Call) -> Completion:
     """Ask for another reply, which replaces the cached one. The client must ask the same server."""
-    request = request_of(call)
-    if client.key(request) != call.key:
+    if client.key(call.request) != call.answer.key:
         raise BadInputError(
             f"this call was answered by {call.endpoint or 'the default endpoint'}; the client would ask another server: "
             "give the client that api_base"
         )
-    return client.ask_again(request)
+    again = copy.copy(client)
+    again.refresh, again._refreshed = True, set()  # noqa: SLF001  a Client
+    return again.complete(call.request)
 
 
 def priced(amount: float | None) -> str:

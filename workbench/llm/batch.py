@@ -73,7 +73,7 @@ class Batches:
                 await asyncio.sleep(wait := min(5.0, 2 * wait))
                 continue
             try:
-                name = rows[0][0] if rows else await self._gather(key, request, url)
+                name = str(rows[0][0]) if rows else await self._gather(key, request, url)
                 await self._followed(name, url, endpoint)
             finally:
                 self._locks.release(key)
@@ -94,7 +94,7 @@ class Batches:
                     await asyncio.wait([named], timeout=wait)
                 else:
                     self._make(group)
-            return named.result()
+            return str(named.result())
         finally:
             self._gathering[group].pop(key, None)
             self._names.pop(key, None)
@@ -127,8 +127,8 @@ class Batches:
 
     async def _follow(self, name: str, url: str, endpoint: str) -> None:
         failures, wait = 0, _POLL
-        while not self._locks.acquire(name):  # another process follows it
-            await asyncio.sleep(1.0)  # noqa: ASYNC110  another process has no event
+        while not self._locks.acquire(name):  # noqa: ASYNC110  another process follows it
+            await asyncio.sleep(1.0)
         try:
             while self._waiting[name] and (
                 rows := self._cache.read("SELECT * FROM batches WHERE name = ?", [name])

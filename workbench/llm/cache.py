@@ -75,7 +75,7 @@ class Cache(Store):
         rows = self.read(
             f"SELECT {_ANSWER} FROM calls WHERE {where}", [keys[0] if one else canonical(keys)]
         )
-        return {row[-1]: with_fault(Completion(*row, cached=True)) for row in rows}
+        return {row[-1]: _completion(row) for row in rows}
 
     def calls(self, where: str = "1", values: Sequence[Any] = ()) -> Iterator[Call]:
         """The calls with their requests, in the order of keys: `cache.calls("prompt = ?", ["generate/direct"])`."""
@@ -89,7 +89,7 @@ class Cache(Store):
                 request = Request(
                     prompt, row[1], orjson.loads(messages), orjson.loads(parameters), sample
                 )
-                answer = with_fault(Completion(*row[:8], cached=True))
+                answer = _completion(row[:8])
                 yield Call(request, answer, endpoint, dropped, orjson.loads(reply), *times)
             last = rows[-1][7]
 
@@ -146,13 +146,13 @@ class Cache(Store):
                     done.set_exception(error) if error else done.set_result(None)
 
 
-def with_fault(answer: Completion) -> Completion:
-    """The answer, as a failure if the provider's content filter withheld it."""
+def _completion(row: Sequence[Any]) -> Completion:
+    """The answer of a row, as a failure if the provider's content filter withheld it."""
+    answer = Completion(*row, True)  # type: ignore[call-arg]  # eight columns, and `cached`
     if answer.finish_reason != "content_filter":
         return answer
-    return replace(
-        answer, fault="filtered", error="the provider's content filter withheld the answer"
-    )
+    error = "the provider's content filter withheld the answer"
+    return replace(answer, fault="filtered", error=error)
 
 
 def insert(

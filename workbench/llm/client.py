@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from weakref import WeakSet
 
@@ -67,9 +68,12 @@ class _Call:
         return self.post is not None and self.post.posted
 
 
-_under_way: dict[
-    tuple[int, Path, str], _Call
-] = {}  # by process, file and key; for the loop's thread
+_Owner = tuple[int, Path, str]  # process, file and key
+_under_way: dict[_Owner, _Call] = {}  # only the loop's thread uses it
+
+
+def _forget(owner: _Owner, _: object) -> None:
+    del _under_way[owner]
 
 
 class Client:
@@ -156,7 +160,8 @@ class Client:
         for name, request in zip(names, requests, strict=True):
             answer = found[name]
             if name not in paid:
-                answer = replace(answer, cached=not answer.fault or answer.fault == "filtered")
+                if not answer.cached and answer.fault in {"", "filtered"}:
+                    answer = replace(answer, cached=True)
                 self.ledger.add(request, answer)
             paid.discard(name)  # the same request once more costs nothing
             answers.append(answer)
@@ -262,7 +267,7 @@ class Client:
             if owner not in _under_way:
                 call = _under_way[owner] = _Call(self)
                 call.task = asyncio.create_task(self._make(call, name, request))
-                call.task.add_done_callback(lambda _, owner=owner: _under_way.pop(owner))
+                call.task.add_done_callback(partial(_forget, owner))
                 paid.add(name)
             mine[name] = _under_way[owner]
             mine[name].waiting += 1

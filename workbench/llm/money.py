@@ -74,7 +74,7 @@ class Ledger:
     """
 
     def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[tuple[Any, ...]] = []
         self.failed: Counter[str] = Counter()
         self.retried: Counter[str] = Counter()
         self.flagged: Counter[str] = Counter()
@@ -85,14 +85,14 @@ class Ledger:
 
     def add(self, request: Request, answer: Completion) -> None:
         """Count an answer, cached or paid now, or a request that has failed."""
-        row = {"prompt": request.prompt, "question": request.question, "system": request.system,
-               "model": request.model, "input": answer.input_tokens, "output": answer.output_tokens,
-               "dollars": answer.cost, "cached": answer.cached, "again": request.again,
-               "fault": answer.fault}  # fmt: skip
+        row = (request.prompt, request.question, request.system, request.model, answer.input_tokens,
+               answer.output_tokens, answer.cost, answer.cached, request.again, answer.fault)  # fmt: skip
         with self._lock:
             self.rows.append(row)
-            self.failed[answer.fault] += bool(answer.fault)
-            self.flagged[answer.finish_reason] += answer.finish_reason not in {"stop", ""}
+            if answer.fault:
+                self.failed[answer.fault] += 1
+            if answer.finish_reason not in {"stop", ""}:
+                self.flagged[answer.finish_reason] += 1
             if not answer.fault or answer.cost is not None:
                 self._total.add(answer)
                 self._questions[request.question].add(answer)
@@ -254,7 +254,7 @@ class Budget:
             return f"the budget of {self.calls:,} calls is used up: allow more (--calls)"
         held = f", ${reserved:,.4f} are reserved" if reserved > 1e-9 else ""
         return (
-            f"the budget of ${self.dollars or 0:,.2f} is reached: ${spent:,.4f} are spent{held}, and the next call may "
+            f"the budget of {dollars(self.dollars or 0)} is reached: ${spent:,.4f} are spent{held}, and the next call may "
             f"cost ${amount:,.4f}; a lower max_tokens (--parameter) lets it cost less"
         )
 

@@ -6,7 +6,7 @@ of thumb. Tokens of input are counted by letters, at the rate of those calls.
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from workbench.llm.money import dollars, longest, price
@@ -25,6 +25,7 @@ _RATES = (
     (1 / 5, 1 / 3),
     (20.0, 1000.0),
 )  # without any: tokens per character of input, and tokens of a reply
+_LETTERS = 4  # of a token, about
 _ROW = 2_000  # bytes that a stored call takes besides its messages
 
 
@@ -63,43 +64,67 @@ class Preview:
     def frame(self) -> "pd.DataFrame":
         import pandas as pd  # noqa: PLC0415  takes long to import
 
-        return pd.DataFrame([asdict(row) for row in (*self.rows, self.together)])
+        return pd.DataFrame(
+            [asdict(row) for row in (*sorted(self.rows, key=lambda row: -row.high), self.together)]
+        )
+
+    def table(self) -> str:
+        """A line for each prompt and model, the dearest first, and one for all."""
+        return str(self.frame().round(4).to_string(index=False))
 
     def __str__(self) -> str:
         sums = self.together
+        asked, calls = sums.calls + sums.cached, sums.calls
         return (
-            f"{sums.calls + sums.cached:,} requests: {sums.cached:,} cached, {sums.calls:,} calls to make; "
+            f"{asked:,} request{'s' * (asked != 1)}: {sums.cached:,} cached, {calls:,} call{'s' * (calls != 1)} to make; "
             f"{dollars(sums.low)} to {dollars(sums.high, sums.unpriced)}; the cache grows by {sums.megabytes:,.1f} MB"
         )
 
 
-def preview(client: "Client", requests: Iterable[Request], copies: int = 1) -> Preview:
-    """The preview of these requests. `copies` counts each open one so many times, as a sample of a larger run."""
-    rows: dict[tuple[str, str], Row] = {}
-    seen: set[str] = set()
-    rates = cache(lambda prompt, model: _rates(client.cache, prompt, model))
-    requests = list(requests)
+def preview(client: "Client", requests: Iterable[Request]) -> Preview:
+    """What these requests would ask and cost; those that are cached cost nothing."""
+    rows: list[Row] = []
+    requests, seen = list(requests), set()
     keys = [client.key(request) for request in requests]
     known = client.cache.get_many(keys) if keys else {}
+    rates = cache(partial(_rates, client.cache))  # asked once for each prompt and model
     for key, request in zip(keys, requests, strict=True):
-        kind = (request.prompt, request.model)
         new = key not in seen and key not in known
         seen.add(key)
-        row = _row(request, *rates(*kind), copies) if new else Row(*kind, cached=copies)
-        rows[kind] = rows.get(kind, Row(*kind)) + row
-    return Preview(tuple(rows.values()))
+        letters = sum(len(str(message.get("content"))) for message in request.messages)
+        low, high = rates(request.prompt, request.model)[0]
+        tokens, replies = (letters * low, letters * high), rates(request.prompt, request.model)[1]
+        rows.append(row_of(request, tokens, replies, new, not new))
+    return together(rows)
 
 
-def _row(request: Request, tokens: Range, output: Range, copies: int) -> Row:
-    letters = sum(len(str(message.get("content"))) for message in request.messages)
-    ends = []
-    for rate, reply in zip(tokens, output, strict=True):
-        ends.append(price(request, letters * rate, min(reply, longest(request)), litellm()))
-    low, high = ends
+def estimate(store: Store, request: Request, tokens: float, calls: int, cached: int) -> Row:
+    """The row of so many calls like this request, each with about so many tokens of input."""
+    around = (_AROUND[0] * tokens, _AROUND[1] * tokens)
+    replies = _rates(store, request.prompt, request.model)[1]
+    return row_of(request, around, replies, calls, cached)
+
+
+def row_of(request: Request, tokens: Range, replies: Range, calls: int, cached: int) -> Row:
+    longest_reply = longest(request)
+    ends = [
+        price(request, read, min(written, longest_reply), litellm()) if calls else 0.0
+        for read, written in zip(tokens, replies, strict=True)
+    ]
+    low, high = (calls * (end or 0.0) for end in ends)
     return Row(
-        request.prompt, request.model, copies, 0, copies * (low is None), copies * letters * tokens[1],
-        copies * (low or 0.0), copies * (high or 0.0), copies * (letters + _ROW) / 1e6,
+        request.prompt, request.model, int(calls), int(cached), calls * (ends[0] is None),
+        calls * tokens[1], low, high, calls * (_LETTERS * tokens[1] + _ROW) / 1e6,
     )  # fmt: skip
+
+
+def together(rows: Iterable[Row]) -> Preview:
+    """The preview with these rows, added up for each prompt and model."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        kind = (row.prompt, row.model)
+        found[kind] = found[kind] + row if kind in found else row
+    return Preview(tuple(found.values()))
 
 
 def _rates(store: Store, prompt: str, model: str) -> tuple[Range, Range]:

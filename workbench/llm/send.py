@@ -33,9 +33,7 @@ EMBEDDING = "embedding"  # a request with this parameter asks for the vector of 
 POST: ContextVar[tuple[Post, Callable[[], bool]]] = ContextVar(
     "POST"
 )  # of an attempt; whether it still may be posted
-dropped: dict[
-    str, str
-] = {}  # by model, the parameters that it does not take, which LiteLLM leaves out
+dropped: dict[bytes, str] = {}  # what LiteLLM leaves out, by model and parameters
 _HANDLER = {  # companies that LiteLLM reaches by its own HTTP client
     "anthropic", "azure_ai", "bedrock", "cometapi", "databricks", "deepseek", "edenai", "fireworks_ai", "gemini", "groq",
     "heroku", "hosted_vllm", "huggingface", "minimax", "mistral", "ollama", "ollama_chat", "openrouter", "ovhcloud",
@@ -143,8 +141,10 @@ def _with_vector(reply: Reply) -> Reply:
 async def called(send: Send, request: Request, url: str, seconds: float) -> Reply:
     """The reply of any `send`; a plain function runs in a thread."""
     if inspect.iscoroutinefunction(send) or inspect.iscoroutinefunction(type(send).__call__):
-        return await send(request, url, seconds)  # type: ignore[no-any-return]
-    return await asyncio.to_thread(send, request, url, seconds)  # type: ignore[arg-type]
+        found = send(request, url, seconds)
+    else:
+        found = await asyncio.to_thread(send, request, url, seconds)
+    return await found if inspect.isawaitable(found) else found
 
 
 def answer_here(request: Request) -> Reply:
@@ -180,7 +180,8 @@ def completion(request: Request, key: str, reply: Reply) -> Completion:
     elif text is None and reason != "length":
         fault, error = "empty", f"the reply has no content (finish_reason {reason!r})"
     return Completion(
-        text or "", request.model, reason, *tokens, cost, key, fault=fault, error=error
+        text or "", request.model, reason, tokens[0], tokens[1], tokens[2], cost, key,
+        fault=fault, error=error,
     )  # fmt: skip
 
 

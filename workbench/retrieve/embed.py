@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from workbench.lab import Lab
-from workbench.llm.cache.rows import call_of, insert
-from workbench.llm.provider import EMBEDDING
+from workbench.llm.cache import insert
+from workbench.llm.send import EMBEDDING
 from workbench.retrieve.lexical import Matrix
 from workbench.retrieve.minilm import encode
 from workbench.types import Completion, Request
@@ -88,7 +88,7 @@ class MiniLM:
 
 
 def _request(model: str, text: str, **parameters: Any) -> Request:
-    """The call for one text's vector; `provider.send` recognises it by the parameter EMBEDDING."""
+    """The call for one text's vector; `send` recognises it by the parameter EMBEDDING."""
     content = [{"role": "user", "content": text}]
     return Request(_PROMPT, model, content, {EMBEDDING: True, **parameters})
 
@@ -99,14 +99,14 @@ def _vector(text: str) -> Matrix:
 
 def _cache(lab: Lab, computed: Sequence[tuple[Request, Matrix]], seconds: float) -> None:
     """Write computed vectors into the cache, in one transaction."""
-    store = lab.client.store
+    store = lab.client.cache
     if store.read_only:
         return
     with store.write() as book:
         for request, vector in computed:
             text = b64encode(vector.tobytes()).decode()
-            answer = Completion(text, request.model, "stop", cost=0.0)
-            insert(book, call_of(request, lab.client.key(request), "", answer, {}, seconds))
+            answer = Completion(text, request.model, "stop", cost=0.0, key=lab.client.key(request))
+            book.execute(*insert(request, answer, "", {}, seconds=seconds, created=time.time()))
 
 
 def _cosines(

@@ -41,7 +41,7 @@ class Retrieval:
             keywords = self.keywords(lab, question) if self.keywords else spoken(question)
         if self.index:
             database = lab.database(question.db_id)
-            folder = lab.client.store.path.parent / "indexes"
+            folder = lab.client.cache.path.parent / "indexes"
             state = file_state(database)
             index = _opened(database, self.index, folder, state, lab.executor)
             values = find_matches(lab, index, schema, keywords, self.similarity, self.matching)

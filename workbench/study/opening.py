@@ -13,12 +13,12 @@ from workbench.benchmarks.named import open_benchmark
 from workbench.benchmarks.revisions import read_revisions
 from workbench.errors import BadInputError
 from workbench.lab import Lab
-from workbench.llm.budget import Budget
-from workbench.llm.provider import check_model
+from workbench.llm.cache import Cache
+from workbench.llm.money import Budget
+from workbench.llm.parameters import check_model
 from workbench.prompts.prompt import check_folder
 from workbench.report.display import install
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.study.previewing import preview_questions
 from workbench.study.saved import Saved
 from workbench.study.settings import Experiment, experiment_of
@@ -83,14 +83,14 @@ def open_study(
     folder = Path(figures or os.environ.get("WORKBENCH_FIGURES") or own_folder)
     preview = preview_questions()
     with ExitStack() as stack:
-        store = stack.enter_context(Store())
+        store = stack.enter_context(Cache())
         cluster_solver = sandbox = None
         if (cluster := cluster or os.environ.get("WORKBENCH_CLUSTER", "")) and not preview:
             from workbench.study.solving.on_cluster import cluster_of  # noqa: PLC0415  Dask, an extra
 
             cluster_solver, sandbox = stack.enter_context(cluster_of(cluster, store))
         executor = stack.enter_context(Executor(store, sandbox=sandbox))
-        budget = _remaining_budget(settings, store)
+        budget = _budget(settings)
         opened = some(questions, preview or None)
         client = client_of(store, budget, batch=settings.batch)
         lab = Lab(
@@ -119,12 +119,9 @@ def open_study(
     return study
 
 
-def _remaining_budget(experiment: Experiment, store: Store) -> Budget | None:
-    """The experiment's budget, less the calls and dollars since `workbench reproduce` started."""
+def _budget(experiment: Experiment) -> Budget | None:
+    """The experiment's budget, which all kernels of one `workbench reproduce` share."""
     if experiment.dollars is None and experiment.calls is None:
         return None
-    since = float(os.environ.get("WORKBENCH_BEGAN") or "inf")
-    query = "SELECT total(cost), count(*) FROM calls WHERE created >= ?"
-    budget = Budget(experiment.dollars, calls=experiment.calls)
-    ((budget.spent, budget.made),) = store.read(query, (since,))
-    return budget
+    began = os.environ.get("WORKBENCH_BEGAN", "")
+    return Budget(experiment.dollars, calls=experiment.calls, name=began)

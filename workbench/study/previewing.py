@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.provider import EMBEDDING, Reply, send
-from workbench.llm.remote.prices import longest
-from workbench.llm.remote.replies import reply_with
-from workbench.store import Store
+from workbench.llm.keys import Reply
+from workbench.llm.money import longest
+from workbench.llm.scripted import reply_with
+from workbench.llm.send import EMBEDDING, answer_here
 from workbench.study.progress import report
 from workbench.types import Request
 
@@ -42,7 +43,6 @@ class CallCounts:
 
     calls: int = 0
     input_tokens: int = 0
-    output_tokens: int = 0
     output_limit: int = 0
     tier: str = ""
     cached: int = 0
@@ -55,15 +55,16 @@ class StandIn:
         self.counts: dict[tuple[str, str], CallCounts] = {}
         self._lock = threading.Lock()
 
-    def __call__(self, request: Request, key: str, url: str, seconds: float) -> Reply:
+    def __call__(self, request: Request, url: str, seconds: float) -> Reply:
+        del url, seconds
         users_cache = os.environ.get("WORKBENCH_PREVIEW_CACHE", "")
         has_cache = users_cache and Path(users_cache).is_file()
         completion = _users_client(users_cache).cached(request) if has_cache else None
         if completion:
-            tokens = (completion.usage.input, completion.usage.output)
+            tokens = (completion.input_tokens, completion.output_tokens)
             reply = reply_with(completion.text, completion.finish_reason, *tokens)
         else:
-            reply = stand_in(request, key, url, seconds)
+            reply = stand_in(request)
         with self._lock:
             counts = self.counts.setdefault((request.prompt, request.model), CallCounts())
             if completion:
@@ -75,7 +76,6 @@ class StandIn:
     def _count(self, counts: CallCounts, request: Request, reply: Reply) -> None:
         counts.calls += 1
         counts.input_tokens += reply["usage"]["prompt_tokens"]
-        counts.output_tokens += reply["usage"]["completion_tokens"]
         counts.output_limit = max(counts.output_limit, longest(request))
         counts.tier = str(request.parameters.get("service_tier") or "")
 
@@ -89,20 +89,19 @@ class StandIn:
                 input_tokens=counts.input_tokens / max(1, counts.calls),
                 limit=counts.output_limit,
                 tier=counts.tier,
-                output_tokens=counts.output_tokens / max(1, counts.calls),
                 cached=round(counts.cached * question_weight),
             )
 
 
 @lru_cache(maxsize=1)
 def _users_client(path: str) -> Client:
-    return Client(Store(Path(path)), offline=True)
+    return Client(Cache(path), offline=True)
 
 
-def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
+def stand_in(request: Request) -> Reply:
     """The embedded parser's reply in place of the requested model's; for an embedding, a text's counts of letters."""
     if request.model == EMBEDDED_PARSER:
-        return send(request, key, url, seconds)
+        return answer_here(request)
     if request.parameters.get(EMBEDDING):
         text = str(request.messages[0]["content"])
         counts = Counter(text.lower().encode())
@@ -111,7 +110,7 @@ def stand_in(request: Request, key: str, url: str, seconds: float) -> Reply:
         return reply_with(content, "stop", len(text) // _TOKEN_LENGTH, 0)
     temperature = request.parameters.get("temperature", 1.0)
     replaced = replace(request, model=EMBEDDED_PARSER, parameters={"temperature": temperature})
-    reply = send(replaced, "", "", seconds)
+    reply = answer_here(replaced)
     read = sum(len(str(message["content"])) for message in request.messages)
     written = len(reply["choices"][0]["message"]["content"])
     tokens = {"prompt_tokens": read // _TOKEN_LENGTH, "completion_tokens": written // _TOKEN_LENGTH}

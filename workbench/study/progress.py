@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
-from workbench.llm.budget import Tally
+from workbench.llm.money import Tally
 from workbench.terminal import bar_stream
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.gold.revised import failed_golds, right_under
 from workbench.evaluate.spider.hardness import difficulty
 from workbench.evaluate.stats import compare, mean_interval
-from workbench.llm.budget import Tally
+from workbench.llm.money import Tally
 from workbench.pool import Pool, pool_of
 from workbench.report.display.selections import group_numbers
 from workbench.report.drawing.palette import ordered

@@ -14,8 +14,7 @@ from typing import Any
 from workbench.benchmarks.benchmark import check_limit
 from workbench.benchmarks.named import BENCHMARKS, benchmark_name
 from workbench.errors import BadInputError
-from workbench.llm.parameters import ROLES, check_given
-from workbench.llm.provider import check_model
+from workbench.llm.parameters import ROLES, check_given, check_model
 from workbench.types import SUSPECT, Limits, Suspect
 from workbench.yamlfile import read_yaml
 

@@ -17,15 +17,15 @@ from workbench.evaluate.judge import judge
 from workbench.html.parts import NO_MATH
 from workbench.html.tree import element, html
 from workbench.lab import Lab
-from workbench.llm.budget import Budget
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
+from workbench.llm.money import Budget
 from workbench.llm.parameters import left_out
 from workbench.pool import chosen
 from workbench.report.drawing.rendering import ResultTable
 from workbench.report.stamp import Stamp
 from workbench.report.tables import alone
 from workbench.retrieve.named import retrieval_of, with_retrieval
-from workbench.store import Store
 from workbench.study.analysis.notes import notes_on
 from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
 from workbench.study.progress import Progress, report_failed_calls
@@ -86,7 +86,7 @@ class Study:
         """
         sense = "EX (Spider)" if self.benchmark.sense == "spider" else "EX (BIRD)"
         n = len(self.benchmark.questions)
-        by_run, store = self.saved.models_by_run, self.lab.client.store
+        by_run, store = self.saved.models_by_run, self.lab.client.cache
         models = {self.model, *(model for models in by_run.values() for model in models)}
         refused = {model: parameters for model in models if (parameters := left_out(store, model))}
         return Stamp(
@@ -214,7 +214,7 @@ class Study:
 
     def _client(self) -> Client:
         """A client with a ledger of its own."""
-        return client_of(self.lab.client.store, self._budget, batch=self.experiment.batch)
+        return client_of(self.lab.client.cache, self._budget, batch=self.experiment.batch)
 
     def _input_hash(self, system: System) -> str:
         """A hash of the system and of its input: models, parameters, prompts, questions and gold queries."""
@@ -232,7 +232,7 @@ class Study:
         return content_hash("run", inputs).removeprefix("run:")[:12]
 
 
-def client_of(store: Store, budget: Budget | None, *, batch: bool = False) -> Client:
+def client_of(store: Cache, budget: Budget | None, *, batch: bool = False) -> Client:
     """A client that calls the models, or in a preview the embedded parser."""
     if preview_questions():
         # The address is part of a call's key, so the parser's replies do not pass for the models'.

@@ -47,9 +47,9 @@ def workers(url: str, token: str, count: str, calls: str) -> None:
 def measured(folder: Path, ask: object) -> tuple[float, float, int]:
     """Wall and processor seconds of this process, and the calls that were made."""
     from workbench.lab import Lab
+    from workbench.llm.cache import Cache
     from workbench.llm.client import Client
     from workbench.sql.executor import Executor
-    from workbench.store import Store
 
     made: list[str] = []
 
@@ -61,7 +61,7 @@ def measured(folder: Path, ask: object) -> tuple[float, float, int]:
             "usage": {"prompt_tokens": 1400, "completion_tokens": 90},
         }
 
-    with Store(folder / "lab.sqlite") as store, Executor(store) as executor:
+    with Cache(folder / "lab.sqlite") as store, Executor(store) as executor:
         lab = Lab(Client(store, send=send), executor, Path)
         wall, processor = time.perf_counter(), time.process_time()
         ask(lab)  # type: ignore[operator]

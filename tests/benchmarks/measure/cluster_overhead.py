@@ -21,10 +21,10 @@ from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.bundled import load_bundled
 from workbench.evaluate.judge import judge
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.pool import Pool, pool_of
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.study.solving import solve_all
 from workbench.systems.chase_sql import chase_sql
 from workbench.types import Candidate, Trial
@@ -58,7 +58,7 @@ def timed(found: list[Spent]) -> Iterator[None]:
 def lab_in(folder: Path, benchmark: Benchmark, sandbox: Any = None) -> Iterator[Lab]:
     """A lab with a cache in the folder, and as many sandboxes as processors unless a sandbox is given."""
     with (
-        Store(folder / "lab.sqlite") as store,
+        Cache(folder / "lab.sqlite") as store,
         Executor(store, sandbox=sandbox) as executor,
     ):
         yield Lab(Client(store), executor, benchmark.database)
@@ -165,7 +165,7 @@ def predictions_there(folder: Path) -> list[Spent]:
     with (
         client_of(f"local:{PROCESSES}") as client,
         open_cluster(client) as cluster,
-        Store(folder / "hashes.sqlite") as store,
+        Cache(folder / "hashes.sqlite") as store,
         lab_in(folder, benchmark, ClusterSandbox(cluster, store)) as lab,
     ):
         judging(lab, benchmark, found, partial(judge_on, cluster))

@@ -15,9 +15,9 @@ from workbench.benchmarks.benchmark import some
 from workbench.benchmarks.bundled import load_bundled
 from workbench.lab import Lab
 from workbench.llm import provider
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.study.solving import solve_all
 from workbench.systems.baselines import direct
 
@@ -54,7 +54,7 @@ def run(workers: int, questions: int, seconds: float, folder: Path, *, remote: b
     with (
         client_of(f"local:{workers}") as client,
         open_cluster(client) as cluster,
-        Store(folder / "lab.sqlite") as store,
+        Cache(folder / "lab.sqlite") as store,
         Executor(store) as executor,
     ):
         client.run(warm)

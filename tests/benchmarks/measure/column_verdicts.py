@@ -18,11 +18,11 @@ from workbench.benchmarks.benchmark import some  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
 from workbench.evaluate.stats import compare  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
+from workbench.llm.cache import Cache  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
 from workbench.prune.filter_columns import FilterColumns  # noqa: E402
 from workbench.sql.executor import Executor  # noqa: E402
 from workbench.sql.reading import used  # noqa: E402
-from workbench.store import Store  # noqa: E402
 from workbench.types import Context, lower_name  # noqa: E402
 
 
@@ -37,7 +37,7 @@ def main() -> None:
     kept: dict[int, dict[str, bool]] = {}
     question_of: dict[str, str] = {}
     needed: set[str] = set()
-    with Store() as store, Executor(store) as executor:
+    with Cache() as store, Executor(store) as executor:
         for size in (given.group, 1):
             parameters = {given.model: {"max_tokens": size * given.tokens}}
             lab = Lab(Client(store), executor, bundled.database, parameters=parameters)

@@ -25,6 +25,7 @@ sys.path[:0] = [str(Path(__file__).parents[3])]
 from workbench.benchmarks.benchmark import Benchmark  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
+from workbench.llm.cache import Cache  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
 from workbench.retrieve.descriptions import Descriptions, description  # noqa: E402
 from workbench.retrieve.embed import MiniLM, Similarity  # noqa: E402
@@ -32,7 +33,6 @@ from workbench.retrieve.keywords import Keywords  # noqa: E402
 from workbench.retrieve.lexical import Lexical  # noqa: E402
 from workbench.sql.executor import Executor  # noqa: E402
 from workbench.sql.reading import used  # noqa: E402
-from workbench.store import Store  # noqa: E402
 
 COUNTS = (5, 10, 20, 30, 40, 50, 60)
 
@@ -80,7 +80,7 @@ def main() -> None:
     similarities: dict[str, Similarity] = {"by letters": Lexical()}
     if given.minilm:
         similarities["by MiniLM"] = MiniLM()
-    with Store() as store, Executor() as executor:
+    with Cache() as store, Executor() as executor:
         for split in ("dev", "train"):
             benchmark = load_bundled(split)
             lab = Lab(Client(store), executor, benchmark.database)

@@ -20,13 +20,13 @@ from workbench.evaluate.spider.hardness import hardness
 from workbench.evaluate.stats import mean_interval
 from workbench.generate.direct import Direct
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
 from workbench.sql.executor import Executor
 from workbench.sql.facts import clauses, features
 from workbench.sql.reading import used
-from workbench.store import Store
 from workbench.types import Question, Schema
 
 MODEL = "embedded/parser"
@@ -158,7 +158,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
-        Store(Path(folder) / "lab.sqlite") as store,
+        Cache(Path(folder) / "lab.sqlite") as store,
         Executor(store) as executor,
     ):
         dev = open_benchmark("bundled-dev")

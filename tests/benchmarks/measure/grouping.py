@@ -24,9 +24,9 @@ from workbench.evaluate.ex import ex_verdicts  # noqa: E402
 from workbench.evaluate.gold.schema import linking_by_stage  # noqa: E402
 from workbench.evaluate.stats import compare  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
+from workbench.llm.cache import Cache  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
 from workbench.sql.executor import Executor  # noqa: E402
-from workbench.store import Store  # noqa: E402
 from workbench.systems.chess import chess_ir_ss_cg  # noqa: E402
 from workbench.systems.system import solve, stages  # noqa: E402
 
@@ -45,8 +45,8 @@ def main() -> None:
     print("columns a call  calls  recall  precision    EX  difference")
     with (
         tempfile.TemporaryDirectory() as folder,
-        Store(Path(folder) / "lab.sqlite") as own,
-        Store() as users,
+        Cache(Path(folder) / "lab.sqlite") as own,
+        Cache() as users,
         Executor(own) as executor,
     ):
         store = own if given.model.startswith("embedded/") else users  # paid replies are kept

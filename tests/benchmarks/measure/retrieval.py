@@ -43,6 +43,7 @@ from workbench.benchmarks.bundled import load_bundled  # noqa: E402
 from workbench.benchmarks.spider import load_spider  # noqa: E402
 from workbench.evaluate.spider.hardness import hardness  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
+from workbench.llm.cache import Cache  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
 from workbench.retrieve.index.values import open_index  # noqa: E402
 from workbench.retrieve.keywords import Keywords, distinct, spoken  # noqa: E402
@@ -54,7 +55,6 @@ from workbench.sql.executor import Executor  # noqa: E402
 from workbench.sql.reading import used  # noqa: E402
 from workbench.sql.schema import read_schema  # noqa: E402
 from workbench.sql.schema_text import quote  # noqa: E402
-from workbench.store import Store  # noqa: E402
 from workbench.types import Gold, Question, Schema, ValueMatch  # noqa: E402
 
 BAR = 0.95
@@ -199,7 +199,7 @@ def main() -> None:
     if given.spider:
         sets.append((load_spider(Path(given.spider)), False))
     recalls: dict[str, float] = defaultdict(float)
-    with Store() as store, Executor() as executor:
+    with Cache() as store, Executor() as executor:
         for whole, hints in sets:
             benchmark = replace(whole, questions=whole.questions[:: given.every])
             lab = Lab(Client(store), executor, benchmark.database)

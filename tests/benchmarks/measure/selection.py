@@ -21,6 +21,7 @@ from workbench.benchmarks.predictions import file_names, load_pool, prediction_f
 from workbench.evaluate.ex import pool_verdicts
 from workbench.evaluate.stats import mean_interval
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.pool import Pool, pool_of
 from workbench.report.figures.overlap import solved
@@ -31,7 +32,6 @@ from workbench.select.ranker import Ranker
 from workbench.sql.executor import Executor
 from workbench.sql.schema import union_schema
 from workbench.sql.schema_text import create_table_text
-from workbench.store import Store
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.replay import select_from
 from workbench.systems.system import Select, prepare, trials_of
@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--spider", type=Path, help="folder with Spider and predictions for it")
     parser.add_argument("--bundled", action="store_true")
     arguments = parser.parse_args()
-    with Store() as store, Executor(store) as executor:
+    with Cache() as store, Executor(store) as executor:
         lab = Lab(Client(store), executor, Path)
         if arguments.spider:
             real = open_benchmark("spider-dev", arguments.spider)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from workbench.llm.budget import Tally
 from workbench.llm.client import Client
-from workbench.llm.scripted import Scripted
+from workbench.llm.money import Tally
+from workbench.llm.scripted import scripted
 from workbench.select.majority import Majority
 from workbench.select.pairwise import Pairwise
 from workbench.study import open_study
@@ -33,7 +33,7 @@ def solved(tmp_path_factory):
 
 def met(solved, reply):
     study, run = solved
-    client = Client(study.lab.client.store, send=Scripted(otherwise=reply))
+    client = Client(study.lab.client.cache, send=scripted(otherwise=reply))
     asked = replace(study, lab=replace(study.lab, client=client))
     return duels(asked, run, Pairwise(f"somewhere/{reply}"))
 

@@ -104,7 +104,7 @@ def test_answers_of_our_own_lead_back_to_their_calls(study):
         mine = run.trials[run.trials["generator"] == one.name]
         assert mine["correct"].tolist() == one.questions["correct"].tolist()
     renamed.save("pool_unique", unique_solves(run.trials, alone=False, stamp=renamed.stamp))
-    _, found = trace(renamed.saved.folder / "pool_unique.csv", 0, study.lab.client.store)
+    _, found = trace(renamed.saved.folder / "pool_unique.csv", 0, study.lab.client.cache)
     assert {one.generator for one in found} == {runs[0].name}
     assert all(one.calls for one in found)
 
@@ -116,5 +116,5 @@ def test_a_number_of_all_generators_together_is_traced_to_them_all(files):
         figure = bounds_by_generator(run.trials, stamp=str(study.stamp))
         study.save("pool_bounds", figure)
         row = figure.data["generator"].tolist().index("all together")
-        _, found = trace(study.saved.folder / "pool_bounds.csv", row, study.lab.client.store)
+        _, found = trace(study.saved.folder / "pool_bounds.csv", row, study.lab.client.cache)
     assert {one.generator for one in found} == {"one", "other", "right"}

@@ -12,6 +12,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.cluster.tasks import Cluster
 from workbench.evaluate.judge import verdicts_on
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.sql.executor import Executor, Progress
 from workbench.types import Limits
@@ -51,7 +52,7 @@ def judge_on(
     most = cluster.queries_of_a_task(total)
     whole = JudgeTask(benchmark, queries, limits, keep_distinct)
     tasks = (_task_for(whole, ids) for ids in _by_database(benchmark, queries, most))
-    lab = Lab(Client(executor.store), executor, benchmark.database)
+    lab = Lab(Client(Cache(executor.store.path)), executor, benchmark.database)
     done = 0
 
     def name(task: JudgeTask) -> tuple[str, str]:

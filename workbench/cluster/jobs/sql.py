@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.sql.executor import Executor
 from workbench.sql.sandbox import Sandbox
-from workbench.store import Store
 
 if TYPE_CHECKING:
     from workbench.cluster.tasks import Cluster
@@ -38,7 +38,7 @@ def run_queries(task: QueryTask, lab: Lab) -> list[tuple[int, dict[str, Any]]]:
 class ClusterSandbox(Sandbox):
     """A sandbox that runs queries on a cluster; it hashes files and times queries on this machine."""
 
-    def __init__(self, cluster: "Cluster", store: Store) -> None:
+    def __init__(self, cluster: "Cluster", store: Cache) -> None:
         super().__init__(os.cpu_count() or 1)
         self._cluster = cluster
         self._store = store

@@ -1,49 +1,28 @@
 """The client of a worker's lab: the worker runs models of ours, and the driver asks the others.
 
-The worker computes no call that the driver's cache has, and each call that it computes counts for the driver's budget.
+The worker computes no call that the driver's cache has.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import orjson
 
 from workbench.cluster.call_keys import KnownKeys
-from workbench.cluster.rows import completion_of, count
 from workbench.cluster.worker.link import Link
 from workbench.errors import WorkbenchError
-from workbench.llm import provider
-from workbench.llm.budget import Budget
-from workbench.llm.calls.call_state import PendingCall
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.store import Store
+from workbench.llm.keys import runs_here
 from workbench.types import Completion, Request
 
 
-class DriverBudget(Budget):
-    """The driver's limit on the number of calls. A call counts when it begins, even if its worker is lost."""
-
-    def __init__(self, link: Link) -> None:
-        super().__init__()
-        self._link = link
-
-    def reserve(self, amount: float | None, model: str) -> bool:
-        """Count a call; False if the budget has no room for it, unless calls under way fail."""
-        return bool(self._link.call("reserve", amount, model))
-
-    def settle(self, amount: float | None, cost: float | None, *, paid: bool) -> None:
-        """Do nothing: `reserve` has counted the call."""
-
-
 class WorkerClient(Client):
-    """A client that runs models of ours itself, and has the driver ask the others.
+    """A client that runs models of ours itself, and has the driver ask the others."""
 
-    `counted` says whether the driver's budget limits the number of calls.
-    """
-
-    def __init__(self, store: Store, link: Link, *, counted: bool) -> None:
-        super().__init__(store, budget=DriverBudget(link) if counted else None)
+    def __init__(self, cache: Cache, link: Link) -> None:
+        super().__init__(cache)
         self._link = link
         self._endpoints: dict[str, str] = {}
         self._known = KnownKeys()
@@ -59,7 +38,7 @@ class WorkerClient(Client):
 
     def has(self, model: str) -> bool:
         """Whether the worker has the model, in the driver's version."""
-        if not provider.runs_here(model):
+        if not runs_here(model):
             return False
         with suppress(WorkbenchError, ImportError, OSError):  # a tuned model of another machine
             return super().endpoint(model) == self.endpoint(model)
@@ -77,24 +56,23 @@ class WorkerClient(Client):
         if drivers:
             replies = self._link.call("ask", orjson.dumps([requests[i] for i in drivers]))
             for index, reply in zip(drivers, orjson.loads(replies), strict=True):
-                answers[index] = completion_of(reply)
-                count(self.ledger, requests[index], answers[index])
+                answers[index] = Completion(**reply)
+                self.ledger.add(requests[index], answers[index])
         return [answers[index] for index in range(len(requests))]
 
-    def _look_up(
-        self, requests: Mapping[int, Request], answers: dict[int, Completion]
-    ) -> dict[str, PendingCall]:
+    def _missing(
+        self, calls: dict[str, Request], total: int, paid: set[str]
+    ) -> dict[str, Completion]:
         """Look in the driver's cache, too."""
-        calls = super()._look_up(requests, answers)
-        if calls and not self._keys_read:
+        if not self._keys_read:
             self._known.add(self._link.call("keys", self._known.count))
             self._keys_read = True
+        found: dict[str, Completion] = {}
         if cached := self._known.among(calls):
-            for answer in map(completion_of, orjson.loads(self._link.call("cached", cached))):
-                for index in calls.pop(answer.key).indices:
-                    answers[index] = answer
-                    self.ledger.hit(requests[index], answer)
-        return calls
+            replies = orjson.loads(self._link.call("cached", cached))
+            found = {reply["key"]: Completion(**reply) for reply in replies}
+        rest = {key: request for key, request in calls.items() if key not in found}
+        return found | (super()._missing(rest, total, paid) if rest else {})
 
     def end_task(self) -> bytes:
         """End a task; returns the calls that this worker answered, as JSON, for the driver's ledger."""

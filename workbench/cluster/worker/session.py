@@ -24,9 +24,8 @@ from workbench.cluster.worker.client import WorkerClient
 from workbench.cluster.worker.link import DriverAddress, Link
 from workbench.errors import ClusterError, StoreError, WorkbenchError
 from workbench.lab import Lab
-from workbench.llm.cache.table import Cache
+from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
-from workbench.store import Store
 from workbench.types import Limits
 
 
@@ -34,7 +33,7 @@ from workbench.types import Limits
 class Session:
     """The state of a worker for one driver: a cache, databases, and the labs of its tasks by their numbers."""
 
-    store: Store
+    store: Cache
     executor: Executor
     databases: Databases
     rows: UnsentRows
@@ -69,7 +68,7 @@ class Session:
                     self._paths[name] = self.databases.local(wanted, read)
                 return self._paths[name]
 
-        client = WorkerClient(self.store, link, counted=settings["counted"])
+        client = WorkerClient(self.store, link)
         limits = Limits(**settings["limits"])
         given = {name: settings[name] for name in ("system", "parameters", "at_once")}
         return Lab(client, self.executor, database, folder, limits=limits, **given)
@@ -77,7 +76,7 @@ class Session:
     def send(self, link: Link, task: str = "", result: Any = None) -> None:
         """Send the unsent rows, calls and warnings to the driver, and the result of `task` if one is named."""
         with self.lock:
-            Cache(self.store).save()
+            self.store.save()
             client: Any = self.lab(link).client
             ended = {"answered": client.end_task(), "warnings": list(self.warnings)}
             report = ended | {"task": task, "result": result}
@@ -118,7 +117,7 @@ def _new_session(link: Link) -> Session:
             except ProcessLookupError:  # a worker that was killed could not delete its file
                 _delete(old)
     number = content_hash("driver", link.driver.token).removeprefix("driver:")[:16]
-    store = Store(folder / f"session-{os.getpid()}-{number}.sqlite")
+    store = Cache(folder / f"session-{os.getpid()}-{number}.sqlite")
     executor = Executor(store, workers=worker.state.nthreads)
     warnings: list[str] = []
     name = f"worker {worker.address}"

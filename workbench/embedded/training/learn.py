@@ -22,11 +22,11 @@ from workbench.embedded.grammar.joint import Style
 from workbench.embedded.parser import WEIGHTS_FILE, Hypothesis, combined, parts
 from workbench.embedded.prompt.schema_reading import read_create_tables
 from workbench.lab import Lab
+from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.retrieve.retrieval import Retrieval
 from workbench.sql.executor import Executor
 from workbench.sql.schema_text import create_table_text
-from workbench.store import Store
 from workbench.types import Context
 
 Weights = dict[str, float]
@@ -134,8 +134,8 @@ def main() -> None:
     settings = Settings()
     prior: Weights = json.loads(PRIOR.read_text(encoding="utf-8"))
     benchmark = load_bundled("train")
-    with Store() as store, Executor() as executor:
-        contexts = train_contexts(benchmark, Lab(Client(store), executor, benchmark.database))
+    with Cache() as cache, Executor() as executor:
+        contexts = train_contexts(benchmark, Lab(Client(cache), executor, benchmark.database))
         weights = learn(benchmark, executor, contexts, prior, settings)
         best = judged(benchmark, executor, contexts, weights, 1).values()
     right = sum(correct for found in best for _, correct in found)

@@ -12,8 +12,9 @@ from typing import Any
 from workbench.errors import BadInputError
 from workbench.explore.compare.variants import Variants
 from workbench.explore.prompt.steps import record
+from workbench.llm.keys import runs_here
+from workbench.llm.parameters import check_model
 from workbench.llm.preview import Preview, preview
-from workbench.llm.provider import check_model, runs_here
 from workbench.prompts.prompt import check_folder
 from workbench.study.opening import open_study
 from workbench.study.result_cache import model_names

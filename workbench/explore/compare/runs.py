@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.html.parts import Html, table, view
-from workbench.llm.budget import dollars
+from workbench.llm.money import dollars
 
 if TYPE_CHECKING:
     from workbench.study.runs import Run

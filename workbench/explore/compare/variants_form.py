@@ -13,8 +13,8 @@ from workbench.explore.compare.making import AskedAnew, asked_anew, run_all, stu
 from workbench.explore.compare.variants_view import VariantsView
 from workbench.explore.widgets import button, labelled, output, row, tall
 from workbench.html.parts import Html, line, table, view, views
-from workbench.llm.budget import dollars
-from workbench.llm.provider import runs_here
+from workbench.llm.keys import runs_here
+from workbench.llm.money import dollars
 from workbench.prompts.prompt import PACKAGED
 from workbench.systems.system import System, with_model
 
@@ -96,9 +96,9 @@ def _cost_html(found: Mapping[str, AskedAnew], free: set[str]) -> Html:
     rows = []
     for name, one in found.items():
         asked = one.first.together
-        low, high = asked.live
+        low, high = asked.low, asked.high
         cost = "nothing" if name in free else f"{dollars(low)} to {dollars(high, asked.unpriced)}"
-        rows.append((name, f"{one.missing:,} of {one.questions:,}", f"{one.first.new:,}", cost))
+        rows.append((name, f"{one.missing:,} of {one.questions:,}", f"{asked.calls:,}", cost))
     columns = ("variant", "questions with new calls", "first new calls", "they cost")
     more = "Calls whose prompts depend on the replies to these come on top."
     return views(view("What is asked anew", table(columns, rows), line(more), kind="wb-anew"))

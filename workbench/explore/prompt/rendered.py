@@ -6,7 +6,6 @@ from itertools import groupby, pairwise
 from workbench.explore.prompt.steps import Recording, Step
 from workbench.html.parts import Html, details, heading, line, listed, pre, table, view
 from workbench.html.tree import Node
-from workbench.llm.cache.transfer import Select, calls
 from workbench.llm.client import Client
 from workbench.prompts.prompt import split_sections
 from workbench.report.display.records import found_part
@@ -31,15 +30,18 @@ def tokens_per_character(request: Request, client: Client) -> tuple[float, str]:
     """The prompt's tokens for each character, and a sentence on where that number comes from."""
     characters = sum(len(str(message.get("content", ""))) for message in request.messages)
     cached = client.cached(request)
-    if cached and cached.usage.input and characters:
-        tokens = cached.usage.input
+    if cached and cached.input_tokens and characters:
+        tokens = cached.input_tokens
         source = f"The provider counted {tokens:,} tokens; each section's share is by its length."
         return tokens / characters, source
-    recent = calls(client.store, Select(model=request.model))
+    recent = client.cache.calls("model = ?", [request.model])
     counted = [
-        (call.usage.input, sum(len(str(m.get("content", ""))) for m in call.messages))
+        (
+            call.answer.input_tokens,
+            sum(len(str(m.get("content", ""))) for m in call.request.messages),
+        )
         for call, _ in zip(recent, range(50), strict=False)
-        if call.usage.input
+        if call.answer.input_tokens
     ]
     if counted:
         rate = sum(tokens for tokens, _ in counted) / max(1, sum(size for _, size in counted))

@@ -99,7 +99,7 @@ def run_html(
     """The reply to an edited step, its SQL beside gold's, and the changes in prompt and reply."""
     extracted = read_sql(answer.text)
     source = "cached" if answer.cached else "asked now"
-    made = line(f"{source}, {answer.usage.output:,} tokens of output")
+    made = line(f"{source}, {answer.output_tokens:,} tokens of output")
     parts = [made, pre(answer.text or answer.error)]
     if not extracted.sql:
         parts.append(line(f"No SQL in the reply: {extracted.reason}."))

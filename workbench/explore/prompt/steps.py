@@ -13,8 +13,8 @@ from typing import Any
 
 from workbench.errors import CacheMissError
 from workbench.lab import Lab
-from workbench.llm.budget import Ledger
 from workbench.llm.client import Client
+from workbench.llm.money import Ledger
 from workbench.prompts.prompt import load
 from workbench.prompts.template import parse
 from workbench.systems.system import System, choose, stages, trials_of

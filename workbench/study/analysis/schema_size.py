@@ -69,5 +69,5 @@ def prompt_tokens(study: Study, run: Run) -> float:
     trials = [trial for one in run.selections for trial in one.trials]
     keys = {key for trial in trials for key in trial.history[0].candidate.call_keys}
     query = "SELECT key, input_tokens FROM calls WHERE key IN"
-    counts = [tokens for _, tokens in study.lab.client.store.read_keys(query, sorted(keys))]
+    counts = [tokens for _, tokens in study.lab.client.cache.read_keys(query, sorted(keys))]
     return sum(counts) / len(counts) if counts else 0.0

@@ -17,9 +17,9 @@ import orjson
 
 from workbench.canonical import canonical, content_hash
 from workbench.lab import Lab
-from workbench.llm.budget import Tally
-from workbench.llm.calls.locks import CallLocks
-from workbench.llm.provider import runs_here
+from workbench.llm.keys import runs_here
+from workbench.llm.locks import Locks
+from workbench.llm.money import Tally
 from workbench.parallel import each
 from workbench.pool import record_of, trial_of
 from workbench.study import result_cache
@@ -28,7 +28,6 @@ from workbench.systems.system import System, choose, stages, trials_of
 from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
 
 _PAUSE_SECONDS = 0.2  # before checking again the questions that other processes solve
-_QUESTIONS_AT_ONCE = 1000  # each needs a thread
 _MOST_CONTEXTS = 2000  # of prepared questions, cached in memory
 _SELECTION_FIELDS = ("chosen", "selector", "scores", "comparisons", "call_keys")
 
@@ -63,12 +62,12 @@ def solve_all(
     `progress` is called with the number of questions done, the number of all, and the tally of calls.
     `cluster_solver` solves the questions that are not cached, on a cluster instead of in threads of this process.
     """
-    store = lab.client.store
+    store = lab.client.cache
     result_keys = system_keys(system, lab)
     keys = result_keys.of_questions(questions, lab)
     records = cached_records(store, keys)
     unsolved = [question for question in questions if question.id not in records]
-    locks = CallLocks(store)
+    locks = Locks(store.path)
     # Models in this process only compute and never wait, so more threads would not help.
     in_process = all(map(runs_here, model_names(system)))
     lab = replace(lab, at_once=not in_process)
@@ -93,8 +92,7 @@ def solve_all(
             each(
                 solve,
                 rotated,
-                at_once=2 if in_process else _QUESTIONS_AT_ONCE,
-                room=None if in_process else lambda: lab.client.room,
+                at_once=2 if in_process else lab.client.at_once,
                 progress=report,
                 ending=lab.client.stopped,
             )
@@ -141,10 +139,10 @@ def cached_records(store: Any, keys: Mapping[str, QuestionKeys]) -> dict[str, Qu
 
 
 def solve_once(
-    system: System, result_keys: ResultKeys, lab: Lab, locks: CallLocks, question: Question
+    system: System, result_keys: ResultKeys, lab: Lab, locks: Locks, question: Question
 ) -> QuestionRecords | None:
     """The question's records; None while another process solves it."""
-    store = lab.client.store
+    store = lab.client.cache
     keys = result_keys.of_question(question, lab)
     lock = lock_name(question)
     if not locks.acquire(lock):
@@ -199,7 +197,7 @@ _prepared: OrderedDict[str, Prepared] = OrderedDict()
 def prepare_once(system: System, keys: QuestionKeys, question: Question, lab: Lab) -> Prepared:
     """Retrieve and prune once in this process for all systems with the same steps of retrieval and pruning."""
     # The key includes the cache's path, since a worker has a cache for each driver, where its calls are cached.
-    key = f"{lab.client.store.path} {keys.context}"
+    key = f"{lab.client.cache.path} {keys.context}"
     if prepared := _prepared.get(key):
         return prepared
     ledger = lab.client.ledger

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from workbench.cluster.jobs.sql import ClusterSandbox
 from workbench.cluster.opening import Cluster, open_cluster
 from workbench.lab import Lab
-from workbench.llm.calls.locks import CallLocks
-from workbench.llm.provider import runs_here
+from workbench.llm.cache import Cache
+from workbench.llm.keys import runs_here
+from workbench.llm.locks import Locks
 from workbench.parallel import each
 from workbench.sql.sandbox import Sandbox
-from workbench.store import Store
 from workbench.study import result_cache
 from workbench.study.result_cache import ResultKeys, model_names
 from workbench.study.solving import (
@@ -54,8 +54,8 @@ class SolveTask:
 
 def solve_task(task: SolveTask, lab: Lab) -> dict[str, tuple[str, Record, Record]]:
     """Solve the questions of a task on a worker; returns the records that are not in the worker's cache."""
-    store = lab.client.store
-    locks = CallLocks(store)
+    store = lab.client.cache
+    locks = Locks(store.path)
     for question in task.questions:
         key = task.result_keys.of_question(question, lab).candidates
         if key in task.attempts:
@@ -84,8 +84,8 @@ def solve_on(
 ) -> Iterator[dict[str, QuestionRecords]]:
     """The records of questions by their ids, task by task. Questions that another process solves are left out."""
     in_process = all(map(runs_here, model_names(system)))
-    store = lab.client.store
-    locks = CallLocks(store)
+    store = lab.client.cache
+    locks = Locks(store.path)
     held_locks: set[str] = set()
 
     def task_size(remaining: int) -> int:
@@ -146,7 +146,7 @@ def _by_database(
 
 @contextmanager
 def cluster_of(
-    given: "str | distributed.Client", store: Store
+    given: "str | distributed.Client", store: Cache
 ) -> Iterator[tuple[ClusterSolver, Sandbox]]:
     """Functions that solve questions and that run queries on a cluster; `given` is `open_study`'s `cluster`."""
     with open_cluster(given) as cluster:
