@@ -62,6 +62,8 @@ def test_the_model_that_runs_in_this_process_is_found_by_its_entry_point() -> No
 
 def test_every_package_has_a_layer() -> None:
     packages = {
-        path.stem for path in PACKAGE.iterdir() if not path.name.startswith(("__", "py.typed"))
+        path.stem
+        for path in PACKAGE.iterdir()
+        if not path.name.startswith(("__", "py.typed")) and path.suffix != ".sql"
     }
     assert packages <= set(LAYER)

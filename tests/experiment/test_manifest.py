@@ -8,7 +8,6 @@ import pytest
 from workbench.experiment.manifest import write_manifest
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.llm.faults import Refusal
 from workbench.llm.scripted import scripted
 from workbench.study import open_study
 from workbench.study.settings import Experiment
@@ -23,9 +22,11 @@ def experiment(tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     message = {"role": "user", "content": "hello"}
     with Cache() as store:
-        model = scripted([Refusal("rejected", TOLD), "x"])
+        model = scripted(["x"])
         request = Request("p", "openai/thinker", (message,), {"temperature": 0.2})
         Client(store, send=model).complete(request)
+        with store.write() as db:
+            db.execute("UPDATE calls SET dropped = 'temperature'")
     return Experiment(
         "mine",
         models={"judge": "openai/thinker"},

@@ -28,18 +28,6 @@ def run():
     return run
 
 
-def test_with_a_budget_notebooks_run_one_at_a_time(checkout, run, tmp_path):
-    cell = TIMES.format(folder=str(tmp_path))
-    path = checkout(one=[cell], two=[cell]).path
-    path.write_text(path.read_text() + "calls: 9\n")
-    assert run(reproduce, path, "--at-once", 2).exit_code == 0
-    first, second = sorted(
-        [float(second) for second in (tmp_path / f"{name}.time").read_text().split()]
-        for name in ("one", "two")
-    )
-    assert first[1] < second[0], "the second began when the first had ended"
-
-
 @pytest.mark.slow  # four kernels
 def test_a_manifest_lists_every_notebook_and_runs_with_a_limit_have_their_own(
     checkout, run, tmp_path

@@ -235,7 +235,7 @@ def test_a_question_that_failed_stays_without_answer_in_its_run(study):
 def test_a_model_that_fails_is_asked_again_next_time(study):
     down = True
 
-    def send(request, _url, _key, _timeout):
+    def send(request, _url, _timeout):
         if down:
             raise Refusal("rejected", "no such thing today")
         return {
