@@ -13,8 +13,6 @@ from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.types import Request
 
-TOLD = "Unsupported value: 'temperature' does not support 0.2 with this model."
-
 
 @pytest.fixture
 def experiment(tmp_path, monkeypatch):
