@@ -95,15 +95,9 @@ def test_the_shortest_query_with_rows_is_chosen(zoo):
     selection = wb.Shortest()(zoo.lab(None), zoo.context, trials)
     assert selection.sql == zoo.queries["right"]
 """
-MINE = """    BenchmarkRecord(
-        "mine",
-        partial(load_bird, file="mine.json", databases="databases"),
-        questions=12,
-        train="bundled-train",
-        url="https://example.org",
-    ),
+MINE = """    "mine": Release(("mine.json",), "databases", 12, "bundled-train", "https://example.org"),
 """
-TEST_MINE = """from workbench.benchmarks.named import open_benchmark
+TEST_MINE = """from workbench.benchmarks.load import open_benchmark
 
 
 def test_its_questions_are_read(tiny, tmp_path):
@@ -163,8 +157,9 @@ def project(tmp_path_factory):
     (folder / "workbench/select/shortest.py").write_text(SHORTEST)
     (folder / "tests/select/test_shortest.py").write_text(TEST_SHORTEST)
     exported(folder, "workbench.select.shortest", "Shortest")
-    table = folder / "workbench/benchmarks/named.py"
-    table.write_text(table.read_text().replace("_RECORDS = (\n", f"_RECORDS = (\n{MINE}"))
+    table = folder / "workbench/benchmarks/load.py"
+    start = "BENCHMARKS: Mapping[str, Release] = {\n"
+    table.write_text(table.read_text().replace(start, start + MINE))
     (folder / "tests/datasets/test_mine.py").write_text(TEST_MINE)
     notebook = json.loads((folder / "notebooks/mac_sql/end_to_end.ipynb").read_text())
     text = json.dumps(notebook).replace("mac_table", "beyond_mine_table")

@@ -1,13 +1,18 @@
 # The names of `import workbench as wb`. Type checkers and editors read them here, and so does `__init__.py`.
 from workbench.benchmarks.benchmark import Benchmark as Benchmark
-from workbench.benchmarks.named import open_benchmark as open_benchmark
+from workbench.benchmarks.benchmark import with_golds as with_golds
+from workbench.benchmarks.load import open_benchmark as open_benchmark
+from workbench.benchmarks.predictions import candidates as candidates
+from workbench.benchmarks.predictions import read_predictions as read_predictions
+from workbench.benchmarks.predictions import write_predictions as write_predictions
 from workbench.current_question import CurrentQuestion as CurrentQuestion
-from workbench.evaluate.gold.literals import literals as literals
-from workbench.evaluate.gold.schema import AroundGold as AroundGold
-from workbench.evaluate.gold.schema import linking_by_stage as linking_by_stage
-from workbench.evaluate.judge import gold_pool as gold_pool
+from workbench.evaluate.around_gold import AroundGold as AroundGold
+from workbench.evaluate.judge import by_feature as by_feature
+from workbench.evaluate.judge import gold_candidates as gold_candidates
+from workbench.evaluate.judge import judge as judge
+from workbench.evaluate.linking import linking_by_stage as linking_by_stage
+from workbench.evaluate.linking import literals as literals
 from workbench.evaluate.stats import holm as holm
-from workbench.evaluate.summary import by_feature as by_feature
 from workbench.experiment.preview import preview_of as preview_of
 from workbench.explore.cache_browser import CacheBrowser as CacheBrowser
 from workbench.explore.compare.making import compare as compare
@@ -33,7 +38,6 @@ from workbench.llm.client import Client as Client
 from workbench.llm.keys import register as register
 from workbench.llm.money import Budget as Budget
 from workbench.llm.scripted import scripted as scripted
-from workbench.pool import Pool as Pool
 from workbench.prune.filter_columns import FilterColumns as FilterColumns
 from workbench.prune.select_columns import SelectColumns as SelectColumns
 from workbench.prune.select_tables import SelectTables as SelectTables

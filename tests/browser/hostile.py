@@ -12,7 +12,7 @@ import ipywidgets
 import pandas as pd
 from IPython.display import display
 
-from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.load import open_benchmark
 from workbench.explore.cache_browser import CacheBrowser
 from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer
@@ -86,7 +86,7 @@ def explorers(text, folder):
     item = {"question_id": 0, "db_id": "zoo", "question": text, "evidence": text}
     item |= {"SQL": f"{sql} WHERE {name} <> '{value}'", "difficulty": text}
     (folder / "dev.json").write_text(json.dumps([item]))
-    benchmark = load_bird(folder)
+    benchmark = open_benchmark("bird-dev", folder)
     store = Cache(folder / "lab.sqlite")
     model = scripted(otherwise=f"{text}\n```sql\n{sql}\n```")
     lab = Lab(Client(store, send=model), Executor(store, workers=1), benchmark.database)

@@ -7,7 +7,7 @@ NAMELESS = """box => [...box.querySelectorAll("input, select, textarea, button, 
     .filter((one) => !(one.labels?.length || one.ariaLabel || one.textContent.trim() || one.title))
     .map((one) => one.outerHTML)"""
 SMALL = """
-from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.load import open_benchmark
 from workbench.explore.prompt_explorer import PromptExplorer
 from workbench.study import open_study
 from workbench.systems.baselines import direct

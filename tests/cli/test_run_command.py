@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.load import open_benchmark
 from workbench.prompts.prompt import load
 from workbench.study.settings import CHECKOUT
 

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from tests.train.pools import write_answers
-from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.load import open_benchmark
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, tiny):
     """The arguments that name the benchmark and three files of predictions."""
     root = tiny.write_bird(tmp_path_factory.mktemp("bird"))
-    folder = write_answers(tmp_path_factory.mktemp("answers"), load_bird(root))
+    folder = write_answers(tmp_path_factory.mktemp("answers"), open_benchmark("bird-dev", root))
     return ("bird-dev", "--root", root, "--predictions", folder)
 
 

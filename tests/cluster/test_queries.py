@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.load import open_benchmark
 from workbench.cli.evaluate import evaluate
 
 
@@ -50,20 +50,9 @@ def test_a_pool_has_the_verdicts_of_one_process(machines, command, files, tmp_pa
     assert verdicts[0] == verdicts[1]
     assert cached_rows(tmp_path / "here") == cached_rows(tmp_path / "there")
     for worker in machines.workers:
-        worker.kill()  # cached verdicts need no worker
+        worker.kill()  # cached executions need no worker
     machines.add()
     assert command("there", evaluate, *given, tmp_path / "again.jsonl", *cluster) == there
-
-
-def test_workers_compare_the_results(machines, command, files, monkeypatch):
-    def fails(*_):
-        raise AssertionError("the driver compares results")
-
-    monkeypatch.setattr("workbench.evaluate.judge._verdict", fails)
-    machines.add()
-    given = ["bundled-dev", "--limit", "12", "--predictions", files[1], "--json"]
-    found = json.loads(command("home", evaluate, *given, "--cluster", machines.file))
-    assert found["questions"] == 12
 
 
 def test_thirty_real_systems_have_the_verdicts_of_one_process(

@@ -1,18 +1,31 @@
-"""Judging a pool: every answer a verdict, whatever became of it or of its gold."""
+"""Every answer gets a verdict, whatever became of it or of its gold; and verdicts are summed up."""
 
+import csv
+import shutil
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 
-from workbench.benchmarks.bird import load_bird
-from workbench.benchmarks.spider import load_spider
+from workbench.benchmarks.benchmark import Benchmark, with_golds
+from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.predictions import COLUMNS, read_predictions
 from workbench.errors import BadInputError
-from workbench.evaluate.ex import pool_verdicts, spider_text
-from workbench.evaluate.judge import METRICS, judge
-from workbench.pool import pool_of
+from workbench.evaluate.ex import ex_verdicts, soft_f1, spider_text, suite_verdicts
+from workbench.evaluate.judge import (
+    METRICS,
+    by_feature,
+    compare_generators,
+    gold_candidates,
+    judge,
+    pool_bounds,
+    summarise,
+    under_golds,
+)
 from workbench.sql.executor import Executor
-from workbench.types import Candidate, Gold, Limits, Trial
+from workbench.types import Gold, Limits, Question
 
 
 class Spy(Executor):
@@ -35,34 +48,34 @@ def executor():
 
 @pytest.fixture(scope="module")
 def bird(tmp_path_factory, tiny):
-    return load_bird(tiny.write_bird(tmp_path_factory.mktemp("bird")))
+    return open_benchmark("bird", tiny.write_bird(tmp_path_factory.mktemp("bird")))
 
 
 @pytest.fixture(scope="module")
 def spider(tmp_path_factory, tiny):
-    return load_spider(tiny.write_spider(tmp_path_factory.mktemp("spider")))
+    return open_benchmark("spider", tiny.write_spider(tmp_path_factory.mktemp("spider")))
 
 
-def pool(answers, generator="g"):
+def predictions(answers, generator="g"):
     """Answers by question id; a list is samples."""
-    return pool_of(
-        (key, Trial(Candidate(sql, generator, sample)))
-        for key, sqls in answers.items()
-        for sample, sql in enumerate([sqls] if isinstance(sqls, str) else sqls)
-    )
+    rows = [
+        (key, generator, sample, sql)
+        for key, given in answers.items()
+        for sample, sql in enumerate([given] if isinstance(given, str) else given)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def golds(benchmark):
-    return {key: gold.sql for key, gold in benchmark.golds.items()}
+    return {key: candidate.sql for key, (candidate,) in gold_candidates(benchmark).items()}
 
 
 def only(benchmark, *keys):
-    """The benchmark cut down to these questions."""
     return replace(benchmark, questions=tuple(q for q in benchmark.questions if q.id in keys))
 
 
 def verdict(benchmark, key, sql, executor, limits=None):
-    frame = judge(only(benchmark, key), pool({key: sql}), executor, limits or Limits())
+    frame = judge(only(benchmark, key), predictions({key: sql}), executor, limits or Limits())
     assert len(frame) == 1
     return frame.iloc[0]
 
@@ -70,14 +83,13 @@ def verdict(benchmark, key, sql, executor, limits=None):
 @pytest.mark.parametrize("family", ["bird", "spider"])
 def test_gold_judged_against_itself_is_right_throughout(family, executor, request):
     benchmark = request.getfixturevalue(family)
-    frame = judge(benchmark, pool(golds(benchmark)), executor)
+    frame = judge(benchmark, predictions(golds(benchmark)), executor)
     assert frame[["ex_bird", "ex_spider", "soft_f1"]].to_numpy().min() == 1.0
     assert list(frame["question_id"]) == [q.id for q in benchmark.questions]
-
-
-def test_em_is_none_outside_spider_which_alone_defines_it(bird, spider, executor):
-    assert set(judge(bird, pool(golds(bird)), executor)["em"]) == {None}
-    assert set(judge(spider, pool(golds(spider)), executor)["em"]) == {1.0}
+    assert set(frame["em"]) == ({1.0} if family == "spider" else {None})
+    assert set(frame["difficulty"]) == (
+        {"easy", "medium"} if family == "spider" else {"simple", "challenging"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,9 +110,10 @@ def test_spider_executes_a_query_without_distinct_and_with_whole_operators(sql, 
 def test_a_missing_distinct_is_wrong_for_spider_only_if_distinct_is_kept(
     spider, executor, keep_distinct, right
 ):
-    answer = golds(spider) | {"10": "SELECT kind FROM fish"}
-    frame = judge(spider, pool(answer), executor, keep_distinct=keep_distinct)
+    pair = ("10", "SELECT kind FROM fish")
+    frame = judge(spider, predictions(dict([pair])), executor, keep_distinct=keep_distinct)
     assert frame.set_index("question_id").loc["10", "ex_spider"] == right
+    assert ex_verdicts(spider, [pair], executor, keep_distinct=keep_distinct) == [right]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +133,24 @@ def test_the_two_senses_of_ex_part_where_they_should(
 ):
     found = verdict(spider, key, sql, executor)
     assert (found["ex_bird"], found["ex_spider"]) == (in_bird, in_spider)
+    senses = [ex_verdicts(spider, [(key, sql)], executor, sense=s) for s in ("bird", "spider")]
+    assert senses == [[in_bird], [in_spider]]
+    assert ex_verdicts(spider, [(key, sql)], executor) == [in_spider]  # the benchmark's own
+
+
+def test_the_test_suite_asks_for_the_gold_result_on_each_of_its_databases(
+    spider, tiny, tmp_path, executor
+):
+    tiny.write_databases(tmp_path)
+    other = shutil.copy(tmp_path / "zoo" / "zoo.sqlite", tmp_path / "zoo" / "zoo_2.sqlite")
+    with closing(sqlite3.connect(other)) as connection:
+        connection.executescript("DELETE FROM animal WHERE legs = 4")
+    lucky = ("0", "SELECT 4")
+    assert ex_verdicts(spider, [lucky], executor) == [True]
+    gold = [(key, sql) for key, sql in golds(spider).items() if int(key) < 4]
+    assert suite_verdicts(spider, [lucky, *gold], tmp_path, executor) == [False, *[True] * 4]
+    with pytest.raises(BadInputError, match="no zoo"):
+        suite_verdicts(spider, [lucky], tmp_path / "shop", executor)
 
 
 @pytest.mark.parametrize(
@@ -133,23 +164,21 @@ def test_an_answer_that_does_not_run_is_wrong_and_says_why(bird, executor, sql, 
     assert [found[name] for name in METRICS if name != "em"] == [0, 0, 0]
 
 
-def test_a_question_that_a_generator_left_out_is_missing_and_wrong(bird, executor):
+def test_a_question_that_a_generator_left_out_is_missing_and_wrong(bird, spider, executor):
     part = {key: sql for key, sql in golds(bird).items() if key not in {"3", "4"}}
-    both = pool_of([*pool(part, "part").items(), *pool(golds(bird), "whole").items()])
+    both = pd.concat([predictions(part, "part"), predictions(golds(bird), "whole")])
     frame = judge(bird, both, executor)
-    assert len(frame) == 24
     missing = frame[frame["status"] == "missing"]
-    assert list(zip(missing["generator"], missing["question_id"], strict=True)) == [
-        ("part", "3"),
-        ("part", "4"),
+    assert len(frame) == 24
+    assert missing[["generator", "question_id"]].to_numpy().tolist() == [
+        ["part", "3"],
+        ["part", "4"],
     ]
     assert set(missing["ex_bird"]) == set(missing["ex_spider"]) == {0.0}
     assert missing["sql"].isna().all()
-
-
-def test_a_missing_answer_is_no_exact_match_in_spider_and_undefined_in_bird(bird, spider, executor):
-    assert judge(only(spider, "0", "1"), pool({"0": "x"}), executor)["em"].iloc[1] == 0.0
-    assert judge(only(bird, "0", "1"), pool({"0": "x"}), executor)["em"].iloc[1] is None
+    for benchmark, em in ((spider, 0.0), (bird, None)):
+        found = judge(only(benchmark, "0", "1"), predictions({"0": "x"}), executor)
+        assert found["em"].iloc[1] == em
 
 
 @pytest.mark.parametrize("sql", ["SELECT broken", ""])
@@ -158,6 +187,7 @@ def test_a_failing_gold_query_is_counted_apart_and_equals_nothing(bird, executor
     found = verdict(broken, "0", sql, executor)
     assert (found["gold_status"], found["status"]) == ("error", "error")
     assert found["ex_bird"] == found["ex_spider"] == found["soft_f1"] == 0.0
+    assert ex_verdicts(broken, [("0", sql)], executor) == [False]
 
 
 def test_a_truncated_result_equals_no_result(bird, executor):
@@ -166,72 +196,177 @@ def test_a_truncated_result_equals_no_result(bird, executor):
     assert found["ex_bird"] == found["ex_spider"] == found["soft_f1"] == 0.0
 
 
-def test_each_distinct_query_runs_once(bird, executor):
+def test_each_distinct_query_runs_once_and_samples_are_rows_of_their_own(bird, executor):
     executor.jobs.clear()
     same = [bird.golds["0"].sql, "SELECT 4", "SELECT 4", bird.golds["0"].sql]
-    frame = judge(only(bird, "0", "1"), pool({"0": same, "1": ["SELECT 4"]}), executor)
-    assert list(frame["ex_bird"]) == [1, 1, 1, 1, 0]
-    assert len(executor.jobs) == len(set(executor.jobs)) == 3  # two golds, and SELECT 4
-
-
-def test_each_distinct_answer_is_compared_once(spider, executor, monkeypatch):
-    compared = []
-
-    def spy(sql, gold, schema):
-        compared.append(sql)
-        return True
-
-    monkeypatch.setattr("workbench.evaluate.judge.exact_match", spy)
-    judge(only(spider, "0"), pool({"0": ["SELECT 1", "SELECT 2", "SELECT 1"]}), executor)
-    assert compared == ["SELECT 1", "SELECT 2"]
-
-
-def test_samples_are_rows_of_their_own(bird, executor):
-    frame = judge(only(bird, "0"), pool({"0": ["SELECT 1", "SELECT 4"]}), executor)
-    assert list(zip(frame["sample"], frame["ex_bird"], strict=True)) == [(0, 0.0), (1, 1.0)]
-
-
-def test_difficulty_is_birds_own_and_spiders_hardness(bird, spider, executor):
-    assert verdict(bird, "1", "SELECT 1", executor)["difficulty"] == "simple"
-    assert verdict(spider, "1", "SELECT 1", executor)["difficulty"] == "easy"
-
-
-def test_trials_of_questions_that_the_benchmark_has_not_are_not_judged(bird, executor):
-    frame = judge(only(bird, "0"), pool({"0": "SELECT 4", "999": "SELECT 4"}), executor)
-    assert list(frame["question_id"]) == ["0"]
-
-
-def test_progress_ends_at_the_number_of_distinct_queries(bird, executor):
+    given = predictions({"0": same, "1": ["SELECT 4"], "999": "SELECT 4"})
     reports = []
-    judge(bird, pool(golds(bird)), executor, progress=lambda *so_far: reports.append(so_far))
-    assert reports[-1] == (13, 13)  # twelve queries, one of them without its DISTINCT too
-    assert sorted(reports) == reports
+    frame = judge(only(bird, "0", "1"), given, executor, Limits(), lambda *r: reports.append(r))
+    assert list(frame["ex_bird"]) == [1, 1, 1, 1, 0]
+    assert list(frame["sample"]) == [0, 1, 2, 3, 0]
+    assert len(executor.jobs) == len(set(executor.jobs)) == 3  # two golds, and SELECT 4
+    assert reports == [(3, 3)]
 
 
-def test_a_db_id_with_path_tricks_is_refused_before_anything_runs(bird, executor):
+def test_a_db_id_with_path_tricks_is_refused_before_its_queries_run(bird, executor):
     odd = replace(bird, questions=(replace(bird.questions[0], db_id="../zoo"), *bird.questions[1:]))
     executor.jobs.clear()
     with pytest.raises(BadInputError, match=r"db_id '\.\./zoo'"):
-        judge(odd, pool(golds(bird)), executor)
+        judge(odd, predictions(golds(bird)), executor)
     assert executor.jobs == []
 
 
-def test_judging_again_gives_the_same_table(bird, executor):
-    answers = pool({key: ["SELECT 4", sql] for key, sql in golds(bird).items()})
-    pd.testing.assert_frame_equal(judge(bird, answers, executor), judge(bird, answers, executor))
+# Soft-F1
 
 
-@pytest.mark.parametrize(("family", "right"), [("bird", (True, False)), ("spider", (False, False))])
-def test_verdicts_follow_the_benchmarks_own_rule(family, right, executor, request):
-    benchmark = request.getfixturevalue(family)
-    answers = pool({"6": ["SELECT price FROM item GROUP BY 1", "SELECT 5"], "999": "SELECT 4"})
-    assert pool_verdicts(benchmark, answers, executor) == {"6": right}
+@pytest.mark.parametrize(
+    ("predicted", "gold", "score"),
+    [
+        ([("a", 1), ("b", 2)], [("a", 1), ("b", 2)], 1),
+        ([(1, "a")], [("a", 1)], 1),  # the order of columns does not matter
+        ([(2,), (1,)], [(1,), (2,)], 0),  # that of rows does
+        ([(1,), (1,), (2,)], [(1,), (2,)], 1),  # the first of equal rows is kept
+        ([("Apple", 325), ("Orange", None), ("Banana", 119)],
+         [(325, "Apple"), (191, "Orange"), (119, "Banana")], 2 * 5 / (2 * 5 + 2)),
+        ([], [], 1),
+        ([(1,)], [], 0),
+        ([], [(1,)], 0),
+        ([(1,)], [(1,), (2,), (3,)], 2 / 4),
+        ([(1.0,)], [(1,)], 1),
+        ([("1",)], [(1,)], 0),
+    ],
+)  # fmt: skip
+def test_soft_f1_is_that_of_birds_script(predicted, gold, score):
+    assert soft_f1(predicted, gold) == pytest.approx(score)
 
 
-@pytest.mark.parametrize("family", ["bird", "spider"])
-def test_a_question_that_a_generator_left_out_has_no_verdict(family, executor, request):
-    benchmark = request.getfixturevalue(family)
-    gold = golds(benchmark)
-    some = pool_of([*pool({"0": gold["0"]}, "a").items(), *pool({"1": gold["1"]}, "b").items()])
-    assert pool_verdicts(benchmark, some, executor) == {"0": (True,), "1": (True,)}
-    assert pool_verdicts(benchmark, pool({}), executor) == {}
+# Sums
+
+
+def verdicts(*rows, em=None):
+    """Rows of (generator, question id, right or wrong) over two databases, odd and even."""
+    return pd.DataFrame(
+        {
+            "generator": name,
+            "sample": 0,
+            "question_id": str(number),
+            "db_id": "odd" if number % 2 else "even",
+            "difficulty": "hard" if number > 2 else "easy",
+            "sql": "SELECT 1",
+            "gold_status": "ok",
+            "status": "ok",
+            "ex_bird": float(right),
+            "ex_spider": 0.0,
+            "em": em,
+            "soft_f1": float(right),
+        }
+        for name, number, right in rows
+    )
+
+
+ABLE = [("able", 1, 1), ("able", 2, 1), ("able", 3, 1), ("able", 4, 0)]
+WEAK = [("weak", 1, 1), ("weak", 2, 0), ("weak", 3, 0), ("weak", 4, 0)]
+
+
+def test_a_generator_is_a_row_of_percents_in_order_of_appearance():
+    table = summarise(verdicts(*WEAK, *ABLE))
+    assert table[["generator", "n", "ex_bird", "ex_spider"]].to_numpy().tolist() == [
+        ["weak", 4, 25.0, 0.0],
+        ["able", 4, 75.0, 0.0],
+    ]
+    assert 0 <= table["ex_bird_low"][1] < 75.0 < table["ex_bird_high"][1] <= 100
+    assert "em" not in table
+    assert list(summarise(verdicts(*ABLE, em=1.0))["em"]) == [100.0]
+
+
+def test_every_question_weighs_alike_however_many_answers_it_has():
+    one = [("one", 1, 1), ("one", 2, 0)]
+    table = summarise(verdicts(*one, ("one", 1, 1), ("one", 1, 1)))
+    pd.testing.assert_frame_equal(table, summarise(verdicts(*one)))
+    assert (table["n"][0], table["ex_bird"][0], table["soft_f1"][0]) == (2, 50.0, 50.0)
+
+
+def test_failed_missing_and_gold_failed_are_counted_apart():
+    frame = verdicts(*ABLE)
+    frame["status"] = ["ok", "timeout", "missing", "empty"]
+    frame["gold_status"] = ["ok", "ok", "empty", "too_large"]
+    row = summarise(frame).iloc[0]
+    assert (row["n"], row["failed"], row["missing"], row["gold_failed"]) == (4, 1, 1, 1)
+
+
+def test_slices_are_by_a_column_or_by_the_features_of_the_gold_query():
+    table = summarise(verdicts(*ABLE), "difficulty")
+    assert table[["difficulty", "n", "ex_bird"]].to_numpy().tolist() == [
+        ["easy", 2, 100.0],
+        ["hard", 2, 50.0],
+    ]
+    sql = {
+        "1": "SELECT count(*) FROM a JOIN b ON a.x = b.x",
+        "2": "SELECT x FROM a",
+        "3": "SELEC (",
+    }
+    questions = tuple(Question(key, "even", "?") for key in sql)
+    benchmark = Benchmark("b", "bird", None, questions, {k: Gold(k, s) for k, s in sql.items()})
+    sliced = by_feature(verdicts(*ABLE[:3]), benchmark)
+    assert sliced[["feature", "question_id"]].to_numpy().tolist() == [
+        ["JOIN", "1"],
+        ["aggregation", "1"],
+        ["none of these", "2"],
+        ["unreadable", "3"],
+    ]
+
+
+def test_the_bounds_of_a_pool_count_a_question_without_an_answer_as_wrong():
+    frame = verdicts(*ABLE, *WEAK)
+    assert pool_bounds(frame).to_numpy().tolist() == [[1, 50, 50], [2, 25, 75]]
+    frame = verdicts(*ABLE, *WEAK, ("able", 5, 0))
+    frame.loc[8, "status"] = "missing"
+    assert pool_bounds(frame).set_index("k").loc[2].tolist() == [20.0, 60.0]
+
+
+def test_a_comparison_is_of_the_first_samples():
+    frame = pd.concat([verdicts(*ABLE), verdicts(*WEAK), verdicts(*[("weak", 4, 1)])])
+    found = compare_generators(frame, "able", "weak")
+    assert (found.difference, found.won, found.lost, found.n) == (0.5, ("2", "3"), (), 4)
+
+
+def test_systems_under_revised_golds_are_compared_on_the_same_questions(bird, executor, tmp_path):
+    (tmp_path / "new.json").write_text(
+        '[{"question_id": 0, "SQL": "SELECT 5"}, {"question_id": 1}, {"question_id": 2}]'
+    )
+    given = predictions(golds(bird) | {"2": "SELECT 9"})
+    own = judge(bird, given, executor)
+    (row,) = under_golds(own, {"new": with_golds(bird, tmp_path / "new.json")}, executor).to_dict(
+        "records"
+    )
+    assert (row["gold"], row["generator"], row["n"], row["ex"]) == ("new", "g", 3, 100 / 3)
+    assert (row["won"], row["lost"]) == ((), ("0",))
+    assert row["difference"] == pytest.approx(-100 / 3)
+
+
+# Thirty systems on nine of Spider's databases
+
+PUBLISHED = {
+    "codes_7b": 83.23, "codes_15b": 83.01, "dail_sql_gpt_4": 80.04, "din_gpt_4": 78.56,
+    "mac_sql_dea_repo": 77.92, "c3_chatgpt": 77.49, "gpt_4_zero_shot_din": 66.67,
+    "spider_repo_pred_example": 37.58,
+}  # fmt: skip
+
+
+def test_thirty_systems_have_the_published_accuracies_and_labels(real_spider, sandbox):
+    benchmark = open_benchmark("spider", real_spider)
+    found = judge(
+        benchmark,
+        read_predictions(benchmark, real_spider / "predictions"),
+        Executor(sandbox=sandbox),
+    )
+    table = summarise(found).set_index("generator")["ex_bird"].round(2)
+    assert len(table) == 30
+    assert table[list(PUBLISHED)].to_dict() == PUBLISHED
+    with (real_spider / "c3sql_labels.csv").open(encoding="utf-8", newline="") as file:
+        labels = list(csv.DictReader(file))
+    c3 = found[found["generator"] == "c3_chatgpt"].set_index("question_id")
+    for name, label in (("ex_bird", "execution_correct"), ("em", "exact_match")):
+        assert [c3.loc[row["index"], name] for row in labels] == [
+            float(row[label]) for row in labels
+        ]

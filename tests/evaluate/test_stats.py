@@ -1,3 +1,5 @@
+import math
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -6,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import BadInputError
-from workbench.evaluate.stats import compare, holm, mean_interval, t_quantile
+from workbench.evaluate.stats import (
+    bounds,
+    compare,
+    holm,
+    mean_interval,
+    pass_at_k,
+    t_quantile,
+)
 
 DATABASES = st.sampled_from("abcd")
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans(), DATABASES), min_size=1, max_size=40)
@@ -114,25 +123,62 @@ def test_values_without_an_interval_are_the_callers_mistake(values, databases, m
         mean_interval(values, databases)
 
 
+def paired(won, lost, both, databases=1):
+    """Two systems' verdicts on questions that are spread over databases."""
+    a = [1] * won + [0] * lost + [1] * both
+    b = [0] * won + [1] * lost + [1] * both
+    return tuple(
+        {f"q{i}": value for i, value in enumerate(values)}
+        for values in (a, b, [f"db{i % databases}" for i in range(len(a))])
+    )
+
+
 def test_a_comparison_by_hand():
-    databases = {"q1": "a", "q2": "a", "q3": "b", "q4": "c", "q5": "c"}
-    a = {"q1": True, "q2": True, "q3": True, "q4": False, "q5": True}
-    b = {"q1": False, "q2": False, "q3": False, "q4": True, "q5": True}
-    result = compare(a, b, databases)
-    assert result.difference == pytest.approx(2 / 5)
-    assert result.won == ("q1", "q2", "q3")
-    assert result.lost == ("q4",)
-    # The databases' sums are 2, 1 and -1: of the 8 totals of +-2 +-1 +-1 six are at least 2 from 0.
-    assert result.p_value == 6 / 8
-    assert (result.n, result.clusters, result.clustered) == (5, 3, True)
-
-
-def test_one_database_gives_mcnemars_exact_p_value_and_says_so():
-    a = {f"q{i}": i < 6 for i in range(7)}
-    b = {f"q{i}": i >= 6 for i in range(7)}
-    result = compare(a, b, dict.fromkeys(a, "a"))
+    result = compare(*paired(6, 1, 3, 3))
+    assert result.difference == 0.5
+    assert (result.won, result.lost) == (("q0", "q1", "q2", "q3", "q4", "q5"), ("q6",))
     assert result.p_value == 2 * (comb(7, 0) + comb(7, 1)) / 2**7
-    assert not result.clustered
+    assert (result.n, result.clusters, result.clustered) == (10, 3, None)
+    assert "3 databases are too few to speak of others" in result.note
+
+
+@pytest.mark.parametrize(("won", "lost", "n"), [(12, 2, 50), (9, 1, 32), (74, 4, 278)])
+def test_the_interval_is_tangos(won, lost, n):
+    result = compare(*paired(won, lost, n - won - lost))
+    for end in (result.low, result.high):  # where the score statistic is the normal quantile
+        b = (2 * n - won + lost) * end - won - lost
+        share = (math.sqrt(b * b + 8 * n * lost * end * (1 - end)) - b) / (4 * n)
+        score = (won - lost - n * end) / math.sqrt(n * (2 * share + end * (1 - end)))
+        assert abs(score) == pytest.approx(1.96, abs=1e-3)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 200))
+def test_interval_and_p_value_never_contradict_each_other(won, lost, both):
+    if won + lost + both:
+        result = compare(*paired(won, lost, both))
+        assert (result.low <= 0 <= result.high) == (result.p_value >= 0.05)
+        assert -1 <= result.low <= result.difference <= result.high <= 1
+
+
+@pytest.mark.parametrize("rates", [(0.05, 0.05), (0.15, 0.08), (0.02, 0.01)])
+def test_a_paired_interval_holds_the_truth_about_95_times_in_100(rates):
+    random, covered = np.random.default_rng(3), 0
+    for won, lost, both in random.multinomial(300, [*rates, 1 - sum(rates)], size=300):
+        result = compare(*paired(won, lost, both))
+        covered += result.low <= rates[0] - rates[1] <= result.high
+    assert 0.92 <= covered / 300 <= 0.99
+
+
+def test_from_ten_databases_on_the_comparison_speaks_of_others():
+    everywhere = compare(*paired(30, 0, 60, 10))
+    low, high = everywhere.clustered
+    assert low < everywhere.difference < high
+    assert "clustered by 10 databases" in everywhere.note
+    questions = [f"q{i}" for i in range(100)]
+    databases = {question: f"db{i // 10}" for i, question in enumerate(questions)}
+    a, b = dict.fromkeys(questions, 1), {q: int(i >= 10) for i, q in enumerate(questions)}
+    one = compare(a, b, databases)  # all ten differences are on one database
+    assert one.low > 0 > one.clustered[0]
 
 
 @given(ANSWERS)
@@ -140,7 +186,7 @@ def test_swapping_the_systems_swaps_the_result(answers):
     a, b, databases = systems(answers)
     there, back = compare(a, b, databases), compare(b, a, databases)
     assert there.difference == -back.difference
-    assert (there.low, there.high) == (-back.high, -back.low)
+    assert (there.low, there.high) == pytest.approx((-back.high, -back.low))
     assert there.p_value == back.p_value
     assert (there.won, there.lost) == (back.lost, back.won)
 
@@ -150,41 +196,6 @@ def test_a_system_does_not_differ_from_itself_but_the_interval_keeps_some_width(
     result = compare(a, a, {question: question[-1] for question in a})
     assert (result.difference, result.p_value, result.won, result.lost) == (0, 1, (), ())
     assert -0.05 < result.low < 0 < result.high < 0.05
-
-
-def test_a_big_difference_everywhere_is_significant():
-    a = {f"q{i}": True for i in range(90)}
-    b = {f"q{i}": i % 3 > 0 for i in range(90)}
-    result = compare(a, b, {f"q{i}": f"db{i // 10}" for i in range(90)})
-    assert result.p_value == 2 / 2**9
-    assert 0.2 < result.low < 1 / 3 < result.high < 0.45
-
-
-def test_a_difference_on_one_database_only_is_not_significant():
-    a = {f"q{i}": True for i in range(90)}
-    b = {f"q{i}": i >= 10 for i in range(90)}
-    result = compare(a, b, {f"q{i}": f"db{i // 10}" for i in range(90)})
-    assert result.p_value == 1
-    assert result.low < 0 < result.high
-
-
-@given(st.lists(st.integers(-3, 3), min_size=2, max_size=8))
-def test_the_p_value_counts_every_choice_of_signs(sums):
-    a, b, databases = {}, {}, {}
-    for database, difference in enumerate([*sums, 0]):
-        for i in range(abs(difference) or 1):
-            question = f"{database}.{i}"
-            a[question], b[question] = difference > 0, difference < 0
-            databases[question] = f"db{database}"
-    totals = {0: 1}
-    for step in map(abs, sums):
-        moved = {}
-        for total, ways in totals.items():
-            for reached in (total + step, total - step):
-                moved[reached] = moved.get(reached, 0) + ways
-        totals = moved
-    far = sum(ways for total, ways in totals.items() if abs(total) >= abs(sum(sums)))
-    assert compare(a, b, databases).p_value == far / 2 ** len(sums)
 
 
 @pytest.mark.parametrize(
@@ -212,3 +223,35 @@ def test_holm_adjusts_the_smallest_p_value_most_and_keeps_their_order():
 def test_holm_is_between_the_p_value_and_bonferronis(p_values):
     for p, adjusted in zip(p_values, holm(p_values), strict=True):
         assert p <= adjusted <= min(1.0, p * len(p_values)) or adjusted == pytest.approx(p)
+
+
+# Bounds of selection
+
+
+def test_the_bounds_of_three_questions_by_hand():
+    found = bounds({"a": [1, 0, 0], "b": [1, 1, 1], "c": [0, 0, 0, 1]}).set_index("k")
+    assert found.loc[1].tolist() == pytest.approx([100 * (1 / 3 + 1 + 1 / 4) / 3] * 2)
+    assert found.loc[2].tolist() == pytest.approx([100 / 3, 100 * (2 / 3 + 1 + 1 / 2) / 3])
+    assert found.index.tolist() == [1, 2, 3]
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=3, max_size=6), min_size=1, max_size=4))
+def test_the_bounds_agree_with_counting_every_choice(verdicts):
+    found = bounds({str(n): given for n, given in enumerate(verdicts)}).set_index("k")
+    for k in (1, 2, 3):
+        choices = [list(combinations(given, k)) for given in verdicts]
+        best = [np.mean([any(choice) for choice in own]) for own in choices]
+        worst = [np.mean([all(choice) for choice in own]) for own in choices]
+        expected = [100 * np.mean(worst), 100 * np.mean(best)]
+        assert found.loc[k].tolist() == pytest.approx(expected)
+
+
+def test_a_chance_too_small_for_a_difference_of_floats_is_still_exact():
+    assert pass_at_k(10**6, 1, 1) == pytest.approx(1e-6, rel=1e-12)
+    assert pass_at_k(60, 30, 31) == 1
+
+
+@pytest.mark.parametrize("verdicts", [{}, {"q": []}, {"q": [0.5]}, {"q": [2]}])
+def test_bounds_need_verdicts(verdicts):
+    with pytest.raises(BadInputError):
+        bounds(verdicts)

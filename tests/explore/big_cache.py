@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.load import open_benchmark
 from workbench.generate.direct import Direct
 from workbench.generate.divide_and_conquer import DivideAndConquer
 from workbench.generate.query_plan import QueryPlan

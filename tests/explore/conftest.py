@@ -7,7 +7,7 @@ import ipywidgets as w
 import pandas as pd
 import pytest
 
-from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.load import open_benchmark
 from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
@@ -25,7 +25,7 @@ def zoo(tmp_path, tiny, sandbox):
     root = tiny.write_bird(tmp_path / "bird")
     with Cache(tmp_path / "lab.sqlite") as store:
         executor = Executor(store, sandbox=sandbox)
-        whole = load_bird(root)
+        whole = open_benchmark("bird-dev", root)
         benchmark = replace(whole, questions=whole.questions[:4])
         model = scripted(otherwise=RIGHT)
         lab = Lab(Client(store, send=model), executor, benchmark.database)

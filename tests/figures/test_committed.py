@@ -9,14 +9,12 @@ import pandas as pd
 import pytest
 
 from workbench.evaluate.judge import judge
-from workbench.pool import pool_of
 from workbench.study import accuracy, open_study
 from workbench.study.saved import read_index
 from workbench.systems.baselines import direct, zero_shot
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.chess import chess_ir_cg_ut, chess_ir_ss_cg
 from workbench.systems.mac_sql import mac_sql
-from workbench.types import Candidate, Trial
 
 FIGURES = Path(__file__).parents[2] / "figures" / "embedded"
 INDEX = read_index(FIGURES)
@@ -52,12 +50,7 @@ def rows_of(run):
 )
 def test_every_accuracy_of_a_system_is_that_of_a_run_now(study, system):
     run = study.run(system)
-    pool = pool_of(
-        (row.question_id, Trial(Candidate(row.sql, run.id)))
-        for row in run.questions.itertuples()
-        if row.sql
-    )
-    judged = judge(study.benchmark, pool, study.lab.executor)
+    judged = judge(study.benchmark, run.answers, study.lab.executor)
     checked = set()
     for table, row in rows_of(run.id):
         mine = judged

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.load import open_benchmark
 from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.lab import Lab
 from workbench.label.case import Case
@@ -100,7 +100,7 @@ def labels(tmp_path):
 @pytest.fixture(scope="session")
 def bird(tmp_path_factory, tiny):
     """The twelve questions over three databases."""
-    return load_bird(tiny.write_bird(tmp_path_factory.mktemp("bird")))
+    return open_benchmark("bird-dev", tiny.write_bird(tmp_path_factory.mktemp("bird")))
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from workbench.benchmarks.predictions import load_predictions
-from workbench.benchmarks.spider import load_spider
+from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.errors import BadInputError
 from workbench.label.case import case_key
 from workbench.label.cases import KEPT_ROWS, cases
-from workbench.pool import Pool
 from workbench.types import Candidate, Context, Schema, Selection, Trial, ValueMatch
 
 WRONG = "SELECT 'no such answer'"
@@ -97,14 +96,14 @@ def test_what_the_generator_was_given_comes_from_the_system(bird, lab, selection
 def test_a_prediction_file_is_as_good_as_a_run(bird, lab, tmp_path):
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps({"0": WRONG, "1": bird.golds["1"].sql}))
-    found = cases(bird, load_predictions(path, bird), lab)
+    found = cases(bird, candidates(read_predictions(bird, path)), lab)
     assert [(case.question.id, case.predicted, case.generator) for case in found] == [
         ("0", WRONG, "theirs")
     ]
 
 
 def test_on_spider_wrong_is_what_spider_calls_wrong(tiny, lab, tmp_path):
-    spider = load_spider(tiny.write_spider(tmp_path))
+    spider = open_benchmark("spider-dev", tiny.write_spider(tmp_path))
     doubled = "SELECT name FROM animal UNION ALL SELECT name FROM animal ORDER BY name"
     answered = [selection(spider.questions[1].id, doubled)]
     (case,) = cases(spider, answered, lab)
@@ -113,7 +112,7 @@ def test_on_spider_wrong_is_what_spider_calls_wrong(tiny, lab, tmp_path):
 
 def test_of_a_pool_a_wrong_candidate_is_drawn(bird, lab):
     queries = [f"SELECT {number}" for number in range(90, 99)]
-    pool = Pool({"0": selection("0", bird.golds["0"].sql, *queries).trials})
+    pool = {"0": [Candidate(sql, "g") for sql in (bird.golds["0"].sql, *queries)]}
     drawn = {cases(bird, pool, lab, seed=seed)[0].predicted for seed in range(20)}
     assert len(drawn) > 3
     assert drawn <= set(queries)
@@ -121,20 +120,20 @@ def test_of_a_pool_a_wrong_candidate_is_drawn(bird, lab):
 
 def test_candidates_and_questions_are_drawn_independently(bird, lab):
     queries = [f"SELECT {number}" for number in range(90, 99)]
-    pool = Pool({q.id: selection(q.id, *queries).trials for q in bird.questions})
+    pool = {q.id: [Candidate(sql, "g") for sql in queries] for q in bird.questions}
     few = [cases(bird, pool, lab, limit=1, seed=seed)[0].predicted for seed in range(25)]
     assert len(set(few)) > 5
 
 
 def test_a_pool_has_no_failed_selection(bird, lab):
     with pytest.raises(BadInputError, match="give Selections"):
-        cases(bird, Pool({}), lab, which="selection failed")
+        cases(bird, {}, lab, which="selection failed")
 
 
 @pytest.mark.parametrize("bad", [{"which": "some"}, {"share": 0}, {"share": 1.5}])
 def test_a_wrong_argument_is_refused(bird, lab, bad):
     with pytest.raises(BadInputError):
-        cases(bird, Pool({}), lab, **bad)
+        cases(bird, {}, lab, **bad)
 
 
 def test_a_long_result_is_cut_and_marked_as_truncated(bird, lab):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.evaluate.gold.schema import AroundGold
+from workbench.evaluate.around_gold import AroundGold
 from workbench.retrieve.embed import Embedding, MiniLM
 from workbench.retrieve.index.minhash import MinHash
 from workbench.retrieve.index.trigram import Trigram

@@ -53,7 +53,7 @@ def test_files_may_be_given_as_text(revised, write, tmp_path):
     write("", revised[:1])
     golds = {"new": str(tmp_path / "experiments" / "new.json")}
     with open_study("bundled-dev", golds=golds, figures=str(tmp_path / "figures")) as study:
-        assert [revision.name for revision in study.revisions] == ["new"]
+        assert list(study.golds) == ["new"]
 
 
 def test_a_run_has_a_verdict_by_each_gold_and_its_row_the_paired_change(write, revised, tmp_path):

@@ -5,15 +5,14 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from workbench.benchmarks.named import open_benchmark
-from workbench.benchmarks.predictions import load_predictions
+from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.predictions import read_predictions, write_predictions
 from workbench.errors import BadInputError
 from workbench.evaluate.judge import judge
 from workbench.generate.direct import Direct
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
-from workbench.pool import chosen
 from workbench.select.majority import Majority
 from workbench.select.ranker import Ranker
 from workbench.sql.executor import Executor
@@ -52,8 +51,7 @@ def test_there_is_a_row_for_every_candidate_and_every_question(several):
 
 def test_verdicts_are_those_of_the_judge(several):
     study, run = several
-    pool = chosen("it", run.selections)
-    judged = judge(study.benchmark, pool, study.lab.executor)
+    judged = judge(study.benchmark, run.answers, study.lab.executor)
     assert run.questions["correct"].astype(float).tolist() == judged["ex_bird"].tolist()
 
 
@@ -306,10 +304,9 @@ def test_a_selector_that_sorts_the_trials_is_refused_before_its_index_means_anot
 def test_a_pool_of_two_generators_of_one_kind_is_judged_from_its_file(study, tmp_path):
     two = replace(direct(), generate=(Direct("embedded/parser"), Direct("embedded/parser", 1.0)))
     run = study.run(two)
-    run.pool.save(tmp_path / "pool.jsonl")
-    read = load_predictions(tmp_path / "pool.jsonl", study.benchmark)
-    sql = [trial.candidate.sql for _, trial in read.items()]
-    assert sql == run.trials["sql"].tolist()
+    write_predictions(run.trials, tmp_path / "pool.jsonl", study.benchmark)
+    read = read_predictions(study.benchmark, tmp_path / "pool.jsonl")
+    assert read["sql"].tolist() == run.trials["sql"].tolist()
 
 
 def test_the_dollars_of_calls_of_unknown_price_are_unknown_and_not_nothing(study, monkeypatch):

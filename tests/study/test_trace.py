@@ -8,9 +8,8 @@ from click.testing import CliRunner
 
 from workbench.cli.reproduce import trace as command
 from workbench.errors import BadInputError
-from workbench.evaluate.bounds import curve
-from workbench.evaluate.summary import by_feature
-from workbench.pool import pool_of
+from workbench.evaluate import stats
+from workbench.evaluate.judge import by_feature
 from workbench.report.figures.alone import unique_solves
 from workbench.report.figures.bounds import bounds_by_difficulty, bounds_by_generator
 from workbench.report.figures.compare import accuracy_by, paired_differences
@@ -27,7 +26,7 @@ from workbench.study.analysis.schema_size import pass_at
 from workbench.study.trace import trace
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.replay import replayed
-from workbench.types import Candidate, Execution, Trial
+from workbench.types import Candidate
 
 REGION = "run,solved_by,n,question_ids,counted\n{run},a & b,{n},{ids},all\n"
 WHOLE = chase_sql(samples=2)
@@ -138,7 +137,7 @@ def test_pass_at_1_and_k_come_from_all_candidates(study, run, behind):
 @pytest.mark.parametrize("draw", [bounds_by_generator, bounds_by_difficulty])
 def test_bounds_come_from_all_candidates_of_their_slice(study, run, behind, draw):
     for row, found in behind(draw(run.trials, stamp=study.stamp)):
-        expected = curve(by_question(found))[int(row["k"]) - 1]
+        expected = stats.bounds(by_question(found)).iloc[int(row["k"]) - 1]
         assert expected.upper == near(row["upper"])
         assert expected.lower == near(row["lower"])
 
@@ -347,12 +346,8 @@ def test_rows_that_only_the_paper_has_say_so(study, run):
 def test_names_may_hold_what_stands_between_them(study):
     asked = study.benchmark.questions
     names = ("A & B", "C", "B")
-    trials = [
-        (one.id, Trial(Candidate("SELECT 1", name), Execution("ok")))
-        for one in asked
-        for name in names
-    ]
-    part = study.run(replayed("odd", pool_of(trials), Majority()))
+    candidates = {one.id: tuple(Candidate("SELECT 1", name) for name in names) for one in asked}
+    part = study.run(replayed("odd", candidates, Majority()))
     counted = alone(
         pd.DataFrame({"generator": names, "counted": "all", "run": part.id}), study.stamp, "Names"
     )

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.systems.conftest import EMPTY, QUESTION, REPLIES, RIGHT
-from workbench.evaluate.gold.schema import AroundGold, linking_by_stage
+from workbench.evaluate.around_gold import AroundGold
+from workbench.evaluate.linking import linking_by_stage
 from workbench.fix.reviser import Reviser
 from workbench.report.papers import published
 from workbench.retrieve.embed import Embedding

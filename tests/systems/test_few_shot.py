@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.lab import Lab
@@ -108,7 +108,7 @@ def test_a_record_that_is_no_example_of_a_question_is_named(tmp_path, record):
     benchmark = open_benchmark("bundled-dev")
     record = {key: text.format(benchmark.questions[0].id) for key, text in record.items()}
     path = write(tmp_path / "codes.jsonl", record | {"sql": "SELECT 1"})
-    with pytest.raises(BadInputError, match="line 1: expected a question_id of bundled-dev"):
+    with pytest.raises(BadInputError, match="item 0"):
         examples_of(path, benchmark)
 
 

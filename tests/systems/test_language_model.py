@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.evaluate.gold.schema import AroundGold
+from workbench.evaluate.around_gold import AroundGold
 from workbench.generate.synthetic_examples import SyntheticExamples
 from workbench.llm.cache import Cache
 from workbench.prompts.prompt import names

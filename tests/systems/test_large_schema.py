@@ -7,7 +7,7 @@ import pytest
 
 from workbench.benchmarks.bundled import load_bundled
 from workbench.embedded.answer import answer
-from workbench.evaluate.gold.schema import AroundGold
+from workbench.evaluate.around_gold import AroundGold
 from workbench.lab import Lab
 from workbench.retrieve.retrieval import Retrieval
 from workbench.sql.executor import Executor

@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from workbench.pool import pool_of
 from workbench.systems.replay import Proposed
 from workbench.train.export import conversations
 from workbench.train.noisy_schema import NoisySchema
 from workbench.train.pairs import Pairs
-from workbench.types import Candidate, Trial
+from workbench.types import Candidate
 
 WRONG = "SELECT 'nothing'"
 
@@ -47,8 +46,7 @@ def test_a_judge_is_asked_byte_for_byte_what_it_was_tuned_on(study):
         generate=(Proposed(("good", "poor"), "", candidates),),
         fix=(),
     )
-    pool = pool_of((key, Trial(c)) for key, cs in candidates.items() for c in cs)
-    talks = list(conversations(study.lab, Pairs(system)(study.lab, study.benchmark, pool)))
+    talks = list(conversations(study.lab, Pairs(system)(study.lab, study.benchmark, candidates)))
     assert len(talks) == 3
     for question, talk in zip(study.benchmark.questions, talks, strict=True):
         *tuned_on, _ = talk.messages

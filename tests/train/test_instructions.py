@@ -4,17 +4,18 @@ import json
 from contextlib import contextmanager
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
-from workbench.benchmarks.bird import load_bird
 from workbench.benchmarks.bundled import load_bundled
+from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.predictions import COLUMNS
 from workbench.evaluate.judge import judge
 from workbench.generate.decomposer import Decomposer
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.scripted import scripted
-from workbench.pool import chosen
 from workbench.sql.executor import Executor
 from workbench.systems.mac_sql import mac_sql
 from workbench.systems.system import solve
@@ -44,7 +45,7 @@ class Counting:
 
 @pytest.fixture
 def benchmark(tmp_path, tiny):
-    return load_bird(tiny.write_bird(tmp_path / "bird"))
+    return open_benchmark("bird-dev", tiny.write_bird(tmp_path / "bird"))
 
 
 @pytest.fixture
@@ -138,8 +139,8 @@ def test_of_the_embedded_models_answers_exactly_the_right_ones_are_kept(lab_of):
     system, calls = mac_sql(), []
     with lab_of(None, few) as lab:
         found = instructions(few, system, lab, progress=lambda *how_far: calls.append(how_far))
-        answers = chosen("mac", [solve(system, question, lab) for question in few.questions])
-        verdicts = judge(few, answers, lab.executor)
+        rows = [(q.id, "mac", 0, solve(system, q, lab).sql) for q in few.questions]
+        verdicts = judge(few, pd.DataFrame(rows, columns=COLUMNS), lab.executor)
     right = verdicts.loc[verdicts["ex_bird"] == 1.0, "question_id"].tolist()
     assert 0 < len(right) < len(few.questions)
     assert list(dict.fromkeys(talk.question_id for talk in found)) == right

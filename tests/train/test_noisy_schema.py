@@ -39,10 +39,10 @@ def test_more_wrong_columns_than_there_are_is_the_whole_schema():
 
 
 def test_the_reply_is_read_as_the_gold_query(tiny, tmp_path):
-    from workbench.benchmarks.bird import load_bird
+    from workbench.benchmarks.load import open_benchmark
     from workbench.lab import Lab
 
-    benchmark = load_bird(tiny.write_bird(tmp_path))
+    benchmark = open_benchmark("bird-dev", tiny.write_bird(tmp_path))
 
     def retrieve(lab, question, schema):
         return Context(question, schema)

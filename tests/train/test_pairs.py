@@ -9,30 +9,29 @@ from types import SimpleNamespace
 import pytest
 
 from tests.train.pools import answers
-from workbench.benchmarks.bird import load_bird
+from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError
 from workbench.lab import Lab
-from workbench.pool import pool_of
 from workbench.sql.executor import Executor
 from workbench.systems.baselines import direct
 from workbench.train.export import conversations, write
 from workbench.train.pairs import Pairs, hinted_candidates
-from workbench.types import Candidate, Context, Trial
+from workbench.types import Candidate, Context
 
 SIMPLE = direct("any/model")  # its context is the whole schema, and no model is asked for it
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory, tiny):
-    benchmark = load_bird(tiny.write_bird(tmp_path_factory.mktemp("bird")))
+    benchmark = open_benchmark("bird-dev", tiny.write_bird(tmp_path_factory.mktemp("bird")))
     with Executor(workers=1) as executor:
 
         def pool(*generators):
-            return pool_of(
-                (question_id, Trial(Candidate(sql, generator)))
-                for generator in generators
-                for question_id, sql in answers(benchmark)[generator].items()
-            )
+            given = {name: answers(benchmark)[name] for name in generators}
+            return {
+                q.id: tuple(Candidate(given[n][q.id], n) for n in given if q.id in given[n])
+                for q in benchmark.questions
+            }
 
         yield SimpleNamespace(
             lab=Lab(None, executor, benchmark.database), benchmark=benchmark, pool=pool

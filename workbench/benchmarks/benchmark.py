@@ -2,30 +2,31 @@
 
 import math
 import re
-import stat
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AliasChoices, BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
 
 from workbench.canonical import content_hash
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, MisalignedError, content_of
 from workbench.types import Gold, Question, Schema
-
-_DB_ID = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
 Sense = Literal["bird", "spider"]
 """Execution accuracy as BIRD defines it, equal sets of rows, or as Spider does (`evaluate.ex`)."""
+_DB_ID = re.compile(r"(?!\.*$)[A-Za-z0-9_.\-]{1,128}")
+_Model = TypeVar("_Model")
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """Questions in the order of their file, and the gold queries that judge answers.
 
-    `databases` holds `DB/DB.sqlite` for each db_id. `sense` is the sense of EX of the benchmark's own
-    leaderboard. `schemas` are those of Spider's tables.json, by which Spider's exact match is defined. `every`
-    has all questions of the file where `questions` are only some of them, and is () otherwise.
+    `databases` holds `DB/DB.sqlite` for each db_id. `sense` is the sense of EX of the benchmark's own leaderboard.
+    `schemas` are those of Spider's tables.json, by which Spider's exact match is defined. `every` has all questions of
+    the file where `questions` are only some of them, and is () otherwise.
     """
 
     name: str
@@ -41,17 +42,17 @@ class Benchmark:
         return (self.databases / db_id / f"{db_id}.sqlite").is_file()
 
     def database(self, db_id: str) -> Path:
-        """The SQLite file of a database. A db_id must be a plain name, so that it cannot lead out of the folder."""
-        path = _path(self.databases, db_id)
-        try:
-            found = path.stat()
-        except OSError:
-            found = None
-        if not found or not stat.S_ISREG(found.st_mode):
+        """The SQLite file of a database. A db_id is a plain name, so that it cannot lead out of the folder."""
+        if not _DB_ID.fullmatch(db_id):
+            raise BadInputError(
+                f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128"
+            )
+        path = self.databases / db_id / f"{db_id}.sqlite"
+        if not self.has(db_id):
             raise BadInputError(
                 f"no database {db_id}: expected {db_id}/{db_id}.sqlite in {self.databases}"
             )
-        if not _is_inside(path, self.databases, found.st_dev, found.st_ino):
+        if not path.resolve().is_relative_to(self.databases.resolve()):
             raise BadInputError(
                 f"database {db_id}: a link leads out of {self.databases}; put the file itself there"
             )
@@ -66,20 +67,6 @@ class Benchmark:
         """A hash of questions and gold queries. Releases of one benchmark differ, and so does the EX on them."""
         golds = [self.golds[question.id] for question in self.questions]
         return content_hash("questions", [self.questions, golds])
-
-
-@lru_cache(maxsize=4096)  # every step asks for the path
-def _path(folder: Path, db_id: str) -> Path:
-    if not _DB_ID.fullmatch(db_id) or not db_id.strip("."):
-        raise BadInputError(f"db_id {db_id!r}: letters, digits, '_', '-' and '.' only, at most 128")
-    return folder / db_id / f"{db_id}.sqlite"
-
-
-@lru_cache(maxsize=4096)  # links are followed once for each file
-def _is_inside(path: Path, folder: Path, device: int, inode: int) -> bool:
-    """Whether the file that a path leads to, known by its device and inode, is in the folder."""
-    del device, inode
-    return path.resolve().is_relative_to(folder.resolve())
 
 
 def some(questions: Sequence[Question], limit: float | None) -> list[Question]:
@@ -126,35 +113,117 @@ def check_limit(limit: float | None) -> None:
         )
 
 
-def locate(root: Path, file: str, folder: str, what: str) -> tuple[Path, Path]:
-    """A benchmark's file and the folder of databases beside it, searched in `root` and up to two folders below.
+# The fields of an item in BIRD's files, in Spider's and in those of Spider's variants.
+Filled = Annotated[str, StringConstraints(pattern=r"\S")]
+_TEXT = AliasChoices("SpiderSynQuestion", "question")
+_SQL = AliasChoices("SQL", "query", "sql")
 
-    A file of this name without databases beside it may belong to another benchmark, so it is passed over.
-    """
-    if not root.is_dir():
-        raise BadInputError(f"{root}: no such folder; give the one where {what} was unpacked")
-    lone: list[Path] = []
-    for depth in ("", "*/", "*/*/"):
-        paths = sorted(root.glob(depth + file))
-        found = [(path, inside) for path in paths if (inside := _databases(path.parent / folder))]
-        if len(found) > 1:
-            places = " and ".join(str(path.parent) for path, _ in found)
-            raise BadInputError(f"{root}: it contains {what} twice; give one of {places}")
-        if found:
-            return found[0]
-        lone += paths
-    if lone:
-        raise BadInputError(
-            f"{what}: {lone[0]} has no folder {folder} with databases beside it; unpack them there"
-        )
-    raise BadInputError(
-        f"{what}: no {file} in {root} or up to two folders below it; unpack {what} there"
+
+class _Revised(BaseModel, strict=True):
+    """An item of a file of revised golds; a field that it leaves out is not revised."""
+
+    question_id: int | str | None = None
+    db_id: str | None = None
+    original: str = Field(
+        "", validation_alias=AliasChoices("SpiderQuestion", "original_question", "question")
     )
+    text: Filled | None = Field(None, validation_alias=_TEXT)
+    sql: Filled | None = Field(None, validation_alias=_SQL)
+    evidence: str | None = None
 
 
-def _databases(folder: Path) -> Path | None:
-    """The folder that holds `DB/DB.sqlite`: this one, or a folder of the same name in it, as some tools unpack."""
-    for candidate in (folder, folder / folder.name):
-        if next(candidate.glob("*/*.sqlite"), None):
-            return candidate
-    return None
+class Item(BaseModel, strict=True):
+    """An item of a benchmark's file; without a question_id its position is its id."""
+
+    question_id: int | str | None = None
+    db_id: Filled
+    text: Filled = Field(validation_alias=_TEXT)
+    sql: Filled = Field(validation_alias=_SQL)
+    evidence: str | None = None
+    difficulty: str | None = None
+
+
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, or in UTF-16 as spreadsheets save it."""
+    content = content_of(path)
+    utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    try:
+        return content.decode("utf-16" if utf_16 else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInputError(
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from error
+
+
+def read_items(path: Path, model: type[_Model]) -> list[_Model]:
+    """The items of a file, a JSON list or JSON lines, with at least one."""
+    text = read_text(path)
+    if path.suffix == ".jsonl":
+        text = f"[{','.join(line for line in text.split(chr(10)) if line.strip())}]"
+    try:
+        items = TypeAdapter(list[model]).validate_json(text)  # type: ignore[valid-type]
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        number, *names = first["loc"] or ("",)
+        where = f"{path}, item {number}: {'.'.join(map(str, names))}" if names else f"{path}"
+        raise BadInputError(
+            f"{where}: {first['msg']}, and it is {first['input']!r:.60}; expected a list with an object for each item"
+        ) from error
+    if not items:
+        raise BadInputError(f"{path}: an empty list; expected an object for each item")
+    return items
+
+
+def with_golds(benchmark: Benchmark, file: str | Path) -> Benchmark:
+    """The questions that a JSON list revises, with its gold queries, texts and hints: another benchmark.
+
+    An item names its question by `question_id`, or by the `db_id` and the original text, as Spider-Syn does. Items
+    about other questions are left out. Arcwise-Plat, later releases of BIRD and mini-dev, Spider-Syn and Spider-DK are
+    read as they are published.
+    """
+    path = Path(file)
+    own = {question.id: question for question in benchmark.questions}
+    questions: dict[str, Question] = {}
+    golds: dict[str, Gold] = {}
+    items = read_items(path, _Revised)
+    for number, (item, key) in enumerate(zip(items, _keys(items, benchmark), strict=True)):
+        if key not in own:
+            continue
+        before, gold = own[key], benchmark.golds[key]
+        if key in questions or item.db_id not in {None, before.db_id}:
+            here = "an earlier item is about it" if key in questions else f"it has {before.db_id!r}"
+            raise MisalignedError(
+                f"{path}, item {number}: question {key} of {benchmark.name} on database {item.db_id!r}, but {here};"
+                f" give golds of {benchmark.name}"
+            )
+        hint = (item.evidence or "") if "evidence" in item.model_fields_set else before.evidence
+        questions[key] = replace(before, text=item.text or before.text, evidence=hint)
+        golds[key] = replace(gold, sql=item.sql or gold.sql)
+    if not questions:
+        raise BadInputError(
+            f"{path}: none of its {len(items)} items is about a question of {benchmark.name}; an item needs that"
+            " question's question_id, or its db_id and its text as question or, if that changed, as original_question"
+        )
+    asked = tuple(questions[key] for key in own if key in questions)
+    name = f"{benchmark.name} ({path.stem})"
+    every = benchmark.every or benchmark.questions
+    return replace(benchmark, name=name, questions=asked, golds=golds, every=every)
+
+
+def _keys(items: Sequence[_Revised], benchmark: Benchmark) -> list[str]:
+    """The id of each item's question, "" if the benchmark has no such question."""
+    if all(item.question_id is not None for item in items):
+        return [str(item.question_id) for item in items]
+    every = benchmark.every or benchmark.questions
+    stated = [(item.db_id, " ".join(item.original.split())) for item in items]
+    own = [(question.db_id, " ".join(question.text.split())) for question in every]
+    # Spider-Syn mends the original question in places: where the databases are the same in the same order, and most of
+    # the texts, items and questions stand in the same order.
+    same = sum(a == b for a, b in zip(stated, own, strict=False))
+    if [db_id for db_id, _ in stated] == [db_id for db_id, _ in own] and 2 * same > len(own):
+        return [question.id for question in every]
+    # A few questions are asked twice about one database: the second item is then about the second of them.
+    waiting: dict[tuple[str | None, str], deque[str]] = {}
+    for about, question in zip(own, every, strict=True):
+        waiting.setdefault(about, deque()).append(question.id)
+    return [waiting[about].popleft() if waiting.get(about) else "" for about in stated]

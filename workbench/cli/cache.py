@@ -10,7 +10,7 @@ from typing import Any
 import click
 import orjson
 
-from workbench.benchmarks.items import read_text
+from workbench.benchmarks.benchmark import read_text
 from workbench.errors import BadInputError, naming
 from workbench.llm import transfer
 from workbench.llm.batch import unread

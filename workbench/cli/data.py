@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from workbench.benchmarks.check import check
-from workbench.benchmarks.named import BENCHMARKS, open_benchmark
+from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.cli import options
-from workbench.evaluate.spider.hardness import difficulty
+from workbench.evaluate.judge import difficulty
 from workbench.llm.cache import Cache
 from workbench.sql.executor import Executor
 
@@ -24,12 +24,10 @@ def data(benchmark: str | None, root: Path | None) -> None:
     and count questions, SQL features, tables and rows. The exit code is 1 where something is wrong.
     """
     if benchmark is None:
-        for record in BENCHMARKS.values():
+        for name, record in BENCHMARKS.items():
             counted = f"{record.questions:6,} questions, EX as {'BIRD' if record.sense == 'bird' else 'Spider'}"
             source = f"unpack it from {record.url} and name its folder with --root"
-            print(
-                f"{record.name:14} {counted:32} {source if record.url else 'comes with the workbench'}"
-            )
+            print(f"{name:14} {counted:32} {source if record.url else 'comes with the workbench'}")
         return
     with Cache() as store, Executor(store) as executor:
         opened = open_benchmark(benchmark, root)
@@ -43,4 +41,5 @@ def data(benchmark: str | None, root: Path | None) -> None:
         print(f"{name}: {tables} tables, {columns} columns, {rows:,} rows")
     for complaint in report.complaints:
         print(complaint)
-    sys.exit(bool(report.complaints or opened.every))
+    absent = any(not opened.has(question.db_id) for question in opened.every)
+    sys.exit(bool(report.complaints) or absent)

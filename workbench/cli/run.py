@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from workbench.benchmarks.named import BENCHMARKS, benchmark_name
-from workbench.benchmarks.predictions import ANSWERS
+from workbench.benchmarks.load import BENCHMARKS, benchmark_name
 from workbench.cli import options
 from workbench.cli.options import SYSTEMS, given_to, make_system
 from workbench.prompts.prompt import PACKAGED
@@ -75,9 +74,9 @@ def run(
     sense, and `workbench trace` shows the SQL and calls behind a row of the table. Running again asks only for what
     is missing.
     """
+    from workbench.benchmarks.predictions import ANSWERS, write_predictions  # noqa: PLC0415  pandas
     from workbench.experiment.preview import cost_lines, preview_of, save_preview  # noqa: PLC0415
     from workbench.explore.compare.making import compare  # noqa: PLC0415
-    from workbench.pool import chosen  # noqa: PLC0415
     from workbench.study import open_study  # noqa: PLC0415  pandas and matplotlib: a second
 
     folders = [None if folder == PACKAGED else Path(folder) for folder in prompts or [PACKAGED]]
@@ -117,7 +116,7 @@ def run(
         files = []
         for number, done in enumerate(runs):
             files.append(folder / f"{name}{_numbered(number)}{ANSWERS}")
-            chosen(done.name, done.selections).save(files[-1])
+            write_predictions(done.answers, files[-1], study.benchmark)
         if len(runs) > 1:
             study.save(f"{name}_questions", variants.questions())
     print(table.to_markdown())

@@ -9,27 +9,26 @@ from typing import Any
 import click
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.named import open_benchmark
-from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
+from workbench.benchmarks.load import open_benchmark
 from workbench.cli import options
 from workbench.cli.options import make_system, open_lab
 from workbench.errors import BadInputError
 from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.llm.money import Budget
-from workbench.pool import Pool
+from workbench.types import Candidate
 
 _benchmark = click.argument("benchmark")
 
 
-def _on_a_pool(command: Any) -> Any:
+def _on_candidates(command: Any) -> Any:
     """Add the arguments for a benchmark, its candidates and the output file."""
     command = options.predictions(options.more_predictions(options.out(command)))
     return _benchmark(options.root(command))
 
 
 @contextmanager
-def _pool(
+def _candidates(
     out: Path,
     benchmark: str,
     root: Path | None,
@@ -37,13 +36,15 @@ def _pool(
     more: Sequence[str],
     dollars: float | None = None,
     prompts: Path | None = None,
-) -> Iterator[tuple[Lab, Benchmark, Pool]]:
+) -> Iterator[tuple[Lab, Benchmark, dict[str, tuple[Candidate, ...]]]]:
     opened = open_benchmark(benchmark, root)
-    given = prediction_files([*first, *more])
-    options.check_writable(out, *given, Path(benchmark))
-    pool = load_pool(file_names(given), opened)
+    from workbench.benchmarks.predictions import candidates, read_predictions  # noqa: PLC0415  pandas
+
+    given = [*first, *more]
+    options.check_writable(out, *map(Path, given), Path(benchmark))
+    found = candidates(read_predictions(opened, *given))
     with open_lab(opened.database, Budget(dollars), prompts=prompts) as lab:
-        yield lab, opened, pool
+        yield lab, opened, found
 
 
 @contextmanager
@@ -67,7 +68,7 @@ def train() -> None:
 
 
 @train.command()
-@_on_a_pool
+@_on_candidates
 @options.form(default="openai")
 @click.option("--seed", default=0, show_default=True, help="Seed of the order within each pair.")
 @click.option("--no-gold", is_flag=True, help="Leave out questions without a right candidate.")
@@ -109,8 +110,8 @@ def pairs(
         )
     writer = Direct(generator) if generator else None
     asked = make_system(system, model)
-    with _pool(out, **given) as (lab, opened, pool):
-        made = Pairs(asked, writer, from_gold=not no_gold, seed=seed)(lab, opened, pool)
+    with _candidates(out, **given) as (lab, opened, found):
+        made = Pairs(asked, writer, from_gold=not no_gold, seed=seed)(lab, opened, found)
         count = write(conversations(lab, made), out, form)
     print(f"{out}: {count:,} pairs")
     print(lab.client.ledger)

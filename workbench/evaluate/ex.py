@@ -1,21 +1,23 @@
-"""Execution accuracy (EX): whether a query returns the same result as the question's gold query.
+"""Execution accuracy (EX): whether a query returns the same result as the question's gold query; and Soft-F1.
 
-BIRD compares results as sets of rows, Spider as bags that keep the order if gold has ORDER BY; see
-`spider_equal`. Spider's official script first drops every DISTINCT from both queries, unless it is called with
-`--keep-distinct`; so does this module. Every verdict of the workbench is made here. Queries that differ in
-layout and letter case only are executed once. A gold query that fails has no result, so no query equals it.
+BIRD compares results as sets of rows: the order of columns counts, the order of rows and duplicates do not. Spider
+allows any order of columns; it counts duplicates, and the order of rows if the gold query has ORDER BY. Its official
+script first drops every DISTINCT from both queries, unless it is called with `--keep-distinct`; so does this module. On
+the same predictions the two differ by up to six points. Every verdict of the workbench is made here. A gold query that
+fails has no result, so no query equals it; a result that was cut off equals no other.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark, Sense
-from workbench.pool import Pool
-from workbench.sql.executor import Executor, Job
+from workbench.errors import BadInputError
+from workbench.sql.executor import Executor
 from workbench.sql.reading import normalise_text
-from workbench.types import Execution, Gold, Limits, Question, Row
+from workbench.types import Execution, Limits, Row
 
 DEFAULT_LIMITS = Limits()
 Pair = tuple[str, str]  # a question's id and a query that answers it
@@ -29,46 +31,78 @@ def ex_verdicts(
     *,
     sense: Sense | None = None,
     known: Mapping[Pair, str] | None = None,
+    keep_distinct: bool = False,
 ) -> list[bool]:
     """Whether each pair's query is right, by default in the benchmark's own sense.
 
     `known` has the fingerprints of the results of executed queries; in BIRD's sense these do not run again.
+    `keep_distinct` is the option of Spider's script.
     """
     if (sense or benchmark.sense) == "bird":
-        return _bird_verdicts(benchmark, pairs, executor, limits, known or {})
-    queries: dict[str, set[str]] = {}
-    for question_id, sql in pairs:
-        queries.setdefault(question_id, set()).add(sql)
-    right = {
-        (question.id, sql): results.right_in_spider(sql)
-        for question, results in question_results(benchmark, queries, executor, limits)
-        for sql in queries[question.id]
-    }
+        return _right_in_bird(benchmark, pairs, executor, limits, known or {})
+    databases = {db_id: benchmark.database(db_id) for db_id in by_database(benchmark, pairs)}
+    right = _right_in_spider(benchmark, pairs, databases, executor, limits, keep_distinct)
     return [right[pair] for pair in pairs]
 
 
-def pool_verdicts(
+def suite_verdicts(
     benchmark: Benchmark,
-    pool: Pool,
+    pairs: Sequence[Pair],
+    suite: str | Path,
     executor: Executor,
     limits: Limits = DEFAULT_LIMITS,
     *,
-    sense: Sense | None = None,
-) -> dict[str, tuple[bool, ...]]:
-    """The verdicts on the trials of each question that the pool answers, in order."""
-    pairs = [
-        (question.id, trial.candidate.sql)
-        for question in benchmark.questions
-        for trial in pool.trials.get(question.id, ())
-    ]
-    right: dict[str, list[bool]] = {question_id: [] for question_id, _ in pairs}
-    verdicts = ex_verdicts(benchmark, pairs, executor, limits, sense=sense)
-    for (question_id, _), verdict in zip(pairs, verdicts, strict=True):
-        right[question_id].append(verdict)
-    return {question_id: tuple(verdicts) for question_id, verdicts in right.items()}
+    keep_distinct: bool = False,
+) -> list[bool]:
+    """Test-suite accuracy (Zhong et al., 2020): right in Spider's sense on every `DB/*.sqlite` of the suite's folder."""
+    files: dict[str, list[Path]] = {}
+    for db_id in by_database(benchmark, pairs):
+        files[db_id] = sorted(Path(suite, db_id).glob("*.sqlite"))
+        if not files[db_id]:
+            raise BadInputError(f"{suite}: no {db_id}/*.sqlite; give the folder of the test suite")
+    right = dict.fromkeys(pairs, True)
+    for number in range(max(map(len, files.values()), default=0)):
+        databases = {db_id: own[number] for db_id, own in files.items() if number < len(own)}
+        still = [pair for pair in right if right[pair]]
+        right |= _right_in_spider(benchmark, still, databases, executor, limits, keep_distinct)
+    return [right[pair] for pair in pairs]
 
 
-def _bird_verdicts(
+def by_database(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[str, list[Pair]]:
+    """The distinct pairs of each database."""
+    databases = {question.id: question.db_id for question in benchmark.questions}
+    parts: dict[str, list[Pair]] = {}
+    for pair in dict.fromkeys(pairs):
+        parts.setdefault(databases[pair[0]], []).append(pair)
+    return parts
+
+
+def results(
+    queries: Mapping[Path, Iterable[str]],
+    executor: Executor,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[dict[str, Execution]]:
+    """The executions of each database's queries, by `normalise_text` of the query.
+
+    All of them run before the first are yielded; with a cache, the rows of one database at a time are in memory.
+    """
+    texts = {path: dict.fromkeys(map(normalise_text, own)) for path, own in queries.items()}
+    jobs = [(path, text) for path, own in texts.items() for text in own]
+    ran: dict[tuple[Path, str], Execution] = {}
+    if executor.caches:
+        executor.result_fingerprints(jobs, limits, progress)
+    else:
+        ran = dict(zip(jobs, executor.execute_many(jobs, limits, progress), strict=True))
+    for path, own in texts.items():
+        if executor.caches:
+            found = executor.execute_many([(path, text) for text in own], limits)
+            yield dict(zip(own, found, strict=True))
+        else:
+            yield {text: ran[path, text] for text in own}
+
+
+def _right_in_bird(
     benchmark: Benchmark,
     pairs: Sequence[Pair],
     executor: Executor,
@@ -77,7 +111,7 @@ def _bird_verdicts(
 ) -> list[bool]:
     """Verdicts from fingerprints alone, which takes microseconds a pair, as no rows of cached results are read."""
     databases = {question.id: question.db_id for question in benchmark.questions}
-    paths = {db_id: benchmark.database(db_id) for db_id in set(databases.values())}
+    paths = {db_id: benchmark.database(db_id) for db_id in {databases[key] for key, _ in pairs}}
     golds = {
         key: (databases[key], normalise_text(benchmark.golds[key].sql))
         for key in dict.fromkeys(key for key, _ in pairs)
@@ -97,81 +131,29 @@ def _bird_verdicts(
     ]
 
 
-def equal(predicted: Execution, gold: Execution, gold_sql: str, sense: Sense) -> bool:
-    """Whether two results are equal in this sense. In Spider's, order counts if the gold query has ORDER BY."""
-    if sense == "bird":
-        return bird_equal(predicted, gold)
-    return spider_equal(predicted, gold, gold_sql)
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionResults:
-    """The results of one question's queries and of its gold query."""
-
-    gold: Gold
-    executions: Mapping[str, Execution]  # by `normalise_text` of the query
-    keep_distinct: bool = False  # Spider's sense compares the queries with their DISTINCT
-
-    def of(self, sql: str) -> Execution:
-        return self.executions[normalise_text(sql)]
-
-    def are_lasting(self, sql: str | None) -> bool:
-        """Whether the query and gold have results that do not depend on a transient failure, such as a lock."""
-        queries = [self.gold.sql] if sql is None else [self.gold.sql, sql]
-        texts = [text for q in queries for text in (q, spider_text(q, self.keep_distinct))]
-        return not any(self.of(text).transient for text in texts)
-
-    def right_in_bird(self, sql: str) -> bool:
-        return bird_equal(self.of(sql), self.of(self.gold.sql))
-
-    def right_in_spider(self, sql: str) -> bool:
-        predicted, gold = (spider_text(text, self.keep_distinct) for text in (sql, self.gold.sql))
-        return spider_equal(self.of(predicted), self.of(gold), gold)
-
-
-def question_results(
+def _right_in_spider(
     benchmark: Benchmark,
-    queries: Mapping[str, Iterable[str]],
+    pairs: Iterable[Pair],
+    databases: Mapping[str, Path],
     executor: Executor,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    keep_distinct: bool = False,
-) -> Iterator[tuple[Question, QuestionResults]]:
-    """The results of each question's queries; `queries` are by question id.
-
-    All of them are executed before the first is yielded. With a cache, only one question's rows are in
-    memory at a time. `progress` is called with how many queries are done, of how many.
-    """
-    questions = [question for question in benchmark.questions if question.id in queries]
-    paths = {db_id: benchmark.database(db_id) for db_id in {q.db_id for q in questions}}
-    jobs = {
-        question.id: [
-            (paths[question.db_id], text)
-            for text in _texts(
-                (benchmark.golds[question.id].sql, *queries[question.id]), keep_distinct
-            )
+    limits: Limits,
+    keep_distinct: bool,
+) -> dict[Pair, bool]:
+    """The verdicts on the pairs about these databases, by Spider's rule."""
+    text_of = partial(spider_text, keep_distinct=keep_distinct)
+    parts = {
+        databases[db_id]: [
+            (pair, text_of(pair[1]), text_of(benchmark.golds[pair[0]].sql)) for pair in part
         ]
-        for question in questions
+        for db_id, part in by_database(benchmark, pairs).items()
+        if db_id in databases
     }
-    distinct = list(dict.fromkeys(job for several in jobs.values() for job in several))
-    ran: dict[Job, Execution] = {}
-    if executor.caches:
-        executor.result_fingerprints(distinct, limits, progress)
-    else:
-        ran = dict(zip(distinct, executor.execute_many(distinct, limits, progress), strict=True))
-    for question in questions:
-        own = jobs[question.id]
-        if executor.caches:
-            ran = dict(zip(own, executor.execute_many(own, limits), strict=True))
-        executions = {text: ran[path, text] for path, text in own}
-        yield question, QuestionResults(benchmark.golds[question.id], executions, keep_distinct)
-
-
-def _texts(queries: Iterable[str], keep_distinct: bool) -> list[str]:
-    """The distinct texts to execute for one question: each query as written, and as Spider executes it."""
-    texts = (text for sql in queries for text in (sql, spider_text(sql, keep_distinct)))
-    return list(dict.fromkeys(map(normalise_text, texts)))
+    queries = {path: [t for _, *both in part for t in both] for path, part in parts.items()}
+    right: dict[Pair, bool] = {}
+    for part, ran in zip(parts.values(), results(queries, executor, limits), strict=True):
+        for pair, sql, gold in part:
+            right[pair] = spider_equal(ran[normalise_text(sql)], ran[normalise_text(gold)], gold)
+    return right
 
 
 _QUOTED_OR_DISTINCT = re.compile(
@@ -180,11 +162,11 @@ _QUOTED_OR_DISTINCT = re.compile(
 )
 
 
-def spider_text(sql: str, keep_distinct: bool = False) -> str:
+def spider_text(sql: str, *, keep_distinct: bool = False) -> str:
     """The query as Spider's official script executes it.
 
-    Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is dropped everywhere,
-    also in COUNT(DISTINCT ...), so that a query is not wrong only because of duplicates.
+    Operators that tokenised predictions split are joined (`> =` is `>=`), and DISTINCT is dropped everywhere, also in
+    COUNT(DISTINCT ...), so that a query is not wrong only because of duplicates.
     """
     sql = sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
     if keep_distinct or "distinct" not in sql.lower():
@@ -192,9 +174,11 @@ def spider_text(sql: str, keep_distinct: bool = False) -> str:
     return _QUOTED_OR_DISTINCT.sub(lambda found: found[1] or "", sql)
 
 
-def bird_equal(a: Execution, b: Execution) -> bool:
-    """Whether the sets of rows are equal; two results without rows are equal, whatever their columns."""
-    return a.fingerprint != "" and a.fingerprint == b.fingerprint
+def equal(predicted: Execution, gold: Execution, gold_sql: str, sense: Sense) -> bool:
+    """Whether two results are equal in this sense; in Spider's, order counts if the gold query has ORDER BY."""
+    if sense == "spider":
+        return spider_equal(predicted, gold, gold_sql)
+    return gold.fingerprint != "" and predicted.fingerprint == gold.fingerprint
 
 
 def spider_equal(predicted: Execution, gold: Execution, gold_sql: str) -> bool:
@@ -224,9 +208,8 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
         if len(chosen) == len(columns_a):
             return True
         left = Counter(zip(*columns_a[: len(chosen) + 1], strict=True))
-        free = {
-            columns_b[j]: j for j in fits[len(chosen)] if j not in chosen
-        }  # one of equal columns
+        # Of equal columns one is tried.
+        free = {columns_b[j]: j for j in fits[len(chosen)] if j not in chosen}
         return any(
             left == Counter(zip(*(columns_b[k] for k in (*chosen, j)), strict=True))
             and extend([*chosen, j])
@@ -234,3 +217,25 @@ def _equal_as_bags(a: Sequence[Row], b: Sequence[Row]) -> bool:
         )
 
     return extend([])
+
+
+def soft_f1(predicted: Sequence[Row], gold: Sequence[Row]) -> float:
+    """Soft-F1 from 0 to 1, as BIRD mini-dev's script computes it; two empty results score 1.
+
+    Duplicate rows are removed from both results (of equal rows the first is kept), and then the first row is compared
+    with the first, the second with the second, and so on. A predicted value counts as found if it is anywhere in the
+    gold row; a row without a partner counts with all of its values. Values compare as in Python: NULL is a value, and 1
+    equals 1.0 but not "1". The example in BIRD's README leaves NULLs out and comes to 0.8 where the script says 0.67.
+    """
+    predicted, gold = list(dict.fromkeys(predicted)), list(dict.fromkeys(gold))
+    if not predicted or not gold:
+        return float(not predicted and not gold)
+    # BIRD divides each row's counts by the width of the gold row, which is the same for all rows. Without the division
+    # all counts are whole numbers, and F1 = 2 tp / (2 tp + fp + fn) is exact.
+    found = 0
+    missed = len(gold[0]) * abs(len(gold) - len(predicted))
+    for ours, theirs in zip(predicted, gold, strict=False):
+        common = sum(value in theirs for value in ours)
+        found += common
+        missed += len(ours) - common + sum(value not in ours for value in theirs)
+    return 2 * found / (2 * found + missed)

@@ -1,181 +1,212 @@
-"""Judge the trials of a pool against gold: one row for each trial, with the verdict of every metric.
+"""Judge predictions against gold: a row for each answer with the verdict of every metric, and summaries of the rows.
 
 A question whose gold query fails stays in the table, marked by `gold_status`; every answer to it is wrong.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.evaluate.bird.soft_f1 import soft_f1
-from workbench.evaluate.ex import DEFAULT_LIMITS, QuestionResults, question_results
-from workbench.evaluate.spider.exact_match import exact_match
-from workbench.evaluate.spider.hardness import difficulty
-from workbench.evaluate.verdict_cache import Judged, Record, VerdictCache
-from workbench.pool import Pool, pool_of
+from workbench.evaluate.ex import (
+    DEFAULT_LIMITS,
+    Pair,
+    by_database,
+    equal,
+    results,
+    soft_f1,
+    spider_text,
+)
+from workbench.evaluate.spider_em import exact_match, hardness
+from workbench.evaluate.stats import PairedComparison, bounds, compare, mean_interval
 from workbench.sql.executor import Executor
-from workbench.types import Candidate, Limits, Question, Schema, Trial
+from workbench.sql.facts import features
+from workbench.sql.reading import normalise_text
+from workbench.types import Candidate, Execution, Limits, Question
 
 METRICS = ("ex_bird", "ex_spider", "em", "soft_f1")
-_COLUMNS = (
-    "generator", "sample", "question_id", "db_id", "difficulty", "sql", "status", "gold_status", "gold_error",
-    *METRICS, "error",
+# The slices of NL2SQL360 by what the gold query is made of; a question can be in several.
+_SLICES = (
+    "JOIN", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "DISTINCT", "aggregation", "nested query",
+    "set operation", "CASE", "window", "arithmetic", "LIKE", "AND or OR",
 )  # fmt: skip
-_Answer = tuple[str, int, str | None]  # generator, sample, SQL or None without an answer
 
-
-class ClusterJudge(Protocol):
-    """Judges the queries for each question, on a cluster, and writes the verdicts to the executor's cache."""
-
-    def __call__(
-        self,
-        benchmark: Benchmark,
-        queries: Mapping[str, Sequence[str]],
-        executor: Executor,
-        limits: Limits,
-        progress: Callable[[int, int], None] | None,
-        *,
-        keep_distinct: bool,
-    ) -> None: ...
+_MISSING = {
+    "status": "missing",
+    "error": "no prediction for this question",
+    "ex_bird": 0.0,
+    "ex_spider": 0.0,
+    "soft_f1": 0.0,
+}
 
 
 def judge(
     benchmark: Benchmark,
-    pool: Pool,
+    predictions: pd.DataFrame,
     executor: Executor,
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[int, int], None] | None = None,
     *,
     keep_distinct: bool = False,
-    cluster_judge: ClusterJudge | None = None,
 ) -> pd.DataFrame:
-    """A verdict for every trial, and for every question that a generator left out.
+    """A verdict for every prediction (question_id, generator, sample, sql), and for every question left out.
 
-    Columns: generator, sample, question_id, db_id, difficulty, sql, status (`missing` without an answer),
-    gold_status, gold_error, the METRICS as fractions, error. `em` is None outside Spider, which alone defines
-    it. `keep_distinct` is the option of Spider's script (see `evaluate.ex`). `progress` is called with how
-    many queries are done, of how many. `cluster_judge` judges first; what it leaves, such as queries that failed
-    for want of memory, is judged here.
+    Columns: those of the predictions, db_id, difficulty, status (`missing` without an answer), gold_status, gold_error,
+    the METRICS as fractions, error. `em` is None outside Spider, which alone defines it. `keep_distinct` is the option
+    of Spider's script. `progress` is called with how many queries are done, of how many.
     """
-    answers = _answers(benchmark, pool)
-    asked = {key: dict.fromkeys(sql for _, _, sql in given) for key, given in answers.items()}
-    verdicts = verdicts_on(
-        benchmark,
-        asked,
-        executor,
-        limits,
-        progress,
-        keep_distinct=keep_distinct,
-        cluster_judge=cluster_judge,
-    )
-    rows = [
-        {
-            "generator": generator,
-            "sample": sample,
-            "question_id": question.id,
-            "db_id": question.db_id,
-            "sql": sql,
-            **verdicts[question.id, sql],
-        }
-        for question in benchmark.questions
-        for generator, sample, sql in answers[question.id]
-    ]
-    return pd.DataFrame(rows, columns=_COLUMNS if rows else None)
+    asked = {question.id: question for question in benchmark.questions}
+    names = ["question_id", "generator"]
+    generators = dict.fromkeys(predictions["generator"])
+    every = pd.DataFrame([(key, name) for key in asked for name in generators], columns=names)
+    answers = every.merge(predictions[[*names, "sample", "sql"]], how="left", on=names)
+    answers["sample"] = answers["sample"].fillna(0).astype(int)
+    missing = answers["sql"].isna()
+    pairs = list(zip(answers["question_id"], answers["sql"].where(~missing, ""), strict=True))
+    text_of = partial(spider_text, keep_distinct=keep_distinct)
+    parts = by_database(benchmark, pairs)
+    queries = {
+        benchmark.database(db_id): [
+            text
+            for key, sql in part
+            for one in (benchmark.golds[key].sql, sql)
+            for text in (one, text_of(one))
+        ]
+        for db_id, part in parts.items()
+    }
+    verdicts: dict[Pair, dict[str, Any]] = {}
+    ran = results(queries, executor, limits, progress)
+    for part, executions in zip(parts.values(), ran, strict=True):
+        for key, sql in part:
+            verdicts[key, sql] = _verdict(benchmark, asked[key], sql, executions, text_of)
+    rows = [verdicts[pair] for pair in pairs]
+    for row, is_missing in enumerate(missing):
+        if is_missing:
+            em = None if rows[row]["em"] is None else 0.0
+            rows[row] = rows[row] | _MISSING | {"em": em}
+    frame: pd.DataFrame = answers.join(pd.DataFrame(rows, index=answers.index))
+    return frame
 
 
-def verdicts_on(
+def _verdict(
     benchmark: Benchmark,
-    asked: Mapping[str, Collection[str | None]],
-    executor: Executor,
-    limits: Limits,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    keep_distinct: bool,
-    cluster_judge: ClusterJudge | None = None,
-) -> dict[Judged, Record]:
-    """The verdicts on distinct queries for each question, by its id; None stands for a missing answer.
-
-    New verdicts are cached. The options are those of `judge`.
-    """
-    cache = VerdictCache(benchmark, executor, limits, keep_distinct=keep_distinct)
-    verdicts = cache.read(asked)
-
-    def missing(question: str) -> list[str | None]:
-        return [sql for sql in asked[question] if (question, sql) not in verdicts]
-
-    def queries() -> dict[str, list[str]]:
-        return {key: [sql for sql in missing(key) if sql is not None] for key in asked}
-
-    left = queries()
-    if cluster_judge and any(left.values()):
-        cluster_judge(benchmark, left, executor, limits, progress, keep_distinct=keep_distinct)
-        verdicts |= cache.read({key: missing(key) for key in asked})
-    left = {key: sqls for key, sqls in queries().items() if missing(key)}
-    for question, results in question_results(
-        benchmark, left, executor, limits, progress, keep_distinct=keep_distinct
-    ):
-        made = _verdicts(benchmark, question, results, missing(question.id))
-        cache.write(question, {sql: made[sql] for sql in made if results.are_lasting(sql)})
-        verdicts |= {(question.id, sql): verdict for sql, verdict in made.items()}
-    return verdicts
-
-
-def gold_pool(benchmark: Benchmark) -> Pool:
-    """A pool in which the generator `gold` answers every question with the gold query."""
-    golds = benchmark.golds.items()
-    return pool_of((question, Trial(Candidate(gold.sql, "gold"))) for question, gold in golds)
-
-
-_MISSING = {
-    "status": "missing",
-    "ex_bird": 0.0,
-    "ex_spider": 0.0,
-    "soft_f1": 0.0,
-    "error": "no prediction for this question",
-}
-
-
-def _verdicts(
-    benchmark: Benchmark, question: Question, results: QuestionResults, sqls: Iterable[str | None]
-) -> dict[str | None, dict[str, Any]]:
-    """The verdict on each query for a question; None stands for a missing answer."""
-    schema = benchmark.schemas.get(question.db_id)
-    gold = results.of(results.gold.sql)
-    common = {
+    question: Question,
+    sql: str,
+    executions: Mapping[str, Execution],
+    text_of: Callable[[str], str],
+) -> dict[str, Any]:
+    """The verdict on a query; `text_of` gives a query as Spider executes it."""
+    gold_sql, schema = benchmark.golds[question.id].sql, benchmark.schemas.get(question.db_id)
+    ran, gold, spider_ran, spider_gold = (
+        executions[normalise_text(text)]
+        for text in (sql, gold_sql, text_of(sql), text_of(gold_sql))
+    )
+    complete = ran.is_complete and gold.is_complete
+    return {
+        "db_id": question.db_id,
         "difficulty": difficulty(benchmark, question),
+        "status": ran.status,
         "gold_status": gold.status,
         "gold_error": gold.error,
-    }
-    missing = _MISSING | {"em": 0.0 if schema else None}
-    return {
-        sql: common | (missing if sql is None else _verdict(sql, results, schema)) for sql in sqls
-    }
-
-
-def _verdict(sql: str, results: QuestionResults, schema: Schema | None) -> dict[str, Any]:
-    execution, gold = results.of(sql), results.of(results.gold.sql)
-    complete = execution.is_complete and gold.is_complete
-    return {
-        "status": execution.status,
-        "ex_bird": float(results.right_in_bird(sql)),
-        "ex_spider": float(results.right_in_spider(sql)),
-        "em": float(exact_match(sql, results.gold.sql, schema)) if schema else None,
-        "soft_f1": soft_f1(execution.rows, gold.rows) if complete else 0.0,
-        "error": execution.error,
+        "ex_bird": float(equal(ran, gold, gold_sql, "bird")),
+        "ex_spider": float(equal(spider_ran, spider_gold, gold_sql, "spider")),
+        "em": float(exact_match(sql, gold_sql, schema)) if schema else None,
+        "soft_f1": soft_f1(ran.rows, gold.rows) if complete else 0.0,
+        "error": ran.error,
     }
 
 
-def _answers(benchmark: Benchmark, pool: Pool) -> dict[str, list[_Answer]]:
-    """The answers of every generator to each question."""
-    generators = pool.generators()
-    answers: dict[str, list[_Answer]] = {}
-    for question in benchmark.questions:
-        given = [trial.candidate for trial in pool.trials.get(question.id, ())]
-        present = {candidate.generator for candidate in given}
-        answers[question.id] = [
-            *((c.generator, c.sample, c.sql) for c in given),
-            *((name, 0, None) for name in generators if name not in present),
-        ]
-    return answers
+def difficulty(benchmark: Benchmark, question: Question) -> str:
+    """The difficulty that the benchmark's file gives, or else Spider's level of the gold query."""
+    gold, schema = benchmark.golds[question.id], benchmark.schemas.get(question.db_id)
+    return gold.difficulty or (hardness(gold.sql, schema) if schema else "")
+
+
+def gold_candidates(benchmark: Benchmark) -> dict[str, tuple[Candidate, ...]]:
+    """The gold query of each question as the candidate of a generator `gold`: the ceiling of a system."""
+    return {key: (Candidate(gold.sql, "gold"),) for key, gold in benchmark.golds.items()}
+
+
+def summarise(verdicts: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
+    """Means in percent by generator, and by the column `by` within it if one is given.
+
+    Each of the `n` questions weighs the same, however many answers it has. `ex_bird_low` and `ex_bird_high` are the 95%
+    interval, clustered by database. `failed` counts answers that did not run to their end and `missing` questions
+    without an answer (both are wrong); `gold_failed` counts questions whose gold query did not run to its end.
+    """
+    rows = []
+    keys = ["generator", by] if by else ["generator"]
+    for names, group in verdicts.groupby(keys, sort=False):
+        measured = [m for m in (*METRICS, "suite") if m in group and group[m].notna().all()]
+        asked = group.groupby("question_id", sort=False).agg(
+            dict.fromkeys(measured, "mean") | {"db_id": "first", "gold_status": "first"}
+        )
+        interval = mean_interval(asked["ex_bird"].tolist(), asked["db_id"].tolist())
+        row = dict(zip(keys, names, strict=True)) | {
+            "n": len(asked),
+            "ex_bird": 100 * interval.mean,
+        }
+        row |= {"ex_bird_low": 100 * interval.low, "ex_bird_high": 100 * interval.high}
+        row |= {name: 100 * asked[name].mean() for name in measured[1:]}
+        row["failed"] = int((~group["status"].isin(["ok", "empty", "missing"])).sum())
+        row["missing"] = int((group["status"] == "missing").sum())
+        row["gold_failed"] = int((~asked["gold_status"].isin(["ok", "empty"])).sum())
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def by_feature(verdicts: pd.DataFrame, benchmark: Benchmark) -> pd.DataFrame:
+    """The verdicts, one row for each SQL feature of the gold query; the column `feature` names the feature."""
+    names = {}
+    for question_id, gold in benchmark.golds.items():
+        counts = features(gold.sql)
+        found = [name for name in _SLICES if counts[name]] if counts else ["unreadable"]
+        names[question_id] = found or ["none of these"]
+    sliced = verdicts.assign(feature=verdicts["question_id"].map(names)).explode("feature")
+    order = [*_SLICES, "none of these", "unreadable"]
+    return sliced.sort_values("feature", key=lambda column: column.map(order.index), kind="stable")
+
+
+def pool_bounds(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """The bounds of selection among k of all candidates; a question without an answer is wrong at every k."""
+    answered = verdicts[verdicts["status"] != "missing"]
+    right = answered.groupby("question_id")["ex_bird"].apply(list).to_dict()
+    most = max(map(len, right.values()), default=0)
+    return bounds({key: right.get(key, [0.0] * most) for key in verdicts["question_id"].unique()})
+
+
+def compare_generators(verdicts: pd.DataFrame, a: str, b: str) -> PairedComparison:
+    """Generator a against b on the same questions in BIRD's sense of EX, by the first sample of each."""
+    databases = dict(zip(verdicts["question_id"], verdicts["db_id"], strict=True))
+    return compare(_right(verdicts, a, "ex_bird"), _right(verdicts, b, "ex_bird"), databases)
+
+
+def _right(verdicts: pd.DataFrame, generator: str, metric: str) -> dict[str, float]:
+    own = verdicts[verdicts["generator"] == generator].drop_duplicates("question_id")
+    return dict(zip(own["question_id"], own[metric], strict=True))
+
+
+def under_golds(
+    verdicts: pd.DataFrame, golds: Mapping[str, Benchmark], executor: Executor, **options: Any
+) -> pd.DataFrame:
+    """A row for each benchmark of revised golds and each generator: its EX, and the paired difference in points.
+
+    The first sample of each generator is judged, in the benchmark's own sense; the difference is to the EX by the
+    benchmark's own golds on the same questions. Jin et al. (2026, arXiv 2601.08778) re-rank systems in this way.
+    """
+    rows = []
+    for name, revised in golds.items():
+        metric = f"ex_{revised.sense}"
+        databases = {question.id: question.db_id for question in revised.questions}
+        first = verdicts.drop_duplicates(["generator", "question_id"])
+        again = judge(revised, first[first["status"] != "missing"], executor, **options)
+        for generator in again["generator"].unique():
+            after, before = (_right(frame, generator, metric) for frame in (again, verdicts))
+            found = compare(after, {key: before[key] for key in after}, databases)
+            row = {"gold": name, "generator": generator, "n": found.n}
+            row["ex"] = 100 * sum(after.values()) / found.n
+            row |= {key: 100 * getattr(found, key) for key in ("difference", "low", "high")}
+            rows.append(row | {"p_value": found.p_value, "won": found.won, "lost": found.lost})
+    return pd.DataFrame(rows)

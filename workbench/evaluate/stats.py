@@ -1,4 +1,4 @@
-"""Confidence intervals clustered by database, and the paired comparison of two systems.
+"""Confidence intervals clustered by database, the paired comparison of two systems, and the bounds of selection.
 
 Questions about one database tend to be right or wrong together, so a thousand questions on nine databases
 say less than a thousand independent ones. How often a nominal 95% interval contained the true accuracy in 3,000
@@ -13,13 +13,15 @@ Nothing here is random: the same verdicts give the same interval.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from math import comb
 from statistics import NormalDist
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import bdtr, stdtrit
 
 from workbench.errors import BadInputError
 
@@ -27,6 +29,7 @@ Floats = NDArray[np.float64]
 CONFIDENCE = 0.95  # of the intervals that tables and figures show
 # A normal value lies between -_Z and _Z with this probability.
 _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+_MANY = 10  # databases from which one may speak of others
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +53,30 @@ class PairedComparison:
     """The accuracy of a minus that of b, between -1 and 1."""
     low: float
     high: float
+    """Tango's score interval over questions; it holds 0 wherever `p_value` is not below 0.05."""
     p_value: float
-    """By the sign-flip test of `compare`; with one database, McNemar's exact test."""
+    """McNemar's exact test, over questions."""
     won: tuple[str, ...]
     """The questions that only a has right."""
     lost: tuple[str, ...]
     """The questions that only b has right."""
     n: int
     clusters: int
-    clustered: bool
-    """False if there is one database: the interval then holds for more questions on it, not for other databases."""
+    clustered: tuple[float, float] | None
+    """The interval clustered by database, which speaks of other databases; None where fewer than ten were asked."""
+
+    @property
+    def note(self) -> str:
+        """What the comparison says of other databases."""
+        if self.clustered is None:
+            return too_few(self.clusters)
+        low, high = (100 * end for end in self.clustered)
+        return f"clustered by {self.clusters} databases {low:+.2f} to {high:+.2f}"
+
+
+def too_few(databases: int) -> str:
+    """Why there is no interval for other databases."""
+    return f"{databases} database{'s are' if databases > 1 else ' is'} too few to speak of others"
 
 
 def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> Interval:
@@ -101,33 +118,49 @@ def compare(
 ) -> PairedComparison:
     """Compare verdicts (true or 1, false or 0) by question; `clusters` gives each question's database.
 
-    The p-value is that of an exact sign-flip test: if the systems were equally good, each database's
-    difference could as well have had the other sign. To get below 0.05 takes six databases in which the
-    systems differ, however many questions they have. The interval rests on a variance instead, so at the
-    margin the two may disagree.
+    The p-value and the interval are over questions, so both speak of more questions on these databases. Where at least
+    ten databases were asked, `clustered` speaks of other databases, too.
     """
     _check_same(a, b, clusters)
     won = tuple(question for question in a if a[question] > b[question])
     lost = tuple(question for question in a if a[question] < b[question])
     n, flips = len(a), len(won) + len(lost)
+    p_value = min(1.0, 2 * float(bdtr(min(len(won), len(lost)), flips, 0.5))) if flips else 1.0
+    low, high = (_tango(len(won), len(lost), n, side) for side in (-1, 1))
+    if p_value >= 1 - CONFIDENCE:
+        # The exact test is stricter than the score test that Tango's interval inverts: with 5 won and none lost,
+        # p = 0.0625 while the interval would leave 0 out.
+        low, high = min(low, 0.0), max(high, 0.0)
     x = np.array([float(a[question]) - float(b[question]) for question in a])
     sums, sizes = _by_cluster(x, [clusters[question] for question in a])
     difference = (len(won) - len(lost)) / n
-    # Agresti and Min (2005) add half a question to each of the four outcomes of a pair. Without that, two
-    # systems that never differ on this benchmark would get an interval without width.
+    # Agresti and Min (2005) add half a question to each of the four outcomes of a pair. Without that, two systems that
+    # never differ on this benchmark would get an interval without width.
     independent = (flips + 1 - (len(won) - len(lost)) ** 2 / (n + 2)) / (n + 2) ** 2
     half = math.sqrt(max(_Z**2 * independent, _clustered(sums, sizes)))
-    return PairedComparison(
-        difference=difference,
-        low=max(-1.0, difference - half),
-        high=min(1.0, difference + half),
-        p_value=_sign_flip(map(int, sums if len(sums) > 1 else x)),
-        won=won,
-        lost=lost,
-        n=n,
-        clusters=len(sums),
-        clustered=len(sums) > 1,
-    )
+    ends = (max(-1.0, difference - half), min(1.0, difference + half))
+    clustered = ends if len(sums) >= _MANY else None
+    return PairedComparison(difference, low, high, p_value, won, lost, n, len(sums), clustered)
+
+
+def _tango(won: int, lost: int, n: int, side: int) -> float:
+    """An end of Tango's (1998) score interval of a paired difference: -1 is the lower end, 1 the upper one."""
+
+    def score(difference: float) -> float:
+        b = (2 * n - won + lost) * difference - won - lost
+        c = -lost * difference * (1 - difference)
+        lost_share = (math.sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+        variance = n * (2 * lost_share + difference * (1 - difference))
+        distance = won - lost - n * difference
+        if variance <= 0:
+            return math.copysign(math.inf, distance) if distance else 0.0
+        return distance / math.sqrt(variance)
+
+    inside, outside = (won - lost) / n, float(side)
+    for _ in range(50):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if abs(score(middle)) <= _Z else (inside, middle)
+    return outside
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -140,6 +173,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
         adjusted[index] = largest
     return adjusted
+
+
+def t_quantile(confidence: float, degrees: int) -> float:
+    """The t for which Student's distribution has this probability between -t and t."""
+    return float(stdtrit(degrees, (1 + confidence) / 2))
 
 
 def _check_same(
@@ -183,43 +221,34 @@ def _clustered(sums: Floats, sizes: Floats) -> float:
     return t_quantile(CONFIDENCE, count - 1) ** 2 * float(variance)
 
 
-def _sign_flip(differences: Iterable[int]) -> float:
-    """The share of all choices of signs whose total is at least as far from 0 as the one observed."""
-    flippable = [difference for difference in differences if difference]
-    reach = sum(map(abs, flippable))
-    # 2**n choices of signs are too many to list, but their totals are whole numbers from -reach to reach.
-    # So keep the share of choices for each total, and let each difference move half of it up, half down.
-    share = np.zeros(2 * reach + 1)
-    share[reach] = 1.0
-    for step in flippable:
-        share = (np.roll(share, step) + np.roll(share, -step)) / 2
-    far = np.abs(np.arange(-reach, reach + 1)) >= abs(sum(flippable))
-    return min(1.0, float(share[far].sum()))
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """The chance that at least one of k candidates is right, drawn from n of which c are right: unbiased pass@k."""
+    return (comb(n, k) - comb(n - c, k)) / comb(n, k)
 
 
-@cache
-def t_quantile(confidence: float, degrees: int) -> float:
-    """The t for which Student's distribution has this probability between -t and t.
+def bounds(verdicts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    """The best and the worst possible selection among k candidates: CHASE-SQL's figure 2 and table 6, in percent.
 
-    SciPy has it too, and takes a third of a second to import.
+    The upper bound is an oracle that picks a right candidate wherever there is one, the lower bound an adversary that
+    picks a wrong one. Both are expectations over all choices of k of a question's candidates, computed exactly, for
+    every `k` up to the fewest candidates of a question. At k = 1 both are the mean accuracy.
     """
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, degrees) < confidence else (low, middle)
-    return math.sqrt(degrees) * math.tan(low)
-
-
-def _within(angle: float, degrees: int) -> float:
-    """Student's probability between -t and t, with t the root of the degrees times the angle's tangent.
-
-    The finite series of Abramowitz and Stegun, 26.7.3 and 26.7.4.
-    """
-    odd = degrees % 2
-    term, total = 1.0, 0.0
-    for step in range(degrees // 2):
-        total += term
-        term *= math.cos(angle) ** 2 * (2 * step + 1 + odd) / (2 * step + 2 + odd)
-    if odd:
-        return 2 / math.pi * (angle + math.sin(angle) * math.cos(angle) * total)
-    return math.sin(angle) * total
+    counts = [(len(given), round(sum(given))) for given in verdicts.values()]
+    if not counts or not min(n for n, _ in counts):
+        empty = [question for question, given in verdicts.items() if not given]
+        raise BadInputError(
+            f"question {empty[0]} has 0 candidates: bounds need one of each question"
+            if empty
+            else "no questions: a mean needs the verdicts of at least one"
+        )
+    if odd := {verdict for given in verdicts.values() for verdict in given} - {0, 1}:
+        raise BadInputError(f"a verdict is {min(odd)}: it must be true or false, or 1 or 0")
+    rows = [
+        {
+            "k": k,
+            "lower": 100 * math.fsum(comb(c, k) / comb(n, k) for n, c in counts) / len(counts),
+            "upper": 100 * math.fsum(pass_at_k(n, c, k) for n, c in counts) / len(counts),
+        }
+        for k in range(1, min(n for n, _ in counts) + 1)
+    ]
+    return pd.DataFrame(rows)

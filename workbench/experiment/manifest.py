@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import orjson
 
-from workbench.benchmarks.named import BENCHMARKS, open_benchmark
+from workbench.benchmarks.load import BENCHMARKS, open_benchmark
 from workbench.canonical import content_hash
 from workbench.errors import BadInputError
 from workbench.llm.keys import address, endpoint

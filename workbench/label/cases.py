@@ -5,26 +5,25 @@ keeps most of the sample, and its labels.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import BadInputError, one_of
-from workbench.evaluate.ex import pool_verdicts
+from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
 from workbench.label.case import Case, draw
 from workbench.label.taxonomy import WHICH
-from workbench.pool import Pool
 from workbench.sql.reading import normalise_text
-from workbench.types import Context, Execution, Question, Selection, Trial
+from workbench.types import Candidate, Context, Execution, Question, Selection
 
 KEPT_ROWS = 1_000  # rows of each result, so that three hundred cases fit in memory
 
 
 def cases(
     benchmark: Benchmark,
-    answers: Pool | Iterable[Selection],
+    answers: Mapping[str, Sequence[Candidate]] | Iterable[Selection],
     lab: Lab,
     *,
     which: str = "wrong",
@@ -38,20 +37,22 @@ def cases(
     """A share of the wrongly answered questions, in the benchmark's order.
 
     `which` names the questions: "wrong" (by the benchmark's EX), "no correct candidate", or "selection failed" (a
-    right candidate was not chosen). A case of a selection shows the chosen candidate; a case of a pool shows a wrong
-    candidate drawn by the seed. `contexts` returns a question's context in a system, such as
+    right candidate was not chosen). A case of a selection shows the chosen candidate; a case of candidates by question id
+    shows a wrong one drawn by the seed. `contexts` returns a question's context in a system, such as
     `partial(prepare, system, lab=lab)`; without it, a case has the whole schema and no retrieved values.
     """
     one_of(WHICH, which=which)
     if not 0 < share <= 1:
         raise BadInputError(f"share is {share}: it must be above 0 and at most 1")
-    if isinstance(answers, Pool):
+    if isinstance(answers, Mapping):
         if which == "selection failed":
-            raise BadInputError("a pool has no selection that could have failed: give Selections")
-        pool, chosen = answers, None
+            raise BadInputError(
+                "candidates have no selection that could have failed: give Selections"
+            )
+        candidates, chosen = answers, None
     else:
         selections = tuple(answers)
-        pool = Pool({selection.question_id: selection.trials for selection in selections})
+        candidates = {s.question_id: [t.candidate for t in s.trials] for s in selections}
         chosen = {selection.question_id: selection.chosen for selection in selections}
     questions = [
         question
@@ -59,9 +60,11 @@ def cases(
         if (not difficulty or benchmark.golds[question.id].difficulty in difficulty)
         and (not databases or question.db_id in databases)
     ]
-    verdicts = pool_verdicts(replace(benchmark, questions=tuple(questions)), pool, lab.executor)
+    pairs = [(q.id, one.sql) for q in questions for one in candidates.get(q.id, ())]
+    verdicts = dict(zip(pairs, ex_verdicts(benchmark, pairs, lab.executor), strict=True))
     indexes: dict[str, int] = {}  # the candidate that the case of a question shows
-    for question_id, right in verdicts.items():
+    for question_id in dict.fromkeys(key for key, _ in pairs):
+        right = [verdicts[question_id, one.sql] for one in candidates[question_id]]
         wrong = [index for index, is_right in enumerate(right) if not is_right]
         index = chosen[question_id] if chosen else None
         if chosen is None and wrong:
@@ -73,7 +76,7 @@ def cases(
     drawn = sorted(indexes, key=lambda question_id: draw(seed, question_id, "question"))
     kept = set(drawn[: math.ceil(len(drawn) * share)][:limit])
     return tuple(
-        _case(benchmark, question, pool.trials[question.id], indexes[question.id], lab, contexts)
+        _case(benchmark, question, candidates[question.id], indexes[question.id], lab, contexts)
         for question in questions
         if question.id in kept
     )
@@ -82,16 +85,16 @@ def cases(
 def _case(
     benchmark: Benchmark,
     question: Question,
-    trials: Sequence[Trial],
+    candidates: Sequence[Candidate],
     index: int,
     lab: Lab,
     contexts: Callable[[Question], Context] | None,
 ) -> Case:
     gold = benchmark.golds[question.id]
-    candidate = trials[index].candidate
+    candidate = candidates[index]
     path = benchmark.database(question.db_id)
     # In this form, as the verdicts ran them, the queries have cached results.
-    texts = [normalise_text(trial.candidate.sql) for trial in trials]
+    texts = [normalise_text(one.sql) for one in candidates]
     results = lab.executor.result_fingerprints([(path, text) for text in texts])
     pair = [(path, normalise_text(gold.sql)), (path, texts[index])]
     gold_execution, execution = map(_trimmed, lab.executor.execute_many(pair))
@@ -109,7 +112,7 @@ def _case(
         context.schema,
         context.values,
         agreeing=results.count(results[index]) if results[index] else 1,
-        candidates=len(trials),
+        candidates=len(candidates),
         sense=benchmark.sense,
         benchmark=benchmark.name,
     )

@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.benchmarks.benchmark import size, some
-from workbench.benchmarks.named import open_benchmark
-from workbench.benchmarks.revisions import read_revisions
+from workbench.benchmarks.benchmark import size, some, with_golds
+from workbench.benchmarks.load import open_benchmark
 from workbench.errors import BadInputError
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
@@ -76,7 +75,7 @@ def open_study(
     if settings.prompts:
         check_folder(settings.prompts)
     benchmark = open_benchmark(settings.benchmark, settings.root)
-    revisions = read_revisions(settings.golds, benchmark)
+    revised = {name: with_golds(benchmark, file) for name, file in settings.golds.items()}
     questions = some(some(benchmark.questions, settings.limit), limit)
     name = settings.name if limit is None else f"{settings.name}-{limit}"
     own_folder = settings.folder / settings.output / name
@@ -112,7 +111,7 @@ def open_study(
             stack.pop_all(),
             cluster_solver,
             question_weight,
-            revisions,
+            revised,
         )
     atexit.register(study.close)
     install()

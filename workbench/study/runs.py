@@ -1,21 +1,19 @@
 """A run: a system's candidates and answers for every question, with verdicts, as tables for notebooks."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.revisions import Revision
+from workbench.benchmarks.predictions import COLUMNS
 from workbench.canonical import content_hash
 from workbench.evaluate.ex import ex_verdicts
-from workbench.evaluate.gold.revised import failed_golds, right_under
-from workbench.evaluate.spider.hardness import difficulty
+from workbench.evaluate.judge import difficulty
 from workbench.evaluate.stats import compare, mean_interval
 from workbench.llm.money import Tally
-from workbench.pool import Pool, pool_of
 from workbench.report.display.selections import group_numbers
 from workbench.report.drawing.palette import ordered
 from workbench.sql.executor import Executor
@@ -23,7 +21,10 @@ from workbench.study.solving import QuestionRecords, Record
 from workbench.systems.system import System
 from workbench.types import Selection
 
-BY_GOLD, FAILED_BY_GOLD = "correct by ", "gold failed by "  # columns; a revision's name follows
+BY_GOLD, FAILED_BY_GOLD = (
+    "correct by ",
+    "gold failed by ",
+)  # columns; the name of revised golds follows
 _COST = ("calls", "input_tokens", "output_tokens", "dollars", "unpriced")
 _TRIAL = ("generator", "sample", "sql", "status", "problem")
 
@@ -51,8 +52,10 @@ class Run:
         return map(self.selection, self.questions["question_id"])
 
     @property
-    def pool(self) -> Pool:
-        return pool_of((s.question_id, trial) for s in self.selections for trial in s.trials)
+    def answers(self) -> pd.DataFrame:
+        """The chosen queries as predictions (question_id, generator, sample, sql) of one generator, the run."""
+        chosen = self.trials[self.trials["chosen"]]
+        return chosen.assign(generator=self.name, sample=0)[COLUMNS]
 
     def row(self, label: str = "") -> dict[str, Any]:
         """EX with its interval, and the mean calls, tokens and dollars of a question; NaN dollars are unknown."""
@@ -88,7 +91,7 @@ def accuracy(frame: pd.DataFrame, label: str = "", column: str = "correct") -> d
 
 
 def _revised_gold_cells(questions: pd.DataFrame) -> dict[str, float]:
-    """Cells of a table: EX by each revision's gold queries, and its difference to EX on the same questions."""
+    """Cells of a table: EX by each file of revised golds, and its difference to EX on the same questions."""
     row: dict[str, float] = {}
     for column in questions.columns[questions.columns.str.startswith(BY_GOLD)]:
         judged = questions[questions[column].notna()]
@@ -137,9 +140,9 @@ def run_tables(
     benchmark: Benchmark,
     records: Mapping[str, QuestionRecords],
     executor: Executor,
-    revisions: Sequence[Revision] = (),
+    golds: Mapping[str, Benchmark],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables of a run. Each revision adds its verdict, and whether its gold query fails, to the questions."""
+    """The two tables of a run. Revised golds add their verdict, and whether their query fails, to the questions."""
     verdicts = _verdicts(benchmark, records, executor)
     trial_rows, question_rows = [], []
     for question in benchmark.questions:
@@ -186,12 +189,14 @@ def run_tables(
         )
     questions = pd.DataFrame(question_rows)
     answers = dict(zip(questions["question_id"], questions["sql"], strict=True))
-    judged = right_under(benchmark, answers, revisions, executor) if revisions else {}
-    for revision in revisions:
-        right = judged[revision.name]
-        questions[BY_GOLD + revision.name] = [float(right.get(key, math.nan)) for key in answers]
-        failed = questions["question_id"].isin(failed_golds(benchmark, revision, executor))
-        questions[FAILED_BY_GOLD + revision.name] = failed
+    for name, revised in golds.items():
+        asked = [q.id for q in revised.questions if q.id in answers]
+        pairs = [(key, answers[key]) for key in asked]
+        right = dict(zip(asked, ex_verdicts(revised, pairs, executor), strict=True))
+        questions[BY_GOLD + name] = [float(right.get(key, math.nan)) for key in answers]
+        own = [(key, revised.golds[key].sql) for key in asked]
+        runs = dict(zip(asked, ex_verdicts(revised, own, executor), strict=True))
+        questions[FAILED_BY_GOLD + name] = [not runs.get(key, True) for key in answers]
     return pd.DataFrame(trial_rows), questions
 
 

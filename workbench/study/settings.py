@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.benchmarks.benchmark import check_limit
-from workbench.benchmarks.named import BENCHMARKS, benchmark_name
+from workbench.benchmarks.load import BENCHMARKS, benchmark_name
 from workbench.errors import BadInputError
 from workbench.llm.parameters import ROLES, check_given, check_model
 from workbench.types import SUSPECT, Limits, Suspect

@@ -3,17 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from workbench.benchmarks.benchmark import Benchmark, size, some
-from workbench.benchmarks.revisions import Revision
 from workbench.canonical import content_hash
-from workbench.evaluate.bird.efficiency import measure, ves_interval
+from workbench.evaluate.efficiency import By, efficiency
 from workbench.evaluate.judge import judge
+from workbench.evaluate.stats import mean_interval
 from workbench.html.parts import NO_MATH
 from workbench.html.tree import element, html
 from workbench.lab import Lab
@@ -21,7 +21,6 @@ from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.money import Budget
 from workbench.llm.parameters import left_out
-from workbench.pool import chosen
 from workbench.report.drawing.rendering import ResultTable
 from workbench.report.stamp import Stamp
 from workbench.report.tables import alone
@@ -53,7 +52,8 @@ class Study:
     _resources: ExitStack
     _solver: ClusterSolver | None = None  # solves questions on a cluster
     _question_weight: float = 0.0  # in a preview: how many questions each question stands for
-    revisions: tuple[Revision, ...] = ()  # revised golds, by which runs are judged, too
+    golds: Mapping[str, Benchmark] = field(default_factory=dict)
+    """Benchmarks with revised golds, by which runs are judged, too."""
 
     @property
     def model(self) -> str:
@@ -125,7 +125,7 @@ class Study:
         own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
         self.saved.models_by_run[run] = tuple(own_first)
         by_id = {question.id: question for question in self.benchmark.questions}
-        trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.revisions)
+        trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.golds)
         rows = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)
         selections = [(records[question].key, question, *rest) for question, *rest in rows]
         self.saved.store_run(run, name, self.benchmark.name, system, selections)
@@ -161,25 +161,21 @@ class Study:
 
     def verdicts(self, run: Run) -> pd.DataFrame:
         """The verdicts on every chosen query in every sense: EX as BIRD and Spider define it, EM, Soft-F1."""
-        pool = chosen(run.name, run.selections)
-        return judge(self.benchmark, pool, self.lab.executor).assign(run=run.id)
+        return judge(self.benchmark, run.answers, self.lab.executor).assign(run=run.id)
 
-    def efficiency(self, run: Run) -> dict[str, float]:
-        """Cells of a table: VES of the chosen queries, by SQLite's opcodes, which are the same on every machine."""
-        answers = run.questions.set_index("question_id")
-        ratios: list[float | None] = []
-        for question in self.benchmark.questions:
-            found = answers["correct"][question.id] and measure(
-                self.lab.executor,
-                self.benchmark.database(question.db_id),
-                str(answers["sql"][question.id]),
-                self.benchmark.golds[question.id].sql,
-                repeats=1,
-            )
-            ratios.append(found[1] if found else None)
-        interval = ves_interval(ratios, [question.db_id for question in self.benchmark.questions])
-        bounds = {"EX": interval.mean, "low": interval.low, "high": interval.high}
-        return cells("VES, opcodes", {bound: 100 * value for bound, value in bounds.items()})
+    def efficiency(self, run: Run, runs: int = 10, repeats: int = 5) -> dict[str, float]:
+        """Cells of a table: VES of the chosen queries with its interval, in percent; BIRD times 100 runs.
+
+        With the embedded parser it counts SQLite's opcodes, which are the same on every machine, and is named so.
+        """
+        by: By = "opcodes" if self.model.startswith("embedded/") else "time"
+        scored = efficiency(self.benchmark, run.questions, self.lab.executor, by, runs, repeats)
+        # An interval is of values from 0 to 1, and a score has no upper bound: scale by the highest one.
+        top = max(1.0, scored["ves"].max())
+        found = mean_interval((scored["ves"] / top).tolist(), scored["db_id"].tolist())
+        row = {"EX": found.mean, "low": found.low, "high": found.high}
+        name = "VES, opcodes" if by == "opcodes" else "VES"
+        return cells(name, {bound: 100 * top * value for bound, value in row.items()})
 
     def save(
         self, name: str, shown: _Shown, data: pd.DataFrame | None = None, stamp: object = ""

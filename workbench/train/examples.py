@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.predictions.formats import read_predictions
+from pydantic import BaseModel
+
+from workbench.benchmarks.benchmark import Benchmark, Filled, read_items
 from workbench.errors import BadInputError
 from workbench.types import Example
 
@@ -16,18 +17,23 @@ def training_examples(benchmark: Benchmark) -> tuple[Example, ...]:
     )
 
 
+class _Example(BaseModel, strict=True):
+    question_id: int | str
+    question: Filled
+    sql: Filled
+
+
 def examples_of(path: str | Path, benchmark: Benchmark) -> dict[str, tuple[Example, ...]]:
     """The examples that another system wrote for each question, such as those of CodeS in CHASE-SQL's table 9.
 
-    The file has the form of predictions, one record for each example: `question_id` is the question for which it
-    was written, `question` and `sql` are the example's own.
+    The file is a JSON list or JSON lines: `question_id` is the question for which one was written, `question` and `sql` are
+    its own.
     """
-    path, known = Path(path), {question.id for question in benchmark.questions}
-    found: dict[str, list[Example]] = {}
-    for record in read_predictions(path, benchmark):
-        if record.id not in known or not record.text:
-            raise BadInputError(
-                f"{path}, {record.line}: expected a question_id of {benchmark.name}, and the example's question and sql"
-            )
-        found.setdefault(record.id, []).append(Example(record.text, record.sql))
-    return {question: tuple(examples) for question, examples in found.items()}
+    known = {question.id for question in benchmark.questions}
+    found: dict[str, tuple[Example, ...]] = {}
+    for number, item in enumerate(read_items(Path(path), _Example)):
+        key = str(item.question_id)
+        if key not in known:
+            raise BadInputError(f"{path}, item {number}: {benchmark.name} has no question {key}")
+        found[key] = (*found.get(key, ()), Example(item.question, item.sql))
+    return found

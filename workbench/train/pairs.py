@@ -10,7 +10,7 @@ each question. So the prompts that the judge learns from equal those that it wil
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -18,7 +18,6 @@ from typing import Literal
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
-from workbench.pool import Pool
 from workbench.select.groups import groups
 from workbench.systems.chase_sql import chase_sql
 from workbench.systems.system import Generate, System, prepare, run_candidates
@@ -37,7 +36,7 @@ class JudgePair:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Makes the pairs of a pool."""
+    """Makes the pairs of candidates, which are given by question id."""
 
     system: System = field(default_factory=chase_sql)
     """The system whose judge is trained; its retrieval and pruning make the contexts."""
@@ -47,12 +46,14 @@ class Pairs:
     """Whether to keep questions without a right candidate, with a hinted candidate or the gold query."""
     seed: int = 0
 
-    def __call__(self, lab: Lab, benchmark: Benchmark, pool: Pool) -> Iterator[JudgePair]:
+    def __call__(
+        self, lab: Lab, benchmark: Benchmark, candidates: Mapping[str, tuple[Candidate, ...]]
+    ) -> Iterator[JudgePair]:
         for question in benchmark.questions:
-            candidates = [trial.candidate for trial in pool.trials.get(question.id, ())]
+            own = candidates.get(question.id, ())
             gold = benchmark.golds[question.id]
             run = partial(run_candidates, lab, question)
-            gold_trial, *trials = run([Candidate(gold.sql, "gold"), *candidates])
+            gold_trial, *trials = run([Candidate(gold.sql, "gold"), *own])
             right, wrong = _right_and_wrong(lab, benchmark, question, trials)
             if not wrong:
                 continue

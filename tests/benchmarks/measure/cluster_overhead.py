@@ -15,19 +15,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import psutil
 
 from workbench.benchmarks.benchmark import Benchmark, some
 from workbench.benchmarks.bundled import load_bundled
+from workbench.benchmarks.predictions import COLUMNS
 from workbench.evaluate.judge import judge
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
-from workbench.pool import Pool, pool_of
 from workbench.sql.executor import Executor
 from workbench.study.solving import solve_all
 from workbench.systems.chase_sql import chase_sql
-from workbench.types import Candidate, Trial
 
 MODEL = "embedded/parser"
 PROCESSES = 2
@@ -119,30 +119,28 @@ def questions_there(folder: Path, count: int) -> list[Spent]:
     return found
 
 
-def pool(benchmark: Benchmark) -> Pool:
-    """A pool of predictions: gold queries of the same database, each in a text of its own, so that each is run."""
+def predictions(benchmark: Benchmark) -> pd.DataFrame:
+    """Predictions: gold queries of the same database, each in a text of its own, so that each is run."""
     own: dict[str, list[str]] = {}
     for question in benchmark.questions:
         own.setdefault(question.db_id, []).append(benchmark.golds[question.id].sql)
-    return pool_of(
-        (
-            question.id,
-            Trial(Candidate(f"SELECT * FROM ({sql}) WHERE {number} = {number}", "made", n)),
-        )
+    rows = [
+        (question.id, "made", n, f"SELECT * FROM ({sql}) WHERE {number} = {number}")
         for number, question in enumerate(benchmark.questions)
         for n, sql in enumerate(own[question.db_id][:CANDIDATES])
-    )
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def judging(lab: Lab, benchmark: Benchmark, found: list[Spent], cluster_judge: Any = None) -> None:
+def judging(lab: Lab, benchmark: Benchmark, found: list[Spent]) -> None:
     """Judge a pool; before it a small one of another benchmark, which starts the sandboxes."""
     other = load_bundled("train")
     with timed(found):
-        few = pool(replace(other, questions=other.questions[::20]))
-        judge(other, few, lab.executor, cluster_judge=cluster_judge)
-    given = pool(benchmark)
+        few = predictions(replace(other, questions=other.questions[::20]))
+        judge(other, few, lab.executor)
+    given = predictions(benchmark)
     with timed(found):
-        judge(benchmark, given, lab.executor, cluster_judge=cluster_judge)
+        judge(benchmark, given, lab.executor)
 
 
 def predictions_here(folder: Path) -> list[Spent]:
@@ -156,7 +154,7 @@ def predictions_here(folder: Path) -> list[Spent]:
 
 def predictions_there(folder: Path) -> list[Spent]:
     """The start, and the predictions, of two workers with a sandbox each."""
-    from workbench.cluster.jobs.judging import judge_on
+
     from workbench.cluster.jobs.sql import ClusterSandbox
     from workbench.cluster.opening import client_of, open_cluster
 
@@ -168,5 +166,5 @@ def predictions_there(folder: Path) -> list[Spent]:
         Cache(folder / "hashes.sqlite") as store,
         lab_in(folder, benchmark, ClusterSandbox(cluster, store)) as lab,
     ):
-        judging(lab, benchmark, found, partial(judge_on, cluster))
+        judging(lab, benchmark, found)
     return found

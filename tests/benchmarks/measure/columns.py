@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[3]))
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.benchmarks.bundled import load_bundled
-from workbench.benchmarks.spider import load_spider
+from workbench.benchmarks.load import open_benchmark
 from workbench.retrieve.index.columns import read_values
 from workbench.sql.schema import read_schema
 from workbench.sql.schema_text import quote
@@ -91,7 +91,7 @@ def main() -> None:
     spider = parser.parse_args().spider
     benchmarks = [load_bundled("dev"), load_bundled("train")]
     if spider:
-        benchmarks.append(load_spider(Path(spider)))
+        benchmarks.append(open_benchmark("spider-dev", Path(spider)))
     for benchmark in benchmarks:
         print(benchmark.name, dict(measure(benchmark)))
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.benchmarks.benchmark import Benchmark
-from workbench.benchmarks.named import open_benchmark
+from workbench.benchmarks.load import open_benchmark
 from workbench.embedded.answer import answer
-from workbench.evaluate.spider.hardness import hardness
+from workbench.evaluate.spider_em import hardness
 from workbench.evaluate.stats import mean_interval
 from workbench.generate.direct import Direct
 from workbench.lab import Lab

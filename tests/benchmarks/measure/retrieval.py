@@ -40,8 +40,8 @@ sys.path[:0] = [str(Path(__file__).parents[3])]
 
 from workbench.benchmarks.benchmark import Benchmark  # noqa: E402
 from workbench.benchmarks.bundled import load_bundled  # noqa: E402
-from workbench.benchmarks.spider import load_spider  # noqa: E402
-from workbench.evaluate.spider.hardness import hardness  # noqa: E402
+from workbench.benchmarks.load import open_benchmark  # noqa: E402
+from workbench.evaluate.spider_em import hardness  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
 from workbench.llm.cache import Cache  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
@@ -197,7 +197,7 @@ def main() -> None:
         askers[f"runs of {SPAN} words"] = word_runs
     sets = [(load_bundled(split), hints) for split in ("dev", "train") for hints in (True, False)]
     if given.spider:
-        sets.append((load_spider(Path(given.spider)), False))
+        sets.append((open_benchmark("spider-dev", Path(given.spider)), False))
     recalls: dict[str, float] = defaultdict(float)
     with Cache() as store, Executor() as executor:
         for whole, hints in sets:

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from workbench.evaluate.bounds import curve
+from workbench.evaluate import stats
 from workbench.report.figures.bounds import (
     TOGETHER,
     bounds,
@@ -21,7 +21,7 @@ def test_each_point_is_the_exact_expectation(trials):
     data = bounds(frame)
     for row in data.itertuples():
         part = frame if row.generator == TOGETHER else frame[frame["generator"] == row.generator]
-        expected = curve(verdicts(part))[row.k - 1]
+        expected = stats.bounds(verdicts(part)).iloc[row.k - 1]
         assert (row.lower, row.upper) == (expected.lower, expected.upper)
     assert data[data["generator"] == TOGETHER]["k"].max() == 9
     assert set(data["run"]) == {"a1b2c3d4e5f6"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.evaluate.judge import gold_pool
+from workbench.evaluate.judge import gold_candidates
 from workbench.report.figures.alone import unique_solves
 from workbench.report.figures.bounds import bounds_by_generator
 from workbench.select.majority import Majority
@@ -40,8 +40,8 @@ def files(tiny, tmp_path):
 def test_files_are_a_pool_however_few_questions_are_asked(files):
     with open_study(files, limit=3) as study:
         renamed, pool = predicted(study)
-        assert pool.generators() == ("one", "other", "right")
-        assert str(renamed.stamp) == "3 prediction files on bird-dev, N = 3, EX (BIRD)"
+        assert [candidate.generator for candidate in pool["0"]] == ["one", "other", "right"]
+        assert str(renamed.stamp) == "predictions of 3 systems on bird-dev, N = 3, EX (BIRD)"
         run = renamed.run(replayed("majority", pool, Majority()))
         assert run.trials.groupby("generator")["correct"].sum().to_dict() == {
             "one": 2,
@@ -55,7 +55,7 @@ def test_files_are_a_pool_however_few_questions_are_asked(files):
 def test_a_list_names_single_files(files):
     one = replace(files, options={"predictions": ["predictions/right.json"]})
     with open_study(one, limit=2) as study:
-        assert predicted(study)[1].generators() == ("right",)
+        assert {c.generator for found in predicted(study)[1].values() for c in found} == {"right"}
     nowhere = replace(files, options={"predictions": "nowhere.json"})
     with open_study(nowhere, limit=2) as study, pytest.raises(BadInputError, match="nowhere"):
         predicted(study)
@@ -85,12 +85,15 @@ def test_pools_that_differ_in_a_query_are_different_runs(files):
         runs = [study.run(replayed("majority", pool, Majority())) for _ in range(2)]
         assert runs[0].id == runs[1].id
         assert runs[0].trials.equals(runs[1].trials)
-        assert study.run(replayed("gold", gold_pool(study.benchmark), Majority())).id != runs[0].id
+        assert (
+            study.run(replayed("gold", gold_candidates(study.benchmark), Majority())).id
+            != runs[0].id
+        )
 
 
 def test_gold_as_a_prediction_is_right_wherever_it_runs(files):
     with open_study(files) as study:
-        run = study.run(replayed("gold", gold_pool(study.benchmark), Majority()))
+        run = study.run(replayed("gold", gold_candidates(study.benchmark), Majority()))
         assert run.questions["correct"].tolist() == (~run.questions["gold_failed"]).tolist()
         assert run.row()["EX"] == 100
 

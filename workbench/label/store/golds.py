@@ -1,7 +1,7 @@
 """Annotators' verdicts on gold queries, and the revision of a benchmark that follows from them.
 
 A verdict on gold is a label of a taxonomy of its own, so it is stored, undone, exported and settled like any label.
-The revision is a file that `workbench evaluate --gold NAME=FILE` reads.
+The revision is a file for `with_golds`, which `workbench evaluate --gold NAME=FILE` reads.
 """
 
 from collections.abc import Callable, Iterable
@@ -49,7 +49,7 @@ class PeoplesGold:
             path.write_bytes(orjson.dumps(list(self.items), option=orjson.OPT_INDENT_2))
 
     def __str__(self) -> str:
-        text = f"{self.corrected} gold queries corrected, {self.both_right} questions with further right queries"
+        text = f"{self.corrected} gold queries corrected, {self.both_right} questions on which a prediction is right, too"
         if self.disputed:
             text += f"; disputed and left as they are: {', '.join(self.disputed)}"
         return text + (f"; {self.elsewhere} verdicts on other questions" if self.elsewhere else "")
@@ -77,7 +77,7 @@ def peoples_gold(labels: Iterable[Label], benchmark: Benchmark) -> PeoplesGold:
         corrected += sql not in {"", own}
         both_right += bool(also)
         item = {"question_id": question.id, "db_id": question.db_id}
-        items.append({**item, "SQL": sql or own, "also_right": also})
+        items.append({**item, "SQL": sql or own})
     elsewhere = len(verdicts.get(None, ()))
     return PeoplesGold(tuple(items), corrected, both_right, tuple(disputed), elsewhere)
 

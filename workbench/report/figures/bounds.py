@@ -1,13 +1,13 @@
 """The best and the worst accuracy of a selection among k candidates: CHASE-SQL's figure 2.
 
-The bounds are exact expectations over all choices of k candidates (`evaluate.bounds`).
+The bounds are exact expectations over all choices of k candidates (`evaluate.stats`).
 """
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from workbench.evaluate.bounds import curve
+from workbench.evaluate import stats
 from workbench.report.drawing import lettering, palette
 from workbench.report.drawing.palette import BLACK, Look
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, runs
@@ -30,10 +30,10 @@ def bounds(trials: pd.DataFrame, by: str = "generator") -> pd.DataFrame:
     rows = []
     for name, group in groups.items():
         verdicts = {str(q): right.tolist() for q, right in group.groupby("question_id")["correct"]}
-        for b in curve(verdicts):
-            row = {by: name, "k": b.k, "lower": b.lower, "upper": b.upper}
-            rows.append(row | {"run": runs(group), "counted": "all"})
-    return pd.DataFrame(rows)
+        found = stats.bounds(verdicts).assign(run=runs(group), counted="all")
+        found.insert(0, by, name)
+        rows.append(found)
+    return pd.concat(rows, ignore_index=True)
 
 
 def bounds_by_generator(

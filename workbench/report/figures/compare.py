@@ -1,11 +1,11 @@
 """Accuracies with their intervals, by system or slice, and paired differences of systems."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
 from workbench.errors import BadInputError
-from workbench.evaluate.stats import compare, mean_interval
+from workbench.evaluate.stats import PairedComparison, compare, mean_interval, too_few
 from workbench.report.drawing import lettering, palette
 from workbench.report.drawing.style import ONE, TWO, Picture, canvas, need, question_ids, runs
 from workbench.report.figures import marks
@@ -100,36 +100,42 @@ def differences(questions: pd.DataFrame, against: str | None = None) -> pd.DataF
                 {"system": name, "against": base, "difference": 100 * found.difference}
                 | {"low": 100 * found.low, "high": 100 * found.high, "p_value": found.p_value}
                 | {"won": len(found.won), "lost": len(found.lost), "n": found.n}
+                | {f"clustered {end}": 100 * value for end, value in _ends(found)}
                 | {"run": runs(questions[questions["system"].isin([name, base])])}
             )
     return pd.DataFrame(rows)
 
 
+def _ends(found: PairedComparison) -> Iterable[tuple[str, float]]:
+    """The ends of the interval clustered by database, if there is one."""
+    return zip(("low", "high"), found.clustered or (), strict=False)
+
+
 def paired_differences(
     questions: pd.DataFrame, against: str | None = None, *, stamp: object
 ) -> Picture:
-    """The `differences` as a figure, with intervals and p-values.
+    """The `differences` as a figure: intervals and McNemar's exact p, both over questions.
 
-    A p-value comes from exchanging the signs of the databases' differences, so d databases allow no value below
-    2 ** (1 - d). The figure states this bound where it exceeds 0.05; intervals have no such bound.
+    The pale interval is clustered by database. With fewer than ten databases there is none, and the figure says so.
     """
     data = differences(questions, against)
-    databases = questions["db_id"].nunique()
-    least = 2.0 ** (1 - databases)
-    bound = f"\n{databases} databases: no p can be below {least:.3g}" if 0.05 < least < 1 else ""
+    few = "" if "clustered low" in data else f"\n{too_few(questions['db_id'].nunique())}"
     names = [str(name) for name in data["system"]]
     looks = palette.looks(names)
     notes = []
-    with canvas(TWO, 0.75 + 0.15 * bool(bound) + 0.24 * len(names), data, stamp) as figure:
+    with canvas(TWO, 0.75 + 0.15 * bool(few) + 0.24 * len(names), data, stamp) as figure:
         axes = figure.subplots()
         axes.axvline(0, color=palette.GREY, linewidth=0.8)
         for row, (name, (_, found)) in enumerate(zip(names, data.iterrows(), strict=True)):
+            if not few:
+                ends = [found["clustered low"], found["clustered high"]]
+                axes.plot(ends, [row, row], color=palette.PALE, linewidth=4, solid_capstyle="butt")
             marks.interval(axes, row, found["low"], found["difference"], found["high"], looks[name])
             counts = f"won {found['won']}, lost {found['lost']}, p = {found['p_value']:.3g}"
             notes.append(f"{found['difference']:+.1f}  {counts}")
         marks.name_rows(axes, [palette.shown(name) for name in names], 150)
         marks.notes_beside(axes, [note.replace("-", "\N{MINUS SIGN}") for note in notes])
         base = lettering.text(palette.shown(data["against"].iloc[0]), 180)
-        axes.set_xlabel(f"EX minus that of {base}, percentage points{bound}")
+        axes.set_xlabel(f"EX minus that of {base}, percentage points{few}")
         axes.grid(axis="x")
     return figure

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pandas as pd
 
+from workbench.benchmarks.predictions import candidates
 from workbench.generate.prompt_generator import PromptGenerator
-from workbench.pool import pool_of
 from workbench.report.drawing.palette import shown
 from workbench.report.figures.bounds import TOGETHER
 from workbench.study.runs import Run, accuracy
@@ -27,14 +27,13 @@ def selected_alone(study: Study, run: Run, step: int = 2) -> pd.DataFrame:
     runs: dict[tuple[str, int], Run] = {}
     total = int(run.questions["candidates"].max())
     generators = run.trials["generator"].unique()
-    trials = list(run.pool.items())
     for generator, prompted in zip(generators, run.system.generate, strict=True):
         if not isinstance(prompted, PromptGenerator):
             continue
-        candidates = [(q, trial) for q, trial in trials if trial.candidate.generator == generator]
+        own = run.trials[run.trials["generator"] == generator]
         for k in [*range(1, prompted.samples, step), prompted.samples]:
-            pool = pool_of((q, trial) for q, trial in candidates if trial.candidate.sample < k)
-            system = replace(run.system, generate=(proposed(pool),), fix=())
+            first = candidates(own[own["sample"] < k])
+            system = replace(run.system, generate=(proposed(first),), fix=())
             label = f"{run.name}, first {k} of {shown(generator)}"
             runs[generator, k] = study.run(system, label)
     runs[TOGETHER, total] = run

@@ -5,32 +5,39 @@ from dataclasses import replace
 
 import pandas as pd
 
-from workbench.benchmarks.named import open_benchmark
-from workbench.benchmarks.predictions import file_names, load_pool, prediction_files
-from workbench.pool import Pool, chosen, pool_of
+from workbench.benchmarks.load import open_benchmark
+from workbench.benchmarks.predictions import candidates, read_predictions
 from workbench.study.runs import Run
 from workbench.study.study import Study
+from workbench.types import Candidate
+
+Candidates = dict[str, tuple[Candidate, ...]]
 
 
-def predicted(study: Study) -> tuple[Study, Pool]:
-    """The pool of the files that the experiment's option `predictions` names: a folder, a file or a list.
+def predicted(study: Study) -> tuple[Study, Candidates]:
+    """The candidates in the files that the experiment's option `predictions` names: a folder, a file or a list.
 
     The returned study names the files in place of its model, since no model was called.
     """
     setting = study.options["predictions"]
     paths = [setting] if isinstance(setting, str) else setting
-    files = prediction_files([str(study.experiment.folder / path) for path in paths])
     benchmark = open_benchmark(study.experiment.benchmark, study.experiment.root)
-    pool = load_pool(file_names(files), benchmark)
-    return _with_model(study, f"{len(files)} prediction files"), pool
+    found = read_predictions(benchmark, *(study.experiment.folder / path for path in paths))
+    systems = found["generator"].nunique()
+    return _with_model(study, f"predictions of {systems} systems"), candidates(found)
 
 
-def answers(study: Study, runs: Iterable[Run]) -> tuple[Study, Pool]:
-    """The pool of the queries that systems chose; the returned study names the systems in place of its model."""
+def answers(study: Study, runs: Iterable[Run]) -> tuple[Study, Candidates]:
+    """The queries that systems chose; the returned study names the systems in place of its model."""
     listed = list(runs)
     models = study.stamp.of(pd.DataFrame({"run": [run.id for run in listed]})).models
-    pairs = (pair for run in listed for pair in chosen(run.name, run.selections).items())
-    return _with_model(study, f"{models}, the answers of {len(listed)} systems"), pool_of(pairs)
+    found: Candidates = {}
+    for run in listed:
+        for selection in run.selections:
+            if trial := selection.trial:
+                own = replace(trial.candidate, generator=run.name, sample=0)
+                found[selection.question_id] = (*found.get(selection.question_id, ()), own)
+    return _with_model(study, f"{models}, the answers of {len(listed)} systems"), found
 
 
 def lost(run: Run, study: Study) -> pd.DataFrame:

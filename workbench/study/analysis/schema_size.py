@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from workbench.benchmarks.named import open_benchmark
-from workbench.evaluate.gold.schema import AroundGold
+from workbench.benchmarks.load import open_benchmark
+from workbench.evaluate.around_gold import AroundGold
 from workbench.study.previewing import preview_questions
 from workbench.study.runs import Run, accuracy, cells
 from workbench.study.study import Study

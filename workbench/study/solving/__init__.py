@@ -10,7 +10,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import orjson
@@ -21,11 +21,10 @@ from workbench.llm.keys import runs_here
 from workbench.llm.locks import Locks
 from workbench.llm.money import Tally
 from workbench.parallel import each
-from workbench.pool import record_of, trial_of
 from workbench.study import result_cache
 from workbench.study.result_cache import QuestionKeys, ResultKeys, model_names, system_keys
 from workbench.systems.system import System, choose, stages, trials_of
-from workbench.types import Comparison, Context, Execution, Question, Selection, Trial
+from workbench.types import Candidate, Comparison, Context, Execution, Question, Selection, Trial
 
 _PAUSE_SECONDS = 0.2  # before checking again the questions that other processes solve
 _MOST_CONTEXTS = 2000  # of prepared questions, cached in memory
@@ -114,7 +113,7 @@ def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Sele
 
 def _executed_trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     """The trials of a record, with executions that the cache has or that are run now."""
-    trials = [trial_of(one) for one in record["trials"]]
+    trials = [_trial_of(one) for one in record["trials"]]
     queries = list({earlier.candidate.sql for trial in trials for earlier in trial.history})
     by_sql = dict(zip(queries, lab.run_many(question, queries), strict=True))
 
@@ -221,7 +220,15 @@ def _trial_record(trial: Trial) -> dict[str, Any]:
     execution = trial.execution or Execution("error", error="never run")
     result = {"status": execution.status, "fingerprint": execution.fingerprint}
     earlier = trial.repaired_from and _trial_record(trial.repaired_from)
-    return record_of(trial) | result | {"repaired_from": earlier}
+    return asdict(trial.candidate) | result | {"repaired_from": earlier}
+
+
+def _trial_of(record: Record) -> Trial:
+    """The trial of a record, without its execution."""
+    fields = {name: record[name] for name in ("sql", "generator", "sample", "reasoning", "problem")}
+    earlier = record["repaired_from"]
+    candidate = Candidate(**fields, call_keys=tuple(record["call_keys"]))
+    return Trial(candidate, repaired_from=_trial_of(earlier) if earlier else None)
 
 
 def _cost(now: Tally, before: Tally, more: Mapping[str, float] | None = None) -> dict[str, float]:

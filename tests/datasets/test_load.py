@@ -1,0 +1,334 @@
+"""BIRD, Spider and a user's own file as they unpack, and every way in which a folder can be something else."""
+
+import json
+import shutil
+from collections import Counter
+
+import pytest
+
+from workbench.benchmarks.benchmark import size, some
+from workbench.benchmarks.load import (
+    ALIASES,
+    BENCHMARKS,
+    open_benchmark,
+    schema_from_tables_json,
+)
+from workbench.errors import BadInputError
+from workbench.types import Column, ForeignKey, Gold, Question
+
+SPLITS = {
+    "bird-dev": ("dev_20240627", "dev.json", "dev_databases"),
+    "bird-mini-dev": ("minidev/MINIDEV", "mini_dev_sqlite.json", "dev_databases"),
+    "bird-train": ("train", "train.json", "train_databases"),
+}
+BIRD_DEV = {
+    "california_schools": 89,
+    "card_games": 191,
+    "codebase_community": 186,
+    "debit_card_specializing": 64,
+    "european_football_2": 129,
+    "financial": 106,
+    "formula_1": 174,
+    "student_club": 158,
+    "superhero": 129,
+    "thrombosis_prediction": 163,
+    "toxicology": 145,
+}
+QUESTIONS = [Question(f"{db}{n}", db, "") for db, count in BIRD_DEV.items() for n in range(count)]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_split_is_found_from_its_folder_and_from_the_two_above_it(tmp_path, tiny, split):
+    folder, file, databases = SPLITS[split]
+    tiny.write_bird(tmp_path / "data" / folder, file, databases)
+    inside = (tmp_path / "data" / folder).resolve()
+    for root in (inside, inside.parent, inside.parent.parent):
+        benchmark = open_benchmark(split, root)
+        assert (benchmark.name, benchmark.sense, len(benchmark.questions)) == (split, "bird", 12)
+        assert benchmark.databases == inside / databases
+
+
+def test_an_item_becomes_a_question_and_apart_from_it_a_gold(tmp_path, tiny):
+    bird = open_benchmark("bird", tiny.write_bird(tmp_path / "dev"))
+    assert bird.questions[2] == Question("2", "zoo", "zoo, question 2?", "hint 2")
+    assert bird.golds["2"] == Gold("2", "SELECT name FROM animal WHERE legs = 4", "challenging")
+    spider = open_benchmark("spider", tiny.write_spider(tmp_path / "spider"))
+    assert (spider.name, spider.sense) == ("spider-dev", "spider")
+    assert spider.questions[11] == Question("11", "pond", "pond, question 3?")
+    assert spider.golds["11"] == Gold("11", "SELECT kind FROM fish WHERE grams > 1000")
+
+
+def test_ids_are_the_items_or_else_their_positions(tmp_path, tiny):
+    sparse = tiny.write_bird(
+        tmp_path / "m", "mini_dev_sqlite.json", items=tiny.bird_items(tiny.sparse)
+    )
+    found = open_benchmark("mini-dev", sparse).questions
+    assert [question.id for question in found] == [str(key) for key in tiny.sparse]
+    names = ("db_id", "question", "evidence", "SQL")
+    items = [{name: item[name] for name in names} for item in tiny.bird_items()]
+    root = tiny.write_bird(tmp_path / "train", "train.json", "train_databases", items)
+    found = open_benchmark("bird-train", root).questions
+    assert [question.id for question in found] == [str(n) for n in range(12)]
+
+
+def test_chesss_sample_of_bird_dev_has_its_147_published_ids(tmp_path, tiny):
+    items = [tiny.bird_items()[n % 12] | {"question_id": n} for n in range(1534)]
+    sample = open_benchmark("bird-sds", tiny.write_bird(tmp_path / "dev", items=items))
+    ids = [int(question.id) for question in sample.questions]
+    assert (sample.name, len(ids), ids == sorted(ids)) == ("bird-sds", 147, True)
+    assert ids[:3] == [9, 21, 25]
+    assert len(sample.every) == 1534
+    with pytest.raises(BadInputError, match="147 questions of bird-sds are not in it"):
+        open_benchmark("bird-sds", tiny.write_bird(tmp_path / "other"))
+
+
+def test_the_right_folder_is_found_among_others(tmp_path, tiny):
+    root = tiny.write_bird(tmp_path / "dev", databases="dev_databases/dev_databases")
+    (root / "dev_databases/__MACOSX/dev_databases/zoo").mkdir(parents=True)
+    assert open_benchmark("bird", root).databases == root / "dev_databases/dev_databases"
+    shutil.rmtree(root)
+    tiny.write_spider(tmp_path / "a_spider")
+    tiny.write_spider(tmp_path / "a_spider" / "test_data")
+    tiny.write_bird(tmp_path / "bird" / "dev_20240627")
+    bird, spider = (open_benchmark(name, tmp_path) for name in ("bird", "spider"))
+    assert bird.databases == tmp_path / "bird/dev_20240627/dev_databases"
+    assert spider.databases == tmp_path / "a_spider/database"
+    tiny.write_bird(tmp_path / "bird" / "dev_20251106")
+    with pytest.raises(BadInputError, match=r"twice; give one of .*0627 and .*1106"):
+        open_benchmark("bird", tmp_path)
+
+
+def test_another_release_has_another_fingerprint(tmp_path, tiny):
+    items = tiny.bird_items()
+    items[5]["SQL"] += " LIMIT 1"
+    first, again, other = (
+        open_benchmark("bird", tiny.write_bird(tmp_path / name, items=given)).fingerprint()
+        for name, given in (("a", None), ("b", None), ("c", items))
+    )
+    assert first == again != other
+
+
+def without(name):
+    return lambda items: items[4].pop(name)
+
+
+def setting(name, value):
+    return lambda items: items[4].update({name: value})
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        *((without(name), name) for name in ("question", "SQL", "db_id")),
+        *((setting(name, " "), name) for name in ("question", "SQL", "db_id")),
+        (setting("SQL", 5), "SQL"),
+        (setting("evidence", ["a"]), "evidence"),
+        (setting("difficulty", 3), "difficulty"),
+        (setting("question_id", 2), "question_id"),
+        (setting("question_id", "2"), "question_id"),
+        (setting("question_id", [1]), "question_id"),
+    ],
+)
+def test_a_wrong_item_is_named_with_its_field_in_one_line(tmp_path, tiny, change, field):
+    items = tiny.bird_items()
+    change(items)
+    with pytest.raises(BadInputError, match=rf"dev\.json, item 4: .*{field}") as caught:
+        open_benchmark("bird", tiny.write_bird(tmp_path / "dev", items=items))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"[{", b'{"a": 1}', b"\0\0", b"5", b'["text"]', '["é"]'.encode("latin-1")],
+)
+def test_a_file_that_is_no_list_of_objects_is_refused(tmp_path, tiny, content):
+    (tiny.write_bird(tmp_path) / "dev.json").write_bytes(content)
+    with pytest.raises(BadInputError, match=r"dev\.json"):
+        open_benchmark("bird", tmp_path)
+
+
+def test_hints_may_be_null_and_files_have_an_editors_mark(tmp_path, tiny):
+    items = [item | {"evidence": None, "difficulty": None} for item in tiny.bird_items()]
+    file = tiny.write_bird(tmp_path / "dev", items=items) / "dev.json"
+    for encoding in ("utf-8-sig", "utf-16"):
+        file.write_bytes(json.dumps(items).encode(encoding))
+        found = open_benchmark("bird", tmp_path).questions
+        assert {question.evidence for question in found} == {""}
+
+
+def test_spiders_train_split_is_both_files_with_the_ids_of_the_first_unchanged(tmp_path, tiny):
+    root = tiny.write_spider(tmp_path, "train_spider.json")
+    with pytest.raises(BadInputError, match=r"train_others\.json: No such file"):
+        open_benchmark("spider-train", root)
+    others = [item | {"question": "from another dataset"} for item in tiny.spider_items()[:5]]
+    (root / "train_others.json").write_text(json.dumps(others))
+    texts = [question.text for question in open_benchmark("spider-train", root).questions]
+    assert (len(texts), texts.index("from another dataset")) == (17, 12)
+
+
+@pytest.mark.parametrize("tables", ["tables.json", "test_tables.json"])
+def test_spiders_test_split_has_databases_of_its_own(tmp_path, tiny, tables):
+    tiny.write_spider(tmp_path)  # the dev split beside it
+    root = tiny.write_spider(tmp_path / "of_test", "test.json", "test_database")
+    for source in (root / "test.json", root / "test_database"):
+        source.rename(tmp_path / source.name)
+    (root / "tables.json").rename(tmp_path / tables)
+    if tables != "tables.json":  # that of train and dev does not describe the test databases
+        (tmp_path / "tables.json").write_text("[]")
+    benchmark = open_benchmark("spider-test", tmp_path)
+    assert benchmark.database("pond") == tmp_path / "test_database/pond/pond.sqlite"
+    assert set(benchmark.schemas) == {"zoo", "shop", "pond"}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda entry: entry.pop("db_id"),
+        lambda entry: entry.pop("foreign_keys"),
+        lambda entry: entry.update(foreign_keys=[[1, 99]]),
+        lambda entry: entry.update(column_types=["text"]),
+        lambda entry: entry.update(column_names_original=5),
+    ],
+)
+def test_a_damaged_schema_is_named(tmp_path, tiny, damage):
+    root = tiny.write_spider(tmp_path)
+    tables = tiny.tables_json()
+    damage(tables[1])
+    (root / "tables.json").write_text(json.dumps(tables))
+    with pytest.raises(BadInputError, match=r"tables\.json, item 1: not a schema in Spider"):
+        open_benchmark("spider", root)
+    (root / "tables.json").write_text(json.dumps(tables[:1]))
+    with pytest.raises(BadInputError, match=r"tables\.json does not describe pond, shop"):
+        open_benchmark("spider", root)
+
+
+def test_a_schema_has_its_keys_and_not_the_star():
+    author, wrote = schema_from_tables_json(
+        {
+            "db_id": "lib",
+            "table_names_original": ["Author", "Wrote"],
+            "column_names_original": [[-1, "*"], [0, "Id"], [1, "Author_Id"], [1, "Book"]],
+            "column_types": ["text", "number", "number", "text"],
+            "primary_keys": [1, [2, 3]],
+            "foreign_keys": [[2, 1]],
+        }
+    ).tables
+    assert author.columns == (Column("Id", "number"),)
+    assert (author.primary_key, wrote.primary_key) == (("Id",), ("Author_Id", "Book"))
+    assert wrote.foreign_keys == (ForeignKey(("Author_Id",), "Author", ("Id",)),)
+
+
+def test_a_file_of_ones_own_is_in_birds_or_in_spiders_form(tmp_path, tiny):
+    tiny.write_databases(tmp_path / "data" / "databases")
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(tiny.bird_items(tiny.sparse)))
+    own = open_benchmark(str(path), tmp_path / "data")
+    assert (own.name, own.sense, own.questions[2].id) == ("mine", "bird", "20")
+    path.write_text(json.dumps([*tiny.spider_items(), tiny.spider_items()[0] | {"db_id": "moon"}]))
+    with pytest.warns(UserWarning, match="mine: 1 of 13 questions are left out.* no database moon"):
+        own = open_benchmark(str(path), tmp_path / "data" / "databases")
+    assert (own.sense, len(own.questions), len(own.every)) == ("spider", 12, 13)
+    with pytest.raises(BadInputError, match="give --root"):
+        open_benchmark(str(path))
+    with pytest.raises(BadInputError, match=r"no DB/DB\.sqlite"):
+        open_benchmark(str(path), tmp_path / "data" / "databases" / "zoo")
+
+
+@pytest.mark.parametrize(("file_name", "questions"), [("spider_dk", 174), ("spider_syn_dev", 471)])
+def test_published_variants_of_spider_are_read_as_they_are(
+    real_golds, real_spider, file_name, questions
+):
+    benchmark = open_benchmark(str(real_golds / f"{file_name}.json"), real_spider)
+    assert (len(benchmark.questions), benchmark.sense) == (questions, "spider")
+    assert len(open_benchmark("spider", real_spider).questions) == 471
+
+
+def test_the_table_of_benchmarks_is_consistent():
+    for release in BENCHMARKS.values():
+        assert BENCHMARKS[release.train].sense == release.sense
+    assert set(ALIASES.values()) <= set(BENCHMARKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "root", "said"),
+    [
+        ("bird-test", "", "there are bird-dev"),
+        ("", "", "there are bird-dev"),
+        ("bird", None, "give --root"),
+        ("bird", "nowhere", "no such folder"),
+        ("bird", "", r"no dev\.json in"),
+    ],
+)
+def test_what_cannot_be_opened_says_what_to_do(tmp_path, name, root, said):
+    with pytest.raises(BadInputError, match=said):
+        open_benchmark(name, None if root is None else tmp_path / root)
+
+
+@pytest.fixture
+def benchmark(tmp_path, tiny):
+    return open_benchmark("bird", tiny.write_bird(tmp_path / "dev"))
+
+
+@pytest.mark.parametrize(
+    "db_id",
+    ["../x", "a/b", "", ".", "..", "...", "/etc/passwd", "a" * 200, "zoo/../zoo", "a\\b", "zoo\n",
+     "zoo\0", "żoo", " zoo", "~"],
+)  # fmt: skip
+def test_a_db_id_that_is_no_plain_name_never_becomes_a_path(benchmark, db_id):
+    with pytest.raises(BadInputError, match=r"letters, digits, '_', '-' and '\.' only"):
+        benchmark.database(db_id)
+
+
+@pytest.mark.parametrize("link", ["folder", "file"])
+def test_a_link_out_of_the_folder_of_databases_is_not_followed(benchmark, tmp_path, tiny, link):
+    tiny.write_databases(tmp_path / "elsewhere")
+    inside, outside = benchmark.databases / "out", tmp_path / "elsewhere/zoo"
+    if link == "folder":
+        (outside / "zoo.sqlite").rename(outside / "out.sqlite")
+        inside.symlink_to(outside)
+    else:
+        inside.mkdir()
+        (inside / "out.sqlite").symlink_to(outside / "zoo.sqlite")
+    with pytest.raises(BadInputError, match="database out: a link leads out of"):
+        benchmark.database("out")
+    with pytest.raises(BadInputError, match=r"no database farm: expected farm/farm\.sqlite in"):
+        benchmark.database("farm")
+
+
+def test_the_folder_of_databases_may_itself_be_a_link(tmp_path, tiny):
+    tiny.write_bird(tmp_path / "disk")
+    (tmp_path / "dev").mkdir()
+    for name in ("dev.json", "dev_databases"):
+        (tmp_path / "dev" / name).symlink_to(tmp_path / "disk" / name)
+    assert open_benchmark("bird", tmp_path / "dev").database("zoo").is_file()
+
+
+def test_a_root_without_any_of_its_databases_is_refused(tiny, tmp_path):
+    root = tiny.write_bird(tmp_path)
+    for name in ("zoo", "shop", "pond"):
+        (root / "dev_databases" / name).rename(root / "dev_databases" / f"other_{name}")
+    with pytest.raises(BadInputError, match="bird-dev: none of its databases is in"):
+        open_benchmark("bird-dev", root)
+
+
+# Limits
+
+
+def test_a_tenth_of_each_database_of_bird_dev_is_as_large_as_chess_s_sample():
+    drawn = some(QUESTIONS, 0.1)
+    assert len(drawn) == 147
+    assert Counter(q.db_id for q in drawn) == {db: n // 10 for db, n in BIRD_DEV.items()}
+    assert drawn == sorted(drawn, key=QUESTIONS.index) == some(QUESTIONS, 0.1)
+
+
+def test_the_draw_is_the_same_everywhere():
+    assert [QUESTIONS.index(q) for q in some(QUESTIONS, 5)] == [0, 306, 613, 920, 1227]
+    questions = open_benchmark("bundled").questions
+    assert {q.db_id for q in some(questions, 0.001)} == {q.db_id for q in questions}
+    assert [size(1534, limit) for limit in (None, 20, 5000, 0.1)] == [1534, 20, 1534, 153]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.0, 1.5, 0.0, True, "ten"])
+def test_other_limits_are_refused(limit):
+    with pytest.raises(BadInputError, match="a share of each database's between 0 and 1"):
+        some(QUESTIONS, limit)

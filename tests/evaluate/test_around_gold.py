@@ -1,0 +1,150 @@
+"""Schemas made around what gold uses: alone, and among thousands of columns."""
+
+from itertools import pairwise
+
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.evaluate.around_gold import AroundGold
+from workbench.evaluate.linking import Linking, linking_by_stage
+from workbench.types import Column, Context, ForeignKey, Gold, Question, Schema, Table, lower_name
+
+
+def table(name, *columns, key=(), links=()):
+    return Table(name, tuple(map(Column, columns)), key, tuple(links))
+
+
+ZOO = Schema(
+    "zoo",
+    (
+        table("animal", "id", "name", "legs", "home", key=("id",)),
+        table("cage", "number", "animal_id", "size", links=[ForeignKey(("animal_id",), "animal", ("id",))]),
+        table("keeper", "id", "name", key=("id",)),
+    ),
+)  # fmt: skip
+POND = Schema(
+    "pond",
+    (
+        table("Animal", "id", "kind", key=("id",)),
+        table("catch", "animal_id", "day", links=[ForeignKey(("animal_id",), "Animal", ("id",))]),
+    ),
+)
+GOLD = Gold("q1", "SELECT name FROM animal WHERE legs = 4")
+CORE = {("animal", "id"), ("animal", "name"), ("animal", "legs")}
+
+
+def around_gold(schema, gold, *options, **named):
+    return AroundGold(None, {}, *options, **named).around(schema, gold)
+
+
+def columns(schema):
+    return set(schema.columns())
+
+
+def test_without_further_columns_the_schema_is_golds_columns_and_keys():
+    assert columns(around_gold(ZOO, GOLD)) == CORE
+
+
+@pytest.mark.parametrize("size", [3, 4, 7, 9, 13, 14, 50, 500])
+def test_the_schema_has_the_requested_number_of_columns_and_golds_are_among_them(size):
+    large = around_gold(ZOO, GOLD, size, (POND,), repeated=size > 13)
+    assert len(large.columns()) == len(columns(large)) == size
+    assert columns(large) >= CORE
+
+
+def test_names_of_tables_differ_as_sqlite_compares_them():
+    names = [
+        lower_name(t.name) for t in around_gold(ZOO, GOLD, 100, (POND, POND), repeated=True).tables
+    ]
+    assert len(names) == len(set(names))
+    assert {"animal", "pond_animal", "pond_2_animal"} <= set(names)
+
+
+def test_a_larger_schema_has_the_columns_of_a_smaller_one():
+    sizes = [
+        columns(around_gold(ZOO, GOLD, size, (POND,), repeated=True)) for size in range(3, 60, 7)
+    ]
+    assert all(small < large for small, large in pairwise(sizes))
+
+
+def test_another_question_and_another_seed_draw_other_columns():
+    drawn = {
+        frozenset(columns(around_gold(ZOO, gold, 6, (POND,), seed)))
+        for gold in (GOLD, Gold("q2", GOLD.sql))
+        for seed in (0, 1)
+    }
+    assert len(drawn) > 1
+    assert around_gold(ZOO, GOLD, 6, (POND,)) == around_gold(ZOO, GOLD, 6, (POND,))
+
+
+def test_foreign_keys_refer_only_to_columns_of_the_schema():
+    for size in range(3, 40):
+        large = around_gold(ZOO, GOLD, size, (POND,), repeated=True)
+        for one in large.tables:
+            there = {column.name for column in one.columns}
+            assert set(one.primary_key) <= there
+            for key in one.foreign_keys:
+                assert set(key.columns) <= there
+                assert all(large.column(key.ref_table, name) for name in key.ref_columns)
+
+
+def test_a_copied_key_points_at_its_copy():
+    large = around_gold(ZOO, GOLD, 17, (POND,), repeated=True)
+    keys = {one.name: one.foreign_keys for one in large.tables}
+    assert keys["catch"][0].ref_table == "pond_Animal"
+    assert keys["pond_2_catch"][0].ref_table == "pond_2_Animal"
+
+
+def test_the_questions_own_database_is_not_added_again():
+    with pytest.raises(
+        BadInputError, match="columns is 50, but the schemas have 9 distinct columns"
+    ):
+        around_gold(ZOO, GOLD, 50, (ZOO,))
+
+
+def test_no_table_is_repeated_to_reach_the_number():
+    with pytest.raises(
+        BadInputError, match="columns is 14, but the schemas have 13 distinct columns"
+    ):
+        around_gold(ZOO, GOLD, 14, (POND,))
+
+
+def test_an_unreadable_gold_query_keeps_its_whole_schema():
+    assert columns(around_gold(ZOO, Gold("q1", "SELEC name"))) == columns(ZOO)
+
+
+def test_linking_by_stage_leaves_out_unreadable_gold_queries():
+    question = Question("q1", "zoo", "?")
+    contexts = [Context(question, ZOO), Context(question, ZOO.only(CORE))]
+    whole, cut = linking_by_stage([(contexts, GOLD), (contexts, Gold("q2", "SELEC"))])
+    assert (whole.table_precision, whole.column_precision) == (1 / 3, 2 / 9)
+    assert (cut.table_precision, cut.column_precision, cut.column_recall) == (1, 2 / 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("sql", "selected", "expected"),
+    [
+        ("SELECT name, legs FROM animal",
+         {("animal", "NAME"), ("animal", "home"), ("keeper", "name")}, (1 / 2, 1, 1 / 5, 1 / 2)),
+        ("SELECT name FROM keeper", {("animal", "name")}, (0, 0, 0, 0)),
+        ("SELECT COUNT(*) FROM Animal", {("animal", "id")}, (1, 1, 0, 1)),
+        ("SELECT name FROM animal", set(), (1, 0, 1, 0)),
+        ("SELECT 1", {("animal", "id")}, (0, 1, 0, 1)),
+    ],
+)  # fmt: skip
+def test_linking_by_hand(sql, selected, expected):
+    """Keys stay with the selected columns: animal and keeper have their `id`."""
+    question = Question("q1", "zoo", "?")
+    contexts = [Context(question, ZOO), Context(question, ZOO.only(selected))]
+    _, cut = linking_by_stage([(contexts, Gold("q1", sql))])
+    assert cut == Linking(*expected)
+
+
+def test_the_mean_lets_each_question_count_the_same():
+    question = Question("q1", "zoo", "?")
+    contexts = [Context(question, ZOO.only({("animal", "id"), ("keeper", "id")}))]
+    one, two = (
+        Gold("q1", "SELECT id FROM animal"),
+        Gold("q2", "SELECT a.id, k.id FROM animal a, keeper k"),
+    )
+    assert linking_by_stage([(contexts, one), (contexts, two)]) == (Linking(3 / 4, 1, 3 / 4, 1),)

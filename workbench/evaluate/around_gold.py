@@ -1,0 +1,111 @@
+"""The tables and columns that gold SQL uses: given to a system alone, or hidden among thousands of others.
+
+`AroundGold` replaces a system's retrieval step. Without further columns it gives CHESS's correct context
+(table 7) and MAC-SQL's oracle schema; with thousands, CHESS's synthetic industrial-scale schema (section
+4.1.1, figure 3). Only the schema is enlarged, not the database: a query that uses another database's table
+fails, where in a merged database it would give a wrong result. EX is the same unless a fixer learns from the
+error.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from workbench.canonical import content_hash
+from workbench.errors import BadInputError
+from workbench.lab import Lab
+from workbench.sql.schema import union_schema
+from workbench.types import Context, Gold, Question, Schema, Table, lower_name
+
+
+@dataclass(frozen=True, slots=True)
+class AroundGold:
+    """Calls the step `retrieve` with the schema that `around` makes."""
+
+    retrieve: Callable[[Lab, Question, Schema], Context]
+    golds: Mapping[str, Gold] = field(repr=False)
+    columns: int = 0
+    """The size of the schema; 0 for gold's tables and columns alone."""
+    others: tuple[Schema, ...] = field(default=(), repr=False)
+    """The schemas that further columns are drawn from, besides the question's own schema."""
+    seed: int = 0
+    repeated: bool = False
+    """Whether the other schemas are repeated under new names if they have too few columns, as in a preview."""
+
+    def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
+        return self.retrieve(lab, question, self.around(schema, self.golds[question.id]))
+
+    def around(self, schema: Schema, gold: Gold) -> Schema:
+        """Gold's tables and columns with their keys, and other columns up to a total of `columns`.
+
+        The other columns are drawn from the rest of the schema and from the other schemas, each column once. With the
+        same seed, a larger schema contains the smaller ones. If the gold query cannot be parsed, the whole schema is
+        kept.
+        """
+        core = union_schema(schema, [gold.sql])
+        if len(core.columns()) >= self.columns:
+            return core
+        chance = random.Random(content_hash("around", [self.seed, gold.question_id]))  # noqa: S311  no secret
+        tables: list[Table] = []
+        chosen = set(core.columns())
+        for copy in count():
+            fresh = list(
+                _copied(schema, self.others, copy, {lower_name(table.name) for table in tables})
+            )
+            rest = [
+                (t.name, c.name) for t in fresh for c in t.columns if (t.name, c.name) not in chosen
+            ]
+            if not rest or (copy and not self.repeated):
+                raise BadInputError(
+                    f"columns is {self.columns:,}, but the schemas have {len(chosen):,} distinct columns: give more schemas,"
+                    " or ask for fewer columns"
+                )
+            tables += fresh
+            chance.shuffle(rest)
+            chosen.update(rest[: self.columns - len(chosen)])
+            if len(chosen) == self.columns:
+                break
+        chance.shuffle(tables)
+        cut = (_cut(table, chosen) for table in tables)
+        return replace(schema, tables=tuple(table for table in cut if table.columns))
+
+
+def _copied(
+    schema: Schema, others: Sequence[Schema], copy: int, taken: set[str]
+) -> Iterator[Table]:
+    """The tables of all schemas under unused names; the question's own tables are only in the first copy."""
+    if copy == 0:
+        yield from schema.tables
+        taken |= {lower_name(table.name) for table in schema.tables}
+    for other in others:
+        if other.db_id == schema.db_id:
+            continue
+        names: dict[str, str] = {}
+        for table in other.tables:
+            name = f"{other.db_id}_{copy + 1}_{table.name}" if copy else table.name
+            while lower_name(name) in taken:
+                name = f"{other.db_id}_{name}"
+            taken.add(lower_name(name))
+            names[lower_name(table.name)] = name
+        # A foreign key may refer to a later table, so it is renamed after all tables have their names.
+        for table in other.tables:
+            keys = tuple(
+                replace(key, ref_table=names.get(lower_name(key.ref_table), key.ref_table))
+                for key in table.foreign_keys
+            )
+            yield replace(table, name=names[lower_name(table.name)], foreign_keys=keys)
+
+
+def _cut(table: Table, chosen: set[tuple[str, str]]) -> Table:
+    """The table with the chosen columns, and with the keys whose columns are all chosen."""
+    columns = tuple(column for column in table.columns if (table.name, column.name) in chosen)
+    whole = all((table.name, name) in chosen for name in table.primary_key)
+    keys = tuple(
+        key
+        for key in table.foreign_keys
+        if {(table.name, name) for name in key.columns} <= chosen
+        and {(key.ref_table, name) for name in key.ref_columns} <= chosen
+    )
+    primary = table.primary_key if whole else ()
+    return replace(table, columns=columns, primary_key=primary, foreign_keys=keys)

@@ -1,1 +1,0 @@
-"""BIRD's scores beside accuracy: VES and R-VES, Soft-F1."""

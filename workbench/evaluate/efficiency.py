@@ -1,0 +1,82 @@
+"""VES and R-VES: how much faster a right answer runs than the gold query; a wrong answer scores 0.
+
+BIRD takes the ratios from wall-clock time: both queries run in turn 100 times, ratios three standard deviations or more
+from their mean are dropped, and of five such repeats the best score is reported. So its numbers change with the computer
+and the run. `by="opcodes"` is a deterministic stand-in that counts SQLite's opcodes instead. An opcode is no unit of
+time, since a sort, or a LIKE over a long text, is a single one; so its scores are named "VES, opcodes".
+
+Departs from BIRD's scripts in how time is measured: both queries run on one warm connection of the sandbox's worker, and
+all rows are fetched. BIRD opens a connection for each run; its VES stops the clock at the first row, and its R-VES
+includes the opening.
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from workbench.benchmarks.benchmark import Benchmark
+from workbench.errors import BadInputError
+from workbench.sql.executor import Executor
+
+By = Literal["time", "opcodes"]
+RUNS, REPEATS = 100, 5  # BIRD's
+_SECONDS = 30.0  # on average for each run
+# The least ratio, and the reward for it: BIRD's R-VES.
+_REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5), (0.0, 0.25))
+
+
+def efficiency(
+    benchmark: Benchmark,
+    answers: pd.DataFrame,
+    executor: Executor,
+    by: By = "time",
+    runs: int = RUNS,
+    repeats: int = REPEATS,
+) -> pd.DataFrame:
+    """The answers (question_id, sql, correct) with `ratio`, `ves` and `r_ves` of the repeat that has the highest VES.
+
+    A ratio is gold's cost over the answer's, 0 for a wrong answer; the mean of `ves` is VES, as a share.
+    """
+    if runs < 1 or repeats < 1:
+        raise BadInputError(f"runs is {runs} and repeats {repeats}: both have to be at least 1")
+    if by == "opcodes":
+        runs = repeats = 1
+    databases = {question.id: question.db_id for question in benchmark.questions}
+    ratios = np.zeros((len(answers), repeats))
+    for row, (key, sql, correct) in enumerate(
+        zip(answers["question_id"], answers["sql"], answers["correct"], strict=True)
+    ):
+        queries = [benchmark.golds[key].sql, sql]
+        seconds = _SECONDS * runs * repeats
+        database = benchmark.database(databases[key])
+        timed = executor.time(database, queries, runs * repeats, seconds) if correct else None
+        if timed and by == "opcodes":
+            ratios[row] = opcode_ratio(*timed[1])
+        elif timed:
+            gold, ours = (np.reshape(times, (repeats, runs)) for times in timed[0])
+            ratios[row] = [time_ratio(a, b) for a, b in zip(gold, ours, strict=True)]
+    best = ratios[:, np.sqrt(ratios).sum(axis=0).argmax()]
+    rewards = [math.sqrt(reward(one)) for one in best]
+    return answers.assign(ratio=best, ves=np.sqrt(best), r_ves=rewards)
+
+
+def time_ratio(gold: ArrayLike, predicted: ArrayLike) -> float:
+    """The mean of gold's seconds over the prediction's, run by run, without outliers."""
+    ratios = np.divide(gold, predicted)
+    # If all ratios are the same, their deviation is 0 and no distance is below 3 * 0. BIRD's script then drops every
+    # ratio and counts the answer as wrong; here all are kept.
+    kept = ratios[np.abs(ratios - ratios.mean()) < 3 * ratios.std()]
+    return float((kept if kept.size else ratios).mean())
+
+
+def opcode_ratio(gold: int, predicted: int) -> float:
+    """Gold's opcodes divided by the prediction's. SQLite counts in tens, so fewer than ten count as ten."""
+    return max(gold, 10) / max(predicted, 10)
+
+
+def reward(ratio: float) -> float:
+    """BIRD's reward for a ratio; 0 for a wrong answer, whose ratio is 0."""
+    return next(reward for least, reward in _REWARDS if ratio >= least) if ratio else 0.0

@@ -1,1 +1,0 @@
-"""Exact match and hardness as Spider defines them, on a grammar of its own."""

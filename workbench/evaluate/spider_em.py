@@ -1,0 +1,469 @@
+"""Spider's exact set match (EM) and its hardness, on the small grammar of Spider's evaluation script.
+
+Two queries match if their clauses do, each as a multiset of parts, whatever the queries return. The definitions are
+those of the script in the test-suite evaluation, with its defaults and quirks, so that numbers compare with published
+ones:
+
+- Values, LIMIT's number and DISTINCT are ignored.
+- Columns linked by a foreign key of tables.json are one column if both tables are in FROM.
+- FROM is compared by its tables. Of a JOIN's condition only OR, NOT, IN and LIKE count.
+- ORDER BY has one direction, the last one given. AND and OR are compared as a set.
+- A subquery in a condition must be equal part by part and in order: there DISTINCT, JOIN conditions and the choice
+  between linked columns count. A subquery in FROM must be equal in its values too.
+- A prediction that the grammar does not accept counts as an empty query.
+
+So the gaps of the grammar decide verdicts, and a general SQL parser would accept more. It does not accept:
+
+- `=`, `+`, `-` or `/` glued to a neighbour (`a=1`, `a >=1`), `==`, `<>`, `T1. a`, backticks;
+- a quote inside a string, an odd number of quotes, a literal where a column belongs;
+- `INNER JOIN`, `LEFT JOIN`, a comma in FROM, an alias without AS or of a column or a subquery;
+- `IS NULL`, `EXISTS`, lists after IN, CASE, functions other than the five aggregates, UNION ALL.
+
+It ignores what it should not: anything after the part that it parses (OFFSET, NULLS LAST), a missing comma between
+columns, and everything from a column on the right of a comparison to the next AND, comma, bracket or clause, which
+hides an OR (`a = b OR c = d`) and the INNER of a second join.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, NoReturn, Union
+
+from workbench.types import Schema
+
+
+class ColumnUse(NamedTuple):
+    aggregate: str
+    column: str  # `table.column` in lower case, or `*`
+    distinct: bool
+
+
+class Expression(NamedTuple):
+    """A column, or two with an arithmetic operator between them."""
+
+    operator: str
+    left: ColumnUse
+    right: ColumnUse | None
+
+
+Value = Union[None, float, str, ColumnUse, "Query"]
+
+
+class Condition(NamedTuple):
+    negated: bool
+    operator: str
+    left: Expression
+    value: Value
+    upper: Value  # of BETWEEN
+
+
+class Conditions(NamedTuple):
+    units: tuple[Condition, ...] = ()
+    connectors: tuple[str, ...] = ()
+
+
+class Query(NamedTuple):
+    """One SELECT. A table is a name or a subquery. Only the presence of LIMIT is recorded, not its number."""
+
+    select: tuple[tuple[str, Expression], ...] = ()
+    distinct: bool = False
+    tables: tuple[Union[str, "Query"], ...] = ()
+    on: Conditions = Conditions()
+    where: Conditions = Conditions()
+    group: tuple[ColumnUse, ...] = ()
+    having: Conditions = Conditions()
+    order: tuple[str, tuple[Expression, ...]] | None = None
+    limit: bool = False
+    combined: tuple[str, "Query"] | None = None  # INTERSECT, UNION or EXCEPT, and its second query
+
+    def units(self) -> tuple[Condition, ...]:
+        return self.on.units + self.where.units + self.having.units
+
+    def connectors(self) -> tuple[str, ...]:
+        return self.on.connectors + self.where.connectors + self.having.connectors
+
+
+def exact_match(predicted: str, gold: str, schema: Schema) -> bool:
+    """Whether all components match and both read the same tables; False for an unreadable gold."""
+    # Systems that predict no values write `value` for one.
+    first, second = (
+        _read(sql, _names(schema)) for sql in (predicted.replace(" value ", " 1 "), gold)
+    )
+    ours, theirs = first[1], second[1]
+    return second[0] is not None and (ours == theirs or _components(ours) == _components(theirs))
+
+
+def hardness(sql: str, schema: Schema) -> Literal["easy", "medium", "hard", "extra", ""]:
+    """Spider's level of a gold query, as its `eval_hardness` has it; "" for an unreadable one."""
+    query = _read(sql, _names(schema))[0]
+    if query is None:
+        return ""
+    clauses = (
+        sum(map(bool, (query.where.units, query.group, query.order, query.limit)))
+        + max(len(query.tables) - 1, 0)
+        + query.connectors().count("or")
+        + sum(unit.operator == "like" for unit in query.units())
+    )
+    values = [value for unit in query.units() for value in (unit.value, unit.upper)]
+    nested = sum(isinstance(value, Query) for value in values) + (query.combined is not None)
+    # The script counts as aggregates also each NOT of a condition, and each AND and OR of HAVING.
+    ordered = [use for it in query.order[1] for use in (it.left, it.right)] if query.order else []
+    aggregates = (
+        sum(bool(aggregate) for aggregate, _ in query.select)
+        + sum(bool(use.aggregate) for use in (*query.group, *ordered) if use)
+        + sum(unit.negated for unit in query.where.units + query.having.units)
+        + len(query.having.connectors)
+    )
+    conditions = len(query.where.units) + len(query.where.connectors)
+    counts = (aggregates, len(query.select), conditions, len(query.group))
+    others = sum(count > 1 for count in counts)
+    if nested == 0:
+        if clauses <= 1 and others == 0:
+            return "easy"
+        if (clauses <= 1 and others <= 2) or (clauses == 2 and others <= 1):
+            return "medium"
+        if (clauses <= 2 and others > 2) or (clauses == 3 and others <= 2):
+            return "hard"
+    elif nested == 1 and clauses <= 1 and others == 0:
+        return "hard"
+    return "extra"
+
+
+def _components(query: Query) -> Mapping[str, object]:
+    """The query's tables and Spider's components, each as a value that is equal if the component matches."""
+    keywords = {
+        "where": query.where.units,
+        "group": query.group,
+        "having": query.having.units,
+        "order": query.order,
+        query.order[0] if query.order else "": query.order,
+        "limit": query.limit,
+        query.combined[0] if query.combined else "": query.combined,
+        "or": "or" in query.connectors(),
+        "not": any(unit.negated for unit in query.units()),
+        "in": any(unit.operator == "in" for unit in query.units()),
+        "like": any(unit.operator == "like" for unit in query.units()),
+    }
+    group = tuple(use.column for use in query.group)
+    return {
+        "tables": Counter(query.tables),
+        "select": Counter(query.select),
+        "where": Counter(query.where.units),
+        # None without GROUP BY, whatever HAVING says: "keywords" sees that there is one.
+        "group": (group, query.having) if group else None,
+        "order": query.order and (query.order, query.limit),
+        "and/or": set(query.where.connectors),
+        "IUEN": query.combined and (query.combined[0], _components(query.combined[1])),
+        "keywords": {word for word, there in keywords.items() if there},
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # found by identity: comparing the contents is slow
+class _Names:
+    """The columns of each table, and for each `table.column` in a foreign key the column that replaces it."""
+
+    columns: Mapping[str, frozenset[str]]
+    merged: Mapping[str, str]
+
+
+@lru_cache(maxsize=256)
+def _names(schema: Schema) -> _Names:
+    position = {
+        f"{table}.{column}".lower(): i for i, (table, column) in enumerate(schema.columns())
+    }
+    # Spider's rule: a foreign key joins the first group that contains either of its columns. Groups that a later key
+    # would link stay apart, and for a column in two groups the later group decides.
+    groups: list[set[str]] = []
+    for table in schema.tables:
+        for key in table.foreign_keys:
+            for column, ref in zip(key.columns, key.ref_columns, strict=False):
+                pair = {f"{table.name}.{column}".lower(), f"{key.ref_table}.{ref}".lower()}
+                if not pair <= position.keys():
+                    continue
+                group = next((g for g in groups if not g.isdisjoint(pair)), None)
+                if group is None:
+                    groups.append(pair)
+                else:
+                    group |= pair
+    columns = {
+        table.name.lower(): frozenset(column.name.lower() for column in table.columns)
+        for table in schema.tables
+        if table.kind != "view"  # Spider knows tables only
+    }
+    return _Names(columns, {name: min(g, key=position.__getitem__) for g in groups for name in g})
+
+
+@lru_cache(maxsize=4096)  # gold is compared many times
+def _read(sql: str, names: _Names) -> tuple[Query | None, Query]:
+    """The query, None if the grammar does not accept it, and the form that is compared."""
+    try:
+        query = _Parser(_tokens(sql), names.columns).query()
+    except _UnreadableError:
+        return None, Query()
+    merged = {c: to for c, to in names.merged.items() if c.partition(".")[0] in query.tables}
+    return query, _comparable(query, merged)
+
+
+def _comparable(node: Any, merged: Mapping[str, str] | None) -> Any:
+    """A part of a query with values hidden, DISTINCT dropped and linked columns merged.
+
+    In a subquery of a condition only values are hidden; there `merged` is None. After UNION, INTERSECT and EXCEPT, the
+    tables of the first query decide which columns are merged.
+    """
+    if isinstance(node, ColumnUse):
+        if merged is None:
+            return node
+        return ColumnUse(node.aggregate, merged.get(node.column, node.column), distinct=False)
+    if isinstance(node, Condition):
+        value, upper = (
+            _comparable(it, None) if isinstance(it, Query) else None
+            for it in (node.value, node.upper)
+        )
+        return node._replace(left=_comparable(node.left, merged), value=value, upper=upper)
+    if not isinstance(node, tuple):
+        return node
+    parts = [_comparable(part, merged) for part in node]
+    if isinstance(node, Query):
+        made = Query(*parts)
+        return made._replace(tables=node.tables, distinct=node.distinct and merged is None)
+    return type(node)(*parts) if hasattr(node, "_fields") else tuple(parts)
+
+
+class _UnreadableError(Exception):
+    """The text is not a query of Spider's grammar."""
+
+
+# Spider splits SQL with NLTK's tokenizer for English prose. Brackets, `*` and most punctuation become tokens of their
+# own; a comma only if no digit follows (English writes 1,000), a full stop only at the end of the text, and `=`, `+`,
+# `/` never, which is why `a=1` is one unreadable word.
+_TOKEN = re.compile(
+    r"""(?:[^\s;@#$%&?!*()\[\]{}<>`\xab\xbb\u2012-\u2015\u2018\u2019\u201c-\u201e,:".-]++"""
+    r"""|"[^"]*+"|[,:](?=\d)|\.(?![\])}>\s]*\Z)|-(?!-))+|--|\S"""
+)
+_AGGREGATES = frozenset({"max", "min", "count", "sum", "avg"})
+_COMPARISONS = frozenset(
+    {"not", "between", "=", ">", "<", ">=", "<=", "!=", "in", "like", "is", "exists"}
+)
+_SET_OPERATIONS = frozenset({"intersect", "union", "except"})
+_CLAUSES = _SET_OPERATIONS | {"select", "from", "where", "group", "order", "limit"}
+_JOINS = frozenset({"join", "on", "as"})
+_CLAUSE_ENDS = _CLAUSES | {")", ";", ""}
+_VALUE_ENDS = _CLAUSES | _JOINS | {")", ",", "and", ""}
+_MAX_DEPTH = 64  # deeper nesting is no query, and would exhaust the stack
+
+
+def _tokens(sql: str) -> list[str]:
+    """The tokens in lower case, quoted ones as they are; "" marks the end, so that no rule checks for it."""
+    text = sql.replace("'", '"')
+    if text.count('"') % 2:
+        raise _UnreadableError
+    return [t if t[0] == '"' else t.lower() for t in _TOKEN.findall(text)] + [""]
+
+
+class _Parser:
+    """Recursive descent: a method for each rule. `names` are the tables in FROM, in which a column is looked up."""
+
+    def __init__(self, tokens: list[str], columns: Mapping[str, frozenset[str]]) -> None:
+        self.tokens, self.columns, self.at, self.depth = tokens, columns, 0, 0
+        # As in Spider, an alias is valid in the whole text, in subqueries and before its definition, too, and the last
+        # definition wins; an alias with the name of a table makes the query unreadable.
+        self.aliases = {tokens[i + 1]: tokens[i - 1] for i, t in enumerate(tokens) if t == "as"}
+        if "" in self.aliases or not self.aliases.keys().isdisjoint(columns):
+            self.fail()
+        self.aliases.update((table, table) for table in columns)
+
+    def fail(self) -> NoReturn:
+        raise _UnreadableError
+
+    def accept(self, *tokens: str) -> str:
+        """The next token, stepped over, if it is one of these; else ""."""
+        token = self.tokens[self.at]
+        if token not in tokens:
+            return ""
+        self.at += 1
+        return token
+
+    def expect(self, token: str) -> None:
+        if not self.accept(token):
+            self.fail()
+
+    def word(self) -> str:
+        """The next token, whatever it is, but not the end."""
+        token = self.tokens[self.at] or self.fail()
+        self.at += 1
+        return token
+
+    def query(self) -> Query:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            self.fail()
+        in_brackets = self.accept("(")
+        start = self.at
+        # FROM is parsed before SELECT, because unqualified columns are looked up in its tables.
+        tables, on = self.from_clause()
+        names = [table for table in tables if isinstance(table, str)]
+        end, self.at = self.at, start
+        distinct, select = self.select_clause(names)
+        self.at = end
+        where = self.conditions(names) if self.accept("where") else Conditions()
+        group = self.group_clause(names)
+        having = self.conditions(names) if self.accept("having") else Conditions()
+        order = self.order_clause(names)
+        if limit := bool(self.accept("limit")):
+            self.word()
+        while self.accept(";"):
+            pass
+        if in_brackets:
+            self.expect(")")
+            while self.accept(";"):
+                pass
+        operation = self.accept(*_SET_OPERATIONS)
+        combined = (operation, self.query()) if operation else None
+        self.depth -= 1
+        return Query(select, distinct, tables, on, where, group, having, order, limit, combined)
+
+    def from_clause(self) -> tuple[tuple[str | Query, ...], Conditions]:
+        if "from" not in self.tokens[self.at :]:
+            self.fail()
+        self.at = self.tokens.index("from", self.at) + 1
+        tables: list[str | Query] = []
+        units: list[Condition] = []
+        connectors: list[str] = []
+        while self.tokens[self.at]:
+            in_brackets = self.accept("(")
+            if self.tokens[self.at] == "select":
+                tables.append(self.query())
+            else:
+                self.accept("join")
+                name = self.aliases.get(self.word(), "")
+                if name not in self.columns:
+                    self.fail()
+                if self.accept("as"):
+                    self.word()
+                tables.append(name)
+            if self.accept("on"):
+                # Spider keeps the conditions of all ONs in one list, joined by AND.
+                on = self.conditions([table for table in tables if isinstance(table, str)])
+                connectors += ("and", *on.connectors) if units else on.connectors
+                units += on.units
+            if in_brackets:
+                self.expect(")")
+            if self.tokens[self.at] in _CLAUSE_ENDS:
+                break
+        return tuple(tables), Conditions(tuple(units), tuple(connectors))
+
+    def select_clause(self, names: list[str]) -> tuple[bool, tuple[tuple[str, Expression], ...]]:
+        self.expect("select")
+        distinct = bool(self.accept("distinct"))
+        items = []
+        while self.tokens[self.at] not in _CLAUSES:  # ends at the FROM that was just parsed
+            items.append((self.accept(*_AGGREGATES), self.expression(names)))
+            self.accept(",")
+        return distinct, tuple(items)
+
+    def group_clause(self, names: list[str]) -> tuple[ColumnUse, ...]:
+        columns: list[ColumnUse] = []
+        if self.accept("group"):
+            self.expect("by")
+            while self.tokens[self.at] not in _CLAUSE_ENDS:
+                columns.append(self.column_use(names))
+                if not self.accept(","):
+                    break
+        return tuple(columns)
+
+    def order_clause(self, names: list[str]) -> tuple[str, tuple[Expression, ...]] | None:
+        """The clause has one direction: the last one given."""
+        if not self.accept("order"):
+            return None
+        self.expect("by")
+        direction = "asc"
+        expressions: list[Expression] = []
+        while self.tokens[self.at] not in _CLAUSE_ENDS:
+            expressions.append(self.expression(names))
+            direction = self.accept("asc", "desc") or direction
+            if not self.accept(","):
+                break
+        return direction, tuple(expressions)
+
+    def conditions(self, names: list[str]) -> Conditions:
+        units: list[Condition] = []
+        connectors: list[str] = []
+        while self.tokens[self.at]:
+            units.append(self.condition(names))
+            if self.tokens[self.at] in _CLAUSE_ENDS | _JOINS:
+                break
+            # Here Spider drops the rest, but no valid SQL gets here.
+            connectors.append(self.accept("and", "or") or self.fail())
+        return Conditions(tuple(units), tuple(connectors))
+
+    def condition(self, names: list[str]) -> Condition:
+        left = self.expression(names)
+        negated = bool(self.accept("not"))
+        operator = self.word()
+        if operator in {"<", ">", "!"} and self.accept("="):
+            operator += "="
+        if operator not in _COMPARISONS:
+            self.fail()
+        value, upper = self.value(names), None
+        if operator == "between":
+            self.expect("and")
+            upper = self.value(names)
+        return Condition(negated, operator, left, value, upper)
+
+    def value(self, names: list[str]) -> Value:
+        in_brackets = self.accept("(")
+        first = self.tokens[self.at]
+        value: Value
+        if first == "select":
+            value = self.query()
+        elif first.startswith('"') and first.find('"', 1) == len(first) - 1:
+            value = self.word()
+        else:
+            try:
+                value = float(first)
+                self.at += 1
+            except ValueError:
+                if in_brackets or first in _AGGREGATES or first in _VALUE_ENDS:
+                    self.fail()
+                value = ColumnUse("", *self.maybe_distinct(names))
+                while self.tokens[self.at] not in _VALUE_ENDS:
+                    self.at += 1
+        if in_brackets:
+            self.expect(")")
+        return value
+
+    def expression(self, names: list[str]) -> Expression:
+        in_brackets = self.accept("(")
+        left = self.column_use(names)
+        operator = self.accept("-", "+", "*", "/")
+        right = self.column_use(names) if operator else None
+        if in_brackets:
+            self.expect(")")
+        return Expression(operator, left, right)
+
+    def column_use(self, names: list[str]) -> ColumnUse:
+        in_brackets = self.accept("(")
+        aggregate = self.accept(*_AGGREGATES)
+        if aggregate:
+            self.expect("(")
+        use = ColumnUse(aggregate, *self.maybe_distinct(names))
+        if aggregate or in_brackets:  # the caller closes brackets around an aggregate
+            self.expect(")")
+        return use
+
+    def maybe_distinct(self, names: list[str]) -> tuple[str, bool]:
+        distinct = bool(self.accept("distinct"))
+        word = self.word()
+        if word == "*":
+            return word, distinct
+        qualifier, dot, name = word.partition(".")
+        if dot:
+            owners: Iterable[str] = [self.aliases.get(qualifier, "")]
+        else:
+            owners, name = names, word
+        for table in owners:
+            if name in self.columns.get(table, ()):
+                return f"{table}.{name}", distinct
+        return self.fail()
