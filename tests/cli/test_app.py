@@ -80,7 +80,7 @@ def test_json_is_one_object_with_files_in_percent(run, spider, right, wrong):
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert report["benchmark"] == "spider-dev"
-    assert [(f["file"], f["n"]) for f in report["files"]] == [(str(wrong), 12), (str(right), 12)]
+    assert [file["n"] for file in report["files"]] == [12, 12]
     first, second = report["files"]
     assert first["ex_bird"] == first["ex_spider"] == pytest.approx(66.667, abs=0.001)
     assert second["ex_bird"] == second["ex_spider"] == second["em"] == 100.0
@@ -98,8 +98,8 @@ def test_a_folder_means_all_prediction_files_in_it(run, right, bird, tmp_path):
     for name in ("b.json", "a.jsonl.json", "README.md", ".hidden"):
         (tmp_path / name).write_text(right.read_text())
     out = run("evaluate", "bird-dev", "--root", bird, "--predictions", tmp_path, "--json")[1]
-    names = [file["file"] for file in json.loads(out)["files"]]
-    assert names == [str(tmp_path / "a.jsonl.json"), str(tmp_path / "b.json")]
+    names = [file["generator"] for file in json.loads(out)["files"]]
+    assert names == ["a.jsonl", "b"]
 
 
 def test_several_slices_at_once(run, bird, right):
@@ -111,8 +111,8 @@ def test_several_slices_at_once(run, bird, right):
         "by database",
         "by feature",
     ]
-    (file,) = json.loads(run(*command, *slices, "--json")[1])["files"]
-    assert set(file["by"]) == {"difficulty", "database", "feature"}
+    report = json.loads(run(*command, *slices, "--json")[1])
+    assert {"by difficulty", "by database", "by feature"} <= set(report)
 
 
 def test_verdicts_are_json_lines(run, bird, right, wrong, tmp_path):
@@ -234,8 +234,8 @@ def test_data_and_evaluate_agree_on_the_difficulty_of_spiders_questions(run, spi
     listed = re.search(r"^difficulty: (.*)$", out, re.MULTILINE)[1]
     told = {name: int(share.rstrip("%")) for name, share in map(str.split, listed.split(", "))}
     command = ["evaluate", "spider", "--root", spider, "--predictions", right]
-    (file,) = json.loads(run(*command, "--by", "difficulty", "--json")[1])["files"]
-    judged = {row["difficulty"]: round(100 * row["n"] / 12) for row in file["by"]["difficulty"]}
+    rows = json.loads(run(*command, "--by", "difficulty", "--json")[1])["by difficulty"]
+    judged = {row["difficulty"]: round(100 * row["n"] / 12) for row in rows}
     assert told == judged
     assert set(told) >= {"easy", "medium"}
 
@@ -351,10 +351,10 @@ def test_bad_arguments_are_one_line(complaint, arguments, line):
     ("content", "line"),
     [
         (b"", "empty; expected predictions"),
-        (b"SELECT 1\n", "1 lines for the 12 questions"),
+        (b"SELECT 1\n", "1 entries for the 12 questions"),
         (b'{"0": "SELECT', "not JSON"),
         (b'{"77": "SELECT 1"}', "bird-dev has no question '77'"),
-        (b'{"0": "SELECT 1\\t----- bird -----\\tpond"}', "entry '0': database 'pond', but"),
+        (b'{"0": "SELECT 1\\t----- bird -----\\tpond"}', "entry 1: database 'pond'"),
         (b"\xff\x81", "not UTF-8 text"),
         (b"\xff\xfe", "empty; expected predictions"),  # UTF-16 without text
     ],
@@ -373,7 +373,7 @@ def test_a_file_given_twice_and_a_folder_without_files_are_one_line(
     command = ["evaluate", "bird-dev", "--root", bird, "--predictions"]
     assert "given twice" in complaint(*command, right, right)
     assert "given twice" in complaint(*command, right.parent, right)
-    assert "no .json, .jsonl, .sql, .txt or .csv file" in complaint(*command, tmp_path)
+    assert "no prediction file" in complaint(*command, tmp_path)
 
 
 def test_a_benchmark_whose_databases_are_gone_is_one_line(complaint, tmp_path, tiny, right):

@@ -19,12 +19,10 @@ def test_the_tables_show_ex_under_each_gold(evaluate, tmp_path):
     revised = tmp_path / "revised.json"
     revised.write_text(json.dumps([{"question_id": 0, "SQL": "SELECT 99"}, {"question_id": 1}]))
     code, out, _ = evaluate("--gold", f"new={revised}", "--json")
-    rows = json.loads(out)["golds"]["accuracies"]
+    (row,) = json.loads(out)["golds"]
     assert code == 0
-    assert [(row["gold"], row["n"], row["ex"]) for row in rows] == [
-        ("the benchmark's", 12, 100),
-        ("new", 2, 50),
-    ]
+    assert (row["gold"], row["n"], row["ex"], row["difference"]) == ("new", 2, 50, -50)
+    assert (row["won"], row["lost"]) == ([], ["0"])
 
 
 @pytest.mark.parametrize(

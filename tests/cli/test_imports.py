@@ -60,5 +60,5 @@ def test_evaluate_imports_no_steps_and_nothing_that_asks_a_model(tmp_path):
     packages, modules = imported(
         tmp_path, "evaluate", "bundled-dev", "--limit", 1, "--predictions", answers
     )
-    assert not packages & {"litellm", "scipy", "matplotlib", "IPython"}
+    assert not packages & {"litellm", "matplotlib", "IPython"}
     assert not modules & {"workbench.lab", "workbench.llm.client", "workbench.retrieve"}

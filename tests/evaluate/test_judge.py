@@ -205,7 +205,8 @@ def test_each_distinct_query_runs_once_and_samples_are_rows_of_their_own(bird, e
     assert list(frame["ex_bird"]) == [1, 1, 1, 1, 0]
     assert list(frame["sample"]) == [0, 1, 2, 3, 0]
     assert len(executor.jobs) == len(set(executor.jobs)) == 3  # two golds, and SELECT 4
-    assert reports == [(3, 3)]
+    assert reports[-1] == (3, 3)
+    assert reports == sorted(reports)
 
 
 def test_a_db_id_with_path_tricks_is_refused_before_its_queries_run(bird, executor):

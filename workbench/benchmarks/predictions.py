@@ -17,6 +17,7 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark, read_text
 from workbench.errors import BadInputError, MisalignedError
+from workbench.html.tree import visible
 from workbench.spreadsheet import csv_lines, plain
 from workbench.sql.schema import read_schema
 from workbench.types import Candidate, lower_name
@@ -43,7 +44,8 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
     if len({file.resolve() for file in files}) < len(files):
         raise BadInputError("a prediction file is given twice: give each file once")
     stems = [file.name.removesuffix(ANSWERS).removesuffix(file.suffix) for file in files]
-    names = [n if stems.count(n) == 1 else str(f) for n, f in zip(stems, files, strict=True)]
+    shown = [n if stems.count(n) == 1 else str(f) for n, f in zip(stems, files, strict=True)]
+    names = list(map(visible, shown))
     frames = [_read(benchmark, file, name) for file, name in zip(files, names, strict=True)]
     stated = [name for frame in frames for name in frame["generator"].unique()]
     for frame, name in zip(frames, names, strict=True):
@@ -107,7 +109,7 @@ def _read(benchmark: Benchmark, path: Path, name: str) -> pd.DataFrame:
         else:
             return _paired(benchmark, path, name, _lines(text, benchmark), by_position=True)
         checked = [_checked(number, entry) for number, entry in enumerate(entries, 1)]
-    except (ValueError, RecursionError, csv.Error) as error:
+    except (ValueError, csv.Error) as error:
         raise BadInputError(f"{path}: {error}") from error
     keys = {entry["question_id"] for entry in checked}
     every = benchmark.every or benchmark.questions
@@ -125,11 +127,16 @@ def _json(text: str) -> list[Any]:
             raise ValueError(f"one object has the key {max(names, key=names.count)!r} twice")
         return dict(pairs)
 
-    parse = partial(json.loads, object_pairs_hook=unique)
+    def parse(text: str) -> Any:
+        try:
+            return json.loads(text, object_pairs_hook=unique)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"not JSON ({error})") from error
+
     try:
         whole = parse(text)
-    except json.JSONDecodeError as error:
-        if error.msg != "Extra data":
+    except ValueError as error:
+        if "Extra data" not in str(error):
             raise
         return [parse(line) for line in text.split("\n") if line.strip()]
     if isinstance(whole, dict) and not any(field in whole for field in _SQL_FIELDS):

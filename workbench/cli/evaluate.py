@@ -29,6 +29,10 @@ _HEADINGS = {
     "ex_spider": "EX (Spider)",
     "em": "EM (Spider)",
     "soft_f1": "Soft-F1",
+    "ves": "VES",
+    "r_ves": "R-VES",
+    "ves_opcodes": "VES, opcodes",
+    "r_ves_opcodes": "R-VES, opcodes",
     "suite": "test suite",
     "gold_failed": "gold failed",
     "p_value": "p",
@@ -250,11 +254,11 @@ def _efficiency(
         answers = own.assign(correct=own["ex_bird"] > 0)
         time = efficiency(judged, answers, executor, "time", runs)
         opcodes = efficiency(judged, answers, executor, "opcodes")
-        kinds = {"": time, ", opcodes": opcodes}
+        kinds = {"": time, "_opcodes": opcodes}
         rows[name] = {
-            label + kind: 100 * scored.groupby("question_id")[score].mean().mean()
+            score + kind: 100 * scored.groupby("question_id")[score].mean().mean()
             for kind, scored in kinds.items()
-            for label, score in (("VES", "ves"), ("R-VES", "r_ves"))
+            for score in ("ves", "r_ves")
         }
     return pd.DataFrame.from_dict(rows, orient="index")
 

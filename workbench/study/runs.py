@@ -140,7 +140,7 @@ def run_tables(
     benchmark: Benchmark,
     records: Mapping[str, QuestionRecords],
     executor: Executor,
-    golds: Mapping[str, Benchmark],
+    golds: Mapping[str, Benchmark] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two tables of a run. Revised golds add their verdict, and whether their query fails, to the questions."""
     verdicts = _verdicts(benchmark, records, executor)
@@ -189,7 +189,7 @@ def run_tables(
         )
     questions = pd.DataFrame(question_rows)
     answers = dict(zip(questions["question_id"], questions["sql"], strict=True))
-    for name, revised in golds.items():
+    for name, revised in (golds or {}).items():
         asked = [q.id for q in revised.questions if q.id in answers]
         pairs = [(key, answers[key]) for key in asked]
         right = dict(zip(asked, ex_verdicts(revised, pairs, executor), strict=True))
