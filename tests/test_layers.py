@@ -13,10 +13,10 @@ PACKAGE = Path(__file__).parents[1] / "workbench"
 VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
 LAYERS: list[set[str]] = [  # the lowest first
     {"errors"},
-    {"types", "canonical", "current_question", "english", "html", "spreadsheet"},
+    {"types", "canonical", "current_question", "english", "spreadsheet"},
     {"store", "prompts", "pool", "yamlfile", "parallel", "terminal"},
     {"llm", "sql"},
-    {"replies"},
+    {"replies", "html"},
     {"benchmarks", "lab"},
     VERBS,
     {"systems", "cluster"},

@@ -1,11 +1,27 @@
 """Standard output and standard error for a terminal, which would obey control characters in names and replies."""
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from workbench.html.tree import visible
+# Characters that no reader sees, that reverse the order of letters, or that HTML cannot hold.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e00ff]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with invisible characters written as escapes, `u202e` after a backslash for instance."""
+    return _INVISIBLE.sub(_escaped, text.replace("\r\n", "\n"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 class VisibleStream:

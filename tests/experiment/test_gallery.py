@@ -6,9 +6,9 @@ import pytest
 
 from workbench.experiment.gallery import write_gallery
 from workbench.experiment.pieces import pieces
-from workbench.report.drawing.rendering import ResultTable
-from workbench.report.figures.alone import unique_solves
+from workbench.report.figures.candidates import unique_solves
 from workbench.report.stamp import Stamp
+from workbench.report.tables import ResultTable
 from workbench.store import Store
 from workbench.study.saved import Claim, Saved
 

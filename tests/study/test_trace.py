@@ -10,12 +10,18 @@ from workbench.cli.reproduce import trace as command
 from workbench.errors import BadInputError
 from workbench.evaluate import stats
 from workbench.evaluate.judge import by_feature
-from workbench.report.figures.alone import unique_solves
-from workbench.report.figures.bounds import bounds_by_difficulty, bounds_by_generator
-from workbench.report.figures.compare import accuracy_by, paired_differences
-from workbench.report.figures.outcomes import exists_and_chosen, outcome_pie, regret
-from workbench.report.figures.overlap import agreement, venn
-from workbench.report.figures.pruning import columns_left
+from workbench.report.figures.accuracy import accuracy_by, paired_differences
+from workbench.report.figures.candidates import (
+    agreement,
+    bounds_by_difficulty,
+    bounds_by_generator,
+    exists_and_chosen,
+    outcome_pie,
+    regret,
+    unique_solves,
+    venn,
+)
+from workbench.report.figures.schema import columns_left
 from workbench.report.papers import published
 from workbench.report.tables import alone, beside
 from workbench.select.majority import Majority
@@ -165,9 +171,8 @@ def test_a_diagram_of_some_generators_is_about_these(study, behind):
 
 
 @pytest.mark.parametrize("by", ["difficulty", "db_id"])
-@pytest.mark.parametrize("lone", [True, False])
-def test_unique_solves_are_the_questions_that_are_counted(study, run, behind, by, lone):
-    for row, found in behind(unique_solves(run.trials, by, alone=lone, stamp=study.stamp)):
+def test_unique_solves_are_the_questions_that_are_counted(study, run, behind, by):
+    for row, found in behind(unique_solves(run.trials, by, stamp=study.stamp)):
         solved = found.groupby("question_id")["correct"].any()
         assert solved.all()
         assert len(solved) == int(row["n"])

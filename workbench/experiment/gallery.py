@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from workbench.experiment.pieces import PARSER, PARSER_NOTE, Piece, by_parser, pieces
-from workbench.report.drawing.rendering import backslashed
+from workbench.report.tables import markdown
 from workbench.study.saved import verdict
 
 
@@ -46,20 +46,15 @@ def _markdown(saved: Sequence[Piece]) -> Iterator[str]:
         yield from (f"### {group}", "")
         for piece in members:
             file = f"{piece.folder.name}/{piece.name}"
-            yield from (f"#### {_escaped(piece.heading)}", "")
+            yield from (f"#### {markdown(piece.heading)}", "")
             if piece.kind == "figure":
-                yield f"![{_escaped(piece.heading)}]({file}.png)"
+                yield f"![{markdown(piece.heading)}]({file}.png)"
             else:
                 yield piece.table.rstrip()
-            stamp = _escaped(piece.stamp.replace(PARSER, ""))
+            stamp = markdown(piece.stamp.replace(PARSER, ""))
             yield from ("", f"{stamp} ([data]({file}.csv))", "")
             for claim in piece.claims:
-                text = f"{_escaped(claim['text'])} {_escaped(claim['detail'])}".rstrip()
+                text = f"{markdown(claim['text'])} {markdown(claim['detail'])}".rstrip()
                 yield f"- **{verdict(claim['holds'])}**: {text}"
             if piece.claims:
                 yield ""
-
-
-def _escaped(text: str) -> str:
-    """The text with a backslash before each mark of Markdown, and before those of HTML's tags."""
-    return re.sub("([<>])", r"\\\1", backslashed(text))

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from workbench.terminal import visible
+
 TAGS = re.compile(
     "a|article|b|button|caption|code|details|div|h[1-5]|i|kbd|label|li|nav|ol|option|p|pre|section|select|span"
     "|strong|style|summary|table|tbody|td|th|thead|tr|ul|wbr"
@@ -18,12 +20,6 @@ ATTRIBUTES = re.compile(
 )
 # A link leads to a part of the page or to a file beside it, and never to another server or a script.
 _LINK = re.compile(r"(?:[\w.-]+/)*[\w.-]*(?:#[\w.-]*)?")
-# Characters that HTML cannot hold, that no reader sees, or that reverse the order of letters.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e00ff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +61,6 @@ def element(tag: str, *children: Node | None, **attributes: str | None) -> Eleme
         if value is not None
     )
     return Element(tag, tuple(named), tuple(child for child in children if child is not None))
-
-
-def visible(text: str) -> str:
-    """The text with invisible characters written as escapes, `u202e` after a backslash for instance."""
-    return _INVISIBLE.sub(_escaped, text.replace("\r\n", "\n"))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def escape(text: str) -> str:

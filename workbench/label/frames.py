@@ -11,7 +11,7 @@ from workbench.label.case import Case
 from workbench.label.store import FIELDS, Label, LabelStore, record_of
 from workbench.label.suggest import automatic_labels
 from workbench.label.taxonomy import Taxonomy
-from workbench.report.drawing.palette import UNLABELLED
+from workbench.report.style import UNLABELLED
 
 
 def labels_frame(labels: Iterable[Label]) -> pd.DataFrame:

@@ -14,8 +14,8 @@ from workbench.evaluate.ex import ex_verdicts
 from workbench.evaluate.judge import difficulty
 from workbench.evaluate.stats import compare, mean_interval
 from workbench.llm.money import Tally
-from workbench.report.display.selections import group_numbers
-from workbench.report.drawing.palette import ordered
+from workbench.report.display import group_numbers
+from workbench.report.style import ordered
 from workbench.sql.executor import Executor
 from workbench.study.solving import QuestionRecords, Record
 from workbench.systems.system import System

@@ -18,11 +18,10 @@ from matplotlib.figure import Figure
 
 from workbench.canonical import canonical, indented
 from workbench.errors import BadInputError, StoreError
-from workbench.html.parts import NO_MATH
-from workbench.html.tree import element, html
-from workbench.report.drawing import style
-from workbench.report.drawing.rendering import ResultTable
+from workbench.report import style
+from workbench.report.display import Html
 from workbench.report.stamp import stamped
+from workbench.report.tables import ResultTable
 from workbench.spreadsheet import plain
 from workbench.store import Store
 from workbench.study.progress import report
@@ -40,9 +39,8 @@ class Claim:
     detail: str = ""
 
     def _repr_html_(self) -> str:
-        detail = element("i", self.detail)
-        words = element("b", verdict(self.holds))
-        return html(element("p", words, f": {self.text} ", detail, class_=NO_MATH))
+        form = Html('<p class="mathjax_ignore tex2jax_ignore"><b>{}</b>: {} <i>{}</i></p>')
+        return form.format(verdict(self.holds), self.text, self.detail)
 
 
 def verdict(holds: bool | None) -> str:

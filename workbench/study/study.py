@@ -14,16 +14,14 @@ from workbench.canonical import content_hash
 from workbench.evaluate.efficiency import By, efficiency
 from workbench.evaluate.judge import judge
 from workbench.evaluate.stats import mean_interval
-from workbench.html.parts import NO_MATH
-from workbench.html.tree import element, html
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.money import Budget
 from workbench.llm.parameters import left_out
-from workbench.report.drawing.rendering import ResultTable
+from workbench.report.display import Html
 from workbench.report.stamp import Stamp
-from workbench.report.tables import alone
+from workbench.report.tables import ResultTable, alone
 from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.study.analysis.notes import notes_on
 from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
@@ -90,7 +88,7 @@ class Study:
         models = {self.model, *(model for models in by_run.values() for model in models)}
         refused = {model: parameters for model in models if (parameters := left_out(store, model))}
         return Stamp(
-            self.model, self.benchmark.name, n, sense, models_by_run=by_run, left_out=refused
+            self.model, self.benchmark.name, n, sense, models_by_run=by_run, dropped=refused
         )
 
     def fewer(self, limit: float | None) -> "Study":
@@ -205,8 +203,8 @@ class Study:
         return f"{self.experiment.name}: {self.stamp}"
 
     def _repr_html_(self) -> str:
-        name = element("b", self.experiment.name)
-        return html(element("p", name, f": {self.stamp}", class_=NO_MATH))
+        form = Html('<p class="mathjax_ignore tex2jax_ignore"><b>{}</b>: {}</p>')
+        return form.format(self.experiment.name, self.stamp)
 
     def _client(self) -> Client:
         """A client with a ledger of its own."""

@@ -14,8 +14,7 @@ import orjson
 import pandas as pd
 
 from workbench.errors import BadInputError, naming
-from workbench.report.figures.bounds import TOGETHER
-from workbench.report.figures.overlap import SEVERAL
+from workbench.report.figures.candidates import SEVERAL, TOGETHER
 from workbench.store import Store
 from workbench.study import result_cache
 

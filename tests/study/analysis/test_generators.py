@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.report.figures.bounds import TOGETHER, bounds_by_generator
+from workbench.report.figures.candidates import TOGETHER, bounds_by_generator
 from workbench.select.majority import Majority
 from workbench.study import open_study
 from workbench.study.analysis.generators import selected_alone

@@ -7,8 +7,7 @@ import pytest
 
 from workbench.errors import BadInputError
 from workbench.evaluate.judge import gold_candidates
-from workbench.report.figures.alone import unique_solves
-from workbench.report.figures.bounds import bounds_by_generator
+from workbench.report.figures.candidates import bounds_by_generator, venn
 from workbench.select.majority import Majority
 from workbench.study import open_study
 from workbench.study.analysis.pools import answers, lost, predicted
@@ -106,9 +105,9 @@ def test_answers_of_our_own_lead_back_to_their_calls(study):
     for one in runs:
         mine = run.trials[run.trials["generator"] == one.name]
         assert mine["correct"].tolist() == one.questions["correct"].tolist()
-    renamed.save("pool_unique", unique_solves(run.trials, alone=False, stamp=renamed.stamp))
-    _, found = trace(renamed.saved.folder / "pool_unique.csv", 0, study.lab.client.cache)
-    assert {one.generator for one in found} == {runs[0].name}
+    renamed.save("pool_venn", venn(run.trials, stamp=renamed.stamp))
+    _, found = trace(renamed.saved.folder / "pool_venn.csv", 0, study.lab.client.cache)
+    assert {one.generator for one in found} == {one.name for one in runs}
     assert all(one.calls for one in found)
 
 

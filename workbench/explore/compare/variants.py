@@ -13,9 +13,8 @@ import pandas as pd
 from workbench.explore.prompt.running import answer_parts, side_by_side
 from workbench.html.parts import Html, details, line, pre, table, view, views
 from workbench.html.tree import Node
-from workbench.report.drawing.rendering import ResultTable
-from workbench.report.figures.compare import differences
-from workbench.report.tables import alone
+from workbench.report.figures.accuracy import differences
+from workbench.report.tables import ResultTable, alone
 from workbench.study.analysis.notes import notes_on
 from workbench.study.runs import Run
 from workbench.study.study import Study

@@ -5,10 +5,10 @@ from itertools import groupby, pairwise
 
 from workbench.explore.prompt.steps import Recording, Step
 from workbench.html.parts import Html, details, heading, line, listed, pre, table, view
+from workbench.html.results import found_part
 from workbench.html.tree import Node
 from workbench.llm.client import Client
 from workbench.prompts.prompt import split_sections
-from workbench.report.display.records import found_part
 from workbench.types import Request
 
 SHORT = 800  # characters of a section that is shown unfolded

@@ -5,13 +5,12 @@ from workbench.evaluate.ex import equal, spider_text
 from workbench.explore.compare.texts import text, text_diff
 from workbench.explore.prompt.steps import Recording, Step
 from workbench.html.parts import Html, beside, heading, line, pre, stack, view, views
+from workbench.html.results import marked_results, rows_part
 from workbench.html.tree import Node
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.preview import preview
 from workbench.replies.sql import read_sql
-from workbench.report.display.records import rows_part
-from workbench.report.display.results import marked_results
 from workbench.sql.context_text import plan_text
 from workbench.types import Completion, Question, Request
 

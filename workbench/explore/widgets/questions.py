@@ -9,7 +9,7 @@ import traitlets
 
 from workbench.current_question import CURRENT, CurrentQuestion
 from workbench.html.parts import STYLE
-from workbench.html.tree import visible
+from workbench.terminal import visible
 
 _HERE = Path(__file__).parent
 

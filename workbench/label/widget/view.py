@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from workbench.html.parts import beside, details, stack, table
+from workbench.html.results import marked_results
 from workbench.html.tree import Element, element
 from workbench.label.case import Case
-from workbench.report.display.results import marked_results
 from workbench.sql.facts import Clause, differences
 from workbench.sql.reading import Used, parse, used
 from workbench.sql.schema_text import one_line

@@ -1,18 +1,17 @@
 """The numbers that the papers published: one YAML file a paper, laid out as the paper prints them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Self
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, one_of
 from workbench.yamlfile import read_yaml
 
-__all__ = ["Published", "all_published", "published", "read_paper"]
-
-_FOLDER = Path(__file__).parent
 Cell = str | int | float | None
 
 
@@ -42,7 +41,7 @@ class Published(BaseModel):
     """What a reader must know to compare: where the text and a table, or two tables, disagree."""
 
     @model_validator(mode="after")
-    def _check_rows(self) -> "Published":
+    def _check_rows(self) -> Self:
         names = [row[0] for row in self.rows]
         if len(set(names)) < len(names):
             raise ValueError("two rows have the same name")
@@ -53,9 +52,27 @@ class Published(BaseModel):
         return self
 
     def frame(self) -> pd.DataFrame:
-        """The rows under our names, which stand in the column `label`."""
+        """The rows under our names, which stand in the column `label`; rows of several models may share one."""
         rows = [(self.ours.get(str(name), name), *cells) for name, *cells in self.rows]
         return pd.DataFrame(rows, columns=["label", *self.columns])
+
+
+def nearest_model(printed: Sequence[object], asked: Sequence[str]) -> int:
+    """The place of the printed model that is most like the models asked; the first if none is like them.
+
+    "Claude 3.5 Sonnet" is like anthropic/claude-3-5-sonnet-20240620, since all of its words stand in that name.
+    """
+    names = [_words(name) for name in asked]
+
+    def alike(cell: object) -> int:
+        parts = [_words(part) for part in str(cell).split(", ")]
+        return sum(len(part) for part in parts if any(part <= name for name in names))
+
+    return max(range(len(printed)), key=lambda place: alike(printed[place]))
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z]+|\d+[a-z]*", name.casefold()))
 
 
 def read_paper(path: Path) -> tuple[Published, ...]:
@@ -65,37 +82,28 @@ def read_paper(path: Path) -> tuple[Published, ...]:
         raise BadInputError(f"{path}: expected `paper` and a list `tables`")
     tables = []
     for number, table in enumerate(data["tables"], 1):
-        if not isinstance(table, dict):
-            raise BadInputError(f"{path}, entry {number}: not a mapping")
+        source = table.get("source") if isinstance(table, dict) else None
         try:
-            tables.append(Published.model_validate(table | {"paper": data.get("paper")}))
+            given = {**table, "paper": data.get("paper")} if isinstance(table, dict) else table
+            tables.append(Published.model_validate(given))
         except ValidationError as error:
-            raise BadInputError(
-                f"{path}, {table.get('source', f'entry {number}')}: {_reason(error)}"
-            ) from error
+            first = error.errors()[0]
+            field = "".join(f"{part}: " for part in first["loc"][:1])
+            where = f"{path}, {source or f'entry {number}'}"
+            raise BadInputError(f"{where}: {field}{first['msg']}") from error
     return tuple(tables)
-
-
-def _reason(error: ValidationError) -> str:
-    first = error.errors()[0]
-    field = "".join(f"{part}: " for part in first["loc"][:1])
-    return field + first["msg"].removeprefix("Value error, ")
 
 
 @cache
 def all_published() -> tuple[Published, ...]:
     """Every table and figure of every paper."""
-    return tuple(table for path in sorted(_FOLDER.glob("*.yaml")) for table in read_paper(path))
+    files = sorted(Path(__file__).parent.glob("*.yaml"))
+    return tuple(table for path in files for table in read_paper(path))
 
 
 def published(paper: str, source: str) -> Published:
     """The numbers of a paper's table or figure, such as "CHASE-SQL" and "table 4"."""
-    tables = [table for table in all_published() if table.paper.casefold() == paper.casefold()]
-    if not tables:
-        known = ", ".join(dict.fromkeys(table.paper for table in all_published()))
-        raise BadInputError(f"no numbers of a paper {paper!r}; there are those of {known}")
-    for table in tables:
-        if table.source == source.casefold():
-            return table
-    known = ", ".join(table.source for table in tables)
-    raise BadInputError(f"no numbers of {source!r} in {paper}; there are {known}")
+    one_of(sorted({table.paper for table in all_published()}), paper=paper)
+    tables = {table.source: table for table in all_published() if table.paper == paper}
+    one_of(tables, source=source)
+    return tables[source]

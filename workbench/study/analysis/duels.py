@@ -13,7 +13,7 @@ import pandas as pd
 from workbench.evaluate.stats import mean_interval
 from workbench.parallel import each
 from workbench.replies.verdict import read_verdict
-from workbench.report.drawing.style import question_ids
+from workbench.report.figures.frames import question_ids
 from workbench.select.groups import groups
 from workbench.select.pairwise import Pairwise
 from workbench.study.progress import counts, report

@@ -10,8 +10,8 @@ import pandas as pd
 
 from workbench.benchmarks.predictions import candidates
 from workbench.generate.prompt_generator import PromptGenerator
-from workbench.report.drawing.palette import shown
-from workbench.report.figures.bounds import TOGETHER
+from workbench.report.figures.candidates import TOGETHER
+from workbench.report.style import shown
 from workbench.study.runs import Run, accuracy
 from workbench.study.study import Study
 from workbench.systems.replay import proposed

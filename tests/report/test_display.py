@@ -1,0 +1,149 @@
+"""Records show themselves in a cell: what they hold, in words and escaped; without a running IPython not at all."""
+
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from workbench.report.display import DISPLAYS, Html, install, pool_html
+from workbench.types import (
+    Candidate,
+    Column,
+    Comparison,
+    Context,
+    DescriptionMatch,
+    Example,
+    Execution,
+    ForeignKey,
+    Question,
+    Schema,
+    Selection,
+    Table,
+    Trial,
+    ValueMatch,
+)
+
+HOSTILE = (
+    "<script>x</script>",
+    '"><img onerror=x>',
+    "</pre></td></table><h1>",
+    "$x$ {0} %s \u202e",
+)
+
+
+def records(text="zoo"):
+    """One record of each kind, whose every text is `text`."""
+    rows = Execution("ok", (text,), ((1,), (None,), (text,)), 3, "first")
+    failed = Execution("error", error=text)
+    schema = Schema(
+        text,
+        (
+            Table(text, (Column(text, text, text, text, examples=(text, 2)),), (text,)),
+            Table("cage", (Column("of", "INT"),), (), (ForeignKey(("of",), text, (text,)),)),
+        ),
+        (text,),
+    )
+    before = Trial(Candidate(text, text, 0, text), failed, None)
+    trials = (
+        Trial(Candidate(text, text, 0, text), replace(rows, fingerprint="second"), None),
+        Trial(Candidate(text, text, 1, text), rows, before),
+        Trial(Candidate(text, "direct", 0, text), rows, None),
+        Trial(Candidate(text, "direct", 1, text), failed, None),
+    )
+    compared = (Comparison(0, 2, 2), Comparison(2, 0, None))
+    context = Context(
+        Question(text, text, text, text),
+        schema,
+        (ValueMatch(text, text, text, text, 0.8, 0.5),),
+        (DescriptionMatch(text, text, text, 0.5),),
+        (Example(text, text),),
+    )
+    return [
+        rows,
+        schema,
+        trials[1],
+        context,
+        Selection(text, trials, 2, text, (1, 3, 3, 0), compared),
+    ]
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, attrs))
+
+    def handle_comment(self, data):
+        self.seen.append(data)
+
+
+def tags(page):
+    parser = Tags()
+    parser.feed(page)
+    return parser.seen
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_leaves_the_tags_of_every_record_as_they_are(text):
+    for plain, hostile in zip(records(), records(text), strict=True):
+        show = DISPLAYS[type(plain)]
+        assert tags(show(hostile)) == tags(show(plain))
+        assert "\u202e" not in show(hostile)
+
+
+def test_records_show_what_they_hold():
+    rows, schema, trial, context, selection = (DISPLAYS[type(r)](r) for r in records())
+    assert "<td>NULL</td>" in rows
+    assert "<td>&#39;zoo&#39;</td>" in rows
+    assert "primary key" in schema
+    assert "→ zoo.zoo" in schema
+    assert "Not read: zoo" in schema
+    assert trial.index("As proposed") < trial.index("After fix 1") < trial.index("reply")
+    assert "<td>zoo.zoo</td><td>zoo</td><td>zoo</td><td>0.80</td><td>0.50</td>" in context
+    assert "Candidates: 4; results: 2." in selection
+    assert "Result 1, 2 of 4: zoo 1, direct 1; ★ chosen" in selection
+    assert "No complete result, 1 of 4: direct 1" in selection
+    assert "<tr><td>0: zoo 0</td><td></td><td>L</td></tr>" in selection
+    assert "<tr><td>2: direct 0</td><td>N</td><td></td></tr>" in selection
+
+
+def test_a_pool_shows_verdicts_and_an_empty_one_says_so():
+    selection = records()[-1]
+    page = pool_html(selection, (False, True, True, False))
+    assert "direct 1; right; ★ chosen" in page
+    assert "direct 1; wrong" in page
+    assert "majority chose none." in pool_html(Selection("q", (), None, "majority"))
+
+
+def test_a_wide_or_long_result_says_what_is_left_out():
+    wide = Execution("ok", tuple("abcdefghijklmnop"), ((0,) * 16,) * 50, 50, "x", truncated=True)
+    page = DISPLAYS[Execution](wide)
+    assert "rows: 50, 20 shown; 8 more columns are not shown; cut short at the limit" in page
+    assert page.count("<tr>") == 21
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_records_show_themselves_in_ipython(place, monkeypatch):
+    shell, record = InteractiveShell(), records()[place]
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+    with pd.option_context("display.html.use_mathjax", True):
+        install()
+        assert not pd.get_option("display.html.use_mathjax")
+    shown, _ = shell.display_formatter.format(record)
+    assert shown["text/html"] == DISPLAYS[type(record)](record)
+
+
+def test_without_ipython_no_display_is_registered(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert install() is None
+
+
+def test_html_is_written_once_and_escapes_what_fills_it():
+    assert Html("<b>{}</b>").format("<") == "<b>&lt;</b>"
+    assert Html("<b>{}</b>").format(Html("<i>")) == "<b><i></b>"
+    assert Html("<b>x</b>")._repr_html_() == "<b>x</b>"

@@ -1,0 +1,275 @@
+"""Every figure shows what evaluation computes, and is legible: few rows and many, usual names and hostile ones."""
+
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workbench.errors import BadInputError
+from workbench.evaluate.stats import compare, mean_interval
+from workbench.report import figures, style
+from workbench.report.papers import published
+from workbench.types import Column, ForeignKey, Schema, Table
+
+STAMP = (
+    "embedded/parser, a statistical parser and no language model; bundled-dev, N = 36, EX (BIRD)"
+)
+USUAL = ("divide_and_conquer", "query_plan", "synthetic_examples")
+HOSTILE = (
+    "$x_1$ costs 100 % \N{FOX FACE}",
+    "a name\nof several lines that goes on and on and on without any end in sight",
+    "\u6f22\u5b57_" + "wide" * 60,
+)
+STAGES = ("whole schema", "filter_column", "select_tables", "select_columns")
+GOLDEN = Path(__file__).with_name("golden.csv")
+
+
+def stages_of(name):
+    tables = tuple(
+        Table(
+            f"{name} table_{t}",
+            tuple(Column(f"{name} column_{c}") for c in range(9)),
+            (f"{name} column_0",),
+            (ForeignKey((f"{name} column_1",), f"{name} table_0", (f"{name} column_0",)),),
+        )
+        for t in range(6)
+    )
+    whole = Schema("shop", tables)
+    pairs = whole.columns()
+    left = (whole, whole.only(pairs[::3]), whole.only(pairs[:3]), whole.only(pairs[:1]))
+    return dict(zip(STAGES, left, strict=True))
+
+
+def costs(names):
+    rows = [(name, 40 + 5 * n, 35 + 5 * n, 48 + 5 * n, 900 * 7**n) for n, name in enumerate(names)]
+    return pd.DataFrame(rows, columns=["system", "EX", "low", "high", "tokens"]).assign(dollars=0.0)
+
+
+def labels(names):
+    return pd.DataFrame(
+        [
+            {"error": kind, "detail": detail, "count": 3 + 7 * number, "system": system}
+            for system in names
+            for number, kind in enumerate((*names, "gold is wrong"))
+            for detail in ("column", "", names[0])
+        ]
+    )
+
+
+def points(names):
+    rows = [(n, n // 12, 70 - n / 90, 60 - n / 90, 75, m) for n in (12, 300, 4337) for m in names]
+    return pd.DataFrame(rows, columns=["columns", "tests", "EX", "low", "high", "metric"])
+
+
+def queries(names):
+    sql = ("SELECT a FROM t JOIN u ON t.x = u.x ORDER BY b LIMIT 1", "SELECT count(*) FROM t")
+    return pd.DataFrame([(name, one) for name in names for one in sql], columns=["source", "sql"])
+
+
+def left(databases):
+    rows = [
+        (d, s, 90 // 2**n + 5 * k) for k, d in enumerate(databases) for n, s in enumerate(STAGES)
+    ]
+    return pd.DataFrame(rows, columns=["db_id", "stage", "columns"])
+
+
+FIGURES = {
+    "bounds_by_generator": lambda n, _, t, __: figures.bounds_by_generator(
+        t, pd.DataFrame({"generator": n[0], "k": [1, 3], "EX": [40.0, 50.0]}), stamp=STAMP
+    ),
+    "bounds_by_difficulty": lambda _, __, t, ___: figures.bounds_by_difficulty(t, stamp=STAMP),
+    "venn": lambda n, _, t, __: figures.venn(t[t["generator"].isin(n[:3])], stamp=STAMP),
+    "unique_solves": lambda _, __, t, ___: figures.unique_solves(t, stamp=STAMP),
+    "agreement": lambda _, __, ___, q: figures.agreement(q, "system", stamp=STAMP),
+    "row alone": lambda _, __, t, ___: figures.agreement(t, measure="row alone", stamp=STAMP),
+    "outcome_pie": lambda _, d, __, q: figures.outcome_pie(q, [f"{d[0]}/0"], stamp=STAMP),
+    "exists_and_chosen": lambda _, __, ___, q: figures.exists_and_chosen(q, stamp=STAMP),
+    "regret": lambda _, __, ___, q: figures.regret(q, stamp=STAMP),
+    "accuracy_by": lambda _, __, ___, q: figures.accuracy_by(q, label="system", stamp=STAMP),
+    "paired_differences": lambda _, __, ___, q: figures.paired_differences(q, stamp=STAMP),
+    "error_pies": lambda n, *_: figures.error_pies(labels(n), "system", stamp=STAMP),
+    "error_bars": lambda n, *_: figures.error_bars(labels(n[:2]), "system", stamp=STAMP),
+    "feature_distribution": lambda n, *_: figures.feature_distribution(queries(n), stamp=STAMP),
+    "pareto": lambda n, *_: figures.pareto(costs(n), per="question", stamp=STAMP),
+    "pareto, all free": lambda n, *_: figures.pareto(costs(n), "dollars", stamp=STAMP),
+    "accuracy_by_columns": lambda n, *_: figures.accuracy_by_columns(points(n), stamp=STAMP),
+    "accuracy_by_tests": lambda n, *_: figures.accuracy_by_tests(points(n), "metric", stamp=STAMP),
+    "columns_left": lambda _, d, *__: figures.columns_left(left(d), stamp=STAMP),
+    "funnel": lambda n, *_: figures.funnel(figures.sizes(stages_of(n[0])), stamp=STAMP),
+    "pruned_schema": lambda n, *_: figures.pruned_schema(
+        figures.survival(stages_of(n[0]), [(f"{n[0]} table_0", f"{n[0]} column_0")]), stamp=STAMP
+    ),
+}
+VERDICTS = list(FIGURES)[:11]
+every = pytest.mark.parametrize("name", FIGURES)
+
+
+@pytest.fixture(scope="module")
+def draw(trials, questions):
+    """`draw(name)`: the figure of the usual names, drawn once for all tests that only look at it."""
+
+    @cache
+    def drawn(name, names=USUAL, databases=("clinic", "harbour", "cinema"), each=12, right=None):
+        t, q = (make(names, databases, each=each, right=right) for make in (trials, questions))
+        return FIGURES[name](names, databases, t, q)
+
+    return drawn
+
+
+@every
+def test_a_figure_of_usual_names_is_legible_and_one_or_two_columns_wide(
+    name, draw, faults, shown_text
+):
+    figure = draw(name)
+    assert faults(figure) == []
+    assert "no language model" in shown_text(figure)
+    assert figure.get_figwidth() in {style.ONE, style.TWO}
+    boxes = [axes.get_window_extent() for axes in figure.axes]
+    assert not [1 for one in figure.legends for b in boxes if one.get_window_extent().overlaps(b)]
+
+
+@every
+def test_a_figure_of_hostile_names_is_legible(name, draw, faults):
+    assert faults(draw(name, HOSTILE, HOSTILE)) == []
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["all right", "all wrong"])
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_figure_of_one_verdict_is_legible(name, right, draw, faults):
+    assert faults(draw(name, right=right)) == []
+
+
+@every
+def test_a_figure_of_one_name_and_of_many_is_legible(name, draw, faults):
+    if name not in {"venn", "paired_differences"}:
+        assert faults(draw(name, ("query_plan",), ("clinic",), 1)) == []
+    many = tuple(f"a system with a tool less, number {n}" for n in range(9))
+    assert faults(draw(name, many, tuple(f"database_{n}" for n in range(12)), 3)) == []
+
+
+@every
+def test_an_empty_table_and_one_without_its_columns_are_one_clear_error(name):
+    of_stages = {"funnel", "pruned_schema"}
+    function = getattr(figures, {"row alone": "agreement"}.get(name, name.split(",")[0]))
+    with pytest.raises(BadInputError, match="no column"):
+        function(pd.DataFrame({"x": [1]}), stamp=STAMP)
+    if name not in of_stages:
+        columns = (
+            "question_id db_id difficulty generator sample system feature correct oracle error"
+        )
+        columns += " EX tokens columns tests metric stage source sql"
+        with pytest.raises(BadInputError, match=r"no rows|two or more"):
+            function(pd.DataFrame(columns=columns.split()), stamp=STAMP)
+
+
+def test_the_data_of_every_figure_are_the_golden_ones(draw):
+    texts = [
+        f"{name}\n{draw(name).data.to_csv(index=False, float_format='%.6g')}" for name in FIGURES
+    ]
+    assert "\n".join(texts) == GOLDEN.read_text()
+
+
+@pytest.mark.parametrize("name", ["venn", "outcome_pie", "agreement", "pruned_schema"])
+def test_a_figure_drawn_again_has_the_same_bytes(name, draw):
+    one, two = draw.__wrapped__(name), draw.__wrapped__(name)
+    for kind in ("png", "svg", "pdf"):
+        assert style.rendered(one, kind) == style.rendered(two, kind)
+
+
+def test_a_choice_among_the_first_candidates_lies_within_their_bounds(trials):
+    frame = trials()
+    first = frame[(frame["generator"] == USUAL[0]) & (frame["sample"] == 0)]
+    once = 100 * first["correct"].mean()
+    chosen = pd.DataFrame({"generator": [USUAL[0]], "k": [1], "EX": [once]})
+    data = figures.bounds_by_generator(frame, chosen, stamp="s").data.dropna(subset="selected")
+    assert data[["lower", "selected", "upper"]].to_numpy() == pytest.approx(once)
+    last = figures.bounds(frame).groupby("generator").last()
+    same = figures.bounds(frame, first=True).groupby("generator").last()
+    ends = ["k", "lower", "upper"]
+    assert same[ends].to_numpy() == pytest.approx(last[ends].to_numpy())
+
+
+def test_intervals_and_differences_are_those_of_the_statistics(questions):
+    frame = questions().sample(frac=1, random_state=1)
+    mine = frame[frame["system"] == "MAC-SQL"]
+    row = figures.accuracies(mine).iloc[0]
+    found = mean_interval(mine["correct"].astype(float).tolist(), mine["db_id"].tolist())
+    assert (row["EX"], row["low"]) == (100 * found.mean, 100 * found.low)
+    verdicts = [
+        dict(zip(part["question_id"], part["correct"].astype(float), strict=True))
+        for part in (mine, frame[frame["system"] == "chase_sql"])
+    ]
+    paired = compare(*verdicts, dict(zip(frame["question_id"], frame["db_id"], strict=True)))
+    row = figures.differences(frame, "chase_sql").iloc[0]
+    assert (row["difference"], row["low"]) == (100 * paired.difference, 100 * paired.low)
+    assert (row["won"], row["lost"]) == (len(paired.won), len(paired.lost))
+
+
+def test_the_papers_own_venn_diagram_is_counted_as_it_prints_it(shown_text):
+    a, b, c = "query_plan", "synthetic_examples", "divide_and_conquer"
+    regions = ((a,), (b,), (a, b), (c,), (a, c), (b, c), (a, b, c), ())  # as figure 3a has them
+    printed = published("CHASE-SQL", "figure 3a").frame()["questions"]
+    frame = pd.DataFrame(
+        [
+            (f"{solvers}{n}", name, name in solvers, "simple", 0)
+            for solvers, count in zip(regions, printed, strict=True)
+            for n in range(count)
+            for name in (a, b, c)
+        ],
+        columns=["question_id", "generator", "correct", "difficulty", "sample"],
+    )
+    counts = figures.overlap(frame).set_index("solved_by")["n"]
+    assert counts.to_dict() == {
+        " & ".join(names): n for names, n in zip(regions, printed, strict=True)
+    }
+    text = shown_text(figures.venn(frame, stamp="s"))
+    assert {"1,045", "none: 258 of 1,534 (16.8%)"} <= set(text.splitlines())
+    lone = figures.solved_alone(frame).set_index("generator")["n"]
+    assert lone.to_dict() == {a: 35, b: 30, c: 38}
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_venn_diagram_of_other_numbers_is_refused_with_a_way_out(trials, count):
+    with pytest.raises(BadInputError, match="agreement"):
+        figures.venn(trials([f"g{n}" for n in range(count)]), stamp="s")
+
+
+def test_the_frontier_has_the_systems_that_no_cheaper_system_beats():
+    frame = pd.DataFrame({"EX": [50.0, 40.0, 60.0, 60.0], "tokens": [10, 20, 30, 40]})
+    assert figures.frontier(frame)["best"].tolist() == [True, False, True, False]
+    assert figures.frontier(frame.iloc[::-1])["best"].tolist() == [False, True, False, True]
+
+
+def test_an_unknown_cost_is_an_error_and_an_unknown_price_leaves_its_system_out(shown_text):
+    with pytest.raises(BadInputError, match="cost"):
+        figures.pareto(costs("ab"), "euros", stamp="s")
+    with pytest.raises(BadInputError, match="price"):
+        figures.pareto(costs("ab").assign(dollars=float("nan")), "dollars", stamp="s")
+    some = costs(["left out", "kept"]).assign(dollars=[float("nan"), 5.0])
+    assert "left out" not in shown_text(figures.pareto(some, "dollars", stamp="s"))
+
+
+@pytest.mark.parametrize("function", [figures.error_pies, figures.error_bars])
+def test_peoples_labels_have_a_panel_apart_from_rules(function, shown_text):
+    frame = pd.DataFrame({"error": ["join", "logic", "not labelled"], "automatic": [0, 1, 0]})
+    text = shown_text(function(frame, stamp="s"))
+    assert "by people" in text
+    assert "by rules" in text
+    assert "by rules" not in shown_text(function(frame[1:], stamp="s"))
+
+
+def test_each_column_has_the_last_stage_that_kept_it():
+    stages = stages_of("x")
+    data = figures.survival(stages, [("X TABLE_0", "x column_0")]).set_index(["table", "column"])
+    kept = [set(schema.columns()) for schema in stages.values()]
+    for column, place in data["place"].items():
+        assert [column in names for names in kept[place:]] == [True] + [False] * (3 - place)
+    assert data.index[data["used"]].tolist() == [("x table_0", "x column_0")]
+    with pytest.raises(BadInputError, match="no stages"):
+        figures.survival({})
+
+
+def test_a_source_without_readable_queries_is_a_clear_error():
+    with pytest.raises(BadInputError, match="gold"):
+        figures.feature_shares(pd.DataFrame({"source": "gold", "sql": ["not SQL at all ("]}))

@@ -1,1 +1,0 @@
-"""The look of every figure and table: colours, text, print sizes, the bytes of the file."""
