@@ -133,7 +133,7 @@ def test_markdown_shows_hostile_text_as_it_is_and_keeps_its_columns():
     lines = alone(ours(f"{EVIL}\nc"), STAMP, "BIRD's").to_markdown().splitlines()
     assert [lines[0], " ".join(lines[2].split())] == ["**BIRD's**", "| generator | EX |"]
     assert " ".join(lines[4].split()) == (
-        r'| \<script\>alert("x")\</script\> \$a\$ \| \_b\_ \u202e c | 36.3 (27.8 to 45.9) |'
+        r'| \<script\>alert("x")\</script\> \$a\$ \| \_b\_ \\u202e c | 36.3 (27.8 to 45.9) |'
     )
     assert re.fullmatch(r"\|:-+\|-+:\|", lines[3])
 
