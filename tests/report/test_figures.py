@@ -273,3 +273,15 @@ def test_each_column_has_the_last_stage_that_kept_it():
 def test_a_source_without_readable_queries_is_a_clear_error():
     with pytest.raises(BadInputError, match="gold"):
         figures.feature_shares(pd.DataFrame({"source": "gold", "sql": ["not SQL at all ("]}))
+
+
+@pytest.mark.parametrize(("databases", "few"), [(1, True), (9, True), (10, False)])
+def test_a_comparison_on_few_databases_says_that_it_speaks_of_no_others(
+    questions, shown_text, databases, few
+):
+    frame = questions()
+    number = frame.groupby("system").cumcount() % databases
+    frame = frame.assign(db_id=number.map("db{}".format))
+    figure = figures.paired_differences(frame, stamp="s")
+    assert ("too few to speak of others" in shown_text(figure)) == few
+    assert ("clustered low" in figure.data) == (not few)

@@ -17,9 +17,9 @@ import pandas as pd
 
 from workbench.benchmarks.benchmark import Benchmark, read_text
 from workbench.errors import BadInputError, MisalignedError
-from workbench.html.tree import visible
 from workbench.spreadsheet import csv_lines, plain
 from workbench.sql.schema import read_schema
+from workbench.terminal import visible
 from workbench.types import Candidate, lower_name
 
 COLUMNS = ["question_id", "generator", "sample", "sql"]
