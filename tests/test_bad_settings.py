@@ -1,6 +1,7 @@
 """A setting that cannot be is refused where it is given: the kind of error, and the setting's name in it."""
 
 import re
+from functools import partial
 
 import pytest
 
@@ -12,37 +13,30 @@ from workbench.study.settings import load_experiment
 from workbench.train.noisy_schema import NoisySchema
 
 M = "test/model"
-SUSPICIOUS = (wb.Majority, wb.Ranker, wb.Pairwise, wb.UnitTester, wb.Reviser, wb.Refiner, wb.Fixer)
-GENERATORS = (
-    wb.ChessCandidate, wb.Decomposer, wb.Direct, wb.DivideAndConquer, wb.QueryPlan, wb.SyntheticExamples,
-)  # fmt: skip
+SUSPICIOUS = (wb.Majority, wb.Ranker, wb.Pairwise, partial(wb.Repair, "fix/fixer"))
+GENERATE, REPAIR = partial(wb.Generate, "generate/direct"), partial(wb.Repair, "fix/reviser")
 
 # Each step with settings of which the first named one cannot be.
 STEPS = [
     *((step, {"suspect": "all"}) for step in SUSPICIOUS),
-    *((step, {"samples": 0}) for step in GENERATORS),
+    (GENERATE, {"samples": 0}),
+    (GENERATE, {"seeds": "day"}),
     (wb.Pairwise, {"by": "test"}),
+    (wb.Pairwise, {"orders": "all"}),
     (wb.UnitTester, {"by": "tests"}),
     (wb.UnitTester, {"tests": 0}),
     (wb.UnitTester, {"tests": 2.5}),
     (wb.UnitTester, {"tests": "2"}),
     (wb.UnitTester, {"tests": None}),
-    (wb.Reviser, {"revisions": -1}),
-    (wb.Reviser, {"samples": 3, "temperature": 0}),
-    (wb.Refiner, {"tries": -1}),
-    (wb.Fixer, {"attempts": -1}),
-    (wb.Decomposer, {"shots": 3}),
-    (wb.Decomposer, {"shots": 2, "decompose": False}),
-    (wb.DivideAndConquer, {"shots": 5}),
-    (wb.QueryPlan, {"shots": 5}),
-    (wb.SyntheticExamples, {"shots": 11}),
-    (wb.SyntheticExamples, {"by_feature": -1}),
-    (wb.SyntheticExamples, {"by_column": -1}),
+    (REPAIR, {"tries": -1}),
+    (REPAIR, {"samples": 3, "temperature": 0}),
+    (wb.mac_sql, {"shots": 3}),
+    (wb.decomposer, {"shots": 2, "decompose": False}),
+    (wb.decomposer, {"benchmark": "wikisql"}),
+    (wb.Synthetic, {"shots": 11}),
+    (wb.Synthetic, {"by_feature": -1}),
+    (wb.Synthetic, {"by_column": -1}),
     (wb.FilterColumns, {"group": 0}),
-    (wb.Selector, {"top": 0}),
-    (wb.Selector, {"whole": -1}),
-    (wb.Selector, {"most_columns": -1}),
-    (wb.Selector, {"least_tables": -1}),
     (wb.SchemaWithValues, {"values": -1}),
     (wb.MinHash, {"permutations": 1}),
     (wb.MinHash, {"ngram": 0}),

@@ -18,23 +18,16 @@ RECIPES = dict(
     re.findall(r"(?m)^## Add an? ([^\n]+)\n(.*?)(?=^## |\Z)", GUIDE, re.DOTALL | re.MULTILINE)
 )
 
-TERSE = '''"""One query, asked for in two lines."""
-
-from dataclasses import dataclass
-
-from workbench.generate.prompt_generator import PromptGenerator
-
-
-@dataclass(frozen=True, slots=True)
-class Terse(PromptGenerator):
-    """Asks for the query and nothing else."""
-
-    prompt = "generate/terse"
-'''
-TERSE_PROMPT = """{# Our own: the shortest prompt that asks for a query. #}
+TERSE_PROMPT = """{#
+A prompt of ours: the shortest that asks for a query.
+Output limit: 500 tokens.
+#}
 # System
 You write SQLite.
 # User
+## Task
+Answer.
+
 ## Database schema
 {{ schema | fence }}
 
@@ -58,42 +51,6 @@ You write SQLite.
 ```sql
 SELECT ...
 ```
-"""
-TEST_TERSE = """import workbench as wb
-
-
-def test_the_reply_becomes_a_candidate(ask):
-    (candidate,), requests = ask(wb.Terse("test/model"), "```sql\\nSELECT 1\\n```")
-    assert (candidate.sql, candidate.generator) == ("SELECT 1", "terse")
-    assert requests[0].messages[0]["content"] == "You write SQLite."
-"""
-SHORTEST = '''"""The shortest query that returns rows."""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from workbench.lab import Lab
-from workbench.types import Context, Selection, Trial
-
-
-@dataclass(frozen=True, slots=True)
-class Shortest:
-    """Picks the shortest query among those with rows; a score is the negative length."""
-
-    def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
-        del lab
-        scores = tuple(-float(len(trial.candidate.sql)) for trial in trials)
-        ok = [i for i, trial in enumerate(trials) if trial.execution and trial.execution.status == "ok"]
-        chosen = max(ok, key=lambda i: scores[i], default=None)
-        return Selection(context.question.id, tuple(trials), chosen, "shortest", scores)
-'''
-TEST_SHORTEST = """import workbench as wb
-
-
-def test_the_shortest_query_with_rows_is_chosen(zoo):
-    trials = zoo.trials("right, spelled otherwise", "broken", "right")
-    selection = wb.Shortest()(zoo.lab(None), zoo.context, trials)
-    assert selection.sql == zoo.queries["right"]
 """
 MINE = """    "mine": Release(("mine.json",), "databases", 12, "bundled-train", "https://example.org"),
 """
@@ -128,11 +85,6 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def exported(folder: Path, module: str, name: str) -> None:
-    stub = folder / "workbench/__init__.pyi"
-    stub.write_text(f"from {module} import {name} as {name}\n" + stub.read_text())
-
-
 def run_tests(folder: Path, *tests: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "0", *tests],
@@ -148,15 +100,9 @@ def run_tests(folder: Path, *tests: str) -> str:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """The copy, with a generator, a selector, a benchmark, a notebook and a taxonomy more."""
+    """The copy, with a prompt, a benchmark, a notebook and a taxonomy more."""
     folder = copied(tmp_path_factory.mktemp("contribution"))
     (folder / "workbench/prompts/generate/terse.md").write_text(TERSE_PROMPT)
-    (folder / "workbench/generate/terse.py").write_text(TERSE)
-    (folder / "tests/generate/test_terse.py").write_text(TEST_TERSE)
-    exported(folder, "workbench.generate.terse", "Terse")
-    (folder / "workbench/select/shortest.py").write_text(SHORTEST)
-    (folder / "tests/select/test_shortest.py").write_text(TEST_SHORTEST)
-    exported(folder, "workbench.select.shortest", "Shortest")
     table = folder / "workbench/benchmarks/load.py"
     start = "BENCHMARKS: Mapping[str, Release] = {\n"
     table.write_text(table.read_text().replace(start, start + MINE))
@@ -177,13 +123,10 @@ def test_every_recipe_is_short_and_names_files_that_there_are():
             assert (CHECKOUT / name).parent.is_dir(), name
 
 
-def test_a_generator_a_selector_and_a_benchmark_are_added(project):
-    run_tests(
-        project,
-        "tests/generate/test_terse.py",
-        "tests/select/test_shortest.py",
-        "tests/datasets/test_mine.py",
-    )
+def test_a_prompt_and_a_benchmark_are_added(project):
+    out = run_tests(project, "tests/prompts/test_prompts.py", "-v", "-k", "generate/terse")
+    assert "2 passed" in out
+    run_tests(project, "tests/datasets/test_mine.py")
 
 
 def test_a_notebook_is_added(project):

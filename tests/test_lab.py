@@ -1,22 +1,31 @@
-"""Requests that a lab makes for a step, and the replies to them."""
+"""What a lab asks for a step, and how it reads, asks again, counts and runs."""
 
+import sqlite3
 import threading
 from dataclasses import dataclass, replace
 
 import pytest
 
+from workbench import replies
 from workbench.errors import BadInputError, BudgetError
+from workbench.forms import response_format
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.faults import Refusal
-from workbench.llm.money import Budget
 from workbench.llm.scripted import scripted
+from workbench.prompts.prompt import Prompt
+from workbench.sql.executor import Executor
 from workbench.sql.schema_text import mac_sql_text
-from workbench.types import Column, Context, Question, Schema, Table
+from workbench.types import Candidate, Column, Context, Question, Schema, Table
 
 QUESTION = Question("q1", "zoo", "How many animals are there?", "count the rows")
 CONTEXT = Context(QUESTION, Schema("zoo", (Table("animal", (Column("name"),)),)))
+PROMPT = Prompt(
+    "{#\nOutput limit: 100 tokens.\n#}\n# User\n{{ question }} {{ hint }} {{ schema | fence }}"
+)
+OWNER = ("mine", "q1", "generate/own")
+NAMES, ALL = "SELECT name FROM animal", "SELECT * FROM animal"
 
 
 @dataclass(frozen=True)
@@ -26,137 +35,224 @@ class Asker:
 
 
 @pytest.fixture
-def lab(tmp_path):
-    script = scripted(["first", "second"])
-    with Cache(tmp_path / "lab.sqlite") as store:
-        yield Lab(Client(store, send=script), None, None, system="mine")
-
-
-def test_a_request_about_a_context_shows_its_schema_question_and_hint(lab):
-    request = lab.request(Asker(), "generate/direct", CONTEXT, 3, think=False)
-    text = request.messages[1]["content"]
-    for part in ("CREATE TABLE animal", QUESTION.text, QUESTION.evidence):
-        assert part in text
-    assert (request.prompt, request.model) == ("generate/direct", "test/model")
-    assert (request.parameters["temperature"], request.sample) == (0.5, 3)
-    assert (request.question, request.system) == ("q1", "mine")
-
-
-def test_a_labs_parameters_are_added_to_all_calls_of_their_model(lab):
-    given = {"test/model": {"temperature": None, "seed": 3}, "test/other": {"seed": 4}}
-    lab = replace(lab, parameters=given)
-    first = lab.request(Asker(), "generate/direct", CONTEXT, think=False)
-    assert first.parameters == {"seed": 3, "max_tokens": 1024}
-    third = lab.request(Asker("test/third"), "generate/direct", CONTEXT, think=False)
-    assert third.parameters == {"temperature": 0.5, "max_tokens": 1024}
-
-
-def test_a_request_about_a_question_shows_the_data_alone(lab):
-    request = lab.request(Asker(), "retrieve/keywords", QUESTION, question="Who?", hint="")
-    assert "Who?" in request.messages[1]["content"]
-    assert request.question == "q1"
-    with pytest.raises(BadInputError, match="hint, question missing"):
-        lab.request(Asker(), "retrieve/keywords", QUESTION)
-
-
-def test_the_schema_is_written_as_the_step_wants_it(lab):
-    request = lab.request(Asker(), "prune/mac_selector", CONTEXT, schema_text=mac_sql_text)
-    assert mac_sql_text(CONTEXT.schema) in request.messages[1]["content"]
-
-
-def test_replies_come_in_the_order_of_their_requests(lab):
-    def request(sample):
-        return lab.request(Asker(), "generate/direct", CONTEXT, sample, think=False)
-
-    assert lab.ask(Asker(), "generate/direct", CONTEXT, 1, think=False).text == "first"
-    replies = lab.ask_many(request(sample) for sample in (0, 1))
-    assert [reply.text for reply in replies] == ["second", "first"]  # sample 1 is cached
-
-
-def test_watch_sees_each_request_with_the_data_of_its_prompt(lab):
-    seen = []
-    watched = Lab(lab.client, None, None, watch=lambda request, data: seen.append((request, data)))
-    request = watched.request(Asker(), "generate/direct", CONTEXT, think=True)
-    ((watched_request, data),) = seen
-    assert watched_request is request
-    assert data["question"] == QUESTION.text
-    assert data["think"] is True
-
-
-def test_without_at_once_items_are_worked_on_in_the_callers_own_thread(lab):
-    threads = replace(lab, at_once=False).each(lambda _: threading.get_ident(), [1, 2, 3])
-    assert set(threads) == {threading.get_ident()}
-
-
-def cut_off(text, reason="length"):
-    """A reply as a provider sends it that ends at its output limit."""
-    usage = {"prompt_tokens": 9, "completion_tokens": 1024}
-    return {
-        "choices": [{"message": {"content": text}, "finish_reason": reason}],
-        "usage": usage,
-    }
-
-
-@pytest.fixture
 def answered(tmp_path):
     """A lab whose model gives these replies, and the requests that it was sent."""
-    with Cache(tmp_path / "lab.sqlite") as store:
 
-        def make(*replies, **parameters):
-            script = scripted(replies)
-            given = {"test/model": parameters}
-            return Lab(Client(store, send=script), None, None, parameters=given), script.history
+    def make(*script, **settings):
+        send = scripted(script)
+        client = Client(Cache(tmp_path / "lab.sqlite"), send=send, retries=0)
+        return Lab(client, None, None, system="mine", **settings), send.history
 
-        yield make
+    return make
 
 
-def direct(lab):
-    return lab.ask(Asker(), "generate/direct", CONTEXT, think=False)
+def ask(lab, read=replies.sql, prompt=PROMPT, sample=0):
+    return lab.ask(Asker(), prompt, CONTEXT, read, sample)
+
+
+def cut_off(text):
+    """A reply as a provider sends it that ends at its output limit."""
+    usage = {"prompt_tokens": 9, "completion_tokens": 100}
+    return {"choices": [{"message": {"content": text}, "finish_reason": "length"}], "usage": usage}
+
+
+def test_a_request_shows_its_context_and_names_what_it_is_for(answered):
+    lab, _ = answered()
+    request = lab.request(Asker(), PROMPT, CONTEXT, 3)
+    text = request.messages[-1]["content"]
+    assert all(part in text for part in ("CREATE TABLE animal", QUESTION.text, QUESTION.evidence))
+    assert (request.prompt, request.model, request.sample) == ("generate/own", "test/model", 3)
+    assert (request.question, request.system, request.again) == ("q1", "mine", False)
+    assert request.parameters == {"temperature": 0.5, "max_tokens": 100}
+    shown = lab.request(Asker(), PROMPT, CONTEXT, schema_text=mac_sql_text)
+    assert mac_sql_text(CONTEXT.schema) in shown.messages[-1]["content"]
+
+
+def test_about_a_question_a_prompt_gets_the_data_alone(answered):
+    lab, _ = answered()
+    request = lab.request(Asker(), Prompt("# User\n{{ a }}"), QUESTION, a="Who?")
+    assert (request.messages[-1]["content"], request.question) == ("Who?", "q1")
+    with pytest.raises(BadInputError, match="hint"):
+        lab.request(Asker(), PROMPT, QUESTION)
+
+
+def test_a_roles_parameters_win_over_its_models_and_both_over_the_steps(answered):
+    given = {"test/model": {"temperature": None, "seed": 3}, "generation": {"seed": 4}}
+    lab, _ = answered(parameters=given)
+    assert lab.request(Asker(), PROMPT, CONTEXT).parameters == {"seed": 4, "max_tokens": 100}
+
+
+@pytest.mark.parametrize("prompt", ["prune/select_tables", "prune/select_columns", "fix/reviser"])
+def test_the_schema_of_a_json_form_is_sent_where_it_is_asked_for(answered, prompt):
+    own = Prompt(PROMPT.source, prompt)
+    sent = [
+        answered(structured=how)[0].request(Asker(), own, CONTEXT).parameters.get("response_format")
+        for how in ("on", "auto", "off")
+    ]
+    assert sent == [response_format(prompt), None, None]  # nothing is known of this model
+    assert "chain_of_thought_reasoning" in sent[0]["json_schema"]["schema"]["properties"]
+    lab, _ = answered(structured="auto")
+    listed = lab.request(Asker("openai/gpt-4o"), own, CONTEXT).parameters
+    assert listed["response_format"] == sent[0]
+
+
+def test_a_setting_that_structured_does_not_have_is_refused(answered):
+    with pytest.raises(BadInputError, match="structured"):
+        answered(structured="always")
+
+
+def test_a_reply_in_the_form_asked_for_is_one_call(answered):
+    lab, history = answered(f"```sql\n{NAMES}\n```")
+    found = ask(lab)
+    assert (found.value, found.problem, found.asked_again) == (NAMES, "", False)
+    assert found.keys == (found.completion.key,)
+    assert len(history) == 1
+    assert not lab.asked_again[OWNER]
+
+
+def test_an_unread_reply_is_asked_once_more_under_its_own_key(answered):
+    lab, history = answered("<think>Hm.</think>The names, I would say.", NAMES)
+    found = ask(lab)
+    assert (found.value, found.problem, found.asked_again) == (NAMES, "", True)
+    first, second = history
+    assert second.messages[:-2] == first.messages
+    assert second.messages[-2] == {"role": "assistant", "content": "The names, I would say."}
+    assert second.messages[-1]["role"] == "user"
+    assert "in a fence that begins with ```sql" in second.messages[-1]["content"]
+    assert (first.again, second.again) == (False, True)
+    assert found.keys == (lab.client.key(first), lab.client.key(second))
+    assert (lab.asked_again[OWNER], lab.unread[OWNER]) == (1, 0)
+
+
+def test_a_reply_that_stays_unread_is_a_value_with_a_problem(answered):
+    lab, history = answered("A or B?", "I cannot tell.")
+    found = ask(lab, replies.letter)
+    assert found.value is None
+    assert "A or B" in found.problem
+    assert found.completion.text == "I cannot tell."
+    assert (len(history), len(found.keys)) == (2, 2)
+    assert (lab.asked_again[OWNER], lab.unread[OWNER]) == (1, 1)
+
+
+def test_what_was_asked_again_is_paid_once(answered):
+    first = ask(answered("No.", NAMES)[0])
+    lab, history = answered()
+    assert replace(ask(lab), completion=first.completion) == first
+    assert not history
+
+
+def test_a_fault_is_a_problem_and_is_not_asked_again(answered):
+    lab, history = answered(Refusal("rejected", "the prompt is too long"))
+    found = ask(lab)
+    assert (found.value, found.asked_again, len(history)) == (None, False, 1)
+    assert "too long" in found.problem
+    assert not lab.unread[OWNER]
+
+
+def test_only_the_unread_of_many_are_asked_again_and_all_keep_their_order(answered):
+    lab, history = answered("A", "neither", "B", "A")
+    asked = [lab.request(Asker(), PROMPT, CONTEXT, sample) for sample in range(3)]
+    found = lab.ask_many(asked, replies.letter)
+    assert len(history) == 4
+    assert sorted(one.asked_again for one in found) == [False, False, True]
+    by_sample = {r.sample: n for n, r in enumerate(history[:3])}
+    texts = ["A", "A", "B"]  # the second was asked again
+    assert [found[s].value for s in range(3)] == [texts[by_sample[s]] for s in range(3)]
 
 
 def test_a_reply_that_is_cut_off_is_asked_for_once_more_with_twice_the_room(answered):
-    lab, history = answered(cut_off("SELECT na"), "SELECT name FROM animal")
-    assert direct(lab).text == "SELECT name FROM animal"
-    assert [request.parameters["max_tokens"] for request in history] == [1024, 2048]
-
-
-def test_both_replies_are_paid_once(answered):
-    lab, _ = answered(cut_off("SELECT na"), "SELECT name FROM animal")
-    direct(lab)
-    again, history = answered()
-    assert direct(again).text == "SELECT name FROM animal"
-    assert not history
-    assert again.client.ledger.total().hits == 2
-
-
-def test_a_reply_that_is_cut_off_twice_is_taken_as_it_is(answered):
-    lab, history = answered(cut_off("SELECT na"), cut_off("SELECT name FROM animal, anim"))
-    reply = direct(lab)
-    assert (reply.text, reply.finish_reason) == ("SELECT name FROM animal, anim", "length")
-    assert len(history) == 2
+    lab, history = answered(cut_off("SELECT na"), NAMES)
+    found = ask(lab)
+    assert (found.value, found.asked_again, len(found.keys)) == (NAMES, False, 2)
+    assert [request.parameters["max_tokens"] for request in history] == [100, 200]
 
 
 def test_a_thought_that_is_cut_off_gets_the_room_of_a_model_that_thinks(answered):
-    lab, history = answered(cut_off("<think>The animals are"), "SELECT name FROM animal")
-    assert direct(lab).text == "SELECT name FROM animal"
-    assert history[1].parameters["max_tokens"] == 2048 + 8192
+    lab, history = answered(cut_off("<think>The animals are"), NAMES)
+    assert ask(lab).value == NAMES
+    assert history[1].parameters["max_tokens"] == 200 + 8192
 
 
-def test_a_users_limit_is_not_exceeded(answered):
-    lab, history = answered(cut_off("SELECT na"), max_tokens=64)
-    assert direct(lab).text == "SELECT na"
+def test_a_users_output_limit_is_not_exceeded(answered):
+    whole = cut_off(f"```sql\n{NAMES}\n```\nThis")
+    lab, history = answered(whole, parameters={"test/model": {"max_tokens": 64}})
+    assert ask(lab).value == NAMES
     assert [request.parameters["max_tokens"] for request in history] == [64]
 
 
-def test_the_shorter_reply_stays_where_the_longer_one_fails(answered):
-    lab, _ = answered(cut_off("SELECT name"), Refusal("rejected", "too long"))
-    assert direct(lab).text == "SELECT name"
+def test_a_query_that_ends_where_the_reply_was_cut_off_is_unread(answered):
+    lab, _ = answered(cut_off(NAMES), cut_off(NAMES), cut_off(NAMES), cut_off(NAMES))
+    assert ask(lab).value is None
 
 
-def test_more_room_is_within_the_budget(tmp_path):
-    script = scripted([cut_off("SELECT na"), "SELECT name FROM animal"])
-    with Cache(tmp_path / "lab.sqlite") as store:
-        lab = Lab(Client(store, send=script, budget=Budget(calls=1)), None, None)
-        with pytest.raises(BudgetError, match="the budget of 1 calls is used up"):
-            direct(lab)
-        assert len(script.history) == 1
+def test_where_the_longer_reply_fails_the_first_one_counts(answered):
+    lab, _ = answered(cut_off("A\n\nIt"), Refusal("rejected", "too many tokens"))
+    found = ask(lab, replies.letter)
+    assert (found.value, found.problem) == ("A", "")
+
+
+def test_watch_sees_each_request_with_the_data_of_its_prompt(answered):
+    seen = []
+    lab, history = answered("No.", NAMES, watch=lambda request, data: seen.append((request, data)))
+    ask(lab)
+    assert [request for request, _ in seen] == history
+    assert seen[0][1]["question"] == QUESTION.text
+
+
+@pytest.mark.parametrize(("settings", "threads"), [({}, 3), ({"at_once": False}, 1)])
+def test_each_returns_the_results_in_order_and_works_in_threads_unless_told_not_to(
+    answered, settings, threads
+):
+    lab, _ = answered(**settings)
+    together = threading.Barrier(threads, timeout=5)
+
+    def work(n):
+        together.wait()
+        return n, threading.get_ident()
+
+    found = lab.each(work, iter([1, 2, 3]))
+    assert [n for n, _ in found] == [1, 2, 3]
+    assert len({thread for _, thread in found}) == threads
+
+
+def test_an_error_in_a_thread_is_raised_when_all_have_ended(answered):
+    ended = []
+
+    def work(n):
+        if not n:
+            raise BudgetError("spent")
+        ended.append(n)
+
+    with pytest.raises(BudgetError):
+        answered()[0].each(work, range(3))
+    assert sorted(ended) == [1, 2]
+
+
+def test_candidates_are_numbered_by_generator_and_run_where_they_have_a_query(tmp_path, zoo):
+    with Executor() as executor:
+        lab = Lab(Client(Cache(tmp_path / "lab.sqlite")), executor, lambda _: zoo)
+        made = [Candidate(NAMES, "a", 9), Candidate("", "b", 9), Candidate(ALL, "a", 9)]
+        first, second, third = lab.run_candidates(QUESTION, made)
+    assert [t.candidate.sample for t in (first, second, third)] == [0, 0, 1]
+    assert second.execution is None
+    assert (first.execution.rows, third.execution.row_count) == ((("lion",), ("owl",)), 2)
+
+
+@pytest.fixture
+def zoo(tmp_path):
+    path = tmp_path / "zoo.sqlite"
+    with sqlite3.connect(path) as database:
+        database.executescript(
+            "CREATE TABLE animal (name); INSERT INTO animal VALUES ('lion'), ('owl')"
+        )
+    database.close()
+    return path
+
+
+def test_a_schema_is_read_anew_when_its_database_has_changed(tmp_path, zoo):
+    lab = Lab(Client(Cache(tmp_path / "lab.sqlite")), None, lambda _: zoo)
+    assert lab.schema("zoo") is lab.schema("zoo")
+    with sqlite3.connect(zoo) as database:
+        database.execute("CREATE TABLE keeper (name)")
+    database.close()
+    assert [table.name for table in lab.schema("zoo").tables] == ["animal", "keeper"]

@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "workbench"
-VERBS = {"retrieve", "prune", "generate", "fix", "select", "evaluate"}
 LAYERS: list[set[str]] = [  # the lowest first
     {"errors"},
     {"types", "canonical", "current_question", "english", "spreadsheet"},
     {"store", "prompts", "pool", "yamlfile", "parallel", "terminal"},
     {"llm", "sql"},
-    {"replies", "html"},
+    {"replies", "forms", "html"},
     {"benchmarks", "lab"},
-    VERBS,
+    {"retrieve", "evaluate"},
     {"systems", "cluster"},
     {"train", "report"},
     {"study"},

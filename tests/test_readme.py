@@ -70,11 +70,6 @@ def test_the_database_program_shows_schema_answer_and_plan(tmp_path: Path) -> No
     assert "SCAN customer" in lines[-1]
 
 
-def test_the_model_program_asks_for_three_samples(tmp_path: Path) -> None:
-    lines = run(OFFLINE + program("range(3)"), tmp_path)
-    assert lines[:4] == ["SELECT 1", "SELECT 1", "SELECT 1", "3 calls paid: $0.0000"]
-
-
 def test_the_first_command_answers_as_it_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

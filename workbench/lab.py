@@ -1,35 +1,31 @@
 """The lab: the models, databases and prompts that a step can use. Steps reach nothing else.
 
-A step asks its model in one line:
+A step asks its model in one line, with the reader of its prompt's form:
 
-    reply = lab.ask(self, "generate/direct", context, think=True)
+    order = lab.ask(self, "select/ranker", context, partial(replies.ranking, count=3), candidates=shown).value
 """
 
-import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from workbench.errors import one_of
+from workbench.llm import parameters as settings
 from workbench.llm.client import Client
-from workbench.llm.parameters import (
-    call_parameters,
-    check_given,
-    given_for,
-    limits_output,
-    with_more_room,
-)
-from workbench.parallel import cached_once, each
-from workbench.prompts.prompt import load
-from workbench.replies.text import answer_text
+from workbench.llm.money import listed
+from workbench.prompts.prompt import Prompt, load
+from workbench.replies import CUT, Unread, answer
 from workbench.sql.catalog import describe
 from workbench.sql.context_text import context_data
 from workbench.sql.executor import Executor
 from workbench.sql.schema import read_schema, with_examples
 from workbench.sql.schema_text import create_table_text
 from workbench.types import (
+    Candidate,
     Completion,
     Context,
     Execution,
@@ -37,10 +33,14 @@ from workbench.types import (
     Question,
     Request,
     Schema,
-)
+    Trial,
+)  # fmt: skip
 
 T = TypeVar("T")
 R = TypeVar("R")
+Reader = Callable[[str], T]
+_COUNTING = threading.Lock()
+_UNREAD = "unread; asked for "
 
 
 class Step(Protocol):
@@ -53,20 +53,35 @@ class Step(Protocol):
     def temperature(self) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """The value that a reader found in a model's reply, or the problem: a fault, or the form that was asked for.
+
+    `completion` is the last reply, and `keys` are the cache keys of all calls that were made for it.
+    """
+
+    value: T | None
+    completion: Completion
+    keys: tuple[str, ...]
+    problem: str = ""
+    asked_again: bool = False
+
+
+@dataclass(frozen=True)
 class Lab:
     """Everything that the steps of a system share.
 
-    client: sends model calls; shares its cache file with the executor.
-    executor: runs SQL in sandboxed workers.
+    client, executor: they answer model calls, and run SQL in sandboxed workers.
     database: the path of a database file, by db_id.
     prompts: a folder of prompts that replace the package's prompts of the same names.
-    system: the name under which the cache counts the calls.
-    parameters: for a model or a role, parameters of all its calls, such as {"reasoning_effort": "low"}; None
-        removes one, and a role's win over a model's. The roles are generation, filtering, judge and rest.
+    system: the name under which the calls are counted.
+    parameters: for a model or a role (generation, filtering, judge, rest), parameters of all its calls, such as
+        {"reasoning_effort": "low"}; None removes one, and a role's win over a model's.
+    structured: whether prompts that ask for a JSON object send its schema: "auto" to models that take one.
     limits: the limits of each query that a step runs.
     at_once: whether `each` works on its items in threads, which gain nothing if all models run in this process.
     watch: called with each request before it is sent, and with the data that its prompt shows.
+    asked_again, unread: the replies that were not read at once, and not at all, by system, question and prompt.
     """
 
     client: Client
@@ -75,109 +90,129 @@ class Lab:
     prompts: Path | None = None
     system: str = ""
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    structured: Literal["on", "auto", "off"] = "off"
     limits: Limits = field(default_factory=Limits)
     at_once: bool = True
     watch: Callable[[Request, Mapping[str, Any]], object] | None = None
+    asked_again: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    unread: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        check_given(self.parameters)
+        settings.check_given(self.parameters)
+        one_of(("on", "auto", "off"), structured=self.structured)
 
-    def ask(
-        self, step: Step, prompt: str, about: Context | Question, sample: int = 0, /, **data: Any
-    ) -> Completion:
-        """The reply to one call. The arguments are those of `request`."""
-        return self.ask_many([self.request(step, prompt, about, sample, **data)])[0]
+    def ask(self, step: Step, prompt: str | Prompt, about: Context | Question, read: Reader[T],
+            sample: int = 0, /, **data: Any) -> Answer[T]:  # fmt: skip
+        """The answer to one call; its request is `request(step, prompt, about, sample, **data)`."""
+        return self.ask_many([self.request(step, prompt, about, sample, **data)], read)[0]
 
-    def ask_many(self, requests: Iterable[Request]) -> list[Completion]:
-        """The replies to requests that are sent at the same time, in the order of the requests.
+    def ask_many(self, requests: Iterable[Request], read: Reader[T]) -> list[Answer[T]]:
+        """The answers to requests that are sent at the same time, in their order.
 
-        A request whose reply is cut off is sent once more with a higher output limit, unless a user set the
-        limit. If the second request fails, the first reply stays.
+        Where a reply is unread, the model is shown it and asked once more. A reply that is cut off is asked for once
+        more with a higher output limit, unless a user set the limit.
         """
-        sent = list(requests)
-        replies = self.client.complete_many(sent)
-        cut_off = {
-            index: longer
-            for index, (request, reply) in enumerate(zip(sent, replies, strict=True))
-            if (longer := self.longer(request, reply))
-        }
-        second = self.client.complete_many(list(cut_off.values())) if cut_off else []
-        for index, reply in zip(cut_off, second, strict=True):
-            if not reply.fault or replies[index].fault:
-                replies[index] = reply
-        return replies
+        asked = list(requests)
+        first = self._replies(asked)
+        answers = [_answer(read, replies) for replies in first]
+        unread = [n for n, found in enumerate(answers) if found.problem.startswith(_UNREAD)]
+        again = [_again(asked[n], answers[n]) for n in unread]
+        if self.watch:
+            for request in again:
+                self.watch(request, {})
+        for n, replies in zip(unread, self._replies(again), strict=True):
+            answers[n] = replace(_answer(read, [*first[n], *replies]), asked_again=True)
+        with _COUNTING:
+            for n in unread:
+                owner = (asked[n].system, asked[n].question, asked[n].prompt)
+                self.asked_again[owner] += 1
+                self.unread[owner] += answers[n].problem.startswith(_UNREAD)
+        return answers
+
+    def _replies(self, requests: Sequence[Request]) -> list[list[Completion]]:
+        """The replies to each request; the last one counts."""
+        found = [[reply] for reply in self.client.complete_many(requests)] if requests else []
+        more_room = {n: self.longer(request, found[n][0]) for n, request in enumerate(requests)}
+        longer = {n: request for n, request in more_room.items() if request}
+        more = self.client.complete_many(list(longer.values())) if longer else ()
+        for n, reply in zip(longer, more, strict=True):
+            found[n].insert(0 if reply.fault else 1, reply)
+        return found
 
     def longer(self, request: Request, reply: Completion) -> Request | None:
-        """The request with a higher output limit, if this lab's own limit cut the reply off; else None."""
-        given = given_for(request.model, request.prompt, self.parameters)
-        ours = "max_tokens" in request.parameters and not limits_output(given)
+        """The request with a higher output limit, if its reply was cut off at a limit that no user set."""
+        given = settings.given_for(request.model, request.prompt, self.parameters)
+        ours = "max_tokens" in request.parameters and not settings.limits_output(given)
         if reply.finish_reason != "length" or not ours:
             return None
-        return with_more_room(request, thought=not answer_text(reply.text))
+        return settings.with_more_room(request, thought=not answer(reply.text))
 
-    def each(self, do: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """The results of `do`, which asks models or runs queries, for all items, in their order.
-
-        The items run in threads. They run one after another with `watch`, which sees the calls in order, and
-        without `at_once`.
-        """
-        if len(items) < 2 or self.watch or not self.at_once:  # one item needs no thread
-            return [do(item) for item in items]
-        # Ctrl-C reaches the main thread alone, so only the main thread stops the calls of all threads.
-        is_main = threading.current_thread() is threading.main_thread()
-        ending = self.client.stopped if is_main else nullcontext
-        return each(do, items, at_once=len(items), ending=ending)
-
-    def request(
-        self,
-        step: Step,
-        prompt: str,
-        about: Context | Question,
-        sample: int = 0,
-        /,
-        *,
-        schema_text: Callable[[Schema], str] = create_table_text,
-        **data: Any,
-    ) -> Request:
+    def request(self, step: Step, prompt: str | Prompt, about: Context | Question, sample: int = 0, /, *,
+                schema_text: Callable[[Schema], str] = create_table_text, **data: Any) -> Request:  # fmt: skip
         """A request to the step's model: the rendered prompt, the step's temperature, and the prompt's output limit.
 
-        The lab's `parameters` for the model and for the prompt's role override temperature and limit.
-
-        If `about` is a context, the prompt gets the context's five variables (question, hint, schema, values,
-        descriptions) and `data`; if it is a question, only `data`. `sample` numbers repeated calls of the same
-        prompt, so that each gets its own reply. `schema_text` turns the schema into text.
+        The prompt is shown `data` and, if `about` is a context, question, hint, schema, values and descriptions.
+        `sample` numbers repeated calls of the same prompt, so that each gets its own reply.
         """
         question = about.question if isinstance(about, Context) else about
         if isinstance(about, Context):
             data = context_data(about, schema_text) | data
-        template = load(prompt, self.prompts)
-        parameters = call_parameters(
-            step.model,
-            step.temperature,
-            template.output_limit,
-            given_for(step.model, prompt, self.parameters),
-        )
-        request = Request(
-            prompt,
-            step.model,
-            template.messages(**data),
-            parameters,
-            sample,
-            question.id,
-            self.system,
-        )
+        template, model = load(prompt, self.prompts), step.model
+        given = settings.given_for(model, template.name, self.parameters)
+        sent = settings.call_parameters(model, step.temperature, template.output_limit, given)
+        if self.structured == "on" or (
+            self.structured == "auto" and listed(model).get("supports_response_schema")
+        ):
+            from workbench.forms import response_format  # noqa: PLC0415  pydantic takes 0.3 s
+
+            form = response_format(template.name)
+            sent = ({"response_format": form} if form else {}) | sent
+        messages = template.messages(**data)
+        request = Request(template.name, model, messages, sent, sample, question.id, self.system)
         if self.watch:
             self.watch(request, data)
         return request
 
+    def each(self, do: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """The results of `do`, which asks models or runs queries, for all items, in their order.
+
+        The items run in threads. They run one after another with `watch`, which sees the calls in order, and without
+        `at_once`. Ctrl-C stops the threads' calls.
+        """
+        todo = dict(enumerate(items))
+        if len(todo) < 2 or self.watch or not self.at_once:
+            return [do(item) for item in todo.values()]
+        results: dict[int, R] = {}
+        errors: list[BaseException] = []
+
+        def work(n: int) -> None:
+            try:
+                results[n] = do(todo[n])
+            except BaseException as error:  # noqa: BLE001  it is raised below
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in todo]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            with self.client.stopped():
+                for thread in threads:
+                    thread.join()
+            raise
+        if errors:
+            raise errors[0]
+        return [results[n] for n in todo]
+
     def schema(self, db_id: str) -> Schema:
         """The database's schema with the catalog's descriptions and example values, as prompts show it."""
         path = self.database(db_id)
-        files = [str(path), f"{path}-wal"]
-        return _schema(path, tuple(map(_changed, files)))
+        files = [file for file in (path, Path(f"{path}-wal")) if file.exists()]
+        return _schema(path, tuple(file.stat().st_ctime_ns for file in files))
 
     def run(self, question: Question, sql: str) -> Execution:
-        """The result of a query on the question's database."""
         return self.run_many(question, [sql])[0]
 
     def run_many(self, question: Question, queries: Sequence[str]) -> list[Execution]:
@@ -185,16 +220,40 @@ class Lab:
         path = self.database(question.db_id)
         return self.executor.execute_many([(path, sql) for sql in queries], self.limits)
 
+    def run_candidates(self, question: Question, made: Iterable[Candidate]) -> tuple[Trial, ...]:
+        """A trial of each candidate, run where it has SQL; each generator's are numbered in their order."""
+        places: Counter[str] = Counter()
+        numbered = []
+        for candidate in made:
+            numbered.append(replace(candidate, sample=places[candidate.generator]))
+            places[candidate.generator] += 1
+        ran = iter(self.run_many(question, [one.sql for one in numbered if one.sql]))
+        return tuple(Trial(one, next(ran) if one.sql else None) for one in numbered)
 
-def _changed(file: str) -> int:
-    """The time of a file's last change, in nanoseconds; 0 if the file is missing."""
+
+def _answer(read: Reader[T], replies: Sequence[Completion]) -> Answer[T]:
+    reply, keys = replies[-1], tuple(dict.fromkeys(reply.key for reply in replies))
+    if reply.fault:
+        return Answer(None, reply, keys, reply.error or reply.fault)
+    end = CUT if reply.finish_reason == "length" else ""
     try:
-        return os.stat(file).st_ctime_ns  # noqa: PTH116  each call asks, and a text is faster than a path
-    except FileNotFoundError:
-        return 0
+        return Answer(read(reply.text + end), reply, keys)
+    except Unread as asked:
+        return Answer(None, reply, keys, f"{_UNREAD}{asked}")
 
 
-@cached_once(maxsize=64)
+def _again(request: Request, unread: Answer[Any]) -> Request:
+    """The request with the unread reply, without its thought, and what is asked for."""
+    said = unread.completion.text
+    form = unread.problem.removeprefix(_UNREAD)
+    more = (
+        {"role": "assistant", "content": answer(said) or said},
+        {"role": "user", "content": f"That could not be read. Answer only with {form}."},
+    )
+    return replace(request, messages=(*request.messages, *more), again=True)
+
+
+@lru_cache(maxsize=64)
 def _schema(path: Path, changed: tuple[int, ...]) -> Schema:
     """The schema of a file, cached until the database file or its write-ahead log changes."""
     del changed

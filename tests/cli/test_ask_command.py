@@ -103,24 +103,6 @@ def test_a_model_without_a_query_is_quoted(zoo, scripted):
     assert "No candidate has a query. I would rather not." in ended.stdout
 
 
-@pytest.mark.parametrize(
-    ("system", "expected"),
-    [
-        ("direct", "No candidate has a query. The reply was cut off by its output limit; "),
-        ("mac", "No candidate has a query. The reply was cut off by its output limit; "),
-        ("chess", "No candidate has a query. All 20 replies were cut off by their output limit; "),
-    ],
-)
-def test_a_model_whose_replies_are_all_cut_off_is_told_apart(zoo, scripted, system, expected):
-    model = scripted("")
-    for _ in range(99):
-        choice = {"message": {"content": "Let me think about"}, "finish_reason": "length"}
-        model.replies.append({"choices": [choice]})
-    ended = ask(zoo, COUNT, "--system", system, "--model", "somewhere/model")
-    assert ended.exit_code == 1
-    assert expected + "--parameter max_tokens=N sets a larger one." in ended.stdout
-
-
 def test_a_database_without_tables_is_refused_before_a_model_is_called(zoo, scripted):
     written(zoo, "DROP TABLE animal;")
     model = scripted("SELECT 1")

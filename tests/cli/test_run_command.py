@@ -24,7 +24,7 @@ def workbench(run, tmp_path, monkeypatch):
 def own_prompts(tmp_path):
     """A folder `mine` with a prompt of the package."""
     (tmp_path / "mine" / "generate").mkdir(parents=True)
-    text = load("generate/direct").path.read_text(encoding="utf-8")
+    text = load("generate/direct").source
     (tmp_path / "mine" / "generate" / "direct.md").write_text(text, encoding="utf-8")
 
 

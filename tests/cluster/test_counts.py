@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from workbench.errors import BudgetError
-from workbench.generate.direct import Direct
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.baselines import direct
@@ -50,7 +49,7 @@ def test_workers_do_not_compute_what_the_drivers_cache_has(machines, embedded):
         with embedded(home, cluster) as study:
             first = direct(study.model)
             # The second system makes the first one's call and another call, so its attempts are not cached.
-            added = Direct(study.model, 0.0, think=False)
+            (added,) = direct(study.model, think=False).generate
             second = replace(first, generate=(*first.generate, added))
             paid = [study.run(system).paid for system in (first, second)]
             counts.append([(tally.calls, tally.hits) for tally in paid])

@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 from workbench.benchmarks.bundled import load_bundled
-from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
@@ -18,13 +17,14 @@ from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
 from workbench.sql.executor import Executor
 from workbench.sql.schema_text import quote
+from workbench.systems.baselines import direct
 from workbench.types import Column, Question, Schema
 
 pytestmark = pytest.mark.slow
 
 MODEL = "embedded/parser"
 FULL = Retrieval(Keywords(MODEL))
-GREEDY = Direct(MODEL)
+(GREEDY,) = direct(MODEL).generate
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,23 @@ import re
 
 import pytest
 
-from tests.prompts.cases import CASES, LIFTS
+from tests.embedded.cases import CASES, LIFTS
+from workbench import replies
 from workbench.embedded.answer import answer
 from workbench.prompts.prompt import load
-from workbench.replies.sql import read_sql
 
 SQL = [
     case
     for case in CASES
     if case.split("/")[0] in {"generate", "fix"} and "examples_by" not in case
 ]
+
+
+RELEVANT = "is_column_information_relevant"
+
+
+def judged(reply):
+    return replies.verdicts(reply, count=2)
 
 
 def said(case, temperature=0.0, seed="s", **changed):
@@ -24,7 +31,12 @@ def said(case, temperature=0.0, seed="s", **changed):
 
 @pytest.mark.parametrize("case", SQL)
 def test_where_a_query_is_asked_for_there_is_one_about_the_schema(case):
-    sql = read_sql(said(case)).sql
+    read = (
+        replies.sql_object
+        if case in {"generate/chess_candidate", "fix/reviser"}
+        else replies.last_sql
+    )
+    sql = read(said(case))
     assert re.search(r"\b(lift|visit)\b", sql)
 
 
@@ -44,27 +56,28 @@ def test_at_temperature_zero_the_seed_means_nothing():
 
 @pytest.mark.parametrize("case", ["generate/chess_candidate", "fix/reviser"])
 def test_a_json_object_is_one(case):
-    assert set(json.loads(said(case))) == {"reasoning", "sql"}
+    keys = {"generate/chess_candidate": "SQL", "fix/reviser": "revised_SQL"}
+    assert set(json.loads(said(case))) == {"chain_of_thought_reasoning", keys[case]}
 
 
 def test_the_fixer_s_answer_stands_on_one_line():
-    assert re.search(r"^Final answer: SELECT .+$", said("fix/fixer"), re.MULTILINE)
+    assert re.search(r"^Final Answer: SELECT .+$", said("fix/fixer"), re.MULTILINE)
 
 
 def test_what_was_tried_is_not_proposed_again():
     tried = CASES["fix/fixer"]["query"]
-    assert read_sql(said("fix/fixer")).sql != " ".join(tried.split())
+    assert replies.final_sql(said("fix/fixer")) != " ".join(tried.split())
 
 
 def test_an_answer_with_rows_is_left_as_it_is():
     query = CASES["select/evaluate_one_candidate"]["query"]
     result = CASES["select/evaluate_one_candidate"]["result"]
-    assert json.loads(said("fix/reviser", query=query, result=result))["sql"] == query
+    assert json.loads(said("fix/reviser", query=query, result=result))["revised_SQL"] == query
 
 
 def test_an_answer_of_only_nulls_is_mended():
     query, result = "SELECT MAX(maker) FROM lift WHERE place = 'X'", "1 row:\n`MAX(maker)`\nNULL"
-    assert json.loads(said("fix/reviser", query=query, result=result))["sql"] != query
+    assert json.loads(said("fix/reviser", query=query, result=result))["revised_SQL"] != query
 
 
 def test_keywords_hold_names_and_the_hint_s_literals():
@@ -73,11 +86,11 @@ def test_keywords_hold_names_and_the_hint_s_literals():
 
 
 def test_one_column_is_judged_by_what_the_question_says():
-    assert json.loads(said("prune/filter_column"))["relevant"] in {"yes", "no"}
+    assert json.loads(said("prune/filter_column"))[RELEVANT] in {"Yes", "No"}
     column = "Column: visit.fault\nType: TEXT\nDescription: what was broken\nExamples: 'D', 'M'"
-    assert json.loads(said("prune/filter_column", column=column))["relevant"] == "yes"
+    assert json.loads(said("prune/filter_column", column=column))[RELEVANT] == "Yes"
     column = "Column: lift.paint\nType: TEXT\nDescription: colour of the cabin"
-    assert json.loads(said("prune/filter_column", column=column))["relevant"] == "no"
+    assert json.loads(said("prune/filter_column", column=column))[RELEVANT] == "No"
 
 
 def test_the_columns_of_a_group_are_judged_as_each_is_alone():
@@ -105,17 +118,18 @@ def test_a_column_is_relevant_that_names_people_that_the_hint_names_or_whose_cod
 ):
     def relevant(**asked):
         told = said("prune/filter_column", column=f"Column: {column}", **asked)
-        return json.loads(told)["relevant"]
+        return json.loads(told)[RELEVANT]
 
-    assert relevant(question=question, hint=hint) == "yes"
-    assert relevant(question="How much paint is left?", hint="") == "no"
+    assert relevant(question=question, hint=hint) == "Yes"
+    assert relevant(question="How much paint is left?", hint="") == "No"
 
 
 def test_tables_and_columns_are_those_of_the_schema():
-    tables = json.loads(said("prune/select_tables"))["tables"]
+    tables = json.loads(said("prune/select_tables"))["table_names"]
     assert tables
     assert set(tables) <= {table.name for table in LIFTS.tables}
-    columns = json.loads(said("prune/select_columns"))["columns"]
+    columns = json.loads(said("prune/select_columns"))
+    assert columns.pop("chain_of_thought_reasoning")
     pairs = {(table, column) for table in columns for column in columns[table]}
     assert ("visit", "fault") in pairs
     assert pairs <= set(LIFTS.columns())
@@ -131,8 +145,8 @@ def test_the_selector_of_mac_sql_speaks_of_every_table():
 def test_examples_are_as_many_as_asked_for_and_all_different(case):
     lines = [json.loads(line) for line in said(case).splitlines()]
     assert len(lines) == 10
-    assert len({line["sql"] for line in lines}) == 10
-    assert all(line["question"] and line["sql"].startswith("SELECT") for line in lines)
+    assert len({line["output"] for line in lines}) == 10
+    assert all(line["input"] and line["output"].startswith("SELECT") for line in lines)
 
 
 def test_the_better_query_is_preferred_in_either_place():
@@ -151,25 +165,23 @@ def test_the_ranker_ranks_every_candidate_and_an_error_last():
 
 
 def test_unit_tests_tell_the_candidates_apart():
-    tests = json.loads(said("select/unit_tests"))
+    tests = replies.strings(said("select/unit_tests"))
     assert tests
-    verdicts = [said("select/evaluate_one_test", test=test).splitlines() for test in tests]
-    assert all(
-        {line.split(": ")[1] for line in lines} == {"passed", "failed"} for lines in verdicts
-    )
+    verdicts = [judged(said("select/evaluate_one_test", test=test)) for test in tests]
+    assert all(set(both) == {True, False} for both in verdicts)
 
 
 def test_both_ways_of_judging_tests_agree():
-    tests = json.loads(said("select/unit_tests"))
+    tests = replies.strings(said("select/unit_tests"))
     candidate = CASES["select/evaluate_one_test"]["candidates"][0]
-    alone = said("select/evaluate_one_candidate", tests=tests, **candidate).splitlines()
-    together = [said("select/evaluate_one_test", test=test).splitlines()[0] for test in tests]
-    assert [line.split(": ")[1] for line in alone] == [line.split(": ")[1] for line in together]
+    alone = said("select/evaluate_one_candidate", tests=tests, **candidate)
+    together = [judged(said("select/evaluate_one_test", test=test))[0] for test in tests]
+    assert replies.verdicts(alone, count=len(tests), label="test") == together
 
 
 def test_a_test_by_somebody_else_is_judged_by_what_it_names():
-    told = said("select/evaluate_one_candidate").splitlines()
-    assert told[0] == "Unit test 1: passed"
+    told = said("select/evaluate_one_candidate")
+    assert replies.verdicts(told, count=2, label="test")[0] is True
 
 
 def test_without_a_schema_it_says_so():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.prompts.cases import CASES, CONTEXT, LIFTS
+from tests.embedded.cases import CASES, CONTEXT, LIFTS
 from workbench.embedded.answer import writer
 from workbench.embedded.calls import examples, generate, judge, keywords, mend, pruning
 from workbench.embedded.prompt.messages import read
@@ -57,13 +57,13 @@ def test_it_reads_the_schema_and_no_worked_example_s(case):
 
 def test_it_reads_question_hint_values_descriptions_and_examples():
     context = asked("generate/synthetic_examples").context
+    assert asked("generate/direct").context.descriptions[0].column == "time spent"
     assert context.question.text == CONTEXT.question.text
     assert context.question.evidence == CONTEXT.question.evidence
     assert [(v.table, v.column, v.value) for v in context.values] == [
         ("lift", "place", "Town hall"),
         ("visit", "fault", "D"),
     ]
-    assert context.descriptions[0].column == "time spent"
     assert [example.question for example in context.examples] == [
         "How many lifts are there?",
         "Which makers?",
@@ -91,8 +91,10 @@ def test_it_reads_candidates_with_their_results():
 
 
 def test_it_reads_what_was_tried_and_the_query_at_hand_last():
-    attempts = asked("fix/fixer").attempts
-    assert [said.split(":")[0] for _, said in attempts] == ["Error", "No rows"]
+    ((_, result),) = asked("fix/fixer").attempts
+    assert result.startswith("No rows:")
+    ((_, error),) = asked("fix/refiner").attempts
+    assert error == "Error: no such column: time"
 
 
 def test_it_reads_unit_tests():
@@ -100,7 +102,7 @@ def test_it_reads_unit_tests():
 
 
 def test_a_fence_that_data_made_longer_is_read_whole():
-    text = "## Query\n````sql\nSELECT '```'\n````\n\n## Result\nNo rows:\n\n## Answer\nFinal answer: SELECT ..."
+    text = "## Query\n````sql\nSELECT '```'\n````\n\n## Result\nNo rows:\n\n## Answer\nFinal Answer: SELECT ..."
     assert read([{"role": "user", "content": text}]).attempts == (("SELECT '```'", "No rows:"),)
 
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 # Whatever touches the world outside the process raises an audit event.
 ALONE = """
 import sys
-from tests.prompts.cases import CASES
+from tests.embedded.cases import CASES
 from workbench.embedded.answer import answer
 from workbench.prompts.prompt import load
 

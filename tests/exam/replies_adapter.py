@@ -1,35 +1,36 @@
 """The readers of replies as an outside exam calls them: one function for every kind of answer."""
 
+import re
+from functools import partial
 from typing import Any
 
-from workbench.replies.choices import read_choices
-from workbench.replies.examples import read_examples
-from workbench.replies.keywords import read_keywords
-from workbench.replies.names import read_columns, read_decisions, read_tables
-from workbench.replies.ranking import read_ranking
-from workbench.replies.relevance import read_relevance
-from workbench.replies.sql import read_sql
-from workbench.replies.verdict import read_verdict
+from workbench import replies
 
 
 def read(kind: str, reply: str, allowed: Any) -> Any:
-    """What the reply says; None, an empty text or an empty list where it says nothing."""
+    """What the reply says; "UNREAD" where it is refused, so that the model is asked once more."""
     match kind:
-        case "sql" | "fixed_sql":
-            return read_sql(reply).sql
-        case "verdict":
-            return read_verdict(reply)
+        case "sql":
+            reader: Any = replies.sql_object if re.search(r'["\']sql["\']', reply) else replies.sql
+        case "fixed_sql":
+            reader = replies.sql_object if re.search(r'["\']sql["\']', reply) else replies.final_sql
         case "ranking":
-            return read_ranking(reply, allowed)
+            reader = partial(replies.ranking, count=allowed)
         case "choice":
-            return read_choices(reply, allowed["label"], allowed["count"])
-        case "yes_no":
-            return read_relevance(reply)
+            reader = partial(replies.verdicts, **allowed)
         case "names":
-            readers = {"tables": read_tables, "columns": read_columns, "decisions": read_decisions}
-            return readers[allowed["want"]](reply, allowed["schema"])
-        case "keywords":
-            return read_keywords(reply, allowed)
-        case "examples":
-            return read_examples(reply)
-    raise ValueError(f"kind is {kind!r}")
+            reader = partial(getattr(replies, allowed["want"]), schema=allowed["schema"])
+        case _:
+            reader = {
+                "verdict": replies.letter,
+                "yes_no": replies.relevant,
+                "keywords": replies.strings,
+                "examples": replies.examples,
+            }[kind]
+    try:
+        found = reader(reply)
+    except replies.Unread:
+        return "UNREAD"
+    if kind == "examples":
+        return [{"question": one.question, "hint": one.hint, "sql": one.sql} for one in found]
+    return found

@@ -7,10 +7,10 @@ import pandas as pd
 
 from workbench.experiment.answers import runs_behind, write_answers
 from workbench.report.tables import alone
-from workbench.select.majority import Majority
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.baselines import direct
+from workbench.systems.select import Majority
 
 
 def test_the_answers_of_each_run_are_written_to_a_file(tmp_path):

@@ -12,7 +12,7 @@ from workbench.study.previewing import stand_in
 from workbench.systems.baselines import direct
 from workbench.types import Request
 
-RUNS = """from workbench.select.ranker import Ranker
+RUNS = """from workbench.systems.chase_sql import Ranker
 from workbench.study import open_study
 from workbench.systems.baselines import direct
 study = open_study(experiment, limit=limit)

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from workbench.benchmarks.load import open_benchmark
-from workbench.generate.direct import Direct
-from workbench.generate.divide_and_conquer import DivideAndConquer
-from workbench.generate.query_plan import QueryPlan
 from workbench.llm.keys import Reply, register
 from workbench.study import Run, Study, open_study
 from workbench.systems.baselines import direct
+from workbench.systems.chase_sql import chase_sql
 from workbench.systems.system import System
 from workbench.types import Request
 
@@ -59,8 +57,8 @@ register("synthetic", reply, "1")
 
 def system() -> System:
     """Three generators with seven samples each, a vote, and one call of nothing else."""
-    three = (DivideAndConquer, QueryPlan, Direct)
-    makes = tuple(make(MODEL, 0.7, samples=SAMPLES) for make in three)
+    three = (*chase_sql(MODEL).generate[:2], *direct(MODEL).generate)
+    makes = tuple(replace(step, temperature=0.7, samples=SAMPLES) for step in three)
     return replace(direct(MODEL), name="three generators", generate=makes)
 
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 from workbench.explore.prompt.repeats import answer_option, answers, call_option, grouped
 from workbench.explore.prompt.steps import record
-from workbench.generate.direct import Direct
-from workbench.generate.query_plan import QueryPlan
+from workbench.systems.generate import Generate
 
 
 def recorded(zoo, *replies):
-    system = replace(zoo.system, generate=(Direct("m/x", 0.5, samples=3), QueryPlan("m/x", 0.5)))
+    first = Generate("generate/direct", "m/x", 0.5, 3, data={"think": False})
+    second = Generate("generate/query_plan", "m/x", 0.5, data={"shots": 0})
+    system = replace(zoo.system, generate=(first, second))
     zoo.model.replies.extend(replies)
     return record(system, zoo.questions[0], zoo.lab, pay=bool(replies)).steps
 

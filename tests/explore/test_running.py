@@ -56,7 +56,7 @@ def test_a_reply_without_sql_says_why(zoo):
     step = record(zoo.system, zoo.questions[0], zoo.lab).steps[0]
     answer = zoo.lab.client.complete(step.request)
     page = run_html(zoo.lab, zoo.benchmark, zoo.questions[0], step, step, answer)
-    assert "No SQL in the reply" in page
+    assert "No SQL was read in the reply" in page
 
 
 def test_two_calls_show_what_differs(zoo):

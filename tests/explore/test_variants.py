@@ -80,7 +80,7 @@ def test_a_notebook_shows_variants_as_a_widget(variants):
 
 def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
-    with pytest.raises(BadInputError, match="nowhere: no such folder of prompts"):
+    with pytest.raises(BadInputError, match="nowhere"):
         wb.compare(wb.direct, prompts=[tmp_path / "nowhere"], limit=1)
 
 
@@ -88,7 +88,9 @@ def test_a_system_that_asks_one_model_may_be_given_itself(tmp_path, monkeypatch)
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     with wb.compare(wb.zero_shot(), limit=1) as made:
         assert made.study.model == "embedded/parser"
-    several = replace(wb.direct("a/b"), generate=(wb.Direct("a/b"), wb.Direct("a/c")))
+    several = replace(
+        wb.direct("a/b"), generate=(*wb.direct("a/b").generate, *wb.direct("a/c").generate)
+    )
     with pytest.raises(BadInputError, match="asks a/b and a/c: give a function"):
         wb.compare(several, limit=1)
 
@@ -103,7 +105,7 @@ def test_prompts_that_are_no_list_of_folders_are_refused(tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     ("system", "fault"),
     [
-        (wb.chase_table_7, "chase_table_7, which makes"),
+        (lambda model: {"one": model}, "which makes"),
         (lambda: None, "which cannot be called with a model alone"),
         (3, "system is 3"),
         ("direct", "system is 'direct'"),

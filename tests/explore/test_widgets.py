@@ -12,9 +12,9 @@ from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt.steps import record
 from workbench.explore.prompt_explorer import PromptExplorer
 from workbench.explore.widgets import button, guarded, watch
-from workbench.generate.query_plan import QueryPlan
 from workbench.label import labels
 from workbench.systems.baselines import direct
+from workbench.systems.generate import Generate
 
 
 @pytest.fixture
@@ -275,7 +275,10 @@ def test_a_template_is_not_saved_in_a_folder_without_a_name(
 
 
 def test_the_cost_of_one_prompt_does_not_serve_another(zoo, press):
-    two = replace(zoo.system, generate=(*zoo.system.generate, QueryPlan("m/x")))
+    two = replace(
+        zoo.system,
+        generate=(*zoo.system.generate, Generate("generate/query_plan", "m/x", data={"shots": 0})),
+    )
     record(two, zoo.questions[0], zoo.lab, pay=True)
     explorer = PromptExplorer(SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark), {"two": two})
     explorer.step.value = 1

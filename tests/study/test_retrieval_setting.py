@@ -1,5 +1,7 @@
 """The experiment's `retrieval` is that of every system it runs, and a preview answers for its embedding model."""
 
+from dataclasses import replace
+
 import pytest
 
 from workbench.retrieve.embed import Embedding
@@ -8,7 +10,7 @@ from workbench.retrieve.index.trigram import Trigram
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.baselines import direct
-from workbench.systems.chase_sql import chase_sql, chase_table_7
+from workbench.systems.chase_sql import chase_sql
 from workbench.systems.chess import chess_ir_ss_cg
 
 
@@ -33,9 +35,10 @@ def test_without_the_setting_systems_keep_their_own(opened):
 
 
 def test_the_ablation_without_values_keeps_without(opened):
-    rows = chase_table_7()
+    whole = chase_sql()
+    without = replace(whole, retrieve=replace(whole.retrieve, index=None))
     with opened(retrieval="paper") as study:
-        assert study.with_settings(rows["w/o value retrieval"]).retrieve.index is None
+        assert study.with_settings(without).retrieve.index is None
 
 
 def test_a_run_and_its_contexts_use_that_retrieval(opened):

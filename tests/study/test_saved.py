@@ -15,7 +15,7 @@ from workbench.study.analysis.pools import answers
 from workbench.study.saved import Saved, read_index
 from workbench.study.trace import trace
 from workbench.systems.baselines import direct
-from workbench.systems.chess import ChessModels, chess_ir_ss_cg
+from workbench.systems.chess import chess_ir_ss_cg
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def test_a_saved_figure_names_the_models_of_its_runs(experiment, monkeypatch):
     monkeypatch.setenv("WORKBENCH_PREVIEW", "2")  # a stand-in answers for all of them
     record = replace(experiment, model="a/one", models={"rest": "b/two"})
     with open_study(record, limit=6) as study:
-        roles = ChessModels(study.models["filtering"], study.models["rest"], study.models["rest"])
-        others = ChessModels(*[study.models["rest"]] * 3)
-        for model, who in (
-            ("a/one", "a/one on"),
+        roles = chess_ir_ss_cg(study.models["rest"], filtering=study.models["filtering"])
+        others = chess_ir_ss_cg(study.models["rest"])
+        for system, who in (
+            (chess_ir_ss_cg("a/one"), "a/one on"),
             (roles, "a/one, b/two on"),
             (others, "b/two on"),
         ):
-            run = study.run(chess_ir_ss_cg(model))
+            run = study.run(system)
             study.save("a_table", alone(pd.DataFrame([run.row()]), study.stamp, "A table"))
             study.save("a_figure", unique_solves(run.trials, stamp=study.stamp))
             for name in ("a_table", "a_figure"):

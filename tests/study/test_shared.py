@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from workbench.llm.cache import Cache
-from workbench.select.majority import Majority
 from workbench.study import open_study
 from workbench.study.settings import Experiment
 from workbench.systems.mac_sql import mac_sql
+from workbench.systems.select import Majority
 
 RUN = """
 import sys

@@ -24,19 +24,19 @@ from workbench.report.figures.candidates import (
 from workbench.report.figures.schema import columns_left
 from workbench.report.papers import published
 from workbench.report.tables import alone, beside
-from workbench.select.majority import Majority
 from workbench.study import accuracy, open_study
 from workbench.study.analysis.duels import judged
 from workbench.study.analysis.pools import lost
 from workbench.study.analysis.schema_size import pass_at
 from workbench.study.trace import trace
+from workbench.systems.baselines import replayed
 from workbench.systems.chase_sql import chase_sql
-from workbench.systems.replay import replayed
+from workbench.systems.select import Majority
 from workbench.types import Candidate
 
 REGION = "run,solved_by,n,question_ids,counted\n{run},a & b,{n},{ids},all\n"
 WHOLE = chase_sql(samples=2)
-SYSTEM = replace(WHOLE, generate=WHOLE.generate[:2], select=Majority(seed=1))
+SYSTEM = replace(WHOLE, generate=WHOLE.generate[:2], select=Majority("failed"))
 KEY = ["run", "question_id", "generator", "sample"]
 
 
@@ -56,7 +56,7 @@ def run(study):
 @pytest.fixture(scope="module")
 def other(study):
     """Another selector's choice among the same candidates."""
-    return study.run(replace(SYSTEM, select=Majority(seed=3)), "other")
+    return study.run(replace(SYSTEM, select=Majority("nulls")), "other")
 
 
 @pytest.fixture

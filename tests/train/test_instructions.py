@@ -11,7 +11,6 @@ from workbench.benchmarks.bundled import load_bundled
 from workbench.benchmarks.load import open_benchmark
 from workbench.benchmarks.predictions import COLUMNS
 from workbench.evaluate.judge import judge
-from workbench.generate.decomposer import Decomposer
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
@@ -32,15 +31,15 @@ class Counting:
     def __init__(self):
         self.calls = 0
 
-    def __call__(self, request, *more):
+    async def __call__(self, request, *more):
         self.calls += 1
         table = next(
             t for t in TABLES.values() if f"# Table: {t}" in request.messages[1]["content"]
         )
-        return self.reply(RIGHT.format(table), request, *more)
+        return await self.reply(RIGHT.format(table), request, *more)
 
-    def reply(self, text, *more):
-        return scripted([text])(*more)
+    async def reply(self, text, *more):
+        return await scripted([text])(*more)
 
 
 @pytest.fixture
@@ -89,10 +88,10 @@ def test_calls_that_a_run_has_paid_are_not_paid_again(benchmark, lab_of):
 
 def test_the_calls_of_every_agent_are_exported(benchmark, lab_of):
     class Stumbling(Counting):
-        def __call__(self, request, *more):
+        async def __call__(self, request, *more):
             if request.prompt == "generate/decomposer":
-                return self.reply("SELECT count(*) FROM animals", request, *more)
-            return super().__call__(request, *more)
+                return await self.reply("```sql\nSELECT count(*) FROM animals\n```", request, *more)
+            return await super().__call__(request, *more)
 
     with lab_of(Stumbling()) as lab:
         found = instructions(benchmark, mac_sql("m/x"), lab)
@@ -101,12 +100,12 @@ def test_the_calls_of_every_agent_are_exported(benchmark, lab_of):
 
 def test_a_candidate_that_answers_otherwise_than_the_right_one_is_left_out(benchmark, lab_of):
     class Wavering(Counting):
-        def __call__(self, request, *more):
+        async def __call__(self, request, *more):
             if request.sample == 1:
-                return self.reply("```sql\nSELECT 0\n```", request, *more)
-            return super().__call__(request, *more)
+                return await self.reply("```sql\nSELECT 0\n```", request, *more)
+            return await super().__call__(request, *more)
 
-    three = replace(mac_sql("m/x"), generate=(Decomposer("m/x", samples=3),))
+    three = replace(mac_sql("m/x"), generate=(replace(mac_sql("m/x").generate[0], samples=3),))
     with lab_of(Wavering()) as lab:
         found = instructions(benchmark, three, lab)
     answers = [talk.messages[-1]["content"] for talk in found if talk.db_id == "zoo"]
@@ -115,8 +114,8 @@ def test_a_candidate_that_answers_otherwise_than_the_right_one_is_left_out(bench
 
 def test_a_reply_that_was_cut_off_is_left_out(benchmark, lab_of):
     class Limited(Counting):
-        def reply(self, text, *more):
-            reply = super().reply(text, *more)
+        async def reply(self, text, *more):
+            reply = await super().reply(text, *more)
             reply["choices"][0]["finish_reason"] = "length"
             return reply
 

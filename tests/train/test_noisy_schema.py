@@ -1,6 +1,6 @@
 """Gold queries under partly wrong schemas, for CHESS's generator."""
 
-from workbench.replies.sql import read_sql
+from workbench.replies import sql_object
 from workbench.train.noisy_schema import NoisySchema
 from workbench.types import Column, Context, Gold, Schema, Table
 
@@ -51,4 +51,4 @@ def test_the_reply_is_read_as_the_gold_query(tiny, tmp_path):
     assert len(talks) == 12
     for talk in talks:
         *_, reply = talk.messages
-        assert read_sql(reply["content"]).sql == benchmark.golds[talk.question_id].sql
+        assert sql_object(reply["content"]) == benchmark.golds[talk.question_id].sql

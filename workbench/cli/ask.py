@@ -10,11 +10,10 @@ from workbench.benchmarks.bundled import bundled_splits, load_bundled
 from workbench.cli import options
 from workbench.cli.options import given_to, make_system
 from workbench.errors import BadInputError
-from workbench.generate.prompt_generator import CUT_OFF
 from workbench.llm.keys import runs_here
 from workbench.llm.money import Budget
-from workbench.prune.filter_columns import FilterColumns
 from workbench.sql.context_text import result_text
+from workbench.systems.chess import FilterColumns
 from workbench.systems.system import System, solve
 from workbench.types import Question, Schema, Selection, Trial
 
@@ -80,7 +79,8 @@ def ask(
 def least_calls(system: System, schema: Schema, model: str) -> str:
     """A line with the least number of calls that a system makes, printed before the first call."""
     count = sum(getattr(step, "samples", 1) for step in system.generate)
-    steps = [*system.prune, *(getattr(step, "columns", None) for step in system.generate)]
+    examples = (getattr(step, "examples", None) for step in system.generate)
+    steps = [*system.prune, *(getattr(one, "columns", None) for one in examples)]
     text = f"asking {model} for {count} candidate{'s' * (count != 1)}"
     if any(isinstance(step, FilterColumns) for step in steps):
         text += f" and about each of {len(schema.columns()):,} columns that is not a key"
@@ -132,15 +132,9 @@ def answer_text(selection: Selection, model: str) -> str:
 
 
 def _without_query(trials: Sequence[Trial]) -> str:
-    """Why no candidate has a query: how many replies were cut off, and the first of the others."""
-    cut_off = [trial for trial in trials if trial.candidate.problem == CUT_OFF]
-    others = [trial.candidate.reasoning for trial in trials if trial not in cut_off]
-    if not cut_off:
-        return others[0] if others else ""
-    count = f"{len(cut_off)} of {len(trials)}" if others else f"All {len(trials)}"
-    which = f"{count} replies were" if len(trials) > 1 else "The reply was"
-    cut = f"{which} cut off by {'their' if len(trials) > 1 else 'its'} output limit"
-    return " ".join([f"{cut}; --parameter max_tokens=N sets a larger one.", *others[:1]])
+    """Why no candidate has a query: what the model said first, and what was asked for."""
+    candidate = trials[0].candidate if trials else None
+    return f"{candidate.reasoning}\n({candidate.problem})".strip() if candidate else ""
 
 
 def _ran(trial: Trial | None) -> bool:

@@ -226,8 +226,8 @@ def _majority(
     from workbench.benchmarks.predictions import candidates  # noqa: PLC0415
     from workbench.lab import Lab  # noqa: PLC0415
     from workbench.llm.client import Client  # noqa: PLC0415
-    from workbench.select.majority import Majority  # noqa: PLC0415
-    from workbench.systems.replay import replayed  # noqa: PLC0415
+    from workbench.systems.baselines import replayed  # noqa: PLC0415
+    from workbench.systems.select import Majority  # noqa: PLC0415
     from workbench.systems.system import solve  # noqa: PLC0415
 
     # On Spider an empty result may be right, so it may win.

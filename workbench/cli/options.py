@@ -194,7 +194,7 @@ def make_system(name: str, model: str, judge: str = "", filtering: str = "") -> 
     elif name == "chase":
         system = wb.chase_sql(model, filtering=filtering)
     elif name == "chess-ss":
-        system = wb.chess_ir_ss_cg(wb.ChessModels(filtering, model, model))
+        system = wb.chess_ir_ss_cg(model, filtering=filtering)
     else:
         raise BadInputError(f"--filtering {filtering}: {name} filters no columns; leave it out")
     if not judge:

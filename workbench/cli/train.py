@@ -13,9 +13,9 @@ from workbench.benchmarks.load import open_benchmark
 from workbench.cli import options
 from workbench.cli.options import make_system, open_lab
 from workbench.errors import BadInputError
-from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.llm.money import Budget
+from workbench.systems.baselines import direct
 from workbench.types import Candidate
 
 _benchmark = click.argument("benchmark")
@@ -108,7 +108,7 @@ def pairs(
         raise BadInputError(
             "--generator is for questions that --no-gold leaves out: give one of them"
         )
-    writer = Direct(generator) if generator else None
+    writer = direct(generator).generate[0] if generator else None
     asked = make_system(system, model)
     with _candidates(out, **given) as (lab, opened, found):
         made = Pairs(asked, writer, from_gold=not no_gold, seed=seed)(lab, opened, found)

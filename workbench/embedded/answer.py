@@ -14,18 +14,18 @@ from workbench.types import Message
 _Writer = Callable[[Asked, float, str], str]
 # Who writes the reply, by what the section "Answer" says and by other titles; the first that fits counts.
 _WRITERS: tuple[tuple[_Writer, str, str], ...] = (
-    (judge.evaluate_candidates, r"(?m)^Candidate 1:", ""),
-    (judge.evaluate_tests, r"(?m)^Unit test 1:", ""),
-    (judge.write_tests, r"(?i)\blist of .*(?:strings|tests)|The query should", r"Candidate 1"),
+    (judge.evaluate_candidates, r"(?m)^Candidate Response #1:", ""),
+    (judge.evaluate_tests, r"(?m)^Unit Test #1:", ""),
+    (judge.write_tests, "", r"Candidate Cluster"),
     (judge.rank, "", r"Candidate 1"),
     (judge.choose, "", r"Candidate B"),
     (mend.mend, "", r"Query"),
     (pruning.filter_columns, "", r"Columns$"),
     (pruning.filter_column, "", r"Column$"),
-    (pruning.select_tables, r'"tables"', ""),
-    (pruning.select_columns, r'"columns"', ""),
+    (pruning.select_tables, r'"table_names"', ""),
     (pruning.mac_selector, r"keep_all", ""),
-    (examples.write_examples, r'"question"', ""),
+    (pruning.select_columns, r'"other table"', ""),
+    (examples.write_examples, r'"output"', ""),
     (keywords.keywords, r"(?i)list of strings", ""),
     (generate.generate, "", ""),
 )

@@ -208,7 +208,7 @@ class PromptExplorer(ui.Explorer):
     def _run(self) -> None:
         self.answer.value = ""
         new = self._edited()
-        (answer,) = self.lab.ask_many([new.request])
+        (answer,) = self.lab.client.complete_many([new.request])
         if question := self.picker.question:
             self._sql = repeats.sql_in(answer.text)
             asked = (self.lab, self.picker.benchmark, question)

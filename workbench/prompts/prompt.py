@@ -1,173 +1,146 @@
-"""Loads and renders prompts. Each kind of model call has one Markdown file, `VERB/METHOD.md`.
+r"""Prompts: one Markdown file for each kind of model call, `VERB/METHOD.md`, or a text in a notebook's cell.
 
-A file holds a comment, a line `# System` with the system message, and a line `# User` with the user message, whose
-sections open with `## Title`. It is split into these roles before any data is inserted. See README.md.
+    wb.Prompt("# User\nWrite one SQLite query for this question: {{ question }}\n{{ schema | fence }}")
+
+A line `# User` opens the user message, and a line `# System` before it the system message, if there is one. The text is
+split there before data is inserted, so no data can change a role. A value stands on one line unless the template asks
+for a `block` or a `fence`; none of its lines can open a section or close a fence. README.md lists the variables.
 """
 
 import re
-import stat
-import warnings
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from workbench.canonical import content_hash
-from workbench.errors import BadInputError
+import jinja2
+from jinja2 import meta, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from workbench.errors import BadInputError, naming
 from workbench.types import Message
-
-if TYPE_CHECKING:
-    from workbench.prompts.template import Template
 
 PACKAGED = "packaged"  # the word for the prompts of the package, in place of a folder
 _OURS = Path(__file__).parent
-_NAME = re.compile(r"\w+/\w+", re.ASCII)
-_LIMIT = re.compile(r"^Output limit:(.*)$", re.MULTILINE)
-_SECTION = re.compile(r"^## (.*)\n?", re.MULTILINE)
+_FORBIDDEN = (nodes.Call, nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+_HEADINGS = re.compile(r"^# (System|User)[ \t]*$", re.MULTILINE)
+_BREAKS = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+"
+)  # and halves of characters
+_OPENS = re.compile(r"^(?= {0,3}(?:##+(?:\s|$)|```|~~~))", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prompt:
-    """A parsed prompt.
+    """The source of a prompt, and the name under which its calls are counted."""
 
-    name: VERB/METHOD.
-    fingerprint: a hash of the source, which changes with every edit.
-    variables: the names of the data that the prompt takes.
-    output_limit: the most tokens that an answer needs, from the comment's line `Output limit: N tokens.`; None
-        without that line.
-    """
+    source: str = field(repr=False)
+    name: str = "generate/own"
 
-    name: str
-    path: Path
-    fingerprint: str
-    variables: tuple[str, ...]
-    output_limit: int | None
-    _template: "Template" = field(repr=False, compare=False)
+    def __post_init__(self) -> None:
+        _parsed(self.source, self.name)  # a faulty template is refused where it is made
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names of the data that the prompt shows."""
+        return _parsed(self.source, self.name)[0]
+
+    @property
+    def output_limit(self) -> int | None:
+        """The tokens into which an answer fits, from the comment's line `Output limit: N tokens.`; None without it."""
+        stated = re.search(r"^Output limit: (\d+) tokens\.$", self.source, re.MULTILINE)
+        return int(stated[1]) if stated else None
 
     def messages(self, **data: Any) -> tuple[Message, ...]:
-        """The system and the user message. The data must be exactly the prompt's variables."""
-        system, user = self._rendered(data)
-        return ({"role": "system", "content": system}, {"role": "user", "content": user})
-
-    def sections(self, **data: Any) -> tuple[tuple[str, str], ...]:
-        """The rendered sections as pairs of title and text, the system message first."""
-        system, user = self._rendered(data)
-        return (("System", system), *split_sections(user))
-
-    def _rendered(self, data: dict[str, Any]) -> tuple[str, str]:
-        wanted = set(self.variables)
-        if data.keys() != wanted:
-            faults = {"missing": wanted - data.keys(), "unknown": data.keys() - wanted}
-            wrong = [f"{', '.join(sorted(some))} {fault}" for fault, some in faults.items() if some]
-            takes = ", ".join(self.variables) or "no data"
-            raise BadInputError(f"prompt {self.name}: {' and '.join(wrong)}; it takes {takes}")
-        return self._template.render(data)
+        """The messages with the data in them. A prompt need not show all of the data."""
+        variables, parts = _parsed(self.source, self.name)
+        if unknown := ", ".join(sorted(variables - data.keys())):
+            raise BadInputError(f"prompt {self.name}: {unknown} unknown; given are {sorted(data)}")
+        try:
+            texts = {role: part.render(data).strip() for role, part in parts.items()}
+        except (jinja2.TemplateError, TypeError) as error:
+            raise BadInputError(f"prompt {self.name}: {error}") from None
+        return tuple({"role": role, "content": text} for role, text in texts.items())
 
 
-def load(name: str, folder: Path | None = None) -> Prompt:
-    """The prompt of that name, from `folder` if it has one, else from this package.
-
-    A prompt that replaces one of the package is given the same data, and need not use all of it. Its output
-    limit is that of the package's prompt unless it states its own.
-    """
-    if folder is not None and not folder.is_dir():
-        raise BadInputError(
-            f"{folder} is not a folder; a folder of prompts holds VERB/METHOD.md files"
-        )
-    found = None
-    for base in (_OURS, folder) if _NAME.fullmatch(name) else ():
-        if base is not None:
-            found = _read(name, base / f"{name}.md", found) or found
-    if not found:
-        known = ", ".join(names(folder))
-        raise BadInputError(f"there is no prompt {name!r}; the prompts are {known}")
-    return found
+def load(name: str | Prompt, folder: Path | None = None) -> Prompt:
+    """The prompt of that name, from `folder` if it has one, else from this package; a `Prompt` is itself."""
+    if isinstance(name, Prompt):
+        return name
+    for base in filter(None, (folder, _OURS)):
+        path = base / f"{name}.md"
+        if re.fullmatch(r"\w+/\w+", name, re.ASCII) and path.is_file():
+            with naming(path):
+                return Prompt(path.read_text(encoding="utf-8-sig"), name)
+    raise BadInputError(f"there is no prompt {name!r}; the prompts are {', '.join(names())}")
 
 
-def names(folder: Path | None = None) -> tuple[str, ...]:
-    """The names of all prompts, those of the folder included."""
-    files = {
-        path.relative_to(base).with_suffix("").as_posix()
-        for base in (folder, _OURS)
-        if base is not None
-        for path in base.glob("*/*.md")
-    }
-    return tuple(sorted(filter(_NAME.fullmatch, files)))
+def names(folder: Path = _OURS) -> list[str]:
+    """The names of the prompts in a folder, by default the packaged ones."""
+    files = folder.glob("*/*.md")
+    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in files)
 
 
 def check_folder(folder: Path) -> None:
-    """Raise BadInputError for a folder without a prompt, whose runs would be those of the packaged prompts.
-
-    A file whose name is nearly that of a packaged prompt is misspelt: alone it is refused, else named in a warning.
-    """
-    if not folder.is_dir():
-        raise BadInputError(f"{folder}: no such folder of prompts")
-    ours = set(names())
-    own = {
-        path.relative_to(folder).as_posix().removesuffix(".md") for path in folder.glob("*/*.md")
-    }
-    close = ((name, get_close_matches(name, ours, 1, 0.8)) for name in sorted(own - ours))
-    misspelt = [f"{name}.md (did you mean {known[0]}.md?)" for name, known in close if known]
-    if not own & ours and (misspelt or not own):
-        found = f"{', '.join(misspelt)} replaces none" if misspelt else "there is no VERB/METHOD.md"
-        raise BadInputError(
-            f"{folder}: {found}; copy a prompt of the package there, such as generate/direct.md"
-        )
-    if misspelt:
-        warnings.warn(f"{folder}: {', '.join(misspelt)} replaces no prompt", stacklevel=3)
+    """Raise BadInputError for a folder in which no file has the name of a packaged prompt."""
+    if not set(names(folder)) & set(names()):
+        found = ", ".join(names(folder)) or "no VERB/METHOD.md"
+        raise BadInputError(f"{folder} has {found}; a prompt replaces one of {', '.join(names())}")
 
 
-def split_sections(text: str) -> tuple[tuple[str, str], ...]:
-    """The sections of a rendered user message as pairs of title and text; text before the first has title ""."""
-    before, *rest = _SECTION.split(text)
-    pairs = zip(rest[::2], rest[1::2], strict=True)
-    sections = tuple((title.strip(), body.strip("\n")) for title, body in pairs)
-    return (("", before.strip("\n")), *sections) if before.strip() else sections
+def sections(text: str) -> list[tuple[str, str]]:
+    """The sections of a rendered message as pairs of title and text; text before the first has title ""."""
+    before, *rest = re.split(r"^## (.*)\n?", text, flags=re.MULTILINE)
+    pairs = [("", before), *zip(map(str.strip, rest[::2]), rest[1::2], strict=True)]
+    return [(title, body.strip("\n")) for title, body in pairs if title or body.strip()]
 
 
-def _read(name: str, path: Path, ours: Prompt | None) -> Prompt | None:
-    """The prompt in a file, None if there is no file; `ours` is the prompt of the package that it replaces."""
+@lru_cache(maxsize=256)
+def _parsed(source: str, name: str) -> tuple[frozenset[str], dict[str, jinja2.Template]]:
+    """The variables and the compiled messages, by role."""
+    before, *rest = _HEADINGS.split(source)
+    roles = [title.lower() for title in rest[::2]]
+    if roles not in (["user"], ["system", "user"]) or re.sub(r"(?s)\{#.*?#\}", "", before).strip():
+        form = "a comment {# ... #}, # System and its message, # User and its message"
+        raise BadInputError(f"prompt {name}: expected {form}; the first two may be left out")
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        source = _source(path, status.st_mtime_ns, status.st_size)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BadInputError(f"{path} cannot be read: {reason}") from None
-    return _parsed(name, path, source, ours)
+        lines = [source[: source.rindex(part)].count("\n") for part in rest[1::2]]
+        padded = ["\n" * n + part for n, part in zip(lines, rest[1::2], strict=True)]
+        trees = [_ENVIRONMENT.parse(part) for part in padded]  # errors then name the file's lines
+        parts = [_ENVIRONMENT.from_string(tree) for tree in trees]
+    except jinja2.TemplateSyntaxError as error:
+        raise BadInputError(f"prompt {name}.md:{error.lineno}: {error.message}") from None
+    if any(next(tree.find_all(_FORBIDDEN), None) for tree in trees):
+        raise BadInputError(f"prompt {name}: it cannot call, include, import or extend anything")
+    variables = frozenset[str]().union(*map(meta.find_undeclared_variables, trees))
+    return variables, dict(zip(roles, parts, strict=True))
 
 
-@lru_cache(maxsize=256)
-def _source(path: Path, changed: int, size: int) -> str:
-    """The text of a file, cached until the file changes, since every call of a prompt loads it."""
-    del changed, size
-    return path.read_text(encoding="utf-8-sig")
+class _Safe(str):  # noqa: SLOT000  a mark
+    """Text that a filter made safe to insert."""
 
 
-@lru_cache(maxsize=256)
-def _parsed(name: str, path: Path, source: str, ours: Prompt | None) -> Prompt:
-    from workbench.prompts.template import parse  # noqa: PLC0415  Jinja takes 40 ms to import
-
-    template = parse(source, path)
-    variables = ours.variables if ours else template.variables
-    if unknown := set(template.variables) - set(variables):
-        raise BadInputError(
-            f"{path}: {', '.join(sorted(unknown))} unknown; {name} is given {', '.join(variables)}"
-        )
-    limit = _output_limit(source, path) or (ours.output_limit if ours else None)
-    return Prompt(name, path, content_hash("prompt", source), variables, limit, template)
+def _shown(value: object) -> str:
+    """An expression's text: as a filter left it, else on one line that opens no section."""
+    return value if isinstance(value, _Safe) else _block(value).replace("\n", " ")
 
 
-def _output_limit(source: str, path: Path) -> int | None:
-    """The number in the comment's line `Output limit: N tokens.`; None without that line."""
-    comment = source.partition("# System")[0]
-    if not (stated := _LIMIT.search(comment)):
-        return None
-    limit = re.fullmatch(r" *([1-9][\d,]*) tokens\.? *", stated[1])
-    if not limit:
-        raise BadInputError(f"{path}: {stated[0]!r} is not 'Output limit: N tokens.'")
-    return int(limit[1].replace(",", ""))
+def _block(value: object) -> _Safe:
+    if not isinstance(value, str | int | float | jinja2.Undefined):
+        raise TypeError(f"a prompt shows text and numbers, not a {type(value).__name__}")
+    lines = re.split("\r\n?|\n", str(value))  # of an undefined variable it raises
+    return _Safe(_OPENS.sub("    ", "\n".join(_BREAKS.sub(" ", line) for line in lines)))
+
+
+def _fence(value: object, language: str = "sql") -> _Safe:
+    """A code fence that is longer than any run of backticks in the value."""
+    text = _block(value)
+    ticks = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
+    return _Safe(f"{ticks}{language}\n{text}\n{ticks}")
+
+
+_ENVIRONMENT = ImmutableSandboxedEnvironment(
+    undefined=jinja2.StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+)
+_ENVIRONMENT.globals.clear()
+_ENVIRONMENT.filters |= {"block": _block, "fence": _fence}

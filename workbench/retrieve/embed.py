@@ -56,7 +56,8 @@ class Embedding:
 
         def vectors(texts: Sequence[str]) -> list[Matrix | None]:
             parameters = {"dimensions": self.dimensions} if self.dimensions else {}
-            replies = lab.ask_many(_request(self.model, text, **parameters) for text in texts)
+            requests = [_request(self.model, text, **parameters) for text in texts]
+            replies = lab.client.complete_many(requests)
             return [None if reply.fault else _vector(reply.text) for reply in replies]
 
         return _cosines(vectors, queries, texts)

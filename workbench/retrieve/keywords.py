@@ -1,16 +1,15 @@
 """Extracts the keywords of a question, which are then looked up in the database.
 
-CHASE-SQL (section 2.2) and CHESS (extract_keywords, figure 7) ask a model. Departs from both by adding keywords
-that need no model, because models refuse at times or forget the one name that matters: quoted phrases, names,
-codes, the hint's literals, and every run of content words, since names may be in lower case.
+CHASE-SQL (section 2.2) and CHESS (extract_keywords, figure 7) ask a model. `spoken` needs none: it takes quoted
+phrases, names, codes, the hint's literals, and every run of content words, since names may be in lower case.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from workbench import replies
 from workbench.lab import Lab
-from workbench.replies.keywords import read_keywords
 from workbench.retrieve.index.trigram import search_form
 from workbench.retrieve.lexical import words
 from workbench.types import Question
@@ -27,12 +26,10 @@ class Keywords:
     temperature: float = 0.2
 
     def __call__(self, lab: Lab, question: Question) -> tuple[str, ...]:
-        """Names and literals, the model's keywords, and other content words, in this order."""
-        text, hint = question.text, question.evidence
-        reply = lab.ask(self, "retrieve/keywords", question, question=text, hint=hint)
-        asked = f"{text} {hint}"
-        listed = [] if reply.fault else read_keywords(reply.text, asked)
-        return distinct([*named(question), *distinct(listed)[:MOST], *spoken(question)])
+        """The keywords of the model's reply; none where it cannot be read."""
+        data = {"question": question.text, "hint": question.evidence}
+        answer = lab.ask(self, "retrieve/keywords", question, replies.strings, **data)
+        return distinct(answer.value or ())[:MOST]
 
 
 def spoken(question: Question) -> tuple[str, ...]:

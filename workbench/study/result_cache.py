@@ -2,10 +2,11 @@
 
 Calls and executions have caches of their own, but looking them up means rendering every prompt again; this cache
 avoids that. A key hashes everything that the record depends on: the question, the database and its catalog, the steps
-(see `systems/identity.py`), the endpoints of their models, the prompts, and the code of this package that steps can
+(see `systems.system.identity`), the endpoints of their models, the prompts, and the code of this package that steps can
 reach. Systems that differ only in their selector share their candidates.
 """
 
+import secrets
 import sys
 import zlib
 from collections.abc import Sequence
@@ -21,11 +22,11 @@ from workbench.canonical import canonical, content_hash, folder_hash
 from workbench.lab import Lab
 from workbench.llm.parameters import ROLES
 from workbench.store import Store
-from workbench.systems.identity import identify
-from workbench.systems.system import System
+from workbench.systems.system import System, Unsourced, identity
 from workbench.types import Question
 
 _PACKAGE = Path(__file__).parents[1]
+_UNSOURCED = secrets.token_hex(16)  # no other process has it
 # Folders whose code no step can reach; the key hashes the code of all others.
 _UNREACHABLE = {
     "benchmarks",
@@ -85,19 +86,28 @@ class QuestionKeys(NamedTuple):
 
 
 def system_keys(system: System, lab: Lab) -> ResultKeys:
-    steps = identify([system.retrieve, system.prune, system.generate, system.fix])
-    selector = identify(system.select)
     context = [system.retrieve, system.prune]
-    code, prompts = code_hash(), prompts_hash(lab.prompts)
-    for name in dict.fromkeys(steps.unsourced + selector.unsourced):
-        _warn_unsourced(name)
-    return ResultKeys(
-        content_hash("steps", [code, prompts, endpoints(system, lab), lab.limits, steps.record]),
-        content_hash("select", selector.record),
-        content_hash("context", [code, prompts, endpoints(context, lab), identify(context).record]),
-        caches_candidates=not steps.unsourced,
-        caches_selections=not steps.unsourced + selector.unsourced,
+    steps, selector = (
+        identity_of([*context, system.generate, system.fix]),
+        identity_of(system.select),
     )
+    before = [code_hash(), prompts_hash(lab.prompts)]
+    return ResultKeys(
+        content_hash("steps", [*before, endpoints(system, lab), lab.limits, steps]),
+        content_hash("select", selector),
+        content_hash("context", [*before, endpoints(context, lab), identity_of(context)]),
+        caches_candidates=steps != _UNSOURCED,
+        caches_selections=_UNSOURCED not in (steps, selector),
+    )
+
+
+def identity_of(steps: Any) -> Any:
+    """The identity of steps; where one has no source, a text that no other process has."""
+    try:
+        return identity(steps)
+    except Unsourced as error:
+        _warn_unsourced(str(error))
+        return _UNSOURCED
 
 
 def endpoints(steps: Any, lab: Lab) -> dict[str, Any]:

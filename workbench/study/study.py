@@ -26,12 +26,17 @@ from workbench.retrieve.named import retrieval_of, with_retrieval
 from workbench.study.analysis.notes import notes_on
 from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
 from workbench.study.progress import Progress, report_failed_calls
-from workbench.study.result_cache import endpoints, model_names, prompts_hash, system_keys
+from workbench.study.result_cache import (
+    endpoints,
+    identity_of,
+    model_names,
+    prompts_hash,
+    system_keys,
+)
 from workbench.study.runs import Run, cells, run_id, run_tables
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
 from workbench.study.solving import ClusterSolver, prepare_once, selection_of, solve_all
-from workbench.systems.identity import identify
 from workbench.systems.system import System, with_suspect
 from workbench.types import Context, Limits, Question, Selection, Suspect
 
@@ -219,7 +224,7 @@ class Study:
             self.benchmark.name,
             self.benchmark.fingerprint(),
             model_endpoints,
-            identify(system).record,
+            identity_of(system),
             *([self.lab.limits] if self.lab.limits != Limits() else []),
             *([prompts_hash(self.lab.prompts)] if self.lab.prompts else []),
         ]

@@ -1,15 +1,20 @@
-"""Systems of one call, without retrieval, pruning and fixing.
+"""Systems of one call, without retrieval, pruning and fixing; and a system that replays candidates.
 
 `zero_shot` is the baseline of the papers' tables: BIRD's prompt with chain of thought (CHASE-SQL, table 4; CHESS,
-table 6) or without it (MAC-SQL, table 1). `direct` is our own prompt in its place, with rules, descriptions and
-example values: the difference in accuracy between both is the effect of the prompt alone.
+table 6) or without it (MAC-SQL, table 1). `direct` is our own prompt in its place, with rules.
 """
 
-from workbench.generate.direct import Direct
-from workbench.generate.zero_shot import ZeroShot
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workbench.canonical import content_hash
+from workbench.lab import Lab
 from workbench.retrieve.retrieval import Retrieval
-from workbench.select.majority import Majority
-from workbench.systems.system import System
+from workbench.sql.schema_text import bare_create_table_text
+from workbench.systems.generate import Generate
+from workbench.systems.select import Majority
+from workbench.systems.system import Select, System
+from workbench.types import Candidate, Context
 
 WHOLE_SCHEMA = Retrieval(keywords=None, index=None, descriptions=None)
 """Retrieves nothing: the context is the schema with all its descriptions and example values."""
@@ -19,16 +24,43 @@ def zero_shot(
     model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
 ) -> System:
     """The papers' baseline, BIRD's zero-shot prompt; `think` asks for chain of thought."""
-    return _one_call("zero-shot", ZeroShot(model, temperature, think=think))
+    data, text = {"think": think}, bare_create_table_text
+    step = Generate("generate/zero_shot", model, temperature, data=data, schema_text=text)
+    name = "zero-shot, chain of thought" if think else "zero-shot"
+    return System(name, WHOLE_SCHEMA, (), (step,), (), Majority())
 
 
 def direct(
     model: str = "embedded/parser", *, think: bool = True, temperature: float = 0.0
 ) -> System:
     """One call with our own prompt; `think` asks for chain of thought."""
-    return _one_call("direct", Direct(model, temperature, think=think))
+    step = Generate("generate/direct", model, temperature, data={"think": think})
+    name = "direct, chain of thought" if think else "direct"
+    return System(name, WHOLE_SCHEMA, (), (step,), (), Majority())
 
 
-def _one_call(prompt: str, generator: Direct | ZeroShot) -> System:
-    name = f"{prompt}, chain of thought" if generator.think else prompt
-    return System(name, WHOLE_SCHEMA, (), (generator,), (), Majority())
+@dataclass(frozen=True)
+class Proposed:
+    """Proposes given candidates, by question id. A generator without one for a question proposes an empty query.
+
+    content: a hash of the queries, which stands for `candidates` when steps are compared.
+    """
+
+    candidates: Mapping[str, tuple[Candidate, ...]] = field(repr=False, compare=False)
+    content: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        rows = [(i, c.generator, c.sample, c.sql) for i, cs in self.candidates.items() for c in cs]
+        object.__setattr__(self, "content", content_hash("pool", rows))
+
+    def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
+        del lab  # no model is asked
+        own = self.candidates.get(context.question.id, ())
+        names = {c.generator: None for cs in self.candidates.values() for c in cs}
+        answered = {candidate.generator for candidate in own}
+        return (*own, *(Candidate("", name) for name in names if name not in answered))
+
+
+def replayed(name: str, candidates: Mapping[str, tuple[Candidate, ...]], select: Select) -> System:
+    """A system that proposes the candidates and selects one. With the gold queries it is a ceiling."""
+    return System(name, WHOLE_SCHEMA, (), (Proposed(candidates),), (), select)

@@ -1,81 +1,239 @@
 """CHASE-SQL (Pourreza et al., ICLR 2025), as figure 1 draws it.
 
-1. Retrieve: an LLM extracts keywords, and similar values are looked up in the database (section 2.2).
+1. Retrieve: a model extracts keywords, and similar values are looked up in the database (section 2.2).
 2. Generate: three generators propose seven candidates each (section 2.3).
-3. Fix: candidates that fail or return no rows are repaired, three attempts at most (section 2.4).
-4. Select: candidates are compared in pairs, and the one that wins most is the answer (section 2.5).
+3. Fix: candidates that fail or return no rows are repaired, three attempts at most (section 2.4, algorithm 4).
+4. Select: every two candidates whose results differ are compared (section 2.5, algorithm 3).
 
-Departs from the paper where it gives no numbers: all generators sample at one temperature, and every sample's
-prompt shows tables and columns in an order of its own. Departs from it in step 1, too, unless the experiment says
-`retrieval: paper`: by default values come from a trigram index and are compared by their letters, which finds more
-and asks for no embeddings (`retrieve/named.py`, tests/benchmarks/README.md). Descriptions are retrieved as well, as
-in CHESS, though the schema's comments show them all.
+What departs from the paper:
+- Where it names no number: all generators sample at temperature 0.8, and examples are written at 0.
+- Figure 27 does not say how many examples to write; our prompt does, so that both kinds come to 75.
+- Candidates that stay broken leave the pool (algorithm 4), but stay in the record; if all do, all are compared.
+- A judge's reply without a letter gives no point. Ties go to the result that more candidates share, then to a draw.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations, permutations
+from typing import Any, Literal
 
-from workbench.fix.fixer import Fixer
-from workbench.generate.divide_and_conquer import DivideAndConquer
-from workbench.generate.prompt_generator import PromptGenerator
-from workbench.generate.query_plan import QueryPlan
-from workbench.generate.synthetic_examples import SyntheticExamples
-from workbench.prune.filter_columns import FilterColumns
+from workbench import replies
+from workbench.errors import at_least, one_of
+from workbench.lab import Lab
+from workbench.retrieve.embed import Similarity
 from workbench.retrieve.keywords import Keywords
+from workbench.retrieve.lexical import Lexical
 from workbench.retrieve.retrieval import Retrieval
-from workbench.select.majority import Majority
-from workbench.select.pairwise import Pairwise
-from workbench.select.ranker import Ranker
-from workbench.systems.system import Select, System, named
+from workbench.sql.reading import normal_form
+from workbench.sql.schema import union_schema
+from workbench.systems.chess import FilterColumns
+from workbench.systems.generate import Generate
+from workbench.systems.repair import Repair
+from workbench.systems.select import choose, drawn, is_suspect, representatives, result_of, shown
+from workbench.systems.system import System
+from workbench.types import (
+    SUSPECT,
+    Comparison,
+    Context,
+    Example,
+    Request,
+    Selection,
+    Suspect,
+    Trial,
+)
 
 
 def chase_sql(
     model: str = "embedded/parser",
-    select: Select | None = None,
+    judge: str = "",
     samples: int = 7,
     temperature: float = 0.8,
     attempts: int = 3,
     filtering: str = "",
-    group: int = 1,
 ) -> System:
-    """The whole system on one model, with `samples` candidates of each generator.
+    """CHASE-SQL with `samples` candidates of each generator.
 
-    `filtering` is a cheaper model that selects the columns for synthetic examples; each of its calls asks about
-    `group` columns. The paper's selector is a fine-tuned model: pass it as `select=Pairwise("its/name")`. By default,
-    `model` selects, too.
+    judge: the fine-tuned selector of section 2.5, by default `model`.
+    filtering: a cheaper model that selects the columns for synthetic examples.
     """
-    columns = FilterColumns(filtering or model, group=group)
-    generate: tuple[PromptGenerator, ...] = (
-        DivideAndConquer(model, temperature, samples, shuffle=True),
-        QueryPlan(model, temperature, samples, shuffle=True),
-        SyntheticExamples(model, temperature, samples, shuffle=True, columns=columns),
-    )
+    ask = partial(Generate, model=model, temperature=temperature, samples=samples, shuffle=True)
+    examples = Synthetic(model, columns=FilterColumns(filtering or model))  # algorithm 2
     return System(
-        name="chase_sql",
-        retrieve=Retrieval(Keywords(model)),
+        "CHASE-SQL",
+        retrieve=Retrieval(Keywords(model), descriptions=None),  # section 2.2
         prune=(),
-        generate=generate,
-        fix=(Fixer(model, attempts),),
-        select=select or Pairwise(model),
+        generate=(  # section 2.3
+            ask("generate/divide_and_conquer", data={"shots": 4}),  # algorithm 1
+            ask("generate/query_plan", data={"shots": 4}),
+            ask("generate/synthetic_examples", examples=examples),
+        ),
+        fix=(Repair("fix/fixer", model, attempts, read=replies.final_sql),),  # algorithm 4
+        select=Pairwise(judge or model),  # algorithm 3
     )
 
 
-def chase_table_7(
-    model: str = "embedded/parser", judge: str = "", samples: int = 7, *, filtering: str = ""
-) -> Mapping[str, System]:
-    """The ablations of table 7: other selectors, and each part left out. `judge` is the selectors' model."""
-    judge = judge or model
-    whole = chase_sql(model, Pairwise(judge), samples, filtering=filtering)
-    divide, plan, synthetic = whole.generate
-    return named(
-        {
-            "CHASE-SQL": whole,
-            "with majority": replace(whole, select=Majority()),
-            "with ranker": replace(whole, select=Ranker(judge)),
-            "w/o value retrieval": replace(whole, retrieve=Retrieval(Keywords(model), index=None)),
-            "w/o fixer": replace(whole, fix=()),
-            "w/o query plan": replace(whole, generate=(divide, synthetic)),
-            "w/o synthetic examples": replace(whole, generate=(divide, plan)),
-            "w/o divide and conquer": replace(whole, generate=(plan, synthetic)),
+@dataclass(frozen=True)
+class Synthetic:
+    """Online synthetic examples (algorithm 2, figures 26 and 27), in the order in which they are written.
+
+    by_feature, by_column: how many about SQL features, over the whole schema (guideline Rf), and how many about the
+        filtered schema, after examples of another database (guideline Rt).
+    columns: the step of pruning that filters the schema; None uses the whole.
+    shots: how many of the other database's ten examples are shown.
+    checked: whether only examples are shown that return rows, each query once (ours).
+    """
+
+    model: str
+    by_feature: int = 38
+    by_column: int = 37
+    columns: Callable[[Lab, Context], Context] | None = None
+    shots: int = 10
+    temperature: float = 0.0
+    checked: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(0, by_feature=self.by_feature, by_column=self.by_column)
+        one_of(range(11), shots=self.shots)
+
+    def __call__(self, lab: Lab, context: Context) -> tuple[Example, ...]:
+        requests: list[Request] = []
+        if self.by_feature:
+            prompt = "generate/examples_by_feature"
+            requests.append(lab.request(self, prompt, context, count=self.by_feature))
+        if self.by_column:
+            filtered = self.columns(lab, context) if self.columns else context
+            data: dict[str, Any] = {"count": self.by_column, "shots": self.shots}
+            requests.append(lab.request(self, "generate/examples_by_column", filtered, **data))
+        answers = lab.ask_many(requests, replies.examples)
+        written = tuple(example for answer in answers for example in answer.value or ())
+        if not self.checked:
+            return written
+        once = tuple({normal_form(example.sql): example for example in reversed(written)}.values())[
+            ::-1
+        ]
+        runs = lab.run_many(context.question, [example.sql for example in once])
+        return tuple(one for one, run in zip(once, runs, strict=True) if run.status == "ok")
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Examples of a training set with the most similar questions, the nearest first (table 9)."""
+
+    examples: tuple[Example, ...] = field(repr=False)
+    shown: int = 75
+    similarity: Similarity = field(default_factory=Lexical)
+
+    def __call__(self, lab: Lab, context: Context) -> tuple[Example, ...]:
+        questions = [example.question for example in self.examples]
+        (scores,) = self.similarity(lab, [context.question.text], questions, collection=True)
+        order = sorted(range(len(questions)), key=lambda index: (-scores[index], index))
+        return tuple(self.examples[index] for index in order[: self.shown])
+
+
+@dataclass(frozen=True)
+class Given:
+    """Examples that another system wrote, by question id (table 9: CodeS); the first `shown` of them."""
+
+    examples: Mapping[str, tuple[Example, ...]] = field(repr=False, hash=False)
+    shown: int = 75
+
+    def __call__(self, lab: Lab, context: Context) -> tuple[Example, ...]:
+        del lab  # no model is asked
+        return self.examples.get(context.question.id, ())[: self.shown]
+
+
+def pool(trials: Sequence[Trial], suspect: Suspect) -> list[int]:
+    """The candidates that algorithm 4 keeps: those with a query that no fixer gave up on; all queries if none is left."""
+    queries = [i for i, trial in enumerate(trials) if trial.candidate.sql.strip()]
+    given_up = {i for i in queries if trials[i].repaired_from and is_suspect(trials[i], suspect)}
+    return [i for i in queries if i not in given_up] or queries
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """Algorithm 3: the candidate that wins most comparisons; a trial's score is its points.
+
+    Candidates with one result win against each other without a call. Equal queries make equal prompts, so they share
+    one call. The judge sees the union of the schemas that both queries use (figure 23).
+
+    by: what is compared: every "candidate", or one query for each "result", which is ours and saves most calls.
+    orders: "both" orders of a pair, or "one" drawn order (section 2.5: about two points worse).
+    suspect: the results that a fixer repairs.
+    """
+
+    model: str
+    temperature: float = 0.0
+    by: Literal["candidate", "result"] = "candidate"
+    orders: Literal["both", "one"] = "both"
+    suspect: Suspect = "empty"
+
+    def __post_init__(self) -> None:
+        one_of(("candidate", "result"), by=self.by)
+        one_of(("both", "one"), orders=self.orders)
+        one_of(SUSPECT, suspect=self.suspect)
+
+    def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
+        players = drawn(context, trials, pool(trials, self.suspect))
+        results = {i: result_of(trials[i]) for i in players}
+        stands = representatives(trials, players)
+        seen = {i: stands[results[i]] if self.by == "result" else i for i in players}
+        order = {i: n for n, i in enumerate(players)}
+        players.sort(key=lambda i: order[seen[i]])  # so that one order is one for all of a result
+        sql = {i: trials[seen[i]].candidate.sql for i in players}
+        pairs = list((permutations if self.orders == "both" else combinations)(players, 2))
+        differ = [(i, j) for i, j in pairs if results[i] != results[j]]
+        meetings = {(sql[i], sql[j]): (seen[i], seen[j]) for i, j in reversed(differ)}
+        requests = [self.request(lab, context, trials[i], trials[j]) for i, j in meetings.values()]
+        answers = lab.ask_many(requests, replies.letter)
+        letters = {queries: a.value for queries, a in zip(meetings, answers, strict=True)}
+        points = [0] * len(trials)
+        for i, j in pairs:
+            letter = "A" if results[i] == results[j] else letters[sql[i], sql[j]]
+            if letter:  # a reply without a letter gives no point
+                points[i if letter == "A" else j] += 1
+        compared = [
+            Comparison(i, j, {"A": i, "B": j}.get(letters[queries] or ""))
+            for queries, (i, j) in meetings.items()
+        ]
+        keys = [key for answer in answers for key in answer.keys]
+        return choose("pairwise", context, trials, points, compared, keys)
+
+    def request(self, lab: Lab, context: Context, first: Trial, second: Trial) -> Request:
+        """The call that compares two trials in this order; judges are tuned on the same prompt."""
+        a, b = shown(first), shown(second)
+        context = replace(context, schema=union_schema(context.schema, (a["query"], b["query"])))
+        both = (("a", a), ("b", b))
+        data: dict[str, Any] = {
+            f"{key}_{of}": text for of, one in both for key, text in one.items()
         }
-    )
+        return lab.request(self, "select/pairwise", context, **data)
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """The ranker agent of section 3.2 (table 7): one call ranks all candidates; the score of rank n is 1/n.
+
+    The paper prints no prompt. Equal queries are shown once, in a drawn order.
+    """
+
+    model: str
+    temperature: float = 0.0
+    suspect: Suspect = "empty"
+
+    def __post_init__(self) -> None:
+        one_of(SUSPECT, suspect=self.suspect)
+
+    def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
+        players = drawn(context, trials, pool(trials, self.suspect))
+        found = {trials[i].candidate.sql: trials[i] for i in players}
+        ranks: dict[str, int] = {}
+        keys: tuple[str, ...] = ()
+        if len(set(map(result_of, found.values()))) > 1:
+            read = partial(replies.ranking, count=len(found))
+            data = {"candidates": [shown(trial) for trial in found.values()]}
+            answer = lab.ask(self, "select/ranker", context, read, **data)
+            queries, keys = list(found), answer.keys
+            ranks = {queries[n - 1]: rank for rank, n in enumerate(answer.value or (), 1)}
+        places = [ranks.get(trial.candidate.sql, 0) for trial in trials]
+        return choose("ranker", context, trials, [1 / n if n else 0 for n in places], (), keys)

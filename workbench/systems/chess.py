@@ -1,166 +1,247 @@
 """CHESS (Talaei et al., 2024), as figure 2 draws it: four agents, combined to suit the budget.
 
-The Information Retriever (IR) looks up values and descriptions, the Schema Selector (SS) prunes, the
-Candidate Generator (CG) writes and revises, the Unit Tester (UT) selects. Each agent sees only what the agents
-before it kept. Section 4.2 runs two combinations, for a high and a low budget. `chess_table_4` are the ablations of
-the second, `chess_table_8` its engines.
+The Information Retriever (IR) looks up values and descriptions, the Schema Selector (SS) prunes, the Candidate
+Generator (CG) writes and revises, the Unit Tester (UT) selects. Each agent sees only what the agents before it kept.
 
-Departs from the paper in retrieval. By default, values come from the trigram index, and values and
-descriptions are compared by their letters. That needs no key, costs nothing, and finds more typos than the
-paper's index (tests/benchmarks/README.md), but no synonyms. An experiment that says `retrieval: paper` has the
-paper's own: MinHash LSH, and embeddings with its thresholds (`retrieve/named.py`).
-
-Table 7's correct context and figure 3's industrial schemas are `retrieve` steps of `evaluate`, since they need
-gold:
-
-    replace(system, retrieve=AroundGold(system.retrieve, benchmark.golds), prune=())
-
-The Schema Selector saves tokens in the generator's prompt and spends them in calls of the cheap model. On
-4,337 columns, the bundled ones repeated, the generator's prompt shrinks from 75,000 tokens to 390, after 3,337
-calls of filter_column with 1.7 million tokens. That pays from the 23rd candidate on, so a figure of tokens
-should show both.
+What departs from the paper, and where it is of two minds:
+- Section 3.1 revises faulty queries alone, appendix A.4 and figure 6 any query until it comes back unchanged: the first
+  holds for the high budget's 20 candidates, the second (`sound`) for the low budget's one.
+- Missing entities (figure 12) are the values of a keyword of which the query holds none; the paper does not say which.
+- Unit tests are written only where results differ. A reply without verdicts passes nothing. Equal queries stand once.
+- The released code shows generator and reviser the whole schema whatever was pruned, and writes 20 tests, not 10.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
-from workbench.fix.reviser import Reviser
-from workbench.generate.chess_candidate import ChessCandidate
+from workbench import replies
+from workbench.errors import at_least, one_of
 from workbench.lab import Lab
-from workbench.prune.filter_columns import FilterColumns
-from workbench.prune.select_columns import SelectColumns
-from workbench.prune.select_tables import SelectTables
+from workbench.retrieve.descriptions import Descriptions
 from workbench.retrieve.keywords import Keywords
 from workbench.retrieve.retrieval import Retrieval
-from workbench.select.majority import Majority
-from workbench.select.unit_tests import UnitTester
-from workbench.sql.context_text import with_descriptions, with_values
-from workbench.systems.baselines import WHOLE_SCHEMA
-from workbench.systems.system import System, named
-from workbench.types import Context, Question, Schema
+from workbench.sql.context_text import column_text, with_descriptions, with_values
+from workbench.sql.schema_text import literal, quote
+from workbench.systems.generate import Generate
+from workbench.systems.repair import Repair, shown_result
+from workbench.systems.select import Majority, choose, drawn, result_of, shown
+from workbench.systems.system import System
+from workbench.types import Context, Question, Schema, Selection, Trial, lower_name
 
 
-@dataclass(frozen=True, slots=True)
-class ChessModels:
-    """The models of the tools: the triplets of table 8.
+def chess_ir_cg_ut(
+    model: str = "embedded/parser",
+    candidates: int = 20,
+    tests: int = 10,
+    temperature: float = 0.5,
+    by: Literal["test", "candidate"] = "test",
+    generation: str = "",
+) -> System:
+    """The system for a high budget (section 4.2.1): many candidates, revised, and selected by unit tests.
 
-    filtering: asked once for every column, so a cheap model suffices.
-    generation: writes the candidates.
-    rest: does everything else.
+    generation: the model that writes the candidates, by default `model`.
     """
+    return System(
+        "CHESS (IR, CG, UT)",
+        retrieve=InformationRetriever(_retrieval(model)),
+        prune=(),
+        generate=(proposing(generation or model, temperature, candidates),),
+        fix=(_revise(model),),
+        select=UnitTester(model, tests, by),
+    )
 
-    filtering: str
-    generation: str
-    rest: str
+
+def chess_ir_ss_cg(
+    model: str = "embedded/parser", revisions: int = 3, filtering: str = "", generation: str = ""
+) -> System:
+    """The system for a low budget (section 4.2.3): a small schema and one candidate, revised up to three times.
+
+    filtering, generation: the models that are asked about every column, and that write the candidate (table 8).
+    """
+    return System(
+        "CHESS (IR, SS, CG)",
+        retrieve=InformationRetriever(_retrieval(model)),
+        prune=(FilterColumns(filtering or model), SelectTables(model), SelectColumns(model)),
+        generate=(proposing(generation or model),),
+        fix=(replace(_revise(model), tries=revisions, sound=True),),
+        select=Majority(),
+    )
 
 
-@dataclass(frozen=True, slots=True)
+def _retrieval(model: str) -> Retrieval:
+    return Retrieval(Keywords(model), descriptions=Descriptions(5))  # five for a query, as released
+
+
+def _revise(model: str) -> Repair:
+    """revise, figure 12."""
+    return Repair("fix/reviser", model, read=replies.sql_object, data=result_and_missing)
+
+
+proposing = partial(Generate, "generate/chess_candidate", read=replies.sql_object)  # figure 11
+
+
+@dataclass(frozen=True)
 class InformationRetriever:
-    """The IR agent: puts the retrieved values and descriptions into the schema's comments (figure 15).
-
-    Retrieved values come first among their columns' examples. If descriptions are retrieved at all, columns
-    without a retrieved description have none.
+    """The IR agent (figure 15): the schema shows retrieved values first among a column's examples, and descriptions only
+    of columns for which they were retrieved; without their retrieval all are shown.
     """
 
     retrieval: Retrieval
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
-        retrieved = self.retrieval(lab, question, schema)
-        schema = with_values(schema, retrieved.values)
+        found = self.retrieval(lab, question, schema)
+        schema = with_values(schema, found.values)
         if self.retrieval.descriptions:
-            schema = with_descriptions(schema, retrieved.descriptions)
-        return Context(question, schema)
+            schema = with_descriptions(schema, found.descriptions)
+        return Context(question, schema, found.values)
 
 
-def chess_ir_cg_ut(
-    model: str | ChessModels = "embedded/parser",
-    *,
-    candidates: int = 20,
-    tests: int = 10,
-    temperature: float = 0.5,
-    by: Literal["test", "candidate"] = "test",
-) -> System:
-    """The system for a high budget (section 4.2.1): many candidates, revised, and selected by unit tests."""
-    models = _models(model)
-    return System(
-        name="CHESS (IR, CG, UT)",
-        retrieve=InformationRetriever(Retrieval(Keywords(models.rest))),
-        prune=(),
-        generate=(ChessCandidate(models.generation, temperature, candidates),),
-        fix=(Reviser(models.rest),),
-        select=UnitTester(models.rest, tests, by),
-    )
+def keep(context: Context, columns: Iterable[tuple[str, str]]) -> Context:
+    """The context with these columns and the keys of their tables (appendix A.3); unchanged if there are none."""
+    pairs = list(columns)
+    return replace(context, schema=context.schema.only(pairs)) if pairs else context
 
 
-def chess_ir_ss_cg(
-    model: str | ChessModels = "embedded/parser", *, revisions: int = 3, group: int = 1
-) -> System:
-    """The system for a low budget (section 4.2.3): a small schema and one candidate, revised up to three times.
+def by_table(schema: Schema) -> Mapping[str, Sequence[str]]:
+    """The names of the schema's columns, for the readers of replies."""
+    return {table.name: [column.name for column in table.columns] for table in schema.tables}
 
-    A call of filter_column asks about `group` columns, one in the paper.
+
+@dataclass(frozen=True)
+class FilterColumns:
+    """filter_column (figure 10, appendix A.3): one call for each column asks whether it is relevant.
+
+    Primary and foreign keys always stay, and so does a column whose reply cannot be read.
+    group: how many columns a call asks about; 1 in the paper.
     """
-    models = _models(model)
-    return System(
-        name="CHESS (IR, SS, CG)",
-        retrieve=InformationRetriever(Retrieval(Keywords(models.rest))),
-        prune=(
-            FilterColumns(models.filtering, group=group),
-            SelectTables(models.rest),
-            SelectColumns(models.rest),
-        ),
-        generate=(ChessCandidate(models.generation),),
-        fix=(Reviser(models.rest, revisions, sound=True),),
-        select=Majority(),
-    )
+
+    model: str
+    temperature: float = 0.0
+    group: int = 1
+
+    def __post_init__(self) -> None:
+        at_least(1, group=self.group)
+
+    def __call__(self, lab: Lab, context: Context) -> Context:
+        texts: dict[tuple[str, str], str] = {}  # of the columns that are no keys
+        for table in with_values(context.schema, context.values).tables:
+            keyed = (table.primary_key, *(key.columns for key in table.foreign_keys))
+            keys = {lower_name(name) for names in keyed for name in names}
+            others = (column for column in table.columns if lower_name(column.name) not in keys)
+            texts |= {(table.name, c.name): column_text(table.name, c) for c in others}
+        asked = list(texts)
+        groups = [asked[i : i + self.group] for i in range(0, len(asked), self.group)]
+        question = context.question
+        about: dict[str, Any] = {"question": question.text, "hint": question.evidence}
+        if self.group == 1:
+            ask = partial(lab.request, self, "prune/filter_column", question, **about)
+            answers = lab.ask_many([ask(column=texts[p]) for (p,) in groups], replies.relevant)
+            irrelevant = {p for (p,), a in zip(groups, answers, strict=True) if a.value is False}
+        else:
+
+            def verdicts(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+                names = {
+                    f"{quote(table)}.{quote(column)}": (table, column) for table, column in pairs
+                }
+                read = partial(replies.relevant_columns, names=list(names))
+                data = {"columns": "\n\n".join(texts[p] for p in pairs), "count": len(pairs)}
+                answer = lab.ask(self, "prune/filter_column_group", question, read, **about, **data)
+                return {names[name] for name, yes in (answer.value or {}).items() if not yes}
+
+            irrelevant = set().union(*lab.each(verdicts, groups))
+        return keep(context, [pair for pair in context.schema.columns() if pair not in irrelevant])
 
 
-def chess_table_4(model: str | ChessModels = "embedded/parser") -> Mapping[str, System]:
-    """The ablations of table 4: each tool left out. Without retrieval all descriptions are shown.
+@dataclass(frozen=True)
+class SelectTables:
+    """select_tables (figure 8): the schema with the tables that one call names; an unread reply changes nothing."""
 
-    The last row is section 4.3's: more samples of a revision, with self-consistency. The paper has no number for it.
+    model: str
+    temperature: float = 0.0
+
+    def __call__(self, lab: Lab, context: Context) -> Context:
+        read = partial(replies.tables, schema=by_table(context.schema))
+        answer = lab.ask(self, "prune/select_tables", context, read)
+        return keep(
+            context, [(t, c) for t, c in context.schema.columns() if t in (answer.value or ())]
+        )
+
+
+@dataclass(frozen=True)
+class SelectColumns:
+    """select_columns (figure 9): the schema with the columns that one call names; an unread reply changes nothing."""
+
+    model: str
+    temperature: float = 0.0
+
+    def __call__(self, lab: Lab, context: Context) -> Context:
+        read = partial(replies.columns, schema=by_table(context.schema))
+        answer = lab.ask(self, "prune/select_columns", context, read)
+        return keep(context, [(t, c) for t, named in (answer.value or {}).items() for c in named])
+
+
+def result_and_missing(context: Context, trial: Trial) -> Mapping[str, Any]:
+    """What revise shows beside the query: its result, and the values of keywords of which the query holds none."""
+    by_keyword: dict[str, dict[str, str]] = {}
+    for match in context.values:
+        place = f"{quote(match.table)}.{quote(match.column)}: {literal(match.value)}"
+        by_keyword.setdefault(match.keyword, {})[place] = match.value
+    sql = trial.candidate.sql.replace("''", "'")
+    missing = [
+        place
+        for places in by_keyword.values()
+        if not any(value in sql for value in places.values())
+        for place in places
+    ]
+    return {**shown_result(context, trial), "missing": "\n".join(dict.fromkeys(missing))}
+
+
+@dataclass(frozen=True)
+class UnitTester:
+    """The Unit Tester (figures 13 and 14): the query that passes most tests; a trial's score is how many it passes.
+
+    tests: how many tests one call writes, to tell the clusters of equal results apart.
+    by: one call judges all candidates by one "test", or one "candidate" by all tests (section 4.2.1).
+    temperature: of the call that writes the tests; judges answer at `judge_temperature`.
     """
-    whole = chess_ir_ss_cg(model)
-    columns, tables, few = whole.prune
-    consistent = Reviser(_models(model).rest, sound=True, samples=3, temperature=0.5)
-    return named(
-        {
-            "All tools": whole,
-            "w/o retrieve_entity & _context": replace(whole, retrieve=WHOLE_SCHEMA),
-            "w/o filter_column": replace(whole, prune=(tables, few)),
-            "w/o select_tables": replace(whole, prune=(columns, few)),
-            "w/o select_columns": replace(whole, prune=(columns, tables)),
-            "w/o revise": replace(whole, fix=()),
-            "with 1-time revise": replace(whole, fix=chess_ir_ss_cg(model, revisions=1).fix),
-            "with 3 samples of revise": replace(whole, fix=(consistent,)),
-        }
-    )
 
+    model: str
+    tests: int = 10
+    by: Literal["test", "candidate"] = "test"
+    temperature: float = 0.8
+    judge_temperature: float = 0.0
 
-def chess_table_8(models: Mapping[str, str]) -> Mapping[str, System]:
-    """CHESS (IR, SS, CG) on the triplets of engines of table 8: for column filtering, candidates and the rest.
+    def __post_init__(self) -> None:
+        at_least(1, tests=self.tests)
+        one_of(("test", "candidate"), by=self.by)
 
-    `models` names them by role: `filtering` is the cheap model, `rest` the strong one, `tuned` one that was tuned to
-    write candidates, `open` one with open weights. A row exists if all its roles are named, each by another
-    model, and if no row before it has the same engines.
-    """
-    rows: dict[ChessModels, str] = {}
-    for row, roles in _TRIPLETS.items():
-        engines = [models.get(role, "") for role in roles]
-        if all(engines) and len(set(engines)) == len(set(roles)):
-            rows.setdefault(ChessModels(*engines), row)
-    return named({row: chess_ir_ss_cg(triplet) for triplet, row in rows.items()})
-
-
-# The engines of each row, and their roles in `models`.
-_TRIPLETS = {
-    "cheap, tuned, strong": ("filtering", "tuned", "rest"),
-    "cheap, strong, strong": ("filtering", "rest", "rest"),
-    "cheap, cheap, cheap": ("filtering", "filtering", "filtering"),
-    "open, open, open": ("open", "open", "open"),
-    "open, tuned, open": ("open", "tuned", "open"),
-}
-
-
-def _models(model: str | ChessModels) -> ChessModels:
-    return model if isinstance(model, ChessModels) else ChessModels(model, model, model)
+    def __call__(self, lab: Lab, context: Context, trials: Sequence[Trial]) -> Selection:
+        queries = [i for i, trial in enumerate(trials) if trial.candidate.sql.strip()]
+        found = {trials[i].candidate.sql: trials[i] for i in drawn(context, trials, queries)}
+        clusters: dict[str, dict[str, Any]] = {}
+        for sql, trial in found.items():
+            one = clusters.setdefault(result_of(trial), {"queries": [], **shown(trial)})
+            one["queries"].append(sql)
+        passed, keys = dict.fromkeys(found, 0), list[str]()
+        if len(clusters) > 1:
+            data = {"clusters": list(clusters.values()), "count": self.tests}
+            written = lab.ask(self, "select/unit_tests", context, replies.strings, **data)
+            tests = (written.value or [])[: self.tests]
+            judge = partial(lab.request, replace(self, temperature=self.judge_temperature))
+            shows: list[dict[str, Any]] = [shown(trial) for trial in found.values()]
+            if self.by == "test":
+                ask = partial(judge, "select/evaluate_one_test", context, candidates=shows)
+                requests, read = [ask(test=test) for test in tests], replies.verdicts
+                answers = lab.ask_many(requests, partial(read, count=len(found)))
+                columns = zip(*(a.value for a in answers if a.value), strict=True)
+                passed |= {sql: sum(own) for sql, own in zip(found, columns, strict=False)}
+            else:
+                ask = partial(judge, "select/evaluate_one_candidate", context, tests=tests)
+                read = partial(replies.verdicts, count=len(tests), label="test")
+                answers = lab.ask_many([ask(**one) for one in shows if tests], read)
+                passed |= {sql: sum(a.value or ()) for sql, a in zip(found, answers, strict=False)}
+            keys = [*written.keys, *(key for answer in answers for key in answer.keys)]
+        scores = [passed.get(trial.candidate.sql, 0) for trial in trials]
+        return choose("unit_tests", context, trials, scores, (), keys)

@@ -1,34 +1,95 @@
-"""MAC-SQL (Wang et al., 2023), as figure 2 draws it: Selector, Decomposer, Refiner.
+"""MAC-SQL (Wang et al., 2023), as figure 2 and algorithm 1 have it: Selector, Decomposer, Refiner.
 
-`mac_table_3` and `mac_table_4` are the paper's ablations. Its oracle schema, with gold's tables and columns in place
-of the Selector's, is a `retrieve` step of `evaluate`, since it needs gold:
-
-    replace(system, retrieve=AroundGold(system.retrieve, benchmark.golds), prune=())
+What departs from the paper:
+- Algorithm 1 simplifies a database "if needed" without saying when: the floor is the released code's, more than 6
+  columns a table on average or more than 30 in all. Six example values a column are shown, as the code does.
+- The counts in the Selector's prompt (6 columns, 3 tables, 10 columns kept whole) are the model's to keep, as in the
+  paper; keys stay, so that what is left can be joined, and a table on which the reply says nothing stays whole.
+- Algorithm 1 never runs its last repair; here each is run. On Spider the code repairs only queries that fail.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any, Literal
 
-from workbench.errors import at_least
-from workbench.fix.refiner import Refiner
-from workbench.generate.decomposer import Decomposer
+from workbench import replies
+from workbench.errors import BadInputError, at_least, one_of
 from workbench.lab import Lab
 from workbench.parallel import cached_once
-from workbench.prune.selector import Selector
-from workbench.select.majority import Majority
+from workbench.sql.context_text import result_text
 from workbench.sql.executor import file_state
-from workbench.sql.schema import read_schema, with_examples
-from workbench.systems.system import System, named
-from workbench.types import Context, Question, Schema
+from workbench.sql.schema import with_examples
+from workbench.sql.schema_text import mac_sql_text
+from workbench.systems.chess import by_table, keep
+from workbench.systems.generate import Generate
+from workbench.systems.repair import Repair
+from workbench.systems.select import Majority
+from workbench.systems.system import System
+from workbench.types import Context, Execution, Question, Schema, Trial
 
 
-@dataclass(frozen=True, slots=True)
+def mac_sql(
+    model: str = "embedded/parser",
+    shots: int = 2,
+    tries: int = 3,
+    temperature: float = 0.1,
+    benchmark: Literal["bird", "spider"] = "bird",
+) -> System:
+    """MAC-SQL with `shots` worked examples of the Decomposer, 0 to 2 (table 4), in the prompt for that benchmark."""
+    return System(
+        "MAC-SQL",
+        retrieve=SchemaWithValues(),
+        prune=(Selector(model, temperature),),  # section 3.2
+        generate=(decomposer(model, temperature, shots, benchmark=benchmark),),  # section 3.3
+        fix=(  # section 3.4
+            Repair(
+                "fix/refiner",
+                model,
+                tries,
+                temperature,
+                schema_text=mac_sql_text,
+                read=replies.last_sql,
+                data=error_and_class,
+            ),
+        ),
+        select=Majority(),
+    )
+
+
+def decomposer(
+    model: str,
+    temperature: float = 0.1,
+    shots: int = 2,
+    *,
+    decompose: bool = True,
+    benchmark: Literal["bird", "spider"] = "bird",
+) -> Generate:
+    """The Decomposer (appendix A.2): sub-questions of growing difficulty with a query each; the last is the answer.
+
+    Without `decompose`, one query is asked for at once, under the same constraints (table 3).
+    """
+    one_of((0, 1, 2), shots=shots)
+    one_of(("bird", "spider"), benchmark=benchmark)
+    if shots and not decompose:
+        raise BadInputError(f"shots is {shots}: the worked examples decompose; give shots=0")
+    return Generate(
+        "generate/decomposer" if benchmark == "bird" else "generate/decomposer_spider",
+        model,
+        temperature,
+        data={"shots": shots, "decompose": decompose},
+        schema_text=mac_sql_text,
+        read=replies.last_sql,
+        name="decomposer",
+    )
+
+
+@dataclass(frozen=True)
 class SchemaWithValues:
-    """The schema with up to `values` example values of each column, none longer than 50 characters.
+    """The schema with up to `values` example values of each column, none longer than 50 characters, and NULL if it has one.
 
-    NULL follows the values of a column that holds one: the prompts have a rule for such columns. Nothing is
-    retrieved for the question itself.
+    Nothing is retrieved for the question itself.
     """
 
     values: int = 6
@@ -38,53 +99,51 @@ class SchemaWithValues:
 
     def __call__(self, lab: Lab, question: Question, schema: Schema) -> Context:
         path = lab.database(question.db_id)
-        schema = _with_examples(schema, path, self.values, file_state(path))
-        return Context(question, schema)
+        return Context(question, _with_examples(schema, path, self.values, file_state(path)))
 
 
 @cached_once(maxsize=64)
 def _with_examples(schema: Schema, path: Path, values: int, state: str) -> Schema:
     """The schema with example values, cached until the database changes."""
     del state  # only part of the cache key
-    read = with_examples(read_schema(path), path, values, nulls=True)
-    examples = {(table.name, c.name): c.examples for table in read.tables for c in table.columns}
-    tables = []
-    for t in schema.tables:
-        shown = (replace(c, examples=examples.get((t.name, c.name), c.examples)) for c in t.columns)
-        tables.append(replace(t, columns=tuple(shown)))
-    return replace(schema, tables=tuple(tables))
+    return with_examples(schema, path, values, nulls=True)
 
 
-def mac_sql(
-    model: str = "embedded/parser", *, shots: int = 2, tries: int = 3, temperature: float = 0.1
-) -> System:
-    return System(
-        name="MAC-SQL",
-        retrieve=SchemaWithValues(),
-        prune=(Selector(model, temperature),),
-        generate=(Decomposer(model, temperature, shots=shots),),
-        fix=(Refiner(model, tries, temperature),),
-        select=Majority(),
-    )
+@dataclass(frozen=True)
+class Selector:
+    """The Selector (section 3.2, appendix A.1): for each table keep all, drop all, or keep the listed columns.
 
-
-def mac_table_3(model: str = "embedded/parser") -> Mapping[str, System]:
-    """The ablations of table 3: each agent left out.
-
-    Without the Decomposer, one call writes the query, from the same schema and under the same constraints.
+    mean_columns, most_columns: a database that exceeds neither is left as it is.
     """
-    whole = mac_sql(model)
-    at_once = Decomposer(model, shots=0, decompose=False)
-    return named(
-        {
-            "MAC-SQL": whole,
-            "w/o Selector": replace(whole, prune=()),
-            "w/o Decomposer": replace(whole, generate=(at_once,)),
-            "w/o Refiner": replace(whole, fix=()),
+
+    model: str
+    temperature: float = 0.1
+    mean_columns: float = 6
+    most_columns: int = 30
+
+    def __call__(self, lab: Lab, context: Context) -> Context:
+        schema = context.schema
+        count = len(schema.columns())
+        if count <= self.most_columns and count <= self.mean_columns * len(schema.tables):
+            return context
+        columns = by_table(schema)
+        read = partial(replies.decisions, schema=columns)
+        answer = lab.ask(self, "prune/mac_selector", context, read, schema_text=mac_sql_text)
+        decided = {**dict.fromkeys(columns, "keep_all"), **(answer.value or {})}
+        kept = {
+            table: columns[table] if choice == "keep_all" else choice
+            for table, choice in decided.items()
+            if choice != "drop_all"
         }
-    )
+        return keep(context, [(table, column) for table, own in kept.items() for column in own])
 
 
-def mac_table_4(model: str = "embedded/parser") -> Mapping[str, System]:
-    """The system of table 4 with 0, 1 and 2 worked examples."""
-    return named({f"{shots}-shot": mac_sql(model, shots=shots) for shots in (0, 1, 2)})
+def error_and_class(context: Context, trial: Trial) -> Mapping[str, Any]:
+    """What the Refiner's prompt shows: SQLite's message, or the empty result, and the class of the exception."""
+    del context
+    execution = trial.execution or Execution("error", error="not run")
+    if execution.is_complete:
+        return {"error": result_text(execution), "exception": ""}
+    raised = {"denied": "DatabaseError", "too_large": "DataError"}  # by Python's sqlite3
+    name = raised.get(execution.status, "OperationalError")
+    return {"error": execution.error, "exception": f"sqlite3.{name}"}

@@ -1,14 +1,18 @@
-"""A system is a list of steps, and `solve` runs them one after another.
+"""A system is a composition of small values, and `solve` runs them one after another.
 
 CHASE-SQL, CHESS and MAC-SQL differ in their steps, not in machinery. A step is a frozen dataclass of its
-parameters with a `__call__`. So a system's `repr` describes it completely, and an ablation is
-`dataclasses.replace(system, fix=())`.
+hyper-parameters with a `__call__`. So a system's `repr` describes it, `print(system)` shows one step a line, and an
+ablation is `dataclasses.replace(system, fix=())`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import dataclasses
+import linecache
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, TypeVar, cast
 
 from workbench.errors import BadInputError
@@ -18,12 +22,12 @@ from workbench.types import Candidate, Context, Question, Schema, Selection, Sus
 T = TypeVar("T")
 Retrieve = Callable[[Lab, Question, Schema], Context]
 Prune = Callable[[Lab, Context], Context]
-Generate = Callable[[Lab, Context], tuple[Candidate, ...]]
+Propose = Callable[[Lab, Context], tuple[Candidate, ...]]
 Fix = Callable[[Lab, Context, Trial], Trial]
 Select = Callable[[Lab, Context, Sequence[Trial]], Selection]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class System:
     """The steps that answer a question, in the order in which they run; an empty tuple skips a part.
 
@@ -37,154 +41,144 @@ class System:
     name: str
     retrieve: Retrieve
     prune: tuple[Prune, ...]
-    generate: tuple[Generate, ...]
+    generate: tuple[Propose, ...]
     fix: tuple[Fix, ...]
     select: Select
+
+    def __str__(self) -> str:
+        lines = [self.name]
+        for name in ("retrieve", "prune", "generate", "fix", "select"):
+            part = getattr(self, name)
+            steps = part if isinstance(part, tuple) else (part,)
+            lines += [f"  {name:<9} {brief(step)}" for step in steps]
+        return "\n".join(lines)
 
 
 def solve(system: System, question: Question, lab: Lab) -> Selection:
     """The system's answer to a question, with all candidates and their scores."""
-    context = prepare(system, question, lab)
-    return choose(system, context, lab, trials_of(system, context, lab))
-
-
-def prepare(system: System, question: Question, lab: Lab) -> Context:
-    """The context that the generators see: after retrieval and pruning."""
     *_, context = stages(system, question, lab)
-    return context
+    return select(system, context, lab, trials_of(system, context, lab))
 
 
 def stages(system: System, question: Question, lab: Lab) -> Iterator[Context]:
     """The context after retrieval, and then after each step of pruning."""
     found = system.retrieve(lab, question, lab.schema(question.db_id))
-    context = _returned(system.retrieve, found, Context)
-    yield context
+    yield (context := _checked(system.retrieve, found, Context))
     for prune in system.prune:
-        context = _returned(prune, prune(lab, context), Context)
-        yield context
+        yield (context := _checked(prune, prune(lab, context), Context))
+
+
+def prepare(system: System, question: Question, lab: Lab) -> Context:
+    """The context that the generators see."""
+    *_, context = stages(system, question, lab)
+    return context
 
 
 def trials_of(system: System, context: Context, lab: Lab) -> tuple[Trial, ...]:
     """All candidates, run and fixed. Generators work at the same time, and so do a fixer's repairs."""
-    found = lab.each(
-        lambda generate: _candidates(generate, generate(lab, context)), system.generate
-    )
-    trials = run_candidates(lab, context.question, _numbered(chain.from_iterable(found)))
+    proposed = lab.each(lambda step: _checked(step, step(lab, context), tuple), system.generate)
+    trials = lab.run_candidates(context.question, tuple(chain.from_iterable(proposed)))
     for fix in system.fix:
-        fixed = lab.each(partial(fix, lab, context), trials)
-        trials = tuple(_returned(fix, trial, Trial) for trial in fixed)
+        repaired = lab.each(partial(fix, lab, context), trials)
+        trials = tuple(_checked(fix, trial, Trial) for trial in repaired)
     return trials
 
 
-def choose(system: System, context: Context, lab: Lab, trials: Sequence[Trial]) -> Selection:
-    """The selector's choice among the trials."""
-    step = system.select
-    made = _returned(step, step(lab, context, trials), Selection)
-    numbers = f"0 to {len(trials) - 1}" if trials else "none"
-    if made.question_id != context.question.id:
-        fault = f"question_id {made.question_id!r}: give {context.question.id!r}, the question's id"
-    elif tuple(made.trials) != tuple(trials):
-        # The index would mean another trial here than in the selector.
-        fault = "other trials than it was given, or in another order: give tuple(trials)"
-    elif made.chosen is not None and not _is_index(made.chosen, len(trials)):
-        fault = f"chosen {made.chosen!r}: give the index of a trial ({numbers}) as an int, or None"
-    elif len(made.scores) not in {0, len(trials)}:
-        fault = f"{len(made.scores)} scores for {len(trials)} trials: give one for each, or none"
-    elif odd := [score for score in made.scores if type(score) not in {int, float}]:
-        fault = f"a score {odd[0]!r}: give int or float"
-    else:
-        return made
-    raise BadInputError(f"{_name(step)} returned a Selection with {fault}")
+def select(system: System, context: Context, lab: Lab, trials: Sequence[Trial]) -> Selection:
+    """The selector's choice; refused where its index would mean another trial here than there."""
+    made = _checked(step := system.select, step(lab, context, trials), Selection)
+    if made.trials != tuple(trials) or made.chosen not in (None, *range(len(trials))):
+        fault = "an index of no trial, or other trials than it was given, or in another order"
+        raise BadInputError(f"{brief(step)} returned {fault}: give tuple(trials)")
+    return made
 
 
-def run_candidates(
-    lab: Lab, question: Question, candidates: Sequence[Candidate]
-) -> tuple[Trial, ...]:
-    """The candidates with their results on the question's database."""
-    executions = lab.run_many(question, [candidate.sql for candidate in candidates])
-    return tuple(map(Trial, candidates, executions))
-
-
-def with_suspect(system: System, suspect: Suspect) -> System:
-    """The system with `suspect` set in each of its steps that has this field."""
-
-    def changed(step: Any) -> Any:
-        has = is_dataclass(step) and any(field.name == "suspect" for field in fields(step))
-        return replace(cast(Any, step), suspect=suspect) if has else step
-
-    generate, fix = tuple(map(changed, system.generate)), tuple(map(changed, system.fix))
-    return replace(system, generate=generate, fix=fix, select=changed(system.select))
-
-
-def with_model(value: T, before: str, after: str) -> T:
-    """The system or step with one model in place of another, wherever a part of it asks that model."""
-    changed: Any = value
-    if isinstance(value, tuple):
-        changed = tuple(with_model(part, before, after) for part in value)
-    elif isinstance(value, partial):
-        named = {key: _model_of(key, part, before, after) for key, part in value.keywords.items()}
-        changed = partial(value.func, *value.args, **named)
-    elif is_dataclass(value) and not isinstance(value, type):
-        own = [field.name for field in fields(value) if field.init]
-        changed = replace(
-            value, **{key: _model_of(key, getattr(value, key), before, after) for key in own}
-        )
-    return cast(T, changed)
-
-
-def _model_of(name: str, value: Any, before: str, after: str) -> Any:
-    return after if name == "model" and value == before else with_model(value, before, after)
-
-
-def named(systems: Mapping[str, System]) -> Mapping[str, System]:
-    """The systems of a table; each gets the name of its row."""
-    return {name: replace(system, name=name) for name, system in systems.items()}
-
-
-def _is_index(chosen: object, length: int) -> bool:
-    return type(chosen) is int and 0 <= chosen < length
-
-
-def _numbered(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """The candidates; of two with one generator's name and one number, the later gets the next free number.
-
-    So two generators of one kind, such as `Direct` of two models, make a pool that can be saved and read.
-    """
-    numbers: dict[str, set[int]] = {}
-    result = []
-    for candidate in candidates:
-        taken = numbers.setdefault(candidate.generator, set())
-        free = max(taken) + 1 if candidate.sample in taken else candidate.sample
-        taken.add(free)
-        result.append(replace(candidate, sample=free) if free != candidate.sample else candidate)
-    return result
-
-
-def _candidates(step: Generate, found: Any) -> list[Candidate]:
-    """A generator's candidates."""
-    candidates: list[Any] = list(found) if isinstance(found, Iterable) else [None]
-    if not all(isinstance(candidate, Candidate) for candidate in candidates):
-        raise _unfit(step, found, "a tuple of Candidate")
-    for candidate in candidates:
-        if type(candidate.sql) is not str:
-            raise BadInputError(
-                f"{_name(step)} returned a Candidate with sql {candidate.sql!r:.60}:"
-                ' give text, "" where there is none'
-            )
-    return candidates
-
-
-def _returned(step: Any, found: Any, kind: type[T]) -> T:
-    """The value that a step returned; raises BadInputError if it is of another kind."""
+def _checked(step: Any, found: Any, kind: type[T]) -> T:
     if not isinstance(found, kind):
-        raise _unfit(step, found, f"a {kind.__name__}")
+        raise BadInputError(f"{brief(step)} returned {found!r:.60}, not a {kind.__name__}")
     return found
 
 
-def _unfit(step: Any, found: Any, kind: str) -> BadInputError:
-    return BadInputError(f"{_name(step)} returned {found!r:.60}: it must return {kind}")
+def rebuilt(value: T, change: Callable[[Any], Any]) -> T:
+    """A system or step with `change` made to each step in it, the innermost first."""
+    if isinstance(value, tuple):
+        return cast(T, tuple(rebuilt(part, change) for part in value))
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    own = {f.name: getattr(value, f.name) for f in fields(value) if f.init and f.compare}
+    new = {name: rebuilt(part, change) for name, part in own.items()}
+    return cast(T, change(replace(value, **new) if new != own else value))
 
 
-def _name(step: Any) -> str:
-    """The name of a step's class, or of a function that is a step."""
-    return getattr(step, "__name__", type(step).__name__)
+def with_model(value: T, before: str, after: str) -> T:
+    """The system or step with one model in place of another, wherever a step of it asks that model."""
+    return rebuilt(
+        value, lambda s: replace(s, model=after) if getattr(s, "model", "") == before else s
+    )
+
+
+def with_suspect(system: System, suspect: Suspect) -> System:
+    """The system in which every step counts these results as suspect."""
+    return rebuilt(system, lambda s: replace(s, suspect=suspect) if hasattr(s, "suspect") else s)
+
+
+def brief(value: Any) -> str:
+    """A step in one line: its class, and the fields that differ from their defaults."""
+    if isinstance(value, type | FunctionType):
+        return value.__qualname__
+    if not is_dataclass(value):
+        return f"{value!r:.60}"
+    own = {f: getattr(value, f.name) for f in fields(value) if f.repr}
+    shown = [f"{f.name}={brief(part)}" for f, part in own.items() if part not in (f.default, {})]
+    return f"{type(value).__name__}({', '.join(shown)})"
+
+
+class Unsourced(Exception):  # noqa: N818  it says what is wrong, as in "unsourced step"
+    """A step has no source, so no later process can tell whether it is the same."""
+
+
+def identity(value: Any) -> Any:
+    """A system or step as JSON that differs where two steps do; raises `Unsourced`.
+
+    This package's own definitions count by name, since a hash of the package stands beside the identity. Others count
+    by the source of their file or of their notebook's cell, and by what they close over. What they call in another cell
+    is not seen: run with `fresh=True` after editing it.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, type | FunctionType):
+        return _definition(value)
+    if isinstance(value, partial):
+        return [identity(value.func), identity(value.args), identity(value.keywords)]
+    if isinstance(value, Mapping):
+        return {str(key): identity(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [identity(part) for part in value]
+    if is_dataclass(value):
+        own = {f.name: identity(getattr(value, f.name)) for f in fields(value) if f.compare}
+        return [_definition(type(value)), own]
+    if isinstance(value, Path | bytes | range | BuiltinFunctionType):
+        return repr(value)
+    raise BadInputError(
+        f"a step holds {value!r:.80}; make it a dataclass of plain values and functions, which can be cached"
+    )
+
+
+def _definition(thing: type | FunctionType) -> Any:
+    name = f"{thing.__module__}.{thing.__qualname__}"
+    if name.startswith(("workbench.", "builtins.")):
+        return name
+    own = vars(thing).values() if isinstance(thing, type) else [thing]
+    codes = [one.__code__ for one in own if isinstance(one, FunctionType)]
+    files = {code.co_filename for code in codes} - {
+        "<string>",
+        dataclasses.__file__,
+    }  # not generated
+    for file in files:
+        linecache.checkcache(file)
+    source = ["".join(linecache.getlines(file)) for file in sorted(files)]
+    if not all(source) or not source:
+        raise Unsourced(name)
+    closed = [identity(cell.cell_contents) for cell in getattr(thing, "__closure__", None) or ()]
+    bases = [identity(base) for base in thing.__bases__] if isinstance(thing, type) else []
+    return [name, source, closed, bases]

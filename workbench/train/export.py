@@ -14,7 +14,7 @@ import orjson
 
 from workbench.errors import naming
 from workbench.lab import Lab
-from workbench.select.pairwise import Pairwise
+from workbench.systems.chase_sql import Pairwise
 from workbench.train.pairs import JudgePair
 from workbench.types import Message
 

@@ -16,13 +16,12 @@ import orjson
 
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import at_least
-from workbench.generate.chess_candidate import ChessCandidate
 from workbench.lab import Lab
 from workbench.retrieve.descriptions import description, spaced
 from workbench.retrieve.embed import Similarity
 from workbench.retrieve.lexical import Lexical
 from workbench.sql.schema import union_schema
-from workbench.systems.chess import chess_ir_ss_cg
+from workbench.systems.chess import chess_ir_ss_cg, proposing
 from workbench.systems.system import Retrieve
 from workbench.train.export import Conversation
 from workbench.types import Gold, Schema
@@ -42,13 +41,13 @@ class NoisySchema:
         at_least(0, wrong=self.wrong)
 
     def __call__(self, lab: Lab, benchmark: Benchmark) -> Iterator[Conversation]:
-        generate = ChessCandidate(model="")  # the model is no part of the prompt
+        generate = proposing(model="")  # the model is no part of the prompt
         for question in benchmark.questions:
             gold = benchmark.golds[question.id]
             context = self.retrieve(lab, question, lab.schema(question.db_id))
             context = replace(context, schema=self.noisy(lab, context.schema, gold))
             request = generate.request(lab, context)
-            reply = orjson.dumps({"reasoning": "", "sql": gold.sql}).decode()
+            reply = orjson.dumps({"chain_of_thought_reasoning": "", "SQL": gold.sql}).decode()
             messages = (*request.messages, {"role": "assistant", "content": reply})
             yield Conversation(question.id, question.db_id, request.prompt, messages)
 

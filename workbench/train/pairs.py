@@ -18,9 +18,9 @@ from typing import Literal
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.ex import ex_verdicts
 from workbench.lab import Lab
-from workbench.select.groups import groups
 from workbench.systems.chase_sql import chase_sql
-from workbench.systems.system import Generate, System, prepare, run_candidates
+from workbench.systems.select import representatives
+from workbench.systems.system import Propose, System, prepare
 from workbench.types import Candidate, Context, Gold, Question, Trial
 
 
@@ -40,7 +40,7 @@ class Pairs:
 
     system: System = field(default_factory=chase_sql)
     """The system whose judge is trained; its retrieval and pruning make the contexts."""
-    generate: Generate | None = None
+    generate: Propose | None = None
     """Writes candidates with the gold query as a hint if no candidate is right."""
     from_gold: bool = True
     """Whether to keep questions without a right candidate, with a hinted candidate or the gold query."""
@@ -52,7 +52,7 @@ class Pairs:
         for question in benchmark.questions:
             own = candidates.get(question.id, ())
             gold = benchmark.golds[question.id]
-            run = partial(run_candidates, lab, question)
+            run = partial(lab.run_candidates, question)
             gold_trial, *trials = run([Candidate(gold.sql, "gold"), *own])
             right, wrong = _right_and_wrong(lab, benchmark, question, trials)
             if not wrong:
@@ -73,7 +73,7 @@ class Pairs:
 
 
 def hinted_candidates(
-    lab: Lab, context: Context, gold: Gold, generate: Generate
+    lab: Lab, context: Context, gold: Gold, generate: Propose
 ) -> tuple[Candidate, ...]:
     """Candidates of a generator whose hint contains the gold query. Only for training: it leaks the answer."""
     hint = f"{context.question.evidence} A query that answers the question: {gold.sql}".strip()
@@ -85,14 +85,14 @@ def _right_and_wrong(
     lab: Lab, benchmark: Benchmark, question: Question, trials: Sequence[Trial]
 ) -> tuple[list[Trial], list[Trial]]:
     """The representatives of the groups with a right result, and of those with a wrong one."""
-    found = groups(trials, question.id, suspect="failed")
-    representatives = [trials[group.representative] for group in found]
-    pairs = [(question.id, trial.candidate.sql) for trial in representatives]
+    ran = [i for i, t in enumerate(trials) if t.execution and not t.execution.is_suspect("failed")]
+    shown = [trials[index] for index in representatives(trials, ran).values()]
+    pairs = [(question.id, trial.candidate.sql) for trial in shown]
     known = {
         pair: trial.execution.fingerprint
-        for pair, trial in zip(pairs, representatives, strict=True)
+        for pair, trial in zip(pairs, shown, strict=True)
         if trial.execution
     }
     verdicts = ex_verdicts(benchmark, pairs, lab.executor, sense="bird", known=known)
-    judged = list(zip(representatives, verdicts, strict=True))
+    judged = list(zip(shown, verdicts, strict=True))
     return [t for t, right in judged if right], [t for t, right in judged if not right]

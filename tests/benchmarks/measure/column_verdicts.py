@@ -20,9 +20,9 @@ from workbench.evaluate.stats import compare  # noqa: E402
 from workbench.lab import Lab  # noqa: E402
 from workbench.llm.cache import Cache  # noqa: E402
 from workbench.llm.client import Client  # noqa: E402
-from workbench.prune.filter_columns import FilterColumns  # noqa: E402
 from workbench.sql.executor import Executor  # noqa: E402
 from workbench.sql.reading import used  # noqa: E402
+from workbench.systems.chess import FilterColumns  # noqa: E402
 from workbench.types import Context, lower_name  # noqa: E402
 
 

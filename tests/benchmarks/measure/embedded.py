@@ -18,7 +18,6 @@ from workbench.benchmarks.load import open_benchmark
 from workbench.embedded.answer import answer
 from workbench.evaluate.spider_em import hardness
 from workbench.evaluate.stats import mean_interval
-from workbench.generate.direct import Direct
 from workbench.lab import Lab
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
@@ -27,6 +26,8 @@ from workbench.retrieve.retrieval import Retrieval
 from workbench.sql.executor import Executor
 from workbench.sql.facts import clauses, features
 from workbench.sql.reading import used
+from workbench.systems.baselines import direct
+from workbench.systems.generate import Generate
 from workbench.types import Question, Schema
 
 MODEL = "embedded/parser"
@@ -35,7 +36,7 @@ NO_VALUES = replace(FULL, index=None)
 
 
 def right(
-    lab: Lab, benchmark: Benchmark, retrieve: Retrieval, generate: Direct, *, hints: bool = True
+    lab: Lab, benchmark: Benchmark, retrieve: Retrieval, generate: Generate, *, hints: bool = True
 ) -> list[list[bool]]:
     """For each question, whether each sample's answer equals gold's."""
     verdicts = []
@@ -60,7 +61,7 @@ def shown(name: str, benchmark: Benchmark, verdicts: list[bool]) -> None:
 
 def bundled(lab: Lab, benchmark: Benchmark) -> None:
     """The figures of the bundled dev split."""
-    greedy = Direct(MODEL)
+    (greedy,) = direct(MODEL).generate
     full = [v[0] for v in right(lab, benchmark, FULL, greedy)]
     shown("hint, values, full schema", benchmark, full)
     for level in ("simple", "moderate", "challenging"):
@@ -81,7 +82,7 @@ def bundled(lab: Lab, benchmark: Benchmark) -> None:
 
 def spider(lab: Lab, benchmark: Benchmark) -> None:
     """EX per hardness, zero shot."""
-    generate = Direct(MODEL)
+    (generate,) = direct(MODEL).generate
     verdicts = [v[0] for v in right(lab, benchmark, FULL, generate)]
     shown("Spider, zero shot", benchmark, verdicts)
     by_level: dict[str, list[bool]] = defaultdict(list)
@@ -140,7 +141,7 @@ def speed(lab: Lab, benchmark: Benchmark) -> None:
     took = []
     for question in benchmark.questions[::3]:
         context = FULL(lab, question, lab.schema(question.db_id))
-        request = lab.request(Direct(MODEL), Direct.prompt, context, think=True)
+        request = direct(MODEL).generate[0].request(lab, context)
         started = time.perf_counter()
         answer(request.messages, temperature=0.0, seed="")
         took.append(1000 * (time.perf_counter() - started))

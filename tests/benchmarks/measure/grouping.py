@@ -51,7 +51,9 @@ def main() -> None:
     ):
         store = own if given.model.startswith("embedded/") else users  # paid replies are kept
         for size in given.sizes:
-            system = chess_ir_ss_cg(given.model, group=size)
+            system = chess_ir_ss_cg(given.model)
+            first, *others = system.prune
+            system = replace(system, prune=(replace(first, group=size), *others))
             lab = Lab(Client(store), executor, benchmark.database)
             contexts = [
                 ([*stages(system, question, lab)], benchmark.golds[question.id])

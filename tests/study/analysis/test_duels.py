@@ -9,12 +9,11 @@ import pytest
 from workbench.llm.client import Client
 from workbench.llm.money import Tally
 from workbench.llm.scripted import scripted
-from workbench.select.majority import Majority
-from workbench.select.pairwise import Pairwise
 from workbench.study import open_study
 from workbench.study.analysis.duels import duels, judged
 from workbench.study.progress import counts
-from workbench.systems.chase_sql import chase_sql
+from workbench.systems.chase_sql import Pairwise, chase_sql
+from workbench.systems.select import Majority
 
 SYSTEM = replace(
     chase_sql(samples=4, temperature=1.5), generate=chase_sql(samples=4, temperature=1.5).generate[:2],

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from workbench.report.figures.candidates import TOGETHER, bounds_by_generator
-from workbench.select.majority import Majority
 from workbench.study import open_study
 from workbench.study.analysis.generators import selected_alone
 from workbench.study.settings import Experiment
 from workbench.systems.chase_sql import chase_sql
+from workbench.systems.select import Majority
 
 WHOLE = chase_sql(samples=3, temperature=1.5)
 SYSTEM = replace(WHOLE, generate=WHOLE.generate[:2], select=Majority())

@@ -8,13 +8,12 @@ import pytest
 from workbench.errors import BadInputError
 from workbench.evaluate.judge import gold_candidates
 from workbench.report.figures.candidates import bounds_by_generator, venn
-from workbench.select.majority import Majority
 from workbench.study import open_study
 from workbench.study.analysis.pools import answers, lost, predicted
 from workbench.study.settings import Experiment
 from workbench.study.trace import trace
-from workbench.systems.baselines import direct
-from workbench.systems.replay import replayed
+from workbench.systems.baselines import direct, replayed
+from workbench.systems.select import Majority
 
 RIGHT = "SELECT count(*) FROM animal"
 

@@ -52,7 +52,7 @@ def write_examples(asked: Asked, _temperature: float, seed: str) -> str:
     count = max(numbers, default=10)
     examples = islice(_examples(asked.context.schema, 4 * count, chance), count)
     return "\n".join(
-        json.dumps({"question": question, "hint": "", "sql": sql}, ensure_ascii=False)
+        json.dumps({"input": question, "output": sql}, ensure_ascii=False)
         for question, sql in dict.fromkeys(examples)
     )
 

@@ -35,15 +35,17 @@ def reply(asked: Asked, sql: str, reasoning: str) -> str:
     """The query and the words before it, in the form that the prompt asks for."""
     form = asked.answer
     fenced = f"```sql\n{sql}\n```"
-    if '"sql"' in form.lower():
-        return json.dumps({"reasoning": reasoning, "sql": sql}, ensure_ascii=False)
-    if re.search(r"(?i)final answer:", form):
-        return f"{reasoning}\n\nFinal answer: {' '.join(sql.split())}"
+    if key := re.search(r'"((?:revised_)?SQL)"', form):
+        row = {"chain_of_thought_reasoning": reasoning, key[1]: sql}
+        return json.dumps(row, ensure_ascii=False)
+    if "Final Answer:" in form:
+        return f"{reasoning}\n\nFinal Answer: {' '.join(sql.split())}"
     if re.search(r"(?i)sub question", form):
         return _sub_questions(asked, sql)
     thinks = style(form)
     if thinks.nest or thinks.plan:
-        return f"{_steps(sql)}\n\n**Final SQL**\n{fenced}"
+        return f"{_steps(sql)}\n\n**Final Optimized SQL Query:**\n{' '.join(sql.split())}"
+    fenced = f"**Final SQL**\n{fenced}" if "**Final SQL**" in form else fenced
     asks_to_think = re.search(r"(?i)reason|think|step", form)
     return f"{reasoning}\n\n{fenced}" if asks_to_think else fenced
 

@@ -54,23 +54,26 @@ def write_tests(asked: Asked, temperature: float, seed: str) -> str:
             worth[element] = min(does, len(queries) - does) + surprise
     chosen = sorted(worth, key=lambda element: (-worth[element], element))[:count]
     tests = [(_DOES if likely.get(e, 0.0) >= 0.5 else _DOES_NOT).format(e) for e in chosen]
-    return json.dumps(tests, ensure_ascii=False)
+    return _tagged("The candidates differ in these.", json.dumps(tests, ensure_ascii=False))
 
 
 def evaluate_candidates(asked: Asked, _temperature: float, _seed: str) -> str:
     """The verdicts of one test on all candidates."""
-    return "\n".join(
-        f"Candidate {number}: {_verdict(asked.tests[0], sql)}"
-        for number, (sql, _) in enumerate(asked.candidates, 1)
-    )
+    verdicts = [_verdict(asked.tests[0], sql) for sql, _ in asked.candidates]
+    lines = [f"Candidate Response #{n}: {verdict}" for n, verdict in enumerate(verdicts, 1)]
+    return _tagged(asked.tests[0], "\n".join(lines))
 
 
 def evaluate_tests(asked: Asked, _temperature: float, _seed: str) -> str:
     """The verdicts of all tests on one candidate."""
     sql = asked.candidates[0][0] if asked.candidates else ""
-    return "\n".join(
-        f"Unit test {number}: {_verdict(test, sql)}" for number, test in enumerate(asked.tests, 1)
-    )
+    verdicts = [_verdict(test, sql) for test in asked.tests]
+    lines = [f"Unit Test #{n}: {verdict}" for n, verdict in enumerate(verdicts, 1)]
+    return _tagged(sql, "\n".join(lines))
+
+
+def _tagged(thought: str, answer: str) -> str:
+    return f"<Thinking>{thought}</Thinking>\n<Answer>\n{answer}\n</Answer>"
 
 
 def _verdict(test: str, sql: str) -> str:
@@ -78,4 +81,4 @@ def _verdict(test: str, sql: str) -> str:
         holds = any(element in test for element in elements(sql))
     else:
         holds = all(word.strip("`'").lower() in sql.lower() for word in _QUOTED.findall(test))
-    return "passed" if holds != bool(_NOT.search(test)) else "failed"
+    return "Passed" if holds != bool(_NOT.search(test)) else "Failed"

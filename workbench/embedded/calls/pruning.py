@@ -61,8 +61,12 @@ def _verdict(context: Context, column_section: str) -> dict[str, str]:
     elif any(len(told & said) >= len(told) / 2 for _, told in column.codes):
         reason = "the question says what one of its values means"
     else:
-        return {"reasoning": "nothing speaks of it", "relevant": "no"}
-    return {"reasoning": reason, "relevant": "yes"}
+        return _relevance("nothing speaks of it", "No")
+    return _relevance(reason, "Yes")
+
+
+def _relevance(reason: str, verdict: str) -> dict[str, str]:
+    return {"chain_of_thought_reasoning": reason, "is_column_information_relevant": verdict}
 
 
 def _fields(section: str) -> dict[str, str]:
@@ -89,7 +93,7 @@ def select_tables(asked: Asked, _temperature: float, _seed: str) -> str:
     worth, _ = _worth(asked.context)
     kept = [table for table, share in worth.items() if share >= _LIKELY]
     kept = kept or sorted(worth, key=lambda table: -worth[table])[:1]
-    reply = {"reasoning": "Likely queries read these.", "tables": kept}
+    reply = {"chain_of_thought_reasoning": "Likely queries read these.", "table_names": kept}
     return json.dumps(reply, ensure_ascii=False)
 
 
@@ -100,7 +104,7 @@ def select_columns(asked: Asked, _temperature: float, _seed: str) -> str:
         if share >= _LIKELY:
             columns.setdefault(table, []).append(column)
     reasoning = "Likely queries use these, or the question speaks of them."
-    return json.dumps({"reasoning": reasoning, "columns": columns}, ensure_ascii=False)
+    return json.dumps({"chain_of_thought_reasoning": reasoning, **columns}, ensure_ascii=False)
 
 
 def mac_selector(asked: Asked, _temperature: float, _seed: str) -> str:

@@ -28,7 +28,7 @@ from workbench.types import (
 _SECTION = re.compile(r"^## +(.+?) *$", re.MULTILINE)
 _FENCE = re.compile(r"(`{3,})\w*\n(.*?)\n?\1", re.DOTALL)
 _RUN = re.compile(
-    r"Query:\n(`{3,})\w*\n(.*?)\n?\1\s*Result:\n(.*?)(?=\n+Query:\n```|\Z)", re.DOTALL
+    r"Query:\n(`{3,})\w*\n((?:(?!\n\1).)*)\n?\1\s*Result:\n(.*?)(?=\n+Query:\n```|\Z)", re.DOTALL
 )
 _NAME = r"[^\W\d]\w*|`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\""
 _OF_COLUMN = re.compile(rf"^(?:- )?({_NAME})\.({_NAME}): (.*)$", re.MULTILINE)
@@ -80,7 +80,7 @@ def read(messages: Sequence[Message]) -> Asked:
         answer,
         tuple(r for t, body in sections.items() if t.startswith("Candidate ") for r in _runs(body)),
         _attempts(sections),
-        tuple(body for title, body in sections.items() if title.startswith("Unit test ")),
+        tuple(body for title, body in sections.items() if title.startswith("Unit Test")),
         tuple(re.split(r"\n\s*\n", sections.get("Columns") or sections.get("Column", ""))),
     )
 
@@ -130,5 +130,8 @@ def _attempts(sections: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         return ()
     fence = _FENCE.search(sections["Query"])
     query = fence[2] if fence else sections["Query"]
-    last = (query.strip(), sections.get("Result", "").strip())
+    result = sections.get("Result", sections.get("SQLite error", "")).strip()
+    if "Exception class" in sections:
+        result = f"Error: {result}"
+    last = (query.strip(), result)
     return (*_runs(sections.get("Earlier attempts", "")), last)

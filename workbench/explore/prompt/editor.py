@@ -10,8 +10,7 @@ from workbench.errors import BadInputError, naming
 from workbench.explore.prompt.steps import Edit, Step
 from workbench.explore.widgets import fill, labelled, quietly, row, tall, watch
 from workbench.html.parts import Html, line, pre, view
-from workbench.prompts.prompt import load
-from workbench.prompts.template import parse
+from workbench.prompts.prompt import Prompt, load
 
 
 class Editor:
@@ -85,7 +84,7 @@ class Editor:
 
 def template_source(prompt: str, prompts: Path | None = None) -> str:
     """The text of the template in use."""
-    return load(prompt, prompts).path.read_text(encoding="utf-8")
+    return load(prompt, prompts).source
 
 
 def save_template(folder: Path, prompt: str, text: str, *, overwrite: bool = False) -> Path:
@@ -93,10 +92,10 @@ def save_template(folder: Path, prompt: str, text: str, *, overwrite: bool = Fal
 
     An existing template with another text is replaced only with `overwrite`.
     """
-    given = load(prompt).variables
-    if unknown := set(parse(text, Path(f"{prompt}.md")).variables) - set(given):
+    given = load(prompt).variables | {"question", "hint", "schema", "values", "descriptions"}
+    if unknown := Prompt(text, prompt).variables - given:
         raise BadInputError(
-            f"{prompt} has no variable {', '.join(sorted(unknown))}; there are {', '.join(given)}"
+            f"{prompt} has no variable {', '.join(sorted(unknown))}; there are {', '.join(sorted(given))}"
         )
     path = folder.expanduser() / f"{prompt}.md"
     if path.exists() and not overwrite and path.read_text(encoding="utf-8") != text:

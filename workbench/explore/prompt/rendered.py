@@ -8,7 +8,7 @@ from workbench.html.parts import Html, details, heading, line, listed, pre, tabl
 from workbench.html.results import found_part
 from workbench.html.tree import Node
 from workbench.llm.client import Client
-from workbench.prompts.prompt import split_sections
+from workbench.prompts.prompt import sections as split_sections
 from workbench.types import Request
 
 SHORT = 800  # characters of a section that is shown unfolded
@@ -21,8 +21,8 @@ def sections(request: Request) -> tuple[tuple[str, str], ...]:
     for message in request.messages:
         text = str(message.get("content", ""))
         role = str(message.get("role", ""))
-        parts = split_sections(text) if role == "user" else ()
-        titled += parts or ((role.capitalize(), text),)
+        parts = split_sections(text) if role == "user" else []
+        titled += parts or [(role.capitalize(), text)]
     return tuple(titled)
 
 

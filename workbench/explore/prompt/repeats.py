@@ -1,11 +1,12 @@
 """The samples of one prompt as one row, with the number of samples that gave each answer."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 
+from workbench import replies
 from workbench.explore.prompt.steps import Step
 from workbench.llm.client import Client
-from workbench.replies.sql import read_sql
 
 _LONG = 90  # characters of an answer in a list
 
@@ -13,7 +14,10 @@ _LONG = 90  # characters of an answer in a list
 @lru_cache(maxsize=1000)
 def sql_in(reply: str) -> str:
     """The query in a reply, "" without one; the cache spares reading it again when its question is picked again."""
-    return read_sql(reply).sql
+    for read in (replies.sql_object, replies.last_sql):
+        with suppress(replies.Unread):
+            return read(reply)
+    return ""
 
 
 def grouped(steps: Sequence[Step]) -> list[list[int]]:

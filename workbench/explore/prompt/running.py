@@ -3,6 +3,7 @@
 from workbench.benchmarks.benchmark import Benchmark
 from workbench.evaluate.ex import equal, spider_text
 from workbench.explore.compare.texts import text, text_diff
+from workbench.explore.prompt.repeats import sql_in
 from workbench.explore.prompt.steps import Recording, Step
 from workbench.html.parts import Html, beside, heading, line, pre, stack, view, views
 from workbench.html.results import marked_results, rows_part
@@ -10,7 +11,6 @@ from workbench.html.tree import Node
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.preview import preview
-from workbench.replies.sql import read_sql
 from workbench.sql.context_text import plan_text
 from workbench.types import Completion, Question, Request
 
@@ -39,7 +39,7 @@ def cached_html(
     lab: Lab, benchmark: Benchmark, question: Question, reply: Completion | None, sql: str
 ) -> Html:
     """A call's cached reply, and a query beside gold's: that of the reply, or the system's answer."""
-    own = reply and read_sql(reply.text).sql == sql
+    own = reply and sql_in(reply.text) == sql
     shown = [pre(reply.text)] if reply else [line("No reply is cached.")]
     title = "The query in the reply" if own else "The system's answer"
     query = query_html(lab, benchmark, question, sql, title)
@@ -96,13 +96,13 @@ def run_html(
     lab: Lab, benchmark: Benchmark, question: Question, step: Step, new: Step, answer: Completion
 ) -> Html:
     """The reply to an edited step, its SQL beside gold's, and the changes in prompt and reply."""
-    extracted = read_sql(answer.text)
+    extracted = sql_in(answer.text)
     source = "cached" if answer.cached else "asked now"
     made = line(f"{source}, {answer.output_tokens:,} tokens of output")
     parts = [made, pre(answer.text or answer.error)]
-    if not extracted.sql:
-        parts.append(line(f"No SQL in the reply: {extracted.reason}."))
-    query = query_html(lab, benchmark, question, extracted.sql, "The query in the reply")
+    if not extracted:
+        parts.append(line("No SQL was read in the reply."))
+    query = query_html(lab, benchmark, question, extracted, "The query in the reply")
     found = [query, view("The reply", *parts, kind="wb-reply")]
     before = lab.client.cached(step.request)
     if before and new.request != step.request:

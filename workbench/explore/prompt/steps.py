@@ -6,7 +6,7 @@ context alone, so that gold cannot get into it.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,8 @@ from workbench.errors import CacheMissError
 from workbench.lab import Lab
 from workbench.llm.client import Client
 from workbench.llm.money import Ledger
-from workbench.prompts.prompt import load
-from workbench.prompts.template import parse
-from workbench.systems.system import System, choose, stages, trials_of
+from workbench.prompts.prompt import Prompt, load
+from workbench.systems.system import System, select, stages, trials_of
 from workbench.types import Context, Question, Request, Selection
 
 
@@ -61,7 +60,7 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
         for context in stages(system, question, watched):
             contexts.append(context)  # noqa: PERF402  contexts before a miss are kept
         trials = trials_of(system, contexts[-1], watched)
-        selection = choose(system, contexts[-1], watched, trials)
+        selection = select(system, contexts[-1], watched, trials)
     except CacheMissError as error:
         missing = str(error)
     read = tuple(_read(watched, step) for step in steps)
@@ -69,7 +68,7 @@ def record(system: System, question: Question, lab: Lab, *, pay: bool = False) -
 
 
 def _read(lab: Lab, step: Step) -> Step:
-    """The call whose reply the system read: the call with a larger output limit, if the first reply was cut off."""
+    """The call whose reply the system read: the one with more room, if the first reply was cut off."""
     reply = lab.client.cached(step.request)
     longer = reply and lab.longer(step.request, reply)
     return Step(longer, step.data) if longer and lab.client.cached(longer) else step
@@ -98,14 +97,9 @@ class Edit:
         """The step with the edit applied."""
         request = step.request
         data = {**step.data, **self.data}
-        prompt = load(request.prompt, prompts)
-        messages: Sequence[Any]
-        if self.source is None:
-            messages = prompt.messages(**data)
-        else:
-            named = Path(f"{request.prompt}.md")  # errors then name the prompt and the line
-            system, user = parse(self.source, named).render(data)
-            messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
+        own = self.source is not None
+        prompt = Prompt(self.source or "", request.prompt) if own else load(request.prompt, prompts)
+        messages = prompt.messages(**data)
         parameters = request.parameters if self.parameters is None else self.parameters
         model = self.model or request.model
         return Step(replace(request, messages=messages, model=model, parameters=parameters), data)

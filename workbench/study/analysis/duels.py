@@ -5,22 +5,23 @@ orders. A judge that always prefers the first query is right in half of the comp
 right in none.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
+from workbench import replies
 from workbench.evaluate.stats import mean_interval
 from workbench.parallel import each
-from workbench.replies.verdict import read_verdict
 from workbench.report.figures.frames import question_ids
-from workbench.select.groups import groups
-from workbench.select.pairwise import Pairwise
 from workbench.study.progress import counts, report
 from workbench.study.runs import Run
 from workbench.study.study import Study
+from workbench.systems.chase_sql import Pairwise, pool
+from workbench.systems.select import drawn, representatives, result_of
 from workbench.systems.system import prepare
-from workbench.types import Question
+from workbench.types import Context, Question
 
 
 def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
@@ -37,24 +38,20 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
     def duels_of(question: Question) -> Iterator[dict[str, Any]]:
         trials = run.selection(question.id).trials
         is_right = correct_by_question[question.id]
-        found = groups(trials, f"{judge.seed}{question.id}", suspect=study.suspect or judge.suspect)
-        pairs = [
-            (a, b)
-            for a in found
-            for b in found
-            if is_right[a.representative] and not is_right[b.representative]
-        ]
+        context = Context(question, lab.schema(question.db_id))
+        indices = pool(trials, study.suspect or judge.suspect)
+        sizes = Counter(result_of(trials[index]) for index in indices)
+        shown = representatives(trials, drawn(context, trials, indices)).values()
+        pairs = [(a, b) for a in shown for b in shown if is_right[a] and not is_right[b]]
         if not pairs:
             return
         context = prepare(run.system, question, lab)
         orders = [pair for a, b in pairs for pair in ((a, b), (b, a))]
-        replies = lab.ask_many(
-            judge.request(lab, context, trials[a.representative], trials[b.representative])
-            for a, b in orders
-        )
-        winners = ["" if reply.fault else read_verdict(reply.text) for reply in replies]
+        requests = [judge.request(lab, context, trials[a], trials[b]) for a, b in orders]
+        winners = [answer.value for answer in lab.ask_many(requests, replies.letter)]
         by_pair = zip(pairs, winners[::2], winners[1::2], strict=True)
         for (good, bad), right_first, wrong_first in by_pair:
+            votes = [sizes[result_of(trials[index])] for index in (good, bad)]
             decided = {"right": right_first == "A", "wrong": wrong_first == "B"}
             for first, correct in decided.items():
                 yield {
@@ -62,10 +59,10 @@ def duels(study: Study, run: Run, judge: Pairwise) -> pd.DataFrame:
                     "question_id": question.id,
                     "db_id": question.db_id,
                     "first": first,
-                    "right": trials[good.representative].candidate.sql,
-                    "wrong": trials[bad.representative].candidate.sql,
+                    "right": trials[good].candidate.sql,
+                    "wrong": trials[bad].candidate.sql,
                     "correct": correct,
-                    "by_votes": len(good.members) > len(bad.members) - (first == "right"),
+                    "by_votes": votes[0] > votes[1] - (first == "right"),
                 }
 
     failed_before = sum(lab.client.ledger.failed.values())

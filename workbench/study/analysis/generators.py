@@ -9,12 +9,12 @@ from dataclasses import replace
 import pandas as pd
 
 from workbench.benchmarks.predictions import candidates
-from workbench.generate.prompt_generator import PromptGenerator
 from workbench.report.figures.candidates import TOGETHER
 from workbench.report.style import shown
 from workbench.study.runs import Run, accuracy
 from workbench.study.study import Study
-from workbench.systems.replay import proposed
+from workbench.systems.baselines import Proposed
+from workbench.systems.generate import Generate
 
 _BOUNDS = {"lower bound": "adversary", "upper bound": "oracle"}
 
@@ -28,12 +28,12 @@ def selected_alone(study: Study, run: Run, step: int = 2) -> pd.DataFrame:
     total = int(run.questions["candidates"].max())
     generators = run.trials["generator"].unique()
     for generator, prompted in zip(generators, run.system.generate, strict=True):
-        if not isinstance(prompted, PromptGenerator):
+        if not isinstance(prompted, Generate):
             continue
         own = run.trials[run.trials["generator"] == generator]
         for k in [*range(1, prompted.samples, step), prompted.samples]:
             first = candidates(own[own["sample"] < k])
-            system = replace(run.system, generate=(proposed(first),), fix=())
+            system = replace(run.system, generate=(Proposed(first),), fix=())
             label = f"{run.name}, first {k} of {shown(generator)}"
             runs[generator, k] = study.run(system, label)
     runs[TOGETHER, total] = run

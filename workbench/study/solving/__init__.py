@@ -23,7 +23,7 @@ from workbench.llm.money import Tally
 from workbench.parallel import each
 from workbench.study import result_cache
 from workbench.study.result_cache import QuestionKeys, ResultKeys, model_names, system_keys
-from workbench.systems.system import System, choose, stages, trials_of
+from workbench.systems.system import System, select, stages, trials_of
 from workbench.types import Candidate, Comparison, Context, Execution, Question, Selection, Trial
 
 _PAUSE_SECONDS = 0.2  # before checking again the questions that other processes solve
@@ -114,12 +114,12 @@ def selection_of(records: QuestionRecords, question: Question, lab: Lab) -> Sele
 def _executed_trials(record: Record, question: Question, lab: Lab) -> tuple[Trial, ...]:
     """The trials of a record, with executions that the cache has or that are run now."""
     trials = [_trial_of(one) for one in record["trials"]]
-    queries = list({earlier.candidate.sql for trial in trials for earlier in trial.history})
+    queries = list({one.candidate.sql for trial in trials for one in trial.history} - {""})
     by_sql = dict(zip(queries, lab.run_many(question, queries), strict=True))
 
     def executed(trial: Trial) -> Trial:
         earlier = trial.repaired_from
-        execution = by_sql[trial.candidate.sql]
+        execution = by_sql.get(trial.candidate.sql)
         return Trial(trial.candidate, execution, executed(earlier) if earlier else None)
 
     return tuple(map(executed, trials))
@@ -164,7 +164,7 @@ def solve_once(
         else:
             trials = _executed_trials(record, question, lab)
         tally_before = ledger.of(question.id)
-        selection = choose(system, context, lab, trials)
+        selection = select(system, context, lab, trials)
         fields = {name: getattr(selection, name) for name in _SELECTION_FIELDS}
         fields["cost"] = _cost(ledger.of(question.id), tally_before)
         selected = _as_read_back(fields)

@@ -1,0 +1,100 @@
+"""What readers take replies to say: a table of cases, and laws that hold for any text."""
+
+import time
+from dataclasses import astuple
+from functools import partial
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench import replies
+from workbench.types import Example
+
+TABLE = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
+UNITS = TABLE.pop("units")
+READERS = {
+    name: partial(getattr(replies, name), **part.get("data", {})) for name, part in TABLE.items()
+}
+ASKED = [(name, case) for name, part in TABLE.items() for case in part["asked"]]
+OTHER = [(name, case) for name, part in TABLE.items() for case in part["other"]]
+WRAPPINGS = [  # of any answer; {} stands for it
+    "{}",
+    "  {}\n",
+    "\ufeff{}\r\n\r\n",
+    "<think>\nFirst I weigh both sides. SELECT 1? A, or [1]?\n</think>\n{}",
+    "<thinking>Not sure yet.</thinking>\n\n{}",
+    "<Thinking>Not sure.</Thinking>\n{}",
+    'The thought began before the reply did: {"sql": "SELECT 1"}.\n</think>\n{}',
+    "<reasoning>\nOn the one hand...\n</reasoning>\n\n{}",
+    "<scratchpad>Some notes.</scratchpad>{}",
+    "<seed:think>A thought.</seed:think>{}",
+    "[THINK]A thought.[/THINK]{}",
+    "\u25c1think\u25b7A thought.\u25c1/think\u25b7{}",
+    "<|begin_of_thought|>A thought.<|end_of_thought|>\n\n{}",
+    "<|channel|>analysis<|message|>B?<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>",
+    "<|im_start|>assistant\n{}<|im_end|>",
+    "<|start_header_id|>assistant<|end_header_id|>\n\n{}<|eot_id|>",
+    "{}</s>",
+    "{}<|im_end|>\n<|im_start|>user\nThank you!<|im_end|>",
+    "<answer>\n{}\n</answer>",
+    "<final_answer>{}</final_answer>",
+]
+
+
+def said(name, text):
+    """What a reader takes a reply to say; None where it is unread."""
+    try:
+        found = READERS[name](text)
+    except replies.Unread:
+        return None
+    return [list(astuple(one)) for one in found] if name == "examples" else found
+
+
+@pytest.mark.parametrize(("name", "case"), ASKED + OTHER)
+def test_a_reply_says_what_the_table_has_and_nothing_where_it_is_unread(name, case):
+    assert ("value" in case) != ("unread" in case)
+    assert said(name, case["reply"]) == case.get("value")
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+@pytest.mark.parametrize(("name", "case"), ASKED)
+def test_the_form_asked_for_is_read_in_any_wrapping(name, case, wrapping):
+    assert said(name, wrapping.replace("{}", case["reply"])) == case["value"]
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    "thought", ["<think>\n{}", "<reasoning>{}", "<|channel|>analysis<|message|>{}"]
+)
+def test_a_reply_that_ends_in_its_thought_says_nothing(name, thought):
+    assert said(name, thought.replace("{}", TABLE[name]["asked"][0]["reply"])) is None
+
+
+TEXTS = st.text(max_size=80) | st.lists(st.sampled_from(UNITS), max_size=40).map("".join)
+
+
+@pytest.mark.parametrize("name", READERS)
+@given(text=TEXTS)
+def test_no_text_raises_anything_but_unread(name, text):
+    said(name, text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "lead", ["", "SELECT a FROM b WHERE ", "```sql\nSELECT '", '{"sql": "', "["]
+)
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_reply_of_100_000_characters_is_read_in_a_tenth_of_a_second(unit, lead):
+    reply = lead + unit * (100_000 // len(unit))
+    for name in READERS:
+        began = time.process_time()
+        said(name, reply)
+        assert time.process_time() - began < 0.1, name
+
+
+def test_examples_are_records():
+    line = '{"input": "How many? (Hints: all)", "output": "SELECT COUNT(*) FROM t"}'
+    assert replies.examples(line) == [Example("How many?", "SELECT COUNT(*) FROM t", "all")]

@@ -1,0 +1,108 @@
+r"""The generator: render one prompt, ask for samples, read the SQL of each reply.
+
+Generators differ in data, so each is a value of `Generate`. One of your own is a line in a cell:
+
+    wb.Generate(wb.Prompt("# User\nWrite one SQLite query. {{ schema | fence }} {{ question }}"), model)
+"""
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from workbench import replies
+from workbench.canonical import content_hash
+from workbench.errors import at_least, one_of
+from workbench.lab import Lab
+from workbench.prompts.prompt import Prompt
+from workbench.sql.context_text import examples_text
+from workbench.sql.schema_text import create_table_text
+from workbench.types import Candidate, Context, Example, Message, Request, Schema
+
+
+@dataclass(frozen=True)
+class Generate:
+    """Proposes `samples` candidates, each from its own call of the prompt.
+
+    prompt: its packaged name, such as "generate/query_plan", or a `Prompt`.
+    shuffle: each sample sees tables and columns in an order of its own (CHASE-SQL, section 2.3).
+    data: the prompt's variables beyond those of a context.
+    schema_text: writes the schema.
+    read: finds the query in a reply.
+    examples: finds examples for a question, which the prompt shows as `examples`.
+    name: the candidates' generator; by default the last part of the prompt's name.
+    seeds, marked: whether a shuffled order belongs to a "question" or to its "database", and whether the end of what is
+        common is marked for Anthropic's models (ours, see `cheaper`).
+    """
+
+    prompt: str | Prompt
+    model: str
+    temperature: float = 0.0
+    samples: int = 1
+    shuffle: bool = False
+    data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    schema_text: Callable[[Schema], str] = create_table_text
+    read: Callable[[str], str] = replies.sql
+    examples: Callable[[Lab, Context], tuple[Example, ...]] | None = None
+    name: str = ""
+    seeds: Literal["question", "database"] = "question"
+    marked: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(1, samples=self.samples)
+        one_of(("question", "database"), seeds=self.seeds)
+
+    def __call__(self, lab: Lab, context: Context) -> tuple[Candidate, ...]:
+        """The candidates, in the order of their samples. A reply without a query gives one with a `problem`."""
+        data = self.variables(lab, context)
+        requests = [self.request(lab, context, sample, data) for sample in range(self.samples)]
+        answers = enumerate(lab.ask_many(requests, self.read))
+        name = self.name or getattr(self.prompt, "name", str(self.prompt)).rpartition("/")[2]
+        return tuple(
+            Candidate(a.value or "", name, sample, a.completion.text, a.keys, a.problem)
+            for sample, a in answers
+        )
+
+    def variables(self, lab: Lab, context: Context) -> Mapping[str, Any]:
+        """The prompt's variables that all samples share."""
+        if self.examples is None:
+            return self.data
+        return {**self.data, "examples": examples_text(self.examples(lab, context))}
+
+    def request(
+        self, lab: Lab, context: Context, sample: int = 0, data: Mapping[str, Any] | None = None
+    ) -> Request:
+        """The call for one sample. Models are tuned on the same prompt (`train`)."""
+        data = self.variables(lab, context) if data is None else data
+        if self.shuffle:
+            question = context.question
+            owner = question.id if self.seeds == "question" else question.db_id
+            schema = shuffled(context.schema, content_hash("shuffle", [owner, sample]))
+            context = replace(context, schema=schema)
+        request = lab.request(
+            self, self.prompt, context, sample, schema_text=self.schema_text, **data
+        )
+        if self.marked and request.model.startswith("anthropic/"):
+            return replace(request, messages=_marked(request.messages))
+        return request
+
+
+def shuffled(schema: Schema, seed: str) -> Schema:
+    """The schema with its tables, and each table's columns, in an order drawn from the seed."""
+    rng = random.Random(seed)  # noqa: S311  no secret
+    tables = [
+        replace(t, columns=tuple(rng.sample(t.columns, len(t.columns)))) for t in schema.tables
+    ]
+    return replace(schema, tables=tuple(rng.sample(tables, len(tables))))
+
+
+def _marked(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages with a mark of Anthropic's where the user message's schema ends."""
+    text = messages[-1]["content"]
+    end = re.search(r"^## Database schema\n.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
+    if not end:
+        return messages
+    common = {"type": "text", "text": text[: end.end()], "cache_control": {"type": "ephemeral"}}
+    parts = [common, {"type": "text", "text": text[end.end() :]}]
+    return (*messages[:-1], {"role": "user", "content": parts})

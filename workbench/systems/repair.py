@@ -1,0 +1,93 @@
+"""The repair loop: show the model its query and what the database said, ask for a better one, run it.
+
+CHASE-SQL's fixer (algorithm 4), CHESS's revise (section 3.1) and MAC-SQL's Refiner (algorithm 1) are one loop: repeat
+until a result is sound or no try is left, and keep the last query. They differ in the prompt and in what it shows.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench import replies
+from workbench.errors import BadInputError, at_least, one_of
+from workbench.lab import Lab
+from workbench.prompts.prompt import Prompt
+from workbench.sql.context_text import result_text
+from workbench.sql.reading import normal_form
+from workbench.sql.schema_text import create_table_text
+from workbench.types import SUSPECT, Candidate, Context, Execution, Schema, Suspect, Trial
+
+
+def shown_result(context: Context, trial: Trial) -> Mapping[str, Any]:
+    """The result of the query as the prompt's variable `result`."""
+    del context
+    return {"result": result_text(trial.execution or Execution("error", error="not run"))}
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Repairs one trial; each repair keeps the trial before it as `repaired_from`.
+
+    tries: how many repairs are asked for at most.
+    suspect: the results that call for a repair: "failed", or "empty" as in the papers; "nulls" is ours.
+    sound: also review sound results, until a query comes back unchanged (CHESS, appendix A.4).
+    samples: of so many repairs, the first with the most frequent result is kept (CHESS, section 4.3).
+    data: what the prompt shows of a trial beside its `query`.
+    """
+
+    prompt: str | Prompt
+    model: str
+    tries: int = 3
+    temperature: float = 0.0
+    suspect: Suspect = "empty"
+    sound: bool = False
+    samples: int = 1
+    schema_text: Callable[[Schema], str] = create_table_text
+    read: Callable[[str], str] = replies.sql
+    data: Callable[[Context, Trial], Mapping[str, Any]] = shown_result
+
+    def __post_init__(self) -> None:
+        at_least(0, tries=self.tries)
+        at_least(1, samples=self.samples)
+        one_of(SUSPECT, suspect=self.suspect)
+        if self.samples > 1 and not self.temperature:
+            raise BadInputError(
+                f"samples is {self.samples} and temperature 0: all samples are the same; give a temperature above 0"
+            )
+
+    def __call__(self, lab: Lab, context: Context, trial: Trial) -> Trial:
+        for _ in range(self.tries):
+            broken = trial.execution is not None and trial.execution.is_suspect(self.suspect)
+            if trial.execution is None or not (broken or self.sound):
+                break
+            after = self._repaired(lab, context, trial)
+            if normal_form(after.candidate.sql) == normal_form(trial.candidate.sql):
+                # The same prompt again would get the same reply.
+                return after if broken else replace(after, repaired_from=trial.repaired_from)
+            trial = after
+        return trial
+
+    def _repaired(self, lab: Lab, context: Context, trial: Trial) -> Trial:
+        """The repair that the model gives; the query unchanged where no reply has one."""
+        old = trial.candidate
+        # Samples of a generator that wrote the same query get repairs of their own, unless nothing is drawn.
+        first = old.sample * self.samples if self.temperature else 0
+        data = {"query": old.sql, **self.data(context, trial)}
+        answers = lab.ask_many(
+            [
+                lab.request(self, self.prompt, context, n, schema_text=self.schema_text, **data)
+                for n in range(first, first + self.samples)
+            ],
+            self.read,
+        )
+        keys = (*old.call_keys, *(key for answer in answers for key in answer.keys))
+        repairs = [
+            Candidate(a.value, old.generator, old.sample, a.completion.text, keys)
+            for a in answers
+            if a.value
+        ] or [replace(old, call_keys=keys)]
+        found = [Trial(c, lab.run(context.question, c.sql), trial) for c in repairs]
+        results = [t.execution.fingerprint if t.execution else "" for t in found]
+        votes = Counter(filter(None, results)).most_common(1)
+        return found[results.index(votes[0][0])] if votes else found[0]
