@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "workbench"
 LAYERS: list[set[str]] = [  # the lowest first
     {"errors"},
-    {"types", "canonical", "current_question", "english", "spreadsheet"},
+    {"types", "canonical", "current_question", "spreadsheet"},
     {"store", "prompts", "pool", "yamlfile", "parallel", "terminal"},
     {"llm", "sql"},
     {"replies", "forms", "html"},

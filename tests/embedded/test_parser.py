@@ -1,211 +1,248 @@
-"""From a question to SQL: what each source of knowledge is good for, and what never changes an answer."""
+"""The parser answers every prompt in the form it asks for, from what the prompt shows and from nothing else."""
 
-import builtins
-import os
-import socket
-import sqlite3
-import subprocess
-import sys
-import time
-from dataclasses import replace
+import json
+from functools import partial
+from pathlib import Path
 
 import pytest
 
-from tests.embedded.harbour import SCHEMA, asking
-from workbench.embedded.grammar.joint import Style
-from workbench.embedded.parser import WEIGHTS, hypotheses, spoken
-from workbench.types import Column, Context, Example, Question, Schema, Table
+import workbench as wb
+from workbench import replies
+from workbench.embedded.hints import definitions
+from workbench.embedded.index import index
+from workbench.embedded.prompt import read_schema
+from workbench.embedded.replies import answer
+from workbench.embedded.words import tokens
+from workbench.prompts.prompt import load
+from workbench.sql.schema import read_schema as schema_of
+from workbench.sql.schema import with_examples
+from workbench.sql.schema_text import create_table_text, mac_sql_text
 
-ALMA = ("ship", "sname", "Alma")
-QUESTIONS = {
-    "How many ships are there?": "SELECT COUNT(*) FROM ship",
-    "What is the average length of the ships?": "SELECT AVG(len_m) FROM ship",
-    "What is the length of the ship Alma?": "SELECT len_m FROM ship WHERE sname = 'Alma'",
-    "How many ships were built after 2005?": "SELECT COUNT(*) FROM ship WHERE built > 2005",
-    "How many visits were cancelled?": "SELECT COUNT(*) FROM visit WHERE st = 'K'",
-    "Which ship is the longest?": "SELECT sname FROM ship ORDER BY len_m DESC LIMIT 1",
-    "Which ships have never made a visit?": (
-        "SELECT sname FROM ship WHERE ship_id NOT IN (SELECT ship_id FROM visit)"
+HARBOUR = """CREATE TABLE ship (
+    ship_id INTEGER PRIMARY KEY, -- ship id; unique id of the ship
+    sname TEXT, -- ship name; examples: 'Alma', 'Berta'
+    flag TEXT, -- country of registration; examples: 'Norway', 'Malta'
+    built INTEGER, -- year in which the ship was built; examples: 1998, 2007
+    len_m REAL -- length in metres; examples: 80.5, 120.0
+);
+
+CREATE TABLE pilot (
+    pilot_id INTEGER PRIMARY KEY,
+    fname TEXT, -- first name
+    surname TEXT -- examples: 'Holm', 'Reid'
+);
+
+CREATE TABLE visit (
+    visit_id INTEGER PRIMARY KEY,
+    ship_id INTEGER,
+    pilot_id INTEGER,
+    arrived TEXT, -- day of arrival; examples: '2021-03-04', '2022-11-30'
+    st TEXT, -- status; K: cancelled, A: arrived; examples: 'K', 'A'
+    dues REAL, -- harbour dues in euros; examples: 120.0, 99.5
+    FOREIGN KEY (ship_id) REFERENCES ship (ship_id),
+    FOREIGN KEY (pilot_id) REFERENCES pilot (pilot_id)
+);"""
+MADE = read_schema(HARBOUR)
+MAC = mac_sql_text(MADE)
+TABLES = {table.name: [column.name for column in table.columns] for table in MADE.tables}
+
+
+def ask(question, prompt="generate/direct", *, temperature=0.0, seed="", **data):
+    """The reply to a packaged prompt about the harbour."""
+    ones = {
+        "values": "",
+        "descriptions": "",
+        "examples": "",
+        "missing": "",
+        "think": False,
+        "shots": 1,
+    }
+    known = {"question": question, "hint": "", "schema": HARBOUR, "count": 5, "decompose": True}
+    messages = load(prompt, None).messages(**{**ones, **known, **data})
+    return answer(messages, temperature=temperature, seed=seed)
+
+
+def query_of(question, **data):
+    return replies.sql(ask(question, **data))
+
+
+@pytest.mark.parametrize(
+    ("question", "hint", "sql"),
+    [
+        ("List the surnames of all pilots.", "", "SELECT surname FROM pilot"),
+        ("What is the average length of ships?", "", "SELECT AVG(len_m) FROM ship"),
+        (
+            "How many ships were built after 2000?",
+            "",
+            "SELECT COUNT(*) FROM ship WHERE built > 2000",
+        ),
+        (
+            "Which ship is longest?",
+            "longest refers to MAX(len_m)",
+            "SELECT sname FROM ship ORDER BY len_m DESC LIMIT 1",
+        ),
+        (
+            "How many visits of the ship Alma were called off?",
+            "called off refers to st = 'K'",
+            "SELECT COUNT(*) FROM ship AS T1 INNER JOIN visit AS T2 ON T2.ship_id = T1.ship_id WHERE T2.st = 'K' AND T1.sname = 'Alma'",
+        ),
+        (
+            "What percentage of visits was cancelled?",
+            "percentage = DIVIDE(SUM(st = 'K'), COUNT(visit_id)) * 100",
+            "SELECT CAST(SUM(CASE WHEN st = 'K' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(visit_id) FROM visit",
+        ),
+    ],
+)
+def test_questions_that_the_grammar_covers_are_answered(question, hint, sql):
+    parts = [found.partition(" WHERE ") for found in (query_of(question, hint=hint), sql)]
+    one, other = ((head, sorted(where.split(" AND "))) for head, _, where in parts)
+    assert one == other
+
+
+def test_words_that_reached_nothing_are_named_and_a_change_of_data_is_refused():
+    reply = ask("How many ships has captain Mueller?")
+    assert "not understood: captain, Mueller" in reply
+    assert replies.sql(reply)
+    json_reply = ask("How many ships has captain Mueller?", "generate/chess_candidate")
+    assert "captain, Mueller" in json.loads(json_reply)["chain_of_thought_reasoning"]
+    assert "not understood" not in ask("How many ships are there?")
+    for change in (
+        "Delete all ships.",
+        "Please rename the ship Alma.",
+        "Add a new pilot named Berg.",
+    ):
+        assert "change of data" in ask(change)
+        with pytest.raises(replies.Unread):
+            query_of(change)
+
+
+FAILED = {"query": "SELECT nme FROM ship", "result": "Error: no such column: nme"}
+RUNS = [
+    {"query": "SELECT sname FROM ship", "result": "1 row:\nsname\n'Alma'"},
+    {"query": "SELECT COUNT(*) FROM pilot", "result": "No rows:\nCOUNT(*)"},
+]
+COLUMN = "Column: ship.sname\nType: TEXT\nExamples: 'Alma'"
+READERS = {
+    replies.sql: ("direct", "zero_shot", "divide_and_conquer", "query_plan", "synthetic_examples"),
+    replies.examples: ("examples_by_feature", "examples_by_column"),
+    replies.sql_object: ("chess_candidate",),
+    replies.last_sql: ("decomposer", "decomposer_spider"),
+}
+FORMS = {f"generate/{name}": (read, {}) for read, names in READERS.items() for name in names} | {
+    "retrieve/keywords": (replies.strings, {}),
+    "prune/filter_column": (replies.relevant, {"column": COLUMN}),
+    "prune/filter_column_group": (
+        partial(replies.relevant_columns, names=["ship.sname", "pilot.fname"]),
+        {"columns": f"{COLUMN}\n\nColumn: pilot.fname"},
+    ),
+    "prune/select_tables": (partial(replies.tables, schema=TABLES), {}),
+    "prune/select_columns": (partial(replies.columns, schema=TABLES), {}),
+    "prune/mac_selector": (partial(replies.decisions, schema=TABLES), {"schema": MAC}),
+    "fix/fixer": (replies.final_sql, FAILED),
+    "fix/reviser": (replies.sql_object, FAILED),
+    "fix/refiner": (replies.last_sql, {**FAILED, "error": "no such column", "exception": ""}),
+    "select/pairwise": (
+        replies.letter,
+        {f"{name}_{x}": run[name] for x, run in zip("ab", RUNS, strict=True) for name in run},
+    ),
+    "select/ranker": (partial(replies.ranking, count=2), {"candidates": RUNS}),
+    "select/unit_tests": (
+        replies.strings,
+        {"clusters": [{"queries": [run["query"]], "result": run["result"]} for run in RUNS]},
+    ),
+    "select/evaluate_one_test": (
+        partial(replies.verdicts, count=2),
+        {"candidates": RUNS, "test": "The query should be one that returns `sname`."},
+    ),
+    "select/evaluate_one_candidate": (
+        partial(replies.verdicts, count=2, label="test"),
+        {**RUNS[0], "tests": ["The query should use `sname`.", "It should not use `sname`."]},
     ),
 }
 
 
-def best(context):
-    return hypotheses(context)[0].sql
-
-
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_simple_questions(question):
-    assert best(asking(question, values=[ALMA])) == QUESTIONS[question]
-
-
-def test_tables_are_joined_along_foreign_keys():
-    assert best(asking("How many visits did the ship Alma make?", values=[ALMA])) == (
-        "SELECT COUNT(*) FROM ship AS T1 INNER JOIN visit AS T2 ON T2.ship_id = T1.ship_id"
-        " WHERE T1.sname = 'Alma'"
-    )
-
-
-def test_tables_without_foreign_keys_are_joined_along_columns_named_like_keys():
-    tables = tuple(replace(table, foreign_keys=()) for table in SCHEMA.tables)
-    asked = asking("How many visits did the ship Alma make?", values=[ALMA])
-    assert best(replace(asked, schema=replace(SCHEMA, tables=tables))) == (
-        "SELECT COUNT(*) FROM ship AS T1 INNER JOIN visit AS T2 ON T2.ship_id = T1.ship_id"
-        " WHERE T1.sname = 'Alma'"
-    )
-
-
-def test_a_hint_s_condition_is_used():
-    sql = best(asking("How many visits were free?", "free refers to dues = 0"))
-    assert sql == "SELECT COUNT(*) FROM visit WHERE dues = 0"
-
-
-def test_a_hint_s_formula_is_used():
-    hint = "percentage = DIVIDE(SUM(st = 'K'), COUNT(visit_id)) * 100"
-    assert best(asking("What percentage of the visits were cancelled?", hint)) == (
-        "SELECT CAST(SUM(CASE WHEN st = 'K' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(visit_id)"
-        " FROM visit"
-    )
-
-
-def test_a_value_is_written_as_the_database_writes_it():
-    values = [("ship", "flag", "LIBERIA (FOC)")]
-    assert best(asking("How many ships sail under the flag of Liberia?", values=values)) == (
-        "SELECT COUNT(*) FROM ship WHERE flag = 'LIBERIA (FOC)'"
-    )
-
-
-def test_a_value_that_has_nothing_to_do_with_the_question_changes_nothing():
-    question = "What is the average length of the ships?"
-    spurious = [("ship", "sname", "Queen of the Fjords"), ("pilot", "surname", "Averell")]
-    assert best(asking(question, values=spurious)) == best(asking(question))
-
-
-def test_hypotheses_are_distinct_and_ordered_by_their_scores():
-    found = hypotheses(asking("Which ships made more than 3 visits in 2021?"))
-    assert len({h.sql for h in found}) == len(found) > 10
-    assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
-
-
-def test_a_score_is_what_its_features_weigh():
-    for found in hypotheses(asking("Which ships made more than 3 visits in 2021?")):
-        weighed = sum(WEIGHTS.get(name, 0.0) * value for name, value in found.features.items())
-        assert found.score == pytest.approx(weighed)
-
-
-def test_every_hypothesis_is_a_query_that_runs():
-    with sqlite3.connect(":memory:") as database:
-        for table in SCHEMA.tables:
-            database.execute(
-                f"CREATE TABLE {table.name} ({', '.join(c.name for c in table.columns)})"
-            )
-        for question in QUESTIONS:
-            for found in hypotheses(asking(question, values=[ALMA])):
-                database.execute(found.sql)
-    database.close()
-
-
-def test_examples_shift_preferences():
-    question = "Which ship is the longest?"
-    nested = "SELECT sname FROM ship WHERE len_m = (SELECT MAX(len_m) FROM ship)"
-    shown = tuple(
-        Example("Which boat is the longest?", nested.replace("len_m", "w")) for _ in "abc"
-    )
-
-    def standing(examples):
-        found = {h.sql: h.score for h in hypotheses(asking(question, examples=examples))}
-        return found[nested] - found[QUESTIONS[question]]
-
-    assert standing(shown) > standing(())
-
-
-def test_to_divide_and_conquer_favours_nesting():
-    context = asking("Which ship is the longest?")
-    plain = {h.sql: h.score for h in hypotheses(context)}
-    nested = {h.sql: h.score for h in hypotheses(context, Style(nest=True))}
-    gained = {sql: nested[sql] - plain[sql] for sql in plain.keys() & nested.keys()}
-    assert {sql for sql, gain in gained.items() if gain > 0} == {
-        sql for sql in gained if "(SELECT" in sql
+def test_every_prompt_of_the_package_is_answered_in_its_form():
+    folder = Path(replies.__file__).with_name("prompts")
+    assert {f"{p.parent.name}/{p.stem}" for p in folder.glob("*/*.md")} == FORMS.keys()
+    read = {
+        name: reader(ask("When was the ship Alma built?", name, **d))
+        for name, (reader, d) in FORMS.items()
     }
+    for name in ("direct", "divide_and_conquer", "chess_candidate", "decomposer"):
+        assert read[f"generate/{name}"].startswith("SELECT built FROM ship WHERE sname = ")
+    assert read["prune/select_tables"] == ["ship"]
+    assert read["prune/filter_column_group"] == {"ship.sname": True, "pilot.fname": False}
+    assert read["select/pairwise"] == "A"
+    assert read["select/ranker"] == [1, 2]
+    assert (
+        read["select/evaluate_one_test"] == read["select/evaluate_one_candidate"] == [True, False]
+    )
+    assert read["fix/fixer"] != FAILED["query"]
+    assert len({example.sql for example in read["generate/examples_by_feature"]}) == 5
 
 
-def test_a_query_plan_favours_fewer_joins():
-    context = asking("How many visits did the ship Alma make?", values=[ALMA])
-    plain = {h.sql: h.score for h in hypotheses(context)}
-    planned = {h.sql: h.score for h in hypotheses(context, Style(plan=True))}
-    lost = {sql: plain[sql] - planned[sql] for sql in plain.keys() & planned.keys()}
-    assert {sql for sql, loss in lost.items() if loss > 0} == {s for s in lost if "JOIN" in s}
+def test_samples_differ_at_a_temperature_and_a_seed_repeats_them():
+    drawn = [ask("Which ships visited?", temperature=0.8, seed=str(n)) for n in range(20)]
+    assert len(set(drawn)) > 1
+    assert drawn == [ask("Which ships visited?", temperature=0.8, seed=str(n)) for n in range(20)]
 
 
-def test_tables_and_columns_are_spoken_of_by_name_or_by_a_value():
-    found = spoken(asking("What is the length of the ship Alma?", values=[ALMA]))
-    assert {("ship", ""), ("ship", "len_m"), ("ship", "sname")} <= found.keys()
-    assert ("visit", "dues") not in found
+def test_what_the_prompt_does_not_show_is_not_known():
+    late = "How many visits came late?"
+    assert "dues" in query_of(late, hint="came late refers to dues > 100")
+    assert "dues" not in query_of(late)
+    found = {"values": "ship.sname: 'Stella Maris'"}
+    assert "'Stella Maris'" in query_of("When was the Stella Maris built?", **found)
+    assert "Stella" not in query_of("When was the Stella Maris built?")
+    country = "List the country of registration of all ships."
+    assert query_of(country) == "SELECT flag FROM ship"
+    assert "flag" not in query_of(country, schema=HARBOUR.replace("country of registration; ", ""))
+    pruned = HARBOUR.partition("\n\n")[0]
+    assert "pilot" not in query_of("How many pilots are there?", schema=pruned)
+    shown = "Question: Show flags\nSQL: SELECT flag, COUNT(*) FROM ship GROUP BY flag"
+
+    def drawn(**examples):
+        show = partial(ask, "Show the flag of each ship.", "generate/synthetic_examples")
+        return [show(temperature=4.0, seed=str(n), **examples) for n in range(60)]
+
+    assert drawn() != drawn(examples=shown)
 
 
-def test_no_schema_or_no_question_gives_no_hypothesis():
-    assert hypotheses(Context(Question("", "", "How many?"), Schema("", ()))) == ()
-    assert hypotheses(asking("  ")) == ()
+def test_a_prompt_without_sections_is_answered_and_a_second_question_is_the_first():
+    text = f"Write a query.\n```sql\n{HARBOUR}\n```\nHow many pilots are there?"
+    again = {"role": "user", "content": "That could not be read. Answer only with the query."}
+    turns = [{"role": "user", "content": text}, {"role": "assistant", "content": "I would."}, again]
+    assert replies.sql(answer(turns, temperature=0.0)) == "SELECT COUNT(*) FROM pilot"
+    assert "no schema" in answer([{"role": "user", "content": "hello"}])
 
 
 @pytest.mark.parametrize(
-    "question", ["?", "a" * 3000, "' \" ` ; --", "1 2 3 4 5", "\u0436\u4e2d \x00"]
+    ("hint", "formulas"),
+    [
+        ("called off refers to st = 'K'", ["{st} = 'K'"]),
+        ("`called off` means st is 'K' or dues is null", ["({st} = 'K' OR {dues} IS NULL)"]),
+        ("YEAR(arrived) = 2021", ["STRFTIME('%Y', {arrived}) = '2021'"]),
+        ("longest refers to MAX(len_m)", ["MAX({len_m})"]),
+        ("dear refers to dues > AVG(dues)", ["{dues} > (SELECT AVG(dues) FROM visit)"]),
+        ("mean = AVG(dues where st = 'A')", ["AVG(CASE WHEN {st} = 'A' THEN {dues} END)"]),
+        ("rest = SUBTRACT(ship.len_m, 1,200)", ["{len_m} - 1200"]),
+        ("ids refers to ship_id", ["{ship_id}", "{ship_id}"]),  # of ship, and of visit
+        ("country; nothing = of note", []),
+    ],
 )
-def test_no_question_is_too_odd(question):
-    hypotheses(asking(question, question))
+def test_formulas_of_hints_become_sql(hint, formulas):
+    made = index(MADE)
+    (first, *_) = definitions(hint, tokens("ships"), made)
+    for formula, sql in zip(first.formulas, formulas, strict=True):
+        names = (p if isinstance(p, str) else f"{{{made.fields[p].name}}}" for p in formula.pieces)
+        assert "".join(names) == sql
 
 
-def test_answering_opens_no_file_no_database_and_no_connection(monkeypatch):
-    hypotheses(asking("How many ships are there?"))
-
-    def refuse(*arguments, **more):
-        raise AssertionError(f"opened {arguments}")
-
-    for module, name in (
-        (builtins, "open"),
-        (os, "open"),
-        (sqlite3, "connect"),
-        (socket, "socket"),
-    ):
-        monkeypatch.setattr(module, name, refuse)
-    assert hypotheses(asking("Which ships made more than 3 visits?"))
-
-
-def test_the_seed_of_hashes_changes_nothing():
-    code = (
-        "from tests.embedded.harbour import asking\n"
-        "from workbench.embedded.parser import hypotheses\n"
-        "for h in hypotheses(asking('Which ships made more than 3 visits in 2021?')):\n"
-        "    print(h.score, h.sql)"
-    )
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(told) == 1
-
-
-def test_four_thousand_columns_take_no_second():
-    words = ["ship", "length", "name", "year", "port", "crew", "cargo", "flag", "price", "day"]
-    tables = tuple(
-        Table(
-            f"{words[t % 10]}_{t}",
-            (
-                Column("id", "INTEGER"),
-                *(Column(f"{words[c % 10]}_{words[t % 7]}_{c}", "TEXT") for c in range(39)),
-            ),
-            ("id",),
-        )
-        for t in range(100)
-    )
-    context = Context(Question("", "", "What is the name of the longest ship?"), Schema("", tables))
-    hypotheses(context)
-    start = time.process_time()
-    assert hypotheses(context)
-    assert time.process_time() - start < 20  # a quarter of a second; quadratic growth takes minutes
+def test_schemas_read_back_as_they_were_written():
+    benchmark = wb.open_benchmark("bundled-dev")
+    for path in {benchmark.database(question.db_id) for question in benchmark.questions}:
+        schema = with_examples(schema_of(path), path)
+        made = read_schema(create_table_text(schema))
+        one, other = (create_table_text(s).replace(",", "").split("\n") for s in (made, schema))
+        assert sorted(one) == sorted(other)
+        assert mac_sql_text(read_schema(mac_sql_text(made))) == mac_sql_text(made)

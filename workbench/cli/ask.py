@@ -1,5 +1,6 @@
 """`workbench ask`: one question about a database, answered by one of the systems."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,7 +107,8 @@ def answer_text(selection: Selection, model: str) -> str:
         )
     ]
     result = result_text(trial.execution) if trial.execution else "not run"
-    lines = [result, "", trial.candidate.sql, ""]
+    missed = re.findall(r"not understood: [^\n\\]+", trial.candidate.reasoning) if embedded else []
+    lines = [*missed[:1], result, "", trial.candidate.sql, ""]
     generators = ", ".join(dict.fromkeys(t.candidate.generator for t in agree))
     of_all = f"of {len(selection.trials)} candidates"
     lines.append(

@@ -1,0 +1,223 @@
+"""A schema prepared for linking: the words of its names, what kind of thing a column holds, keys, and joins."""
+
+import math
+import re
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from workbench.embedded.words import STOPWORDS, WORDS, name_words, stem
+from workbench.types import Column, Schema, lower_name
+
+_FLAGS = [{"0", "1"}, {"y", "n"}, {"t", "f"}, {"yes", "no"}, {"true", "false"}]
+_NAMES, _FIRST, _LAST, _DATED = (
+    frozenset(map(stem, WORDS[kind])) for kind in ("names", "first", "last", "dated")
+)
+_FORMATS = {
+    "iso": r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?",
+    "dmy": r"\d\d[/.]\d\d[/.]\d{4}.*",
+    "ymd": r"(1[6-9]|20)\d\d(0[1-9]|1[0-2])[0-3]\d|\d{4}/\d\d/\d\d.*|\d{4}-\d\d",
+    "year": r"(1[6-9]|20)\d\d",
+}
+_YEAR_AT = {"dmy": 7, "ymd": 1}  # the character where the year begins, where STRFTIME cannot tell
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_LONGEST, _WAYS = 4, 4  # joins from one table to another, and ways to connect the same tables
+
+Pieces = tuple[str | int, ...]  # SQL with the ids of columns in it
+
+
+@dataclass(slots=True)
+class Field:
+    """A column with what is known of it; `id` numbers the columns of a schema from 0."""
+
+    id: int
+    table: int
+    name: str
+    words: tuple[str, ...]
+    heading: tuple[str, ...]  # its name, written out, if its description begins with that
+    about: frozenset[str]  # the stems of its name and its description
+    kind: str  # number, text, date or flag
+    dates: str  # the format of its dates, or ""
+    key: str  # primary, foreign or ""
+    named: bool  # whether it holds what a thing is called
+    examples: tuple[str, ...]
+
+    def part(self, part: str) -> Pieces:
+        """The year (%Y), month (%m) or day (%d) of its dates, as text; a year stays a number."""
+        if (self.dates, part) == ("year", "%Y") or self.kind == "number":
+            return (self.id,)
+        if part == "%Y" and self.dates in _YEAR_AT:
+            return ("SUBSTR(", self.id, f", {_YEAR_AT[self.dates]}, 4)")
+        return (f"STRFTIME('{part}', ", self.id, ")")
+
+
+class Sheet(NamedTuple):
+    """A table with what is known of it; `id` numbers the tables of a schema from 0."""
+
+    id: int
+    name: str
+    words: tuple[str, ...]
+    key: tuple[int, ...]
+    label: tuple[int, ...]  # the columns that say what a row is called
+
+
+class Edge(NamedTuple):
+    """A join: columns of the table `child` that point at columns of the table `parent`."""
+
+    child: int
+    parent: int
+    pairs: tuple[tuple[int, int], ...]
+
+
+class Tree(NamedTuple):
+    """Joins that connect some tables."""
+
+    tables: tuple[int, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(eq=False)
+class Index:
+    """A schema's columns, tables and foreign keys by number, and what finds them."""
+
+    fields: list[Field] = field(default_factory=list)
+    sheets: list[Sheet] = field(default_factory=list)
+    by_name: dict[tuple[str, str], int] = field(default_factory=dict)  # by table and column
+    named: dict[str, list[int]] = field(default_factory=dict)  # columns by their own names
+    keys: list[Edge] = field(default_factory=list)
+
+    def where(self, column: int) -> tuple[str, str]:
+        """The names of a column's table and of the column."""
+        found = self.fields[column]
+        return self.sheets[found.table].name, found.name
+
+    @cached_property
+    def words(self) -> dict[str, float]:
+        """How much each stem tells, from 0 to 1: the more, the fewer columns have it, as in retrieval."""
+        seen = Counter(
+            word for some in (self.fields, self.sheets) for one in some for word in {*one.words}
+        )
+        seen.update(word for column in self.fields for word in column.about - {*column.words})
+        total = math.log(1 + len(self.fields)) or 1.0
+        return {word: math.log(1 + len(self.fields) / n) / total for word, n in seen.items()}
+
+    @cached_property
+    def mention(self) -> re.Pattern[str]:
+        """Finds columns, with their tables perhaps, and texts in quotes."""
+        columns, tables = (
+            "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+            for names in (
+                [name for name in self.named if not name.isdigit() and "`" not in name],
+                {name for name, _ in self.by_name},
+            )
+        )
+        name = rf"(?:[`\"]?(?P<table>{tables})[`\"]?\.)?(?P<q>[`\"]?)(?P<column>{columns})(?P=q)"
+        texts = r"'(?:[^']|'')*'"
+        return re.compile(rf"{texts}|(?<![\w.]){name}(?![\w(])|\"[^\"]*\"", re.IGNORECASE)
+
+    def trees(self, tables: frozenset[int]) -> list[Tree]:
+        """A short way to connect these tables, and ways without one of its joins."""
+        best = self._grown(tables)
+        others = [self._grown(tables, edge) for edge in best.edges] if best else []
+        return [*dict.fromkeys(filter(None, (best, *others)))][:_WAYS]
+
+    def _grown(self, tables: frozenset[int], without: Edge | None = None) -> Tree | None:
+        """A tree grown to the nearest of these tables, again and again.
+
+        The shortest tree of all is a Steiner tree and too slow to find; this one is nearly always it.
+        """
+        order, edges = sorted(tables)[:1], dict[Edge, None]()
+        while not tables <= {*order}:
+            start: list[tuple[int, tuple[Edge, ...]]] = [(table, ()) for table in sorted(order)]
+            queue, seen = deque(start), {*order}
+            while queue:  # breadth first, to the nearest of the tables
+                table, path = queue.popleft()
+                if table in tables and path:
+                    break
+                for edge in self.keys if len(path) < _LONGEST else ():
+                    fits = table in edge[:2] and edge != without
+                    for other in {edge.child, edge.parent} - seen if fits else ():
+                        seen.add(other)
+                        queue.append((other, (*path, edge)))
+            else:
+                return None
+            edges |= dict.fromkeys(path)
+            order += {end for edge in path for end in edge[:2]} - {*order}
+        return Tree((order[0], *sorted(order[1:])), tuple(edges)) if order else None
+
+
+@lru_cache(maxsize=256)  # questions in a row are about one schema, or each of its columns alone
+def index(schema: Schema) -> Index:
+    """The schema's index."""
+    made = Index()
+    for number, table in enumerate(schema.tables):
+        foreign = {lower_name(c) for k in table.foreign_keys for c in k.columns}
+        primary = {lower_name(c) for c in table.primary_key}
+        own: list[Field] = []
+        for column in table.columns:
+            name, place = lower_name(column.name), len(made.fields) + len(own)
+            key = "primary" if name in primary else "foreign" if name in foreign else ""
+            made.by_name[lower_name(table.name), name] = place
+            made.named.setdefault(name, []).append(place)
+            own.append(_field(place, number, column, key))
+        made.fields += own
+        keys = tuple(column.id for column in own if column.key == "primary")
+        sheet = Sheet(number, table.name, name_words(table.name), keys, _label(own))
+        made.sheets.append(sheet)
+    for sheet, table in zip(made.sheets, schema.tables, strict=True):
+        for link in table.foreign_keys:
+            ends = ((table.name, link.columns), (link.ref_table, link.ref_columns))
+            child, parent = (
+                [made.by_name.get((lower_name(name), lower_name(c)), -1) for c in columns]
+                for name, columns in ends
+            )
+            if min(*child, *parent) >= 0 and made.fields[parent[0]].table != sheet.id:
+                pairs = tuple(zip(child, parent, strict=True))
+                made.keys.append(Edge(sheet.id, made.fields[parent[0]].table, pairs))
+    return made
+
+
+def _field(number: int, table: int, column: Column, key: str) -> Field:
+    words, description = name_words(column.name), column.description
+    # The column's name as its description writes it out, if it begins with that.
+    said = _WORD.findall(re.split(r"[;:(,]| in ", description, maxsplit=1)[0].lower())
+    telling = [w for w in said if w not in {"of", "the", "a", "an", "in", "for"}]
+    heading = tuple(dict.fromkeys(map(stem, telling))) if len(telling) <= 4 else ()
+    stems = (stem(w) for w in _WORD.findall(description.lower()) if w not in STOPWORDS)
+    about = frozenset(stems).union(words, heading)
+    examples = tuple(str(value) for value in column.examples if value is not None)
+    formats = _FORMATS.items() if examples else ()
+    dates = next((n for n, form in formats if all(re.fullmatch(form, v) for v in examples)), "")
+    dates = "" if dates == "year" and not about & _DATED else dates
+    numeric = re.search("INT|REAL|NUM|DEC|FLO|DOU", column.type.upper()) or (
+        examples and all(re.fullmatch(r"-?\d+(\.\d+)?", v) for v in examples)
+    )
+    kind, values = "number" if numeric else "text", {value.lower() for value in examples}
+    if values and any(values <= pair for pair in _FLAGS) and key != "primary":
+        kind = "flag"
+    elif (
+        dates or "DATE" in column.type.upper() or (not numeric and not examples and about & _DATED)
+    ):
+        kind, dates = "date", dates or "iso"
+    named = kind == "text" and bool(_NAMES & ({*words} if key else about))
+    return Field(
+        number, table, column.name, words, heading, about, kind, dates, key, named, examples
+    )
+
+
+def _label(columns: list[Field]) -> tuple[int, ...]:
+    """The columns that say what a row is called: a first name and a surname, a title, a name, else the key."""
+    texts = [column for column in columns if column.kind == "text" and column.key != "foreign"]
+    first, last = ([c for c in texts if c.about & words] for words in (_FIRST, _LAST))
+    if people := [(a.id, b.id) for a in first for b in last if a is not b]:
+        return people[0]
+    keys = [column for column in columns if column.key == "primary"]
+    best = [c for c in texts if c.named] or texts or keys or columns
+    return tuple(column.id for column in best[:1])
+
+
+def columns_of(parts: Iterable[Pieces]) -> list[int]:
+    """The columns in some pieces of SQL, in their order."""
+    return [piece for pieces in parts for piece in pieces if isinstance(piece, int)]

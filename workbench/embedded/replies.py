@@ -1,0 +1,410 @@
+"""The reply to a prompt, in the form of answer that it asks for; the form tells the kind of call, never a prompt's name.
+
+A query is drawn first and then explained: the reasoning never changes it. How the prompt asks to think does: "divide and
+conquer" favours nested queries, a query plan favours fewer joins; both shift scores by a fixed amount.
+"""
+
+import json
+import math
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from itertools import zip_longest
+from pathlib import Path
+
+from sqlglot import exp
+
+from workbench.embedded.combine import draw, hypotheses, noisy, shares, spoken
+from workbench.embedded.prompt import Asked, one_column, read
+from workbench.embedded.words import STOPWORDS
+from workbench.sql.reading import normal_form, parse
+from workbench.sql.schema_text import literal, quote
+from workbench.types import Context, Message, Schema, Table
+
+_CHANGE = re.compile(
+    r"(?i)\W*(?:(?:please|now|can you|could you) )*(?:(?:delete|remove|drop|insert|update|truncate|alter|rename|erase)\b"
+    r"|(?:add|create|set|change|replace|increase|decrease|raise|lower)\s+(?:an?|the|all|every|each|new|this)\b)"
+)
+_NO_CHANGE = "The question asks for a change of data. Only questions that read data are answered."
+_NOTHING = "No word of the question names a table or a column of the schema."
+_NO_SCHEMA = "There is no schema in this prompt that a query could be written for."
+_CLOSE = 2.0  # the bonus for doing all that the failed query does: most of it may be right
+_RELEVANT = 0.5  # how surely a column alone is spoken of, from which it is relevant
+_NEEDED = 0.04  # the share of probability from which a column or table is needed
+_LINKED = 0.15  # the share that the column counts as that is most surely spoken of
+_SEEN = 0.005  # the share of a hypothesis; less likely ones change no expectation by much
+_UNSEEN = 0.02  # how likely the right query does something that no hypothesis does
+# Results as prompts show them: the beginning of an error or of no rows, and rows of nothing but NULL.
+_FAILED = re.compile(r"(?i)error|refused|stopped|too large|no rows|no such|empty|\[\]")
+_ALL_NULL = re.compile(r"[\d,]+ rows?\b.*:\n.*(?:\nNULL(?: \| NULL)*)+")
+_FORMS = [
+    line.split(" | ")
+    for line in Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines()
+]
+
+
+def answer(messages: Sequence[Message], *, temperature: float = 1.0, seed: str = "") -> str:
+    """The reply to these messages: the same for the same temperature and seed."""
+    asked = read(messages)
+    write = next(write for asks, write in _WRITERS if re.search(asks, asked.answer))
+    return write(asked, temperature, seed)
+
+
+def _query(asked: Asked, temperature: float, seed: str) -> str:
+    """A query drawn from the hypotheses by their scores, or a sentence that says why there is none."""
+    if _CHANGE.match(asked.context.question.text):
+        return _NO_CHANGE
+    if asked.attempt[0]:
+        return _mended(asked, temperature, seed)
+    nest, plan = re.search(r"Sub.question", asked.answer), "Query Plan" in asked.answer
+    found = hypotheses(asked.context, nest=bool(nest), plan=plan)
+    if not found:
+        return _NOTHING if asked.context.schema.tables else _NO_SCHEMA
+    chosen = found[draw([h.score for h in found], temperature, seed)]
+    return _formed(asked, chosen.sql, _explained(chosen.sql), chosen.missed)
+
+
+def _mended(asked: Asked, temperature: float, seed: str) -> str:
+    """The likeliest query that the attempt does not rule out; an attempt that gave rows stays as it is.
+
+    A query that reads the tables of one that found nothing, and keeps no more of their rows, would find nothing either.
+    """
+    tried, result = asked.attempt
+    if result and not _FAILED.match(result) and not _ALL_NULL.fullmatch(result):
+        return _formed(asked, tried, "The query ran and gave rows; it stays as it is.")
+    does, same = elements(tried), normal_form(tried)
+    rows = {text for text in does if text.startswith(("reads", "keeps only rows"))}
+    empty = rows if result.lower().startswith("no rows") else {None}
+    fit = [
+        (hypothesis, hypothesis.score + _CLOSE * len(does & other) / (len(does | other) or 1))
+        for hypothesis in hypotheses(asked.context)
+        if normal_form(hypothesis.sql) != same and not empty <= (other := elements(hypothesis.sql))
+    ]
+    if not fit:
+        return _formed(asked, tried, "Nothing better fits the question and the schema.")
+    chosen, _ = fit[draw([worth for _, worth in fit], temperature, seed)]
+    return _formed(asked, chosen.sql, f"The database said: {result.splitlines()[0]}", chosen.missed)
+
+
+def _formed(asked: Asked, sql: str, reasoning: str, missed: Sequence[str] = ()) -> str:
+    """The query and the words before it, in the form that the prompt asks for."""
+    form, question = asked.answer, asked.context.question
+    if missed:
+        reasoning = f"not understood: {', '.join(dict.fromkeys(missed))}\n{reasoning}"
+    for key in ("revised_SQL", "SQL"):
+        if f'"{key}"' in form:
+            return _json({"chain_of_thought_reasoning": reasoning, key: sql})
+    steps = [*reversed(_inner(sql)), sql]  # the innermost first
+    if "Final Optimized SQL" in form:  # the parts have the titles that the prompt asks for
+        *titles, last = re.findall(r"(?m)^\*\*[^*\n]+:?\*\*(?=:?$)", form)
+        texts = [
+            f"{question.text}\n{reasoning}",
+            *(f"{part}\n{_explained(part)}" for part in steps),
+        ]
+        parts = zip_longest(titles, texts[: len(titles)], fillvalue="Nothing is left to do.")
+        return "\n\n".join([*map("\n".join, parts), f"{last}\n{sql}"])
+    if "Final Answer" in form:
+        return f"{reasoning}\n\nFinal Answer: {' '.join(sql.split())}"
+    if "Sub question" in form:
+        texts = [*map(_explained, steps[:-1]), question.text]
+        pairs = enumerate(zip(texts, steps, strict=True), 1)
+        subs = (f"Sub question {n}: {t}\nSQL\n```sql\n{part}\n```" for n, (t, part) in pairs)
+        return "\n\n".join([*[reasoning] * bool(missed), *subs])
+    fence = "**Final SQL**\n" * ("Final SQL" in form) + f"```sql\n{sql}\n```"
+    return f"{reasoning}\n\n{fence}" if missed or "Give only" not in form else fence
+
+
+def _inner(sql: str) -> list[str]:
+    """The queries inside a query, the outermost first."""
+    tree = parse(sql)
+    found = () if isinstance(tree, str) else tree.find_all(exp.Subquery)
+    return [inner.this.sql("sqlite") for inner in found]
+
+
+def _explained(sql: str) -> str:
+    *most, last = sorted(elements(sql)) or ["is the likeliest"]
+    return f"The query {', '.join(most)} and {last}." if most else f"The query {last}."
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@lru_cache(maxsize=4096)
+def elements(sql: str) -> frozenset[str]:
+    """Short sentences about what a query does, by which queries are compared; none for one that cannot be read.
+
+    "keeps only rows where `st = 'K'`" is one. Aliases are left out, since each query chooses its own.
+    """
+    tree = parse(sql)
+    if isinstance(tree, str):
+        return frozenset()
+    tree = tree.copy()
+    found = {f"reads the table `{table.name.lower()}`" for table in tree.find_all(exp.Table)}
+    for name in tree.find_all(exp.Column, exp.Identifier):
+        name.set("table" if isinstance(name, exp.Column) else "quoted", None)
+    for select in tree.find_all(exp.Select):
+        where, having, group, order, limit = map(
+            select.args.get, ("where", "having", "group", "order", "limit")
+        )
+        conditions = [where.this] if where else []
+        if where and isinstance(where.this, exp.And):
+            conditions = [*where.this.flatten()]
+        parts = {
+            "keeps only rows where `{}`": conditions,
+            "returns `{}`": select.expressions,
+            "groups by `{}`": group.expressions if group else (),
+            "keeps only groups where `{}`": [having.this] if having else (),
+            "sorts by `{}`": order.expressions if order else (),
+            "stops after `{}` rows": [limit.expression] if limit else (),
+            "returns no row twice": filter(None, [select.args.get("distinct")]),
+        }
+        for sentence, some in parts.items():
+            found |= {sentence.format(part.sql("sqlite").lower()) for part in some}
+    return frozenset(found)
+
+
+@lru_cache(maxsize=64)
+def _expected(context: Context) -> Mapping[str, float]:
+    """How likely the right query does each thing, by the hypotheses."""
+    found = hypotheses(context)
+    likely: dict[str, float] = {}
+    for hypothesis, share in zip(found, shares(h.score for h in found), strict=True):
+        for element in elements(hypothesis.sql) if share >= _SEEN else ():
+            likely[element] = likely.get(element, 0.0) + share
+    return likely
+
+
+def _plausible(asked: Asked) -> list[float]:
+    """How well each query and its result answer the question: a log-likelihood, up to a constant.
+
+    A query is likely if it does what the hypotheses do and leaves nothing out. An error, no rows or nothing but NULL
+    speak against it.
+    """
+    likely = _expected(asked.context)
+    scores = []
+    for sql, result in asked.candidates:
+        does = elements(sql)
+        share = {e: min(max(likely.get(e, 0), _UNSEEN), 1 - _UNSEEN) for e in does | likely.keys()}
+        # The sum is the same in any order of the set, which differs between processes.
+        score = math.fsum(math.log(s if e in does else 1 - s) for e, s in share.items())
+        failed = (3.0 if result.startswith("No rows") else 8.0) * bool(_FAILED.match(result))
+        scores.append(score - failed - 2.0 * bool(_ALL_NULL.fullmatch(result)))
+    return scores
+
+
+def _letter(asked: Asked, temperature: float, seed: str) -> str:
+    """The letter of one of two candidates; a tie is drawn at any temperature."""
+    one, two = [*_plausible(asked), 0.0, 0.0][:2]
+    letter = "AB"[draw([one, two], temperature or float(one == two), seed)]
+    return f"Answer: {letter}" if "Answer: " in asked.answer else letter
+
+
+def _ranking(asked: Asked, temperature: float, seed: str) -> str:
+    """The candidates' numbers, best first."""
+    found = noisy(_plausible(asked), temperature, seed)
+    return _json(sorted(range(1, len(found) + 1), key=lambda n: -found[n - 1]))
+
+
+def _unit_tests(asked: Asked, temperature: float, seed: str) -> str:
+    """As many tests as are asked for; elements that split the candidates most evenly come first.
+
+    A test names one element in which the candidates differ, and says by the hypotheses whether the right query does it.
+    """
+    likely = _expected(asked.context)
+    queries = [elements(sql) for sql, _ in asked.candidates]
+    chance = random.Random(seed)  # noqa: S311  no secret
+    worth: dict[str, float] = {}
+    for element in sorted(frozenset().union(*queries)):
+        does = sum(element in query for query in queries)
+        if does < len(queries):
+            surprise = abs(likely.get(element, 0.0) - 0.5) + chance.random() * temperature
+            worth[element] = min(does, len(queries) - does) + surprise
+    chosen = sorted(worth, key=lambda e: (-worth[e], e))[: _count(asked)]
+    should = ("should" if likely.get(e, 0.0) >= 0.5 else "should not" for e in chosen)
+    tests = [f"The query {how} be one that {e}." for how, e in zip(should, chosen, strict=True)]
+    return _thought("The candidates differ in these.", _json(tests))
+
+
+def _verdicts(asked: Asked, _temperature: float, _seed: str) -> str:
+    """The verdicts of one test on all candidates, or of all tests on one candidate."""
+    label = "Candidate Response" if "Response #1:" in asked.answer else "Unit Test"
+    pairs = [(test, sql) for test in asked.tests for sql, _ in asked.candidates]
+    found = ("Passed" if _passes(test, sql) else "Failed" for test, sql in pairs)
+    lines = "\n".join(f"{label} #{n}: {verdict}" for n, verdict in enumerate(found, 1))
+    return _thought("Each query is compared with what the test names.", lines)
+
+
+def _passes(test: str, sql: str) -> bool:
+    """Whether a query does what a test says; of tests in other words, whether it has the names and texts they quote."""
+    if re.match(r"The query should (?:not )?be one that ", test):
+        holds = any(element in test for element in elements(sql))
+    else:
+        quoted = re.findall(r"`[^`]+`|'(?:[^']|'')+'", test)
+        holds = all(word.strip("`'").lower() in sql.lower() for word in quoted)
+    return holds != bool(re.search(r"(?i)\b(?:should|must|does|may) not\b", test))
+
+
+def _thought(reason: str, text: str) -> str:
+    return f"<Thinking>{reason}</Thinking>\n<Answer>\n{text}\n</Answer>"
+
+
+def _count(asked: Asked) -> int:
+    """How many of something the form asks for."""
+    return int(next(iter(re.findall(r"\b\d+\b", asked.answer)), "10"))
+
+
+def _filter_column(asked: Asked, _temperature: float, _seed: str) -> str:
+    """Whether question or hint speak of a column, by itself; of several, a line for each.
+
+    The hint is searched for the column's name only: to parse its formulas against one column says no more.
+    """
+    question, lines = asked.context.question, []
+    hint = re.sub(r"'[^']*'", "''", question.evidence)
+    for section in asked.columns:
+        schema = one_column(section)
+        ((_, name),) = schema.columns()
+        alone = replace(asked.context, question=replace(question, evidence=""), schema=schema)
+        named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", hint, re.IGNORECASE)
+        said = max(spoken(alone).values(), default=0.0) >= _RELEVANT
+        reason = "The question speaks of it." if said else "The hint names it." if named else ""
+        several = (
+            {"column": re.findall("^Column: (.*)", section)[0]}
+            if '"column"' in asked.answer
+            else {}
+        )
+        verdict = {"is_column_information_relevant": "Yes" if reason else "No"}
+        reason = reason or "Nothing speaks of it."
+        lines.append(_json({**several, "chain_of_thought_reasoning": reason, **verdict}))
+    return "\n".join(lines)
+
+
+def _pruned(asked: Asked, _temperature: float, _seed: str) -> str:
+    """The tables that likely hypotheses read, or the columns that they use or the question speaks of, by table.
+
+    MAC-SQL's form asks for a decision on each table: keep_all, drop_all, or six columns of a large one; three stay.
+    """
+    schema, found = asked.context.schema, hypotheses(asked.context)
+    tables = {table.name: 0.0 for table in schema.tables}
+    columns = dict.fromkeys(schema.columns(), 0.0)
+    for hypothesis, share in zip(found, shares(h.score for h in found), strict=True):
+        tables |= {table: tables[table] + share for table in hypothesis.tables}
+        columns |= {pair: columns[pair] + share for pair in hypothesis.columns}
+    said = spoken(asked.context)
+    for pair, sure in said.items():
+        columns[pair] = max(columns[pair], _LINKED * sure / max(said.values()))
+    order = sorted(tables, key=lambda table: -tables[table])
+    if "keep_all" in asked.answer:
+        return f"```json\n{_json({t.name: _decided(t, tables, order, columns) for t in schema.tables})}\n```"
+    reason = {"chain_of_thought_reasoning": "Likely queries use these."}
+    if '"table_names"' in asked.answer:
+        kept = [table for table, share in tables.items() if share >= _NEEDED]
+        return _json({**reason, "table_names": kept or order[:1]})
+    names = {
+        table: [c for (t, c), s in columns.items() if t == table and s >= _NEEDED]
+        for table in tables
+    }
+    return _json({**reason, **{table: some for table, some in names.items() if some}})
+
+
+def _decided(
+    table: Table,
+    tables: Mapping[str, float],
+    order: list[str],
+    columns: Mapping[tuple[str, str], float],
+) -> str | list[str]:
+    if tables[table.name] < _NEEDED and table.name not in order[:3]:
+        return "drop_all"
+    keys = {*table.primary_key, *(c for key in table.foreign_keys for c in key.columns)}
+    names = [column.name for column in table.columns]
+    best = sorted(names, key=lambda c: -columns[table.name, c] - _NEEDED / 2 * (c in keys))
+    return "keep_all" if len(names) <= 10 else best[:6]
+
+
+def _keywords(asked: Asked, _temperature: float, _seed: str) -> str:
+    """Words of question and hint that may stand in a database: quotations, names, phrases with their words."""
+    found: dict[str, None] = {}
+    quoted = r"'([^']{1,80})'|\"([^\"]{1,80})\"|`([^`]{1,80})`|“([^”]{1,80})”"
+    name = r"\b[A-Z][\w.&'-]*(?:\s+(?:(?:of|the|de|la|von|van|and|&)\s+)?[A-Z0-9][\w.&'-]*)*"
+    for text in (asked.context.question.text, asked.context.question.evidence):
+        found |= dict.fromkeys("".join(groups) for groups in re.findall(quoted, text))
+        found |= dict.fromkeys(match[0] for match in re.compile(name).finditer(text, 1))
+        phrase: list[str] = []  # a run of content words, cut at stop words and punctuation
+        for piece in (*re.split(r"([,;:?!()]|\s+)", text), ","):
+            word = piece.strip(".'\"`")
+            plain = re.fullmatch(r"[^\W_][\w.&'/-]*", word) and word.lower() not in STOPWORDS
+            if plain and len(phrase) < 4:
+                phrase.append(word)
+            elif piece.strip():
+                found |= dict.fromkeys([" ".join(phrase), *phrase] if phrase else ())
+                phrase = []
+    return _json([text for text in found if text.lower() not in STOPWORDS])
+
+
+def _synthetic(asked: Asked, _temperature: float, seed: str) -> str:
+    """Examples of examples.txt, one a line: as many as are asked for and the schema has room for, all different."""
+    schema, count = asked.context.schema, _count(asked)
+    chance = random.Random(seed)  # noqa: S311  no secret
+    found: dict[str, None] = {}
+    for turn in range(4 * count if schema.tables else 0):
+        fields = _fields(schema, chance.choice(schema.tables), chance)
+        with suppress(KeyError):  # the schema has nothing for a field
+            text, sql = (part.format_map(fields) for part in _FORMS[turn % len(_FORMS)])
+            found[_json({"input": text, "output": sql})] = None
+    return "\n".join([*found][:count])
+
+
+def _fields(schema: Schema, table: Table, chance: random.Random) -> dict[str, str]:
+    """Fields of an example about a table: in words by lower-case names, in SQL by the others."""
+    fields = {
+        "table": _said(table.name),
+        "T": quote(table.name),
+        "least": str(chance.randint(1, 5)),
+    }
+    keys = {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
+    plain = [column for column in table.columns if column.name not in keys]
+    numeric = [c for c in plain if re.search(r"(?i)int|real|num|float|double|dec", c.type)]
+    for word, letter, some in (("number", "N", numeric), ("column", "C", plain)):
+        if some:
+            column = chance.choice(some)
+            fields |= {word: _said(column.name), letter: quote(column.name)}
+    links = [(key, other) for key in table.foreign_keys if (other := schema.table(key.ref_table))]
+    about = [("", table)]
+    if links:
+        key, other = chance.choice(links)
+        fields |= {"other": _said(other.name), "O": quote(other.name)}
+        fields |= {"key": quote(key.columns[0]), "target": quote(key.ref_columns[0])}
+        about.append(("other_", other))
+    for prefix, one in about:
+        shown = [
+            (c, v) for c in one.columns for v in c.examples if isinstance(v, str | int | float)
+        ]
+        if shown:
+            column, value = chance.choice(shown)
+            signs = [("=", "is"), (">", "is above"), ("<", "is below")]
+            sign, words = signs[0] if isinstance(value, str) else chance.choice(signs)
+            fields[f"{prefix}words"] = f"{_said(column.name)} {words} {value}"
+            fields[f"{prefix}test"] = f"{quote(column.name)} {sign} {literal(value)}"
+    return fields
+
+
+def _said(name: str) -> str:
+    """A name as people say it."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_+", " ", name).strip().lower()
+
+
+# Who writes the reply, by what the section "Answer" says; the first that fits counts.
+_WRITERS: tuple[tuple[str, Callable[[Asked, float, str], str]], ...] = (
+    (r"(?m)^(?:Candidate Response|Unit Test) #1:", _verdicts),
+    (r"The query should", _unit_tests),
+    (r"candidate numbers", _ranking),
+    (r"letter of the correct candidate", _letter),
+    (r"is_column_information_relevant", _filter_column),
+    (r'"table_names"|keep_all|"table": \[', _pruned),
+    (r'"output"', _synthetic),
+    (r"list of strings", _keywords),
+    (r"", _query),
+)

@@ -1,1 +1,0 @@
-"""English for the embedded model: words and stems, and the phrases that ask for operations."""
