@@ -19,10 +19,6 @@ PAGES = [CHECKOUT / "README.md", *sorted(CHECKOUT.glob("*/README.md"))]
 PAGES += sorted(CHECKOUT.glob("workbench/*/README.md"))
 README = "\n".join(page.read_text() for page in PAGES)
 PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-OFFLINE = (
-    "from workbench.llm.scripted import scripted\nimport workbench.llm.client as module\n"
-    "module.Client = lambda store, made=module.Client: made(store, send=scripted(otherwise='SELECT 1'))\n"
-)
 
 
 def run(program: str, folder: Path) -> list[str]:

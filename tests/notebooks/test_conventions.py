@@ -129,8 +129,7 @@ def test_its_opening_names_a_table_or_a_figure_of_a_paper(drawing):
 
 
 def test_chase_sql_takes_the_model_that_the_experiment_names_for_filtering(drawing):
-    made = [call for name in ("chase_sql",) for call in called(drawing, name)]
-    for call in made:
+    for call in called(drawing, "chase_sql"):
         assert "filtering" in {keyword.arg for keyword in call.keywords}, ast.unparse(call)
 
 

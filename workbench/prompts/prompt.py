@@ -24,9 +24,7 @@ PACKAGED = "packaged"  # the word for the prompts of the package, in place of a 
 _OURS = Path(__file__).parent
 _FORBIDDEN = (nodes.Call, nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 _HEADINGS = re.compile(r"^# (System|User)[ \t]*$", re.MULTILINE)
-_BREAKS = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+"
-)  # and halves of characters
+_BREAKS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _OPENS = re.compile(r"^(?= {0,3}(?:##+(?:\s|$)|```|~~~))", re.MULTILINE)
 
 
@@ -77,8 +75,7 @@ def load(name: str | Prompt, folder: Path | None = None) -> Prompt:
 
 def names(folder: Path = _OURS) -> list[str]:
     """The names of the prompts in a folder, by default the packaged ones."""
-    files = folder.glob("*/*.md")
-    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in files)
+    return sorted(p.relative_to(folder).with_suffix("").as_posix() for p in folder.glob("*/*.md"))
 
 
 def check_folder(folder: Path) -> None:
@@ -104,9 +101,11 @@ def _parsed(source: str, name: str) -> tuple[frozenset[str], dict[str, jinja2.Te
         form = "a comment {# ... #}, # System and its message, # User and its message"
         raise BadInputError(f"prompt {name}: expected {form}; the first two may be left out")
     try:
-        lines = [source[: source.rindex(part)].count("\n") for part in rest[1::2]]
-        padded = ["\n" * n + part for n, part in zip(lines, rest[1::2], strict=True)]
-        trees = [_ENVIRONMENT.parse(part) for part in padded]  # errors then name the file's lines
+        above = ["\n" * source[: source.rindex(part)].count("\n") for part in rest[1::2]]
+        texts = map(
+            "".join, zip(above, rest[1::2], strict=True)
+        )  # errors then name the file's lines
+        trees = [_ENVIRONMENT.parse(text) for text in texts]
         parts = [_ENVIRONMENT.from_string(tree) for tree in trees]
     except jinja2.TemplateSyntaxError as error:
         raise BadInputError(f"prompt {name}.md:{error.lineno}: {error.message}") from None
