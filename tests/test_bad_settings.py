@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from workbench.benchmarks.benchmark import some
 from workbench.errors import BadInputError
-from workbench.retrieve.named import retrieval_of
+from workbench.retrieve.named import settings_of
 from workbench.study.settings import load_experiment
 from workbench.train.noisy_schema import NoisySchema
 
@@ -38,13 +38,20 @@ STEPS = [
     (wb.Synthetic, {"by_column": -1}),
     (wb.FilterColumns, {"group": 0}),
     (wb.SchemaWithValues, {"values": -1}),
-    (wb.MinHash, {"permutations": 1}),
-    (wb.MinHash, {"ngram": 0}),
-    (wb.MinHash, {"threshold": 1.5}),
-    (wb.MinHash, {"threshold": float("nan")}),
+    (wb.LSH, {"permutations": 0}),
+    (wb.LSH, {"ngram": 0}),
+    (wb.Trigram, {"compared": 0}),
+    (wb.Descriptions, {"top": 0}),
+    (wb.Matching, {"per_keyword": 0}),
+    (wb.Matching, {"candidates": 0}),
+    (wb.Matching, {"edit": 1.5}),
+    (wb.Matching, {"keep": float("nan")}),
     (NoisySchema, {"wrong": -1}),
 ]
-WITHOUT_MODEL = {wb.Majority, wb.MinHash, wb.SchemaWithValues, NoisySchema}
+WITHOUT_MODEL = {
+    *(wb.Majority, wb.LSH, wb.Trigram, wb.Descriptions, wb.Matching, wb.SchemaWithValues),
+    NoisySchema,
+}
 
 
 def names(error, setting):
@@ -70,12 +77,12 @@ def test_a_step_names_the_setting_that_cannot_be(step, wrong):
         ({"edits": 1}, "edits"),
         ({"edit": "high"}, "edit"),
         ({"ngram": 3}, "ngram"),
-        ({"best_of": "day"}, "best_of"),
+        ({"descriptions": 0}, "top"),
     ],
 )
 def test_retrieval_names_the_setting_that_cannot_be(given, setting):
     with pytest.raises(BadInputError) as error:
-        retrieval_of(given)
+        settings_of(given)
     assert names(error, setting)
 
 

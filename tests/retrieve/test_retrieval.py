@@ -1,104 +1,215 @@
-"""From a question to its context, with each part and without it."""
+"""From a question to its context, as the papers' examples show it, with each part and without it."""
 
-import sqlite3
-from contextlib import closing
+import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from tests.retrieve.fakes import scripted_lab
+from workbench.llm.faults import Refusal
+from workbench.retrieve.descriptions import Descriptions
 from workbench.retrieve.keywords import Keywords
+from workbench.retrieve.matches import Matching
+from workbench.retrieve.named import by_letters, settings_of, with_retrieval
 from workbench.retrieve.retrieval import Retrieval
-from workbench.types import Context, Question
+from workbench.retrieve.similarity import Embedding, Lexical, MiniLM
+from workbench.retrieve.trigram import Trigram
+from workbench.sql.context_text import context_data
+from workbench.study import open_study
+from workbench.study.settings import Experiment
+from workbench.systems.baselines import direct
+from workbench.systems.chase_sql import chase_sql
+from workbench.systems.chess import chess_ir_ss_cg
+from workbench.types import Column, Context, Question, Schema, Table
 
-QUESTION = Question("7", "apiary", "how many masters live in Grate Holme?", "master means 'M'")
-RETRIEVAL = Retrieval(Keywords("maker/model"))
-CATALOG = """original_column_name,column_name,column_description,data_format,value_description
-grade,,examination passed,text,M: master
-town,,where the member lives,text,
+# Some of what CHASE-SQL's appendix A.5 lists, among values that nothing in its question resembles.
+QUESTION = Question(
+    "1",
+    "schools",
+    "What is the highest eligible free rate for K-12 students in the schools in Alameda County?",
+)
+KEYWORDS = '["free rate", "K-12", "schools", "Alameda County"]'
+SCRIPT = """
+CREATE TABLE schools(CDSCode TEXT, County TEXT, School TEXT, City TEXT, GSoffered TEXT, AdmFName1 TEXT, AdmLName1 TEXT, Doc INTEGER);
+INSERT INTO schools VALUES
+    ('01', 'Alameda', 'Alameda High', 'Alameda', 'K-12', 'Kate', 'Free', 54),
+    ('02', 'Alameda', 'Alameda County Community', 'Hayward', '7-12', 'Nate', 'Oduya', 10),
+    ('03', 'Fresno', 'Bullard TALENT', 'Fresno', 'K-8', 'Susanne', 'Lindqvist', 54),
+    ('04', 'Los Angeles', 'Venice Senior', 'Venice', '9-12', 'Ming', 'Hooper', 54);
+CREATE TABLE frpm(CDSCode TEXT, `County Name` TEXT, `School Type` TEXT);
+INSERT INTO frpm VALUES ('01', 'Alameda', 'Preschool'), ('03', 'Fresno', 'Continuation');
 """
+CHASE = Retrieval(Keywords("maker/model"))
+ONE = replace(CHASE, matching=Matching(per_keyword=1))
 
 
-@pytest.fixture
-def apiary(tmp_path):
-    folder = tmp_path / "apiary"
-    (folder / "database_description").mkdir(parents=True)
-    (folder / "database_description" / "keeper.csv").write_text(CATALOG)
-    with closing(sqlite3.connect(folder / "apiary.sqlite")) as database:
-        database.executescript("""
-            CREATE TABLE keeper(name TEXT, town TEXT, grade TEXT);
-            INSERT INTO keeper VALUES ('Ann', 'Great Holme', 'M'), ('Bob', 'Fellside', 'B');
-        """)
-    return folder / "apiary.sqlite"
+def shown(opened, database, retrieval, keywords=KEYWORDS, question=QUESTION, script=SCRIPT):
+    lab = opened(database(script), [keywords])
+    context = retrieval(lab, question, lab.schema(question.db_id))
+    return context_data(context)["values"].splitlines()
 
 
-@pytest.fixture
-def lab(tmp_path, apiary):
-    with scripted_lab(tmp_path, ['["masters", "Grate Holme"]'], apiary) as (lab, _):
-        yield lab
-
-
-def test_retrieval_gives_a_question_the_values_and_descriptions_it_may_mean(lab):
-    schema = lab.schema("apiary")
-    context = RETRIEVAL(lab, QUESTION, schema)
-    assert [(m.column, m.value, m.keyword) for m in context.values] == [
-        ("town", "Great Holme", "Grate Holme"),
+def test_values_are_those_of_appendix_a5_column_by_column(opened, database):
+    assert shown(opened, database, CHASE) == [
+        "schools.County: 'Alameda'",
+        "schools.School: 'Alameda County Community', 'Alameda High'",
+        "schools.City: 'Alameda'",
+        "schools.GSoffered: 'K-12'",
+        "schools.AdmFName1: 'Kate', 'Nate'",
+        "schools.AdmLName1: 'Free'",
+        "frpm.`County Name`: 'Alameda'",
+        "frpm.`School Type`: 'Preschool'",
     ]
-    assert {match.column for match in context.descriptions} == {"grade", "town"}
-    assert (context.question, context.schema) == (QUESTION, schema)
 
 
-def test_the_index_is_beside_the_cache_file(lab, tmp_path):
-    RETRIEVAL(lab, QUESTION, lab.schema("apiary"))
-    assert list((tmp_path / "indexes").glob("apiary-*"))
+def test_chess_shows_one_value_of_each_keyword_and_column(opened, database):
+    lines = shown(opened, database, ONE)
+    assert "schools.AdmFName1: 'Kate'" in lines
+    assert set(lines) - {"schools.AdmFName1: 'Kate'"} <= set(shown(opened, database, CHASE))
 
 
-def test_retrieving_again_makes_no_call_and_returns_the_same(lab):
-    schema = lab.schema("apiary")
-    assert RETRIEVAL(lab, QUESTION, schema) == RETRIEVAL(lab, QUESTION, schema)
-    assert lab.client.ledger.total().calls == 1
+TOWNS = "CREATE TABLE t(town TEXT); INSERT INTO t VALUES ('Great Holme'), ('Fellside'), ('TX'), ('MT'), ('Málaga');"
 
 
-def test_a_database_that_has_changed_is_indexed_anew(lab, apiary):
-    schema = lab.schema("apiary")
-    RETRIEVAL(lab, QUESTION, schema)
-    with closing(sqlite3.connect(apiary)) as database, database:
-        database.execute("UPDATE keeper SET town = 'Grate Holme' WHERE name = 'Bob'")
-    assert "Grate Holme" in {match.value for match in RETRIEVAL(lab, QUESTION, schema).values}
+@pytest.mark.parametrize(
+    ("keyword", "retrieval", "values"),
+    [
+        ("Grate Holme", CHASE, "'Great Holme'"),  # a typo
+        ("TX", CHASE, "'TX'"),  # shorter than an n-gram
+        ("near Fellside", CHASE, "'Fellside'"),  # the end of a phrase
+        ("MALAGA", replace(CHASE, index=Trigram()), "'Málaga'"),
+        ("MALAGA", CHASE, ""),  # hashes know no letter case
+        ("zzz", replace(CHASE, index=Trigram()), ""),
+        ("Grate Holme", CHASE.without_values(), ""),
+        ("Grate Holme", replace(CHASE, matching=Matching(edit=0.95)), ""),
+        ("Grate Holme", replace(CHASE, matching=Matching(semantic=0.95)), ""),
+    ],
+)
+def test_a_keyword_finds_the_values_that_are_like_it(opened, database, keyword, retrieval, values):
+    lines = shown(opened, database, retrieval, json.dumps([keyword]), script=TOWNS)
+    assert lines == ([f"t.town: {values}"] if values else [])
 
 
-def test_without_a_keyword_model_the_questions_own_words_are_looked_up(lab):
-    context = replace(RETRIEVAL, keywords=None)(lab, QUESTION, lab.schema("apiary"))
-    assert [match.value for match in context.values] == ["Great Holme", "M"]
-    assert lab.client.ledger.total().calls == 0
+def test_where_the_embedding_model_fails_spelling_decides(opened, database):
+    failing = replace(CHASE, similarity=Embedding("maker/embedding"))
+    lab = opened(database(TOWNS), ['["Grate Holme"]', *[Refusal("server", "down")] * 9], at_once=1)
+    context = failing(lab, QUESTION, lab.schema("schools"))
+    assert [match.value for match in context.values] == ["Great Holme"]
 
 
-def test_without_an_index_no_values_are_looked_for(lab):
-    context = replace(RETRIEVAL, index=None)(lab, QUESTION, lab.schema("apiary"))
-    assert context.values == ()
-    assert context.descriptions
+@pytest.mark.parametrize("reply", ["", "none", "{}", Refusal("server", "down"), '["  "]'])
+def test_a_reply_without_keywords_finds_nothing(opened, database, reply):
+    lab = opened(database(SCRIPT), [reply, reply])  # an unread one is asked for again
+    assert CHASE(lab, QUESTION, lab.schema("schools")).values == ()
 
 
-def test_without_a_description_search_the_context_has_no_descriptions(lab):
-    context = replace(RETRIEVAL, descriptions=None)(lab, QUESTION, lab.schema("apiary"))
-    assert context.values
-    assert context.descriptions == ()
+def test_keywords_of_ones_own_ask_no_model(opened, database):
+    lab = opened(database(TOWNS))
+    own = replace(CHASE, keywords=lambda _, question: tuple(question.text.split()))
+    found = own(lab, Question("1", "d", "in Fellside"), lab.schema("d"))
+    assert [match.value for match in found.values] == ["Fellside"]
 
 
-def test_without_values_and_descriptions_no_call_is_made(lab):
-    schema = lab.schema("apiary")
-    bare = replace(RETRIEVAL, index=None, descriptions=None)
-    assert bare(lab, QUESTION, schema) == Context(QUESTION, schema)
-    assert lab.client.ledger.total().calls == 0
+def test_without_values_and_descriptions_no_call_is_made(opened, database):
+    lab = opened(database(TOWNS))
+    schema = lab.schema("d")
+    assert CHASE.without_values()(lab, QUESTION, schema) == Context(QUESTION, schema)
+    assert lab.client.send.history == []
 
 
-def test_the_repr_names_every_field():
-    text = repr(RETRIEVAL)
-    for choice in (
-        "Keywords(model='maker/model'",
-        "Trigram(",
-        "Lexical(",
-        "Matching(",
-        "Descriptions(",
-    ):
-        assert choice in text
+def test_a_changed_database_has_its_new_values(opened, database):
+    for town in ("Fellside", "Fellsidd"):
+        lines = shown(
+            opened, database, CHASE, '["Fellside"]', script=TOWNS.replace("Fellside", town)
+        )
+        assert lines == [f"t.town: '{town}'"]
+
+
+# retrieve_context.
+
+
+def catalog(**described):
+    columns = (Column(name, "TEXT", description=text) for name, text in described.items())
+    return Schema("d", (Table("boat", tuple(columns)),))
+
+
+class Told:
+    """A similarity that notes the queries, and is what the test says of texts that contain a word."""
+
+    alike = 0.5
+
+    def __init__(self, **scores):
+        self.scores, self.queries = scores, []
+
+    def __call__(self, lab, queries, texts, *, collection=False):
+        del lab, collection
+        self.queries += queries
+        score = lambda text: next((s for word, s in self.scores.items() if word in text), 0.0)  # noqa: E731
+        return np.array([[score(text) for text in texts] for _ in queries], np.float32)
+
+
+def test_each_keyword_is_a_query_with_the_question_and_another_with_the_hint():
+    asked, told = Question("1", "d", "how long?", "in metres"), Told(length=1.0)
+    Descriptions()(None, asked, catalog(length="length overall"), ["long", "metres"], told)
+    assert told.queries == [
+        *("how long? long", "how long? metres"),
+        *("in metres long", "in metres metres"),
+    ]
+
+
+def test_a_query_retrieves_its_five_best_descriptions_and_none_that_is_unlike():
+    scores = {f"c{n}": n / 10 for n in range(1, 9)} | {"bad": float("nan")}
+    schema = catalog(**{name: f"{name} text" for name in scores}, other="unlike", silent="")
+    asked = Question("1", "d", "q")
+    found = Descriptions()(None, asked, schema, [], Told(**scores))
+    assert [match.column for match in found] == ["c8", "c7", "c6", "c5", "c4"]
+    few = Descriptions(top=9)(None, asked, schema, [], Told(c1=0.5))
+    assert [(match.column, match.score) for match in few] == [("c1", 0.5)]
+    assert Descriptions()(None, asked, catalog(silent=""), ["x"], Told()) == ()
+
+
+# The setting of an experiment.
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        ("lsh", {}),
+        ("trigram", {"index": Trigram()}),
+        ({"index": "none"}, {"index": None}),
+        ({"similarity": "minilm", "index": "trigram"}, {"similarity": MiniLM(), "index": Trigram()}),
+        ({"similarity": "a/b", "semantic": 0.7}, {"similarity": Embedding("a/b"), "matching": Matching(semantic=0.7)}),
+    ],
+)  # fmt: skip
+def test_a_setting_changes_what_it_names_in_every_system(given, changed, tmp_path):
+    with open_study(Experiment("own", retrieval=given), limit=1, figures=tmp_path) as study:
+        own, chess = chase_sql().retrieve, chess_ir_ss_cg().retrieve.retrieval
+        assert study.with_settings(chase_sql()).retrieve == replace(own, **changed)
+        found = study.with_settings(chess_ir_ss_cg()).retrieve.retrieval
+        assert (found.matching.per_keyword, found.descriptions) == (1, chess.descriptions)
+        assert study.with_settings(direct()) == direct()
+
+
+def test_what_a_system_leaves_out_stays_left_out():
+    without = with_retrieval(CHASE.without_values(), {"index": "trigram", "descriptions": 9})
+    assert without == CHASE.without_values()
+    assert settings_of({"descriptions": 9})["descriptions"] == Descriptions(9)
+
+
+def test_a_preview_needs_no_embedding_model(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_PREVIEW", "1")
+    with open_study(Experiment("own"), limit=1, figures=tmp_path) as study:
+        ((same, other),) = Embedding("a/b")(study.lab, ["harbour"], ["harbour", "xyz"])
+    assert same > 0.99
+    assert other < 0.5
+
+
+def test_a_stamp_says_where_similarity_is_by_letters(tmp_path):
+    assert by_letters(chase_sql())
+    assert not by_letters(direct())
+    assert not by_letters(replace(chase_sql(), retrieve=replace(CHASE, similarity=MiniLM())))
+    assert not by_letters(replace(chase_sql(), retrieve=CHASE.without_values()))
+    assert by_letters(replace(chase_sql(), retrieve=replace(CHASE, similarity=Lexical(0.9))))
+    with open_study(Experiment("own"), limit=1, figures=tmp_path) as study:
+        runs = [study.run(system).trials for system in (chase_sql(), direct())]
+        assert ["by letters" in str(study.stamp.of(trials)) for trials in runs] == [True, False]

@@ -3,10 +3,8 @@
 import pytest
 
 from workbench.errors import BadInputError
-from workbench.retrieve.embed import Embedding
-from workbench.retrieve.index.minhash import MinHash
-from workbench.retrieve.matching import CHESS
-from workbench.retrieve.named import retrieval_of
+from workbench.retrieve.named import settings_of
+from workbench.retrieve.similarity import Embedding
 from workbench.study.settings import load_experiment
 
 
@@ -72,26 +70,20 @@ def test_a_preview_without_the_data_takes_bundled_questions(write, monkeypatch):
 
 
 def test_retrieval_is_a_name_or_settings(write):
-    assert load_experiment(write("retrieval: paper")).retrieval == "paper"
-    text = "retrieval: {like: paper, similarity: minilm, edit: 0.4}"
-    assert load_experiment(write(text)).retrieval == {
-        "like": "paper",
-        "similarity": "minilm",
-        "edit": 0.4,
-    }
+    assert load_experiment(write("retrieval: trigram")).retrieval == "trigram"
+    text = "retrieval: {similarity: minilm, edit: 0.4}"
+    assert load_experiment(write(text)).retrieval == {"similarity": "minilm", "edit": 0.4}
 
 
 @pytest.mark.parametrize(
     "name",
     ["chase_bird_gemini", "chase_bird_claude", "chase_bird_mistral", "chase_spider", "chess_bird"],
 )
-def test_the_papers_experiments_retrieve_as_the_papers_do(name, monkeypatch):
+def test_the_papers_experiments_name_their_embedding_model(name, monkeypatch):
     for variable in ("BIRD", "SPIDER"):
         monkeypatch.setenv(variable, "/nowhere")
-    found = retrieval_of(load_experiment(name).retrieval)
-    assert isinstance(found.index, MinHash)
-    assert isinstance(found.similarity, Embedding)
-    assert found.matching == CHESS
+    (similarity,) = settings_of(load_experiment(name).retrieval).values()
+    assert isinstance(similarity, Embedding)
 
 
 def test_a_name_is_looked_for_in_the_folders_above(write, tmp_path, monkeypatch):

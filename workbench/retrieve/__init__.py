@@ -1,1 +1,1 @@
-"""Retrieval: the keywords of a question, and the values and descriptions of the database that fit them."""
+"""Retrieval: keywords of a question, and the values and descriptions of the database that are like them."""

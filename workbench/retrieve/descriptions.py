@@ -1,27 +1,30 @@
-"""CHESS's retrieve_context (section 3.1, appendix A.2): the column descriptions most similar to the question.
+"""retrieve_context: the column descriptions most like the question (CHESS, section 3.1, appendix A.2).
 
-Departs from CHESS, which keeps the descriptions in a vector database: a catalog of thousands of columns fits into
-memory, where it is prepared once for each process. The paper names no number of descriptions; 60 is the least of
-those measured that hold all that gold needs for four of five questions (tests/benchmarks/measure/descriptions.py).
+As in CHESS's code, each keyword is a query together with the question, and another with the hint; each query retrieves
+five descriptions. CHESS keeps the descriptions in a vector database: a catalog of thousands of columns fits into memory.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
+from workbench.errors import at_least
 from workbench.lab import Lab
-from workbench.parallel import cached_once
-from workbench.retrieve.embed import Similarity
+from workbench.retrieve.similarity import Similarity
 from workbench.types import Column, DescriptionMatch, Question, Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Descriptions:
-    """Retrieves the `top` descriptions most similar to the question with its hint, and to any keyword."""
+    """top: how many descriptions a query retrieves."""
 
-    top: int = 60
+    top: int = 5
+
+    def __post_init__(self) -> None:
+        at_least(1, top=self.top)
 
     def __call__(
         self,
@@ -31,20 +34,20 @@ class Descriptions:
         keywords: Sequence[str],
         similarity: Similarity,
     ) -> tuple[DescriptionMatch, ...]:
-        """The descriptions, best first; equals in the order of the schema."""
-        matches, compared = _catalog(schema)
-        if not matches:
+        """The descriptions that any query retrieves, the most like it first; equals in the order of the schema."""
+        catalog, texts = _catalog(schema)
+        if not catalog:
             return ()
-        queries = [f"{question.text} {question.evidence}".strip(), *keywords]
-        scores = similarity(lab, queries, compared, collection=True)
-        whole = scores[0] + scores[1:].max(axis=0, initial=0.0)
-        best = np.argsort(-whole, kind="stable")[: self.top]
-        return tuple(
-            replace(matches[n], score=float(whole[n]) / 2) for n in best.tolist() if whole[n] > 0
-        )
+        about = filter(None, (question.text, question.evidence))
+        queries = [f"{text} {keyword}".strip() for text in about for keyword in keywords or [""]]
+        scores = np.nan_to_num(similarity(lab, queries, texts, collection=True))
+        fifth = np.sort(scores, axis=1)[:, -self.top :][:, :1]
+        best = np.where(scores >= fifth, scores, 0.0).max(axis=0)
+        order = np.argsort(-best, kind="stable").tolist()
+        return tuple(replace(catalog[n], score=float(best[n])) for n in order if best[n] > 0)
 
 
-@cached_once(maxsize=16)
+@lru_cache(maxsize=16)
 def _catalog(schema: Schema) -> tuple[list[DescriptionMatch], tuple[str, ...]]:
     """The columns with descriptions, whose scores are 0, and the texts to compare, which include the names."""
     matches = [

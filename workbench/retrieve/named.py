@@ -1,104 +1,73 @@
-"""Value retrieval by name, as an experiment's setting `retrieval` chooses it.
-
-- "default" is the retrieval that measures best here (tests/benchmarks/README.md): the trigram index, and similarity
-  of letters.
-- "paper" is CHESS's (appendix A.1), to which CHASE-SQL refers (section 2.2): LSH returns the values most like a
-  keyword, and embedding similarity and edit distance rank them, with CHESS's thresholds and model.
-- Settings by name change one of the two: `{like: paper, similarity: gemini/gemini-embedding-001, semantic: 0.7}`.
+"""The setting `retrieval` of an experiment: `lsh` (the papers'), `trigram` (finds more), or settings by name.
 
 | setting | value |
 | --- | --- |
-| like | default or paper |
-| index | trigram, minhash, or none for no values |
+| index | lsh, trigram, or none for no values |
 | similarity | letters, minilm, or an embedding model of LiteLLM, PROVIDER/MODEL |
-| descriptions | how many descriptions are retrieved |
-| permutations, ngram, threshold | those of `MinHash` |
-| candidates, edit, semantic, ... | those of `Matching` |
+| descriptions | how many descriptions a query retrieves, where a system retrieves them |
+| candidates, edit, semantic, keep, per_keyword | those of `Matching` |
+
+It changes what it names in each system's own retrieval, and nothing else: CHESS keeps one value of a keyword and column,
+CHASE-SQL several.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, cast
+from typing import Any
 
-from workbench.errors import BadInputError
+from workbench.errors import BadInputError, one_of
 from workbench.retrieve.descriptions import Descriptions
-from workbench.retrieve.embed import Embedding, MiniLM, Similarity
-from workbench.retrieve.index.minhash import MinHash
-from workbench.retrieve.index.trigram import Trigram
-from workbench.retrieve.index.values import IndexKind
-from workbench.retrieve.lexical import Lexical
-from workbench.retrieve.matching import CHESS, Matching
+from workbench.retrieve.lsh import LSH
+from workbench.retrieve.matches import Matching
 from workbench.retrieve.retrieval import Retrieval
+from workbench.retrieve.similarity import Embedding, Lexical, MiniLM
+from workbench.retrieve.trigram import Trigram
 
-PAPER = Retrieval(None, MinHash(), Embedding("openai/text-embedding-3-small"), CHESS)
-_NAMED = {"default": Retrieval(None), "paper": PAPER}
-_INDEXES: Mapping[str, Callable[[], IndexKind | None]] = {
-    "trigram": Trigram,
-    "minhash": MinHash,
-    "none": lambda: None,
-}
-_SIMILARITIES: Mapping[str, Callable[[], Similarity]] = {"letters": Lexical, "minilm": MiniLM}
-_OF_INDEX = ("permutations", "ngram", "threshold")
-_OF_MATCHING = tuple(field.name for field in fields(Matching))
-_SETTINGS = ("like", "index", "similarity", "descriptions", *_OF_INDEX, *_OF_MATCHING)
+_INDEXES: Mapping[str, Any] = {"lsh": LSH(), "trigram": Trigram(), "none": None}
+_SIMILARITIES: Mapping[str, Any] = {"letters": Lexical(), "minilm": MiniLM()}
+_MATCHING = {field.name for field in fields(Matching)}
 
 
-def retrieval_of(given: str | Mapping[str, Any]) -> Retrieval:
-    """The retrieval that a setting names, without its keywords."""
-    settings: dict[str, Any] = {"like": given} if isinstance(given, str) else dict(given)
-    if odd := sorted(set(map(str, settings)) - set(_SETTINGS)):
-        raise BadInputError(f"retrieval has no {', '.join(odd)}; there are {', '.join(_SETTINGS)}")
-    chosen: Retrieval = _one(_NAMED, "", settings.pop("like", "default"))
-    if "index" in settings:
-        chosen = replace(chosen, index=_one(_INDEXES, "index", settings.pop("index"))())
-    if name := settings.pop("similarity", ""):
-        is_model = isinstance(name, str) and "/" in name
-        similarity = Embedding(name) if is_model else _one(_SIMILARITIES, "similarity", name)()
-        chosen = replace(chosen, similarity=similarity)
-    if "best_of" in settings:
-        _one({"keyword": 0, "question": 0}, "best_of", settings["best_of"])
-    for name, value in settings.items():
-        if name != "best_of" and (type(value) not in {int, float} or value < 0):
-            raise BadInputError(f"retrieval: {name} is {value!r}, and should be a number from 0 on")
-    if "descriptions" in settings:
-        chosen = replace(chosen, descriptions=Descriptions(settings.pop("descriptions")))
-    of_index: dict[str, Any] = {name: settings.pop(name) for name in _OF_INDEX if name in settings}
-    if of_index:
-        if not isinstance(chosen.index, MinHash):
-            raise BadInputError(
-                f"retrieval: {', '.join(of_index)} belong to the index minhash: add `index: minhash`, or leave"
-                " them out"
-            )
-        chosen = replace(chosen, index=replace(chosen.index, **of_index))
-    return replace(chosen, matching=replace(chosen.matching, **settings))
+def settings_of(given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """The checked fields of `Retrieval` that a setting names; those of `Matching` stand by their names."""
+    if isinstance(given, str):
+        one_of(_INDEXES, retrieval=given)
+    named: dict[str, Any] = {"index": given} if isinstance(given, str) else dict(given)
+    changes: dict[str, Any] = {}
+    for name, value in named.items():
+        one_of(("index", "similarity", "descriptions", *sorted(_MATCHING)), retrieval=name)
+        if name == "index":
+            one_of(_INDEXES, index=value)
+            changes[name] = _INDEXES[value]
+        elif name == "similarity" and not (isinstance(value, str) and "/" in value):
+            one_of(_SIMILARITIES, similarity=value)
+            changes[name] = _SIMILARITIES[value]
+        elif name == "similarity":
+            changes[name] = Embedding(value)
+        elif type(value) not in {int, float}:
+            raise BadInputError(f"retrieval: {name} is {value!r}, and should be a number")
+        else:
+            changes[name] = Descriptions(value) if name == "descriptions" else value
+    replace(Matching(), **{name: changes[name] for name in _MATCHING & set(changes)})
+    return changes
 
 
-def with_retrieval(step: Any, chosen: Retrieval) -> Any:
-    """A step that retrieves, with this index, similarity and thresholds in place of its own.
-
-    What the step leaves out, values or descriptions, stays left out. Other steps are unchanged.
-    """
-    if isinstance(step, Retrieval):
-        return replace(
-            chosen,
-            keywords=step.keywords,
-            index=step.index and chosen.index,
-            descriptions=step.descriptions and chosen.descriptions,
-        )
-    if not is_dataclass(step) or isinstance(step, type):
+def with_retrieval(step: Any, given: str | Mapping[str, Any]) -> Any:
+    """The step with the setting, if it is a `Retrieval`. What that leaves out stays left out."""
+    if not isinstance(step, Retrieval) or not (step.index or step.descriptions):
         return step
-    parts = {field.name: getattr(step, field.name) for field in fields(step)}
-    changed = {
-        name: new
-        for name, part in parts.items()
-        if (new := with_retrieval(part, chosen)) is not part
-    }
-    return replace(cast(Any, step), **changed) if changed else step
+    changes = settings_of(given)
+    own = {name: changes.pop(name) for name in _MATCHING & set(changes)}
+    kept = {name: new for name, new in changes.items() if getattr(step, name) is not None}
+    return replace(step, matching=replace(step.matching, **own), **kept)
 
 
-def _one(known: Mapping[str, Any], what: str, name: object) -> Any:
-    """The entry of that name."""
-    if not isinstance(name, str) or name not in known:
-        of = f"retrieval: {what}" if what else "retrieval"
-        raise BadInputError(f"{of} is {name!r}, and should be {' or '.join(known)}")
-    return known[name]
+def by_letters(step: Any) -> bool:
+    """Whether anything in a system is compared by letters, for want of an embedding model."""
+    if isinstance(step, Retrieval) and not (step.index or step.descriptions):
+        return False
+    if isinstance(step, tuple):
+        return any(map(by_letters, step))
+    if not is_dataclass(step) or isinstance(step, Lexical):
+        return isinstance(step, Lexical)
+    return any(by_letters(getattr(step, field.name)) for field in fields(step))

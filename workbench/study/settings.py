@@ -31,7 +31,7 @@ class Experiment:
     value None removes a parameter. `golds` names files of revised gold queries, by which answers are judged, too.
     `limit` is a number of questions, spread evenly, or a share of each database's questions, such as 0.1. A query may
     run for `sql_seconds`. `dollars` and `calls` are the most that may be spent.
-    `retrieval` chooses how values are retrieved, by a name or by settings (`retrieve/named.py`).
+    `retrieval` changes how systems retrieve values, by a name or by settings (`retrieve/named.py`).
     With `batch`, calls are sent in batches, which cost half the price and are answered within a day.
     `suspect` names the results that fixers repair and selectors leave out, in place of the steps' own settings; None
     means the results of failed queries on Spider, and the steps' own settings on other benchmarks.
@@ -53,7 +53,7 @@ class Experiment:
     sql_seconds: float = 30.0
     dollars: float | None = None
     calls: int | None = None
-    retrieval: str | Mapping[str, Any] = "default"
+    retrieval: str | Mapping[str, Any] = ""
     batch: bool = False
     suspect: Suspect | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -164,9 +164,9 @@ def _check_values(given: Mapping[str, Any]) -> None:
     check_limit(given.get("limit"))
     Limits(seconds=given.get("sql_seconds", 30))
     if "retrieval" in given:
-        from workbench.retrieve.named import retrieval_of  # noqa: PLC0415  numpy: a tenth of a second
+        from workbench.retrieve.named import settings_of  # noqa: PLC0415  numpy: a tenth of a second
 
-        retrieval_of(given["retrieval"])
+        settings_of(given["retrieval"])
     if given.get("suspect", "nulls") not in SUSPECT:
         raise BadInputError(
             f"suspect is {given['suspect']!r}, and should be {' or '.join(SUSPECT)}"

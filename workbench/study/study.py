@@ -22,7 +22,7 @@ from workbench.llm.parameters import left_out
 from workbench.report.display import Html
 from workbench.report.stamp import Stamp
 from workbench.report.tables import ResultTable, alone
-from workbench.retrieve.named import retrieval_of, with_retrieval
+from workbench.retrieve.named import by_letters, with_retrieval
 from workbench.study.analysis.notes import notes_on
 from workbench.study.previewing import EMBEDDED_PARSER, StandIn, preview_questions
 from workbench.study.progress import Progress, report_failed_calls
@@ -37,7 +37,7 @@ from workbench.study.runs import Run, cells, run_id, run_tables
 from workbench.study.saved import Claim, Saved
 from workbench.study.settings import Experiment
 from workbench.study.solving import ClusterSolver, prepare_once, selection_of, solve_all
-from workbench.systems.system import System, with_suspect
+from workbench.systems.system import System, rebuilt, with_suspect
 from workbench.types import Context, Limits, Question, Selection, Suspect
 
 _Shown = TypeVar("_Shown", Figure, ResultTable)
@@ -107,9 +107,8 @@ class Study:
 
     def with_settings(self, system: System) -> System:
         """The system with the experiment's `retrieval` and `suspect`, as `run` runs it."""
-        if self.experiment.retrieval != "default":
-            retrieval = retrieval_of(self.experiment.retrieval)
-            system = replace(system, retrieve=with_retrieval(system.retrieve, retrieval))
+        if setting := self.experiment.retrieval:
+            system = rebuilt(system, lambda step: with_retrieval(step, setting))
         return with_suspect(system, self.suspect) if self.suspect else system
 
     def run(self, system: System, name: str = "") -> Run:
@@ -126,7 +125,8 @@ class Study:
         self._report(lab)
         run = run_id(input_hash, records)
         own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
-        self.saved.models_by_run[run] = tuple(own_first)
+        letters = ["similarity by letters"] if by_letters(system) else []
+        self.saved.models_by_run[run] = (*own_first, *letters)
         by_id = {question.id: question for question in self.benchmark.questions}
         trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.golds)
         rows = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)

@@ -21,6 +21,7 @@ from workbench.errors import at_least, one_of
 from workbench.lab import Lab
 from workbench.retrieve.descriptions import Descriptions
 from workbench.retrieve.keywords import Keywords
+from workbench.retrieve.matches import Matching
 from workbench.retrieve.retrieval import Retrieval
 from workbench.sql.context_text import column_text, with_descriptions, with_values
 from workbench.sql.schema_text import literal, quote
@@ -71,7 +72,10 @@ def chess_ir_ss_cg(
 
 
 def _retrieval(model: str) -> Retrieval:
-    return Retrieval(Keywords(model), descriptions=Descriptions(5))  # five for a query, as released
+    """One value of a keyword and column (appendix A.1), and five descriptions of a query, as released."""
+    return Retrieval(
+        Keywords(model), matching=Matching(per_keyword=1), descriptions=Descriptions(5)
+    )
 
 
 def _revise(model: str) -> Repair:

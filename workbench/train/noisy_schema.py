@@ -18,8 +18,7 @@ from workbench.benchmarks.benchmark import Benchmark
 from workbench.errors import at_least
 from workbench.lab import Lab
 from workbench.retrieve.descriptions import description, spaced
-from workbench.retrieve.embed import Similarity
-from workbench.retrieve.lexical import Lexical
+from workbench.retrieve.similarity import Lexical, Similarity
 from workbench.sql.schema import union_schema
 from workbench.systems.chess import chess_ir_ss_cg, proposing
 from workbench.systems.system import Retrieve

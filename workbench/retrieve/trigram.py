@@ -1,0 +1,92 @@
+"""A search that finds more than the papers' and sooner: trigrams, then RapidFuzz (`retrieval: trigram`).
+
+A trigram is three characters in a row. The texts that share most trigrams with the keyword are compared with it by
+RapidFuzz's WRatio, which forgives typos, missing words and another order of the words.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import fuzz, process
+
+from workbench.errors import at_least
+from workbench.retrieve.values import LONGEST, Arrays
+
+_BUCKETS = 1 << 16  # of hashed trigrams: a language has some 2 ** 14, so few collide
+_MIXERS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, with well-mixed bits
+
+
+@dataclass(frozen=True)
+class Trigram:
+    """compared: how many texts are compared with a keyword letter by letter."""
+
+    compared: int = 700
+
+    def __post_init__(self) -> None:
+        at_least(1, compared=self.compared)
+
+    def build(self, texts: Sequence[str]) -> Arrays:
+        """The numbers of the texts that have each trigram, one trigram after another, and the length of each text."""
+        from scipy import sparse  # noqa: PLC0415  a third of a second to import
+
+        keys = [folded(text) for text in texts]
+        sizes = np.array([len(key) for key in keys], np.int32)  # in trigrams, too, with the blanks
+        # A blank before and after each text lets its first and last letters count.
+        hashed = _hashed(f" {'  '.join(keys)} ")
+        owners = np.repeat(np.arange(len(keys), dtype=np.int32), sizes + 2)
+        inside = owners[:-2] == owners[2:]  # not across two texts
+        buckets = hashed[inside[: len(hashed)]].astype(np.int32)
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        rows = sparse.csr_array(
+            (np.ones(len(buckets), np.uint8), buckets, ends), (len(keys), _BUCKETS)
+        )
+        by_trigram = rows.tocsc()
+        shown = np.clip(sizes, 1, 1000).astype(np.uint16)
+        return {"texts_of": by_trigram.indices, "until": by_trigram.indptr, "sizes": shown}
+
+    def find(self, arrays: Arrays, texts: Sequence[str], text: str, limit: int) -> NDArray[np.intp]:
+        """The best of the compared texts; an exact one comes first, and a better spelling before a worse."""
+        query = folded(text[:LONGEST])
+        near = self._near(arrays, query)
+        keys = [folded(texts[number]) for number in near]
+        alike, whole = (
+            process.cdist([query], keys, scorer=scorer)[0] for scorer in (fuzz.WRatio, fuzz.ratio)
+        )
+        other = np.array([texts[number] != text for number in near], bool)
+        return near[np.lexsort((near, -whole, -alike, other))[:limit]]
+
+    def _near(self, arrays: Arrays, query: str) -> NDArray[np.intp]:
+        """The texts that share most trigrams with the query, relative to the shorter of the two."""
+        wanted = np.unique(_hashed(f" {query} ")).astype(np.intp)
+        until, sizes = arrays["until"], arrays["sizes"]
+        shared = np.zeros(len(sizes), np.uint16)
+        for bucket in wanted:
+            shared[arrays["texts_of"][until[bucket] : until[bucket + 1]]] += 1
+        shorter = np.minimum(sizes, max(1, len(wanted)))
+        near = np.flatnonzero(5 * shared >= shorter)  # most texts share a trigram by chance
+        if len(near) < self.compared:
+            near = np.flatnonzero(shared)
+        # Among equals, a longer text counts less.
+        close = shared[near] / shorter[near] / np.maximum(sizes[near], len(wanted)) ** 0.2
+        if len(near) > self.compared:
+            near = near[np.argpartition(-close, self.compared)[: self.compared]]
+        return near
+
+
+def folded(text: str) -> str:
+    """The text without case, accents and width."""
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
+def _hashed(text: str) -> NDArray[np.uint16]:
+    """The bucket of each trigram of the text."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    mixed = codes[:-2] * _MIXERS[0] + codes[1:-1] * _MIXERS[1] + codes[2:] * _MIXERS[2]
+    buckets: NDArray[np.uint16] = np.right_shift(mixed, 16).astype(np.uint16)
+    return buckets
