@@ -82,7 +82,7 @@ def test_failures_are_no_agreement(zoo):
     zoo.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
     ended = ask(zoo, "What are the names of all animals?", "--system", "chess")
     assert ended.exit_code == 1
-    assert ended.stdout.startswith("Error: database disk image is malformed\n")
+    assert "\nError: database disk image is malformed\n" in ended.stdout
     assert "There is no answer: none of 20 candidates ran." in ended.stdout
     assert "gave this answer" not in ended.stdout
 

@@ -14,33 +14,24 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.benchmarks.named import open_benchmark
-
-from workbench.benchmarks.benchmark import Benchmark
-from workbench.lab import Lab
-from workbench.llm.cache import Cache
-from workbench.llm.client import Client
-from workbench.sql.executor import Executor
-from workbench.systems.baselines import direct
-from workbench.systems.chase_sql import chase_sql
-from workbench.systems.system import System, solve
+import workbench as wb
 
 
-def measure(system: System, benchmark: Benchmark) -> None:
+def measure(system: wb.System, benchmark: wb.Benchmark) -> None:
     """A line with the system's EX, by database, its oracle, and the time that it took."""
     right: Counter[str] = Counter()
     oracle, questions = 0, Counter(question.db_id for question in benchmark.questions)
     with (
         tempfile.TemporaryDirectory() as folder,
-        Cache(Path(folder) / "lab.sqlite") as store,
-        Executor(store) as executor,
+        wb.Cache(Path(folder) / "lab.sqlite") as store,
+        wb.Executor(store) as executor,
     ):
-        lab = Lab(Client(store), executor, benchmark.database)
+        lab = wb.Lab(wb.Client(store), executor, benchmark.database)
         began = time.process_time()
         for question in benchmark.questions:
             gold = (benchmark.database(question.db_id), benchmark.golds[question.id].sql)
             (wanted,) = executor.result_fingerprints([gold])
-            selection = solve(system, question, lab)
+            selection = wb.solve(system, question, lab)
             trials = (selection.trial, *selection.trials)
             first, *all_of = (t.execution.fingerprint if t and t.execution else "" for t in trials)
             right[question.db_id] += bool(first) and first == wanted
@@ -57,12 +48,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spider", type=Path, help="folder where Spider was unpacked")
     folder = parser.parse_args().spider
-    query = replace(direct(), retrieve=chase_sql().retrieve)
+    query = replace(wb.direct(), retrieve=wb.chase_sql().retrieve)
     if folder:
-        measure(query, open_benchmark("spider-dev", folder))
-    dev = open_benchmark("bundled-dev")
+        measure(query, wb.open_benchmark("spider-dev", folder))
+    dev = wb.open_benchmark("bundled-dev")
     measure(query, dev)
-    measure(chase_sql(), dev)
+    measure(wb.chase_sql(), dev)
 
 
 if __name__ == "__main__":
