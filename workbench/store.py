@@ -121,17 +121,19 @@ class Store:
 
     def _check_layout(self) -> None:
         """Refuse a database of another program or of another layout, and make the tables of a new one."""
-        select = "SELECT name FROM sqlite_schema WHERE type = 'table'"
-        tables = {name for (name,) in self._reader.execute(select)}
-        if tables and self._reader.execute("PRAGMA user_version").fetchone() != (_LAYOUT,):
-            ours = {"calls", "executions"} <= tables
-            what = "a cache file of an older workbench" if ours else "a database of another program"
-            raise StoreError(f"{self.path} is {what}: name another file, or set WORKBENCH_HOME")
-        if tables or self.read_only:
-            return
         until = time.monotonic() + _WAIT
-        while True:  # SQLite's own wait does not cover the change to a write-ahead log
+        while True:  # another process may be making the tables
             try:
+                select = "SELECT name FROM sqlite_schema WHERE type = 'table'"
+                tables = {name for (name,) in self._reader.execute(select)}
+                if tables and self._reader.execute("PRAGMA user_version").fetchone() != (_LAYOUT,):
+                    ours = {"calls", "executions"} <= tables
+                    program = "an older workbench" if ours else "another program"
+                    raise StoreError(
+                        f"{self.path} is a file of {program}: name another file, or set WORKBENCH_HOME"
+                    )
+                if tables or self.read_only:
+                    return
                 self._reader.execute("PRAGMA page_size=16384")
                 self._reader.execute("PRAGMA journal_mode=WAL")
                 make = f"BEGIN IMMEDIATE; {_SCHEMA}; PRAGMA user_version={_LAYOUT}; COMMIT;"
@@ -139,11 +141,10 @@ class Store:
             except sqlite3.OperationalError as error:
                 if self._reader.in_transaction:
                     self._reader.execute("ROLLBACK")
-                if "locked" not in str(error) or time.monotonic() > until:
+                passing = "locked" in str(error) or "already exists" in str(error)
+                if not passing or time.monotonic() > until:
                     raise
                 time.sleep(0.01)
-            else:
-                return
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -170,4 +171,6 @@ class Store:
                 ) from error
             raise
         except OSError as error:
-            raise StoreError(f"cache file {self.path}: {error.strerror}") from error
+            raise StoreError(
+                f"cache file {self.path}: {error.strerror}; set WORKBENCH_HOME to another folder"
+            ) from error

@@ -8,6 +8,7 @@ name only the tables of a neighbouring question's database. The error names the 
 
 import csv
 import json
+import os
 import re
 from functools import cache, partial
 from pathlib import Path
@@ -41,7 +42,7 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
     have no row; lines of SQL must answer all questions, and an empty line is an empty answer.
     """
     files = [file for path in map(Path, paths) for file in _files(path)]
-    if len({file.resolve() for file in files}) < len(files):
+    if len(set(map(os.path.realpath, files))) < len(files):
         raise BadInputError("a prediction file is given twice: give each file once")
     stems = [file.name.removesuffix(ANSWERS).removesuffix(file.suffix) for file in files]
     shown = [n if stems.count(n) == 1 else str(f) for n, f in zip(stems, files, strict=True)]
