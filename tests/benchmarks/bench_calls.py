@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
+os.environ["OPENAI_API_KEY"] = "none"
 MODEL, SECONDS, AT_ONCE, CAPACITY = "openai/gpt-4o-mini", 0.5, 64, 8
 
 SERVER = """

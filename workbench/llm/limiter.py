@@ -43,11 +43,12 @@ class Limiter:
             self._pause = 0.25
         elif entered > self._cut_at:  # one cut for all 429s of calls that were sent before the cut
             self._cut_at = now
-            self.limit = max(1.0, 0.7 * (self.running + 1))
+            self.limit = max(1.0, 0.95 * self.running)
             self._pause = min(LONGEST, wait or 2 * self._pause)
             if wait or not self.running:  # nothing was accepted: a limit on time, not on number
                 self._opens_at = now + self._pause
-        elif wait:
+        else:  # sent before the cut: as many as are still under way were accepted
+            self.limit = min(self.limit, max(1.0, self.running))
             self._opens_at = max(self._opens_at, now + min(LONGEST, wait))
         self._next()
 
