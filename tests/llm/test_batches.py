@@ -28,7 +28,11 @@ def dies(function):
         return found
     return step
 batch._call = dies(batch._call)
-batch.Batches._store = dies(batch.Batches._store)
+store, stored = dies(batch.Batches._store), []
+async def first(self, *given):
+    stored.append(given)
+    await (store if len(stored) == 2 else batch_store)(self, *given)  # killed between two answers
+batch_store, batch.Batches._store = batch.Batches._store, first
 client = wb.Client(wb.Cache(cache), api_base=url, batch=True)
 requests = [wb.Request("p", "openai/gpt-4o-mini", [{"role": "user", "content": f"q {n}"}], {}) for n in range(6)]
 print([answer.text or answer.fault for answer in client.complete_many(requests)])
