@@ -31,7 +31,7 @@ def own_prompts(tmp_path):
 def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
     done = workbench("run", "direct", "--limit", 4)
     assert done.code == 0, done.err
-    ex, low, high = map(float, re.search(r"\| 4 \| (\S+) \((\S+) to (\S+)\) \|", done.out).groups())
+    ex, low, high = map(float, re.search(r"\| +4 \| +(\S+) \((\S+) to (\S+)\) \|", done.out).groups())
     assert 0 <= low <= ex <= high <= 100
     assert "embedded/parser (a small statistical parser, no language model)" in done.out
     commands = re.findall(r"^ +workbench (.*)$", done.out, re.MULTILINE)
@@ -87,7 +87,7 @@ def test_it_runs_on_bird_where_it_was_unpacked(workbench, tiny, tmp_path):
     root = tiny.write_bird(tmp_path / "bird")
     done = workbench("run", "direct", "--benchmark", "bird-dev", "--root", root)
     assert done.code == 0, done.err
-    assert "| 12 |" in done.out
+    assert re.search(r"\| +12 \|", done.out)
     assert "on bird-dev, N = 12, EX (BIRD)" in done.out
 
 
@@ -98,8 +98,8 @@ def test_several_folders_of_prompts_are_run_side_by_side(workbench, tmp_path):
     (mine / "direct.md").write_text(packaged.read_text().replace("{{ hint or", '{{ "" or'))
     done = workbench("run", "direct", "--limit", 8, "--prompts", "packaged", "--prompts", "mine")
     assert done.code == 0, done.err
-    assert "| packaged prompts | 8 |" in done.out
-    assert "| mine | 8 |" in done.out
+    assert re.search(r"\| packaged prompts \| +8 \|", done.out)
+    assert re.search(r"\| mine +\| +8 \|", done.out)
     judged, traced = re.findall(r"^ +workbench (.*)$", done.out, re.MULTILINE)
     assert judged.count("--predictions") == 2
     assert workbench(*judged.split()).code == 0

@@ -165,6 +165,8 @@ def test_a_stamp_names_models_benchmark_metric_similarity_and_dropped_parameters
     by_run = {"a1": ("openai/o9", "openai/o1"), "b2": (PARSER,), "c3": ()}
     dropped = {"openai/o1": ["temperature", "top_p"]}
     stamp = Stamp("openai/o9", "bird", 7, "EX (Spider)", (), "letters", dropped, by_run)
+    embedded = Stamp("openai/o9", "bird", 7, similarity_by_run={"a1": "openai/small", "b2": ""})
+    assert str(embedded.of(pd.DataFrame({"run": ["a1 b2"]}))).endswith("similarity by openai/small")
     assert str(stamp) == "openai/o9 on bird, N = 7, EX (Spider), similarity by letters"
     several = stamped(stamp, pd.DataFrame({"run": ["a1 b2", None, "a1"]}))
     assert several.startswith(

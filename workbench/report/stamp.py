@@ -17,23 +17,29 @@ class Stamp:
     others: tuple[str, ...] = ()
     """Further models that were asked."""
     similarity: str = ""
-    """How retrieval compares texts: "letters", or the embedding model."""
+    """"letters" where retrieval compares texts by them; an embedding model is one of the models asked."""
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False, hash=False)
     """The parameters that a model refuses, so that its calls were sent without them."""
     models_by_run: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
     """The models that each run asked, by the run's id; `of` looks them up."""
+    similarity_by_run: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """The similarity of each run; `of` looks it up."""
 
     @property
     def models(self) -> str:
         return ", ".join((self.model, *self.others))
 
     def of(self, frame: pd.DataFrame) -> "Stamp":
-        """The stamp of these rows: it names the models that their runs asked, if that is known."""
-        asked = [name for run in runs(frame).split() for name in self.models_by_run.get(run, ())]
-        models = list(dict.fromkeys(asked))
-        return replace(self, model=models[0], others=tuple(models[1:])) if models else self
+        """The stamp of these rows: it names the models and similarities of their runs, if known."""
+        ids = runs(frame).split()
+        models = list(
+            dict.fromkeys(name for run in ids for name in self.models_by_run.get(run, ()))
+        )
+        alike = dict.fromkeys(filter(None, (self.similarity_by_run.get(run) for run in ids)))
+        found = replace(self, similarity=", ".join(alike) or self.similarity)
+        return replace(found, model=models[0], others=tuple(models[1:])) if models else found
 
     def __str__(self) -> str:
         who = ", ".join(map(self._described, (self.model, *self.others)))

@@ -64,6 +64,7 @@ class Saved:
         self._store = store
         self._last_saved = ""
         self.models_by_run: dict[str, tuple[str, ...]] = {}  # of this study, by the run's id
+        self.similarity_by_run: dict[str, str] = {}
         self._selections: dict[str, str] = {}  # of each stored run, by the run's id
         self._run_names: dict[str, str] = {}  # the first name of each run, by the run's id
 

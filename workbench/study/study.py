@@ -93,7 +93,13 @@ class Study:
         models = {self.model, *(model for models in by_run.values() for model in models)}
         refused = {model: parameters for model in models if (parameters := left_out(store, model))}
         return Stamp(
-            self.model, self.benchmark.name, n, sense, models_by_run=by_run, dropped=refused
+            self.model,
+            self.benchmark.name,
+            n,
+            sense,
+            dropped=refused,
+            models_by_run=by_run,
+            similarity_by_run=self.saved.similarity_by_run,
         )
 
     def fewer(self, limit: float | None) -> "Study":
@@ -125,8 +131,8 @@ class Study:
         self._report(lab)
         run = run_id(input_hash, records)
         own_first = sorted(model_names(system), key=lambda model: (model != self.model, model))
-        letters = ["similarity by letters"] if by_letters(system) else []
-        self.saved.models_by_run[run] = (*own_first, *letters)
+        self.saved.models_by_run[run] = tuple(own_first)
+        self.saved.similarity_by_run[run] = "letters" if by_letters(system) else ""
         by_id = {question.id: question for question in self.benchmark.questions}
         trials, questions = run_tables(run, self.benchmark, records, lab.executor, self.golds)
         rows = questions[["question_id", "db_id", "difficulty"]].itertuples(index=False, name=None)
