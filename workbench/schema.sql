@@ -91,7 +91,3 @@ CREATE TABLE IF NOT EXISTS runs(
     selections TEXT NOT NULL,       -- JSON: a list for each question of key, question, database, difficulty
     created REAL NOT NULL           -- seconds since 1970
 );
-CREATE TABLE IF NOT EXISTS verdicts(
-    key TEXT PRIMARY KEY,           -- hash of database, schema, query, gold query, options and code
-    record TEXT NOT NULL            -- JSON: every metric's verdict on the query
-);

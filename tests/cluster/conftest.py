@@ -129,7 +129,6 @@ def rows(home: Path):
             "executions": "key, database, status, fingerprint, columns, rows",
             "attempts": "key, question, record",
             "selections": "key, question, attempt, record",
-            "verdicts": "key, record",
         }
         return {
             table: sorted(cache.execute(f"SELECT {names} FROM {table}"))

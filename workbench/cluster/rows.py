@@ -1,4 +1,4 @@
-"""The rows of the cache that a worker sends to the driver: calls, executions, results and verdicts.
+"""The rows of the cache that a worker sends to the driver: calls, executions and results.
 
 The key of a row is a hash of its inputs, and rows are never changed. So a row that arrives twice, from two workers
 or from a task that ran twice, is stored once. A worker also sends the list of the calls that it answered, which the
@@ -11,7 +11,7 @@ from typing import Any
 from workbench.store import Store
 
 Rows = Mapping[str, Sequence[Sequence[Any]]]  # by table
-_TABLES = ("calls", "executions", "attempts", "selections", "verdicts")
+_TABLES = ("calls", "executions", "attempts", "selections")
 _ROWS = 200  # rows that are read at once
 _BYTES = 16_000_000  # bytes of rows in one message, unless one row is larger
 

@@ -15,7 +15,6 @@ import re
 import struct
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -50,12 +49,9 @@ def litellm() -> Any:
     with _loading:
         if not _loaded:
             os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-            began = time.monotonic()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 module: Any = importlib.import_module("litellm")
-            if time.monotonic() - began > 10:
-                print(f"LiteLLM took {time.monotonic() - began:.0f} s to load", file=sys.stderr)
             warnings.filterwarnings("ignore", message="Pydantic serializer|Items? .* on TypedDict")
             module.telemetry, module.suppress_debug_info = False, True
             http = importlib.import_module("litellm.llms.custom_httpx.http_handler")
