@@ -26,12 +26,14 @@ hides an OR (`a = b OR c = d`) and the INNER of a second join.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, NoReturn, Union
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, Union
 
 from workbench.types import Schema
+
+_T = TypeVar("_T")
 
 
 class ColumnUse(NamedTuple):
@@ -61,7 +63,7 @@ class Condition(NamedTuple):
 
 class Conditions(NamedTuple):
     units: tuple[Condition, ...] = ()
-    connectors: tuple[str, ...] = ()
+    connectors: tuple[str, ...] = ()  # AND and OR
 
 
 class Query(NamedTuple):
@@ -267,6 +269,7 @@ class _Parser:
 
     def __init__(self, tokens: list[str], columns: Mapping[str, frozenset[str]]) -> None:
         self.tokens, self.columns, self.at, self.depth = tokens, columns, 0, 0
+        self.names: list[str] = []
         # As in Spider, an alias is valid in the whole text, in subqueries and before its definition, too, and the last
         # definition wins; an alias with the name of a table makes the query unreadable.
         self.aliases = {tokens[i + 1]: tokens[i - 1] for i, t in enumerate(tokens) if t == "as"}
@@ -296,21 +299,20 @@ class _Parser:
         return token
 
     def query(self) -> Query:
-        self.depth += 1
+        outer, self.depth = self.names, self.depth + 1
         if self.depth > _MAX_DEPTH:
             self.fail()
         in_brackets = self.accept("(")
         start = self.at
         # FROM is parsed before SELECT, because unqualified columns are looked up in its tables.
         tables, on = self.from_clause()
-        names = [table for table in tables if isinstance(table, str)]
         end, self.at = self.at, start
-        distinct, select = self.select_clause(names)
+        distinct, select = self.select_clause()
         self.at = end
-        where = self.conditions(names) if self.accept("where") else Conditions()
-        group = self.group_clause(names)
-        having = self.conditions(names) if self.accept("having") else Conditions()
-        order = self.order_clause(names)
+        where = self.conditions() if self.accept("where") else Conditions()
+        group = self.listed(self.column_use) if self.clause("group") else ()
+        having = self.conditions() if self.accept("having") else Conditions()
+        order = self.order_clause() if self.clause("order") else None
         if limit := bool(self.accept("limit")):
             self.word()
         while self.accept(";"):
@@ -321,7 +323,7 @@ class _Parser:
                 pass
         operation = self.accept(*_SET_OPERATIONS)
         combined = (operation, self.query()) if operation else None
-        self.depth -= 1
+        self.names, self.depth = outer, self.depth - 1
         return Query(select, distinct, tables, on, where, group, having, order, limit, combined)
 
     def from_clause(self) -> tuple[tuple[str | Query, ...], Conditions]:
@@ -329,6 +331,7 @@ class _Parser:
             self.fail()
         self.at = self.tokens.index("from", self.at) + 1
         tables: list[str | Query] = []
+        self.names = []
         units: list[Condition] = []
         connectors: list[str] = []
         while self.tokens[self.at]:
@@ -343,9 +346,10 @@ class _Parser:
                 if self.accept("as"):
                     self.word()
                 tables.append(name)
+                self.names.append(name)
             if self.accept("on"):
                 # Spider keeps the conditions of all ONs in one list, joined by AND.
-                on = self.conditions([table for table in tables if isinstance(table, str)])
+                on = self.conditions()
                 connectors += ("and", *on.connectors) if units else on.connectors
                 units += on.units
             if in_brackets:
@@ -354,65 +358,62 @@ class _Parser:
                 break
         return tuple(tables), Conditions(tuple(units), tuple(connectors))
 
-    def select_clause(self, names: list[str]) -> tuple[bool, tuple[tuple[str, Expression], ...]]:
+    def select_clause(self) -> tuple[bool, tuple[tuple[str, Expression], ...]]:
         self.expect("select")
         distinct = bool(self.accept("distinct"))
         items = []
         while self.tokens[self.at] not in _CLAUSES:  # ends at the FROM that was just parsed
-            items.append((self.accept(*_AGGREGATES), self.expression(names)))
+            items.append((self.accept(*_AGGREGATES), self.expression()))
             self.accept(",")
         return distinct, tuple(items)
 
-    def group_clause(self, names: list[str]) -> tuple[ColumnUse, ...]:
-        columns: list[ColumnUse] = []
-        if self.accept("group"):
-            self.expect("by")
-            while self.tokens[self.at] not in _CLAUSE_ENDS:
-                columns.append(self.column_use(names))
-                if not self.accept(","):
-                    break
-        return tuple(columns)
-
-    def order_clause(self, names: list[str]) -> tuple[str, tuple[Expression, ...]] | None:
-        """The clause has one direction: the last one given."""
-        if not self.accept("order"):
-            return None
+    def clause(self, word: str) -> bool:
+        """Whether GROUP BY or ORDER BY is next; it is stepped over."""
+        if not self.accept(word):
+            return False
         self.expect("by")
-        direction = "asc"
-        expressions: list[Expression] = []
+        return True
+
+    def listed(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
+        found = []
         while self.tokens[self.at] not in _CLAUSE_ENDS:
-            expressions.append(self.expression(names))
-            direction = self.accept("asc", "desc") or direction
+            found.append(rule())
             if not self.accept(","):
                 break
-        return direction, tuple(expressions)
+        return tuple(found)
 
-    def conditions(self, names: list[str]) -> Conditions:
+    def order_clause(self) -> tuple[str, tuple[Expression, ...]]:
+        """The clause has one direction: the last one given."""
+        ordered = self.listed(lambda: (self.expression(), self.accept("asc", "desc")))
+        directions = [direction for _, direction in ordered if direction]
+        return (directions or ["asc"])[-1], tuple(expression for expression, _ in ordered)
+
+    def conditions(self) -> Conditions:
         units: list[Condition] = []
         connectors: list[str] = []
         while self.tokens[self.at]:
-            units.append(self.condition(names))
+            units.append(self.condition())
             if self.tokens[self.at] in _CLAUSE_ENDS | _JOINS:
                 break
             # Here Spider drops the rest, but no valid SQL gets here.
             connectors.append(self.accept("and", "or") or self.fail())
         return Conditions(tuple(units), tuple(connectors))
 
-    def condition(self, names: list[str]) -> Condition:
-        left = self.expression(names)
+    def condition(self) -> Condition:
+        left = self.expression()
         negated = bool(self.accept("not"))
         operator = self.word()
         if operator in {"<", ">", "!"} and self.accept("="):
             operator += "="
         if operator not in _COMPARISONS:
             self.fail()
-        value, upper = self.value(names), None
+        value, upper = self.value(), None
         if operator == "between":
             self.expect("and")
-            upper = self.value(names)
+            upper = self.value()
         return Condition(negated, operator, left, value, upper)
 
-    def value(self, names: list[str]) -> Value:
+    def value(self) -> Value:
         in_brackets = self.accept("(")
         first = self.tokens[self.at]
         value: Value
@@ -427,43 +428,41 @@ class _Parser:
             except ValueError:
                 if in_brackets or first in _AGGREGATES or first in _VALUE_ENDS:
                     self.fail()
-                value = ColumnUse("", *self.maybe_distinct(names))
+                value = ColumnUse("", *self.column())
                 while self.tokens[self.at] not in _VALUE_ENDS:
                     self.at += 1
         if in_brackets:
             self.expect(")")
         return value
 
-    def expression(self, names: list[str]) -> Expression:
+    def expression(self) -> Expression:
         in_brackets = self.accept("(")
-        left = self.column_use(names)
+        left = self.column_use()
         operator = self.accept("-", "+", "*", "/")
-        right = self.column_use(names) if operator else None
+        right = self.column_use() if operator else None
         if in_brackets:
             self.expect(")")
         return Expression(operator, left, right)
 
-    def column_use(self, names: list[str]) -> ColumnUse:
+    def column_use(self) -> ColumnUse:
         in_brackets = self.accept("(")
         aggregate = self.accept(*_AGGREGATES)
         if aggregate:
             self.expect("(")
-        use = ColumnUse(aggregate, *self.maybe_distinct(names))
+        use = ColumnUse(aggregate, *self.column())
         if aggregate or in_brackets:  # the caller closes brackets around an aggregate
             self.expect(")")
         return use
 
-    def maybe_distinct(self, names: list[str]) -> tuple[str, bool]:
+    def column(self) -> tuple[str, bool]:
+        """A column, and whether DISTINCT stands before it."""
         distinct = bool(self.accept("distinct"))
         word = self.word()
         if word == "*":
             return word, distinct
         qualifier, dot, name = word.partition(".")
-        if dot:
-            owners: Iterable[str] = [self.aliases.get(qualifier, "")]
-        else:
-            owners, name = names, word
-        for table in owners:
-            if name in self.columns.get(table, ()):
-                return f"{table}.{name}", distinct
+        for table in [self.aliases.get(qualifier, "")] if dot else self.names:
+            column = name if dot else word
+            if column in self.columns.get(table, ()):
+                return f"{table}.{column}", distinct
         return self.fail()
