@@ -115,7 +115,8 @@ class Executor:
             "max_rows": limits.rows,
             "max_bytes": limits.bytes,
         }
-        requests = [same | {"path": os.path.realpath(p), "sql": sql} for p, sql in todo.values()]
+        real = {path: os.path.realpath(path) for path in states}
+        requests = [same | {"path": real[path], "sql": sql} for path, sql in todo.values()]
         waiting = list(todo.items())
         new: list[tuple[Path, tuple[Any, ...]]] = []
         saved = time.monotonic()
