@@ -5,11 +5,11 @@
 1. Every prediction file of a Spider folder, cold (`--spider` or WORKBENCH_SPIDER; left out without).
 2. A made-up pool, 100 questions x 21 candidates on a database of about 150 MB, cold (`shop.py`).
 3. The same pool with 2% of runaway queries mixed in, under a time limit of two seconds.
-4. Pools 1 and 2 again from the cache, in a fresh process; and the whole command line on pool 1.
+4. Pools 1 and 2 again from the cache, in a fresh process.
 
 Both ways run in processes of their own, in turn, round by round; what is shown is the median. Wall and CPU
-seconds are those of the whole process tree, without interpreter start and imports except for the command
-line; MB is memory that no other process shares. BIRD's verdicts of the two ways must be the same, prediction by prediction. Exits with 1 if a bar is
+seconds are those of the whole process tree, without interpreter start and imports; MB is memory that no other process
+shares. BIRD's verdicts of the two ways must be the same, prediction by prediction. Exits with 1 if a bar is
 missed.
 """
 
@@ -97,7 +97,7 @@ def measure(folder: Path, spider: Path | None, quick: bool) -> Iterator[Row]:
     if spider:
         workloads["1 spider"] = spider_pool(spider)
     else:
-        print("no --spider and no WORKBENCH_SPIDER: part 1 and the command line are left out")
+        print("no --spider and no WORKBENCH_SPIDER: part 1 is left out")
     database = folder / "databases" / "shop" / "shop.sqlite"
     shop.build(database)
     workloads["2 shop"] = [shop_pool(database, 16 if quick else 100)]
@@ -140,8 +140,6 @@ def measure(folder: Path, spider: Path | None, quick: bool) -> Iterator[Row]:
             value = ratio(bird, warm, what)
             yield f"4 {name[2:]}, warm: {what}", value, "x", ">= 50x", value >= 50
     yield from runaways(folder, workloads["2 shop"][0], seen["2 shop", "ours, cold"][0], quick)
-    if spider:
-        yield from command_line(folder, spider, rounds)
 
 
 def runaways(folder: Path, items: Sequence[Item], clean: Outcome, quick: bool) -> Iterator[Row]:
@@ -182,31 +180,6 @@ def runaways(folder: Path, items: Sequence[Item], clean: Outcome, quick: bool) -
                 "0",
                 not outcome.left,
             )
-
-
-def command_line(folder: Path, spider: Path, rounds: int) -> Iterator[Row]:
-    """The whole of `workbench evaluate` on the Spider folder, every metric; the first run fills the cache."""
-    command = [sys.executable, "-m", "workbench", "evaluate", "spider", "--root", str(spider)]
-    command += ["--predictions", str(spider / "predictions")]
-    environment = os.environ | {"WORKBENCH_HOME": str(folder / "home"), "PYTHONPATH": sys.path[1]}
-    walls, cpus = [], []
-    for _ in range(1 + max(rounds, 2)):
-        wall, cpu = time.perf_counter(), bird_way.seconds_used()
-        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
-        walls.append(time.perf_counter() - wall)
-        cpus.append(bird_way.seconds_used() - cpu)
-    print(
-        f"\ncommand line, all metrics: cold {walls[0]:.2f} s wall, {cpus[0]:.2f} s CPU; warm",
-        end=" ",
-    )
-    print(f"{statistics.median(walls[1:]):.2f} s wall, {statistics.median(cpus[1:]):.2f} s CPU")
-    yield (
-        "4 command line, warm: wall",
-        statistics.median(walls[1:]),
-        "s",
-        "< 3 s",
-        max(walls[1:]) < 3,
-    )
 
 
 def spider_pool(root: Path) -> list[list[Item]]:

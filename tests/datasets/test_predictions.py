@@ -97,6 +97,15 @@ def test_an_answer_for_another_database_or_question_is_named(bird, read):
         read(bird, [record])
 
 
+def test_half_a_character_in_an_answer_becomes_a_question_mark(bird, read, tmp_path):
+    found = read(bird, '{"0": "SELECT \'\\ud83d\'"}')
+    assert by_id(found) == {"0": "SELECT '?'"}
+    odd = found.assign(sql="SELECT '\ud83d'")
+    for end in (".json", ".sql", ".jsonl", ".csv"):
+        write_predictions(odd, tmp_path / f"odd{end}", bird)
+        assert by_id(read_predictions(bird, tmp_path / f"odd{end}"))["0"] == "SELECT '?'"
+
+
 @pytest.mark.parametrize("nothing", [None, "", 0])
 def test_no_answer_is_an_empty_answer(bird, read, nothing):
     assert by_id(read(bird, {"0": nothing, "1": "SELECT 1"})) == {"0": "", "1": "SELECT 1"}

@@ -57,7 +57,8 @@ def read_predictions(benchmark: Benchmark, *paths: str | Path) -> pd.DataFrame:
 
 def write_predictions(predictions: pd.DataFrame, path: str | Path, benchmark: Benchmark) -> None:
     """Write predictions in the form of the file's ending: .json is BIRD's, .sql is Spider's; or .jsonl, or .csv."""
-    path, frame = Path(path), predictions[COLUMNS]
+    path, frame = Path(path), predictions[COLUMNS].copy()
+    frame["sql"] = [sql.encode("utf-8", "replace").decode() for sql in frame["sql"]]
     if path.suffix in {".json", ".sql"}:
         if frame["question_id"].duplicated().any():
             raise BadInputError(f"{path}: this form holds one answer a question; choose one")
@@ -155,12 +156,10 @@ def _checked(number: int, record: Any) -> _Entry:
             f"entry {number} is {record!r:.80}: expected question_id and SQL as one of {', '.join(_SQL_FIELDS)}"
         )
     answer = fields[name] if isinstance(fields[name], str) else ""  # some write null for no SQL
-    sql, *db_id = _MARK.split(answer, maxsplit=1)
+    # JSON can escape half of a surrogate pair, which cannot be encoded again: it becomes a question mark.
+    sql, *db_id = _MARK.split(answer.encode("utf-8", "replace").decode(), maxsplit=1)
     fields |= {"question_id": str(key).strip(), "sample": int(fields.get("sample") or 0)}
-    return fields | {
-        "db_id": fields.get("db_id") or "".join(db_id).strip(),
-        "sql": sql.strip(),
-    }
+    return fields | {"db_id": fields.get("db_id") or "".join(db_id).strip(), "sql": sql.strip()}
 
 
 def _lines(text: str, benchmark: Benchmark) -> list[_Entry]:
@@ -209,12 +208,9 @@ def _paired(
         if by_position and not entry["db_id"]:
             # Bare SQL is misaligned if it names no table of its question's database, and only tables of a neighbour's.
             named = {lower_name(found) for found in _TABLES.findall(entry["sql"])}
+            own = tables(question.db_id)
             near = {q.db_id for q in every[max(number - 2, 0) : number + 1]}
-            if (
-                named
-                and not named & tables(question.db_id)
-                and any(map(named.__le__, map(tables, near)))
-            ):
+            if named and own and not named & own and any(named <= tables(one) for one in near):
                 raise MisalignedError(
                     f"{place}: names no table of {question.db_id!r}, the database of {here}"
                 )
