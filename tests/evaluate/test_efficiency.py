@@ -64,8 +64,9 @@ def test_opcodes_are_the_same_each_time_and_fewer_than_ten_count_as_ten(executor
     assert found[["ratio", "ves", "r_ves"]].iloc[2].tolist() == [0, 0, 0]
 
 
-def test_a_needless_join_takes_longer_in_the_best_repeat(executor, benchmark):
-    found = efficiency(benchmark, answers(("a", SLOW, True)), executor, runs=4, repeats=3)
+def test_a_needless_join_takes_longer(executor, benchmark):
+    # Among 25 runs one that other programs slow down is an outlier, and left out.
+    found = efficiency(benchmark, answers(("a", SLOW, True)), executor, runs=25, repeats=1)
     assert 0 < found["ratio"][0] < 1
     assert found["ves"][0] == pytest.approx(found["ratio"][0] ** 0.5)
 
