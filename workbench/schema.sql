@@ -67,7 +67,7 @@ CREATE TABLE IF NOT EXISTS executions(
     seconds REAL NOT NULL,
     error TEXT NOT NULL,
     columns TEXT NOT NULL,          -- JSON
-    rows NOT NULL                   -- JSON, or a BLOB: JSON compressed by zlib
+    rows NOT NULL                   -- JSON
 );
 CREATE INDEX IF NOT EXISTS executions_fingerprints ON executions(key, fingerprint);
 

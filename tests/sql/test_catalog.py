@@ -86,18 +86,13 @@ def test_a_description_joins_the_expanded_name_and_the_text(folder, expanded, te
 @pytest.mark.parametrize(
     "encode",
     [
-        pytest.param(lambda text: text.encode(), id="utf-8"),
-        pytest.param(lambda text: text.encode("utf-8-sig"), id="utf-8 with a mark"),
-        pytest.param(lambda text: text.encode("cp1252"), id="cp1252"),
-        pytest.param(lambda text: text.encode("utf-16"), id="utf-16"),
-        pytest.param(
-            lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"), id="utf-16, big end first"
-        ),
-        pytest.param(lambda text: text.encode("utf-16-le"), id="utf-16-le without a mark"),
-        pytest.param(lambda text: text.encode("utf-16-be"), id="utf-16-be without a mark"),
-        pytest.param(lambda text: text.replace("\n", "\r\n").encode(), id="line ends of Windows"),
-        pytest.param(lambda text: text.replace("\n", "\r").encode(), id="line ends of old Macs"),
-        pytest.param(lambda text: text.replace("o", "o\0").encode(), id="with NULs"),
+        lambda text: text.encode("utf-8-sig"),
+        lambda text: text.encode("cp1252"),
+        lambda text: text.encode("utf-16"),
+        lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: text.replace("\n", "\r").encode(),
+        lambda text: text.replace("o", "o\0").encode(),
     ],
 )
 def test_a_file_is_read_in_any_encoding(folder, encode):
@@ -109,14 +104,10 @@ def test_a_file_is_read_in_any_encoding(folder, encode):
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(" Column_Description ,\tORIGINAL_COLUMN_NAME\nit,County", id="another order"),
-        pytest.param("original column name,column description\nCounty,it", id="spaces for bars"),
-        pytest.param(
-            "original_column_name,x,column_description,,\nCounty,y,it,,", id="more columns"
-        ),
-        pytest.param(
-            f"\n ,\n{HEADER}\n,,,,\n county  ,,it", id="blank lines, wrong case, short row"
-        ),
+        " Column_Description ,\tORIGINAL_COLUMN_NAME\nit,County",
+        "original column name,column description\nCounty,it",
+        "original_column_name,x,column_description,,\nCounty,y,it,,",
+        f"\n ,\n{HEADER}\n,,,,\n county  ,,it",
     ],
 )
 def test_a_header_may_be_untidy(folder, text):
@@ -140,13 +131,8 @@ def test_unquoted_commas_in_the_last_column_stay_in_it(folder):
     ("name", "text", "note"),
     [
         ("gone.csv", HEADER + COUNTY, "gone.csv: the database has no such table"),
-        ("Schools.csv", "", "Schools.csv: no rows in the file"),
         ("Schools.csv", HEADER, "Schools.csv: no rows in the file"),
-        (
-            "Schools.csv",
-            "name,text\nCounty,it",
-            "Schools.csv: no column original_column_name among name, text",
-        ),
+        ("Schools.csv", "name\nCounty", "Schools.csv: no column original_column_name among name"),
         (
             "Schools.csv",
             f"{HEADER}{COUNTY}\nGone\n",

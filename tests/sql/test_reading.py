@@ -37,22 +37,18 @@ def gold(real_spider):
 # --- reading
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT a == b, a <> b, a || b, a IS NOT b, a NOTNULL FROM t",
-        "SELECT a FROM t WHERE a GLOB 'x*' AND b NOT LIKE 'y' ESCAPE '\\'",
-        "SELECT IIF(a, 1, 2), CAST(a AS REAL), strftime('%Y', d), x'0aff', 0x1F FROM t",
-        "SELECT a FROM t LIMIT 1, 2",
-        "SELECT DISTINCT a FROM t WHERE (a, b) = (1, 2)",
-        "SELECT rank() OVER (PARTITION BY a ORDER BY b) FROM t",
-        "SELECT sum(a) FILTER (WHERE b) OVER w FROM t WINDOW w AS (ORDER BY c)",
-        "VALUES (1, 2), (3, 4)",
-        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c LIMIT 5",
-        "(SELECT a FROM t) UNION SELECT b FROM u",
-        "/* why */ SELECT a FROM t; -- done",
-    ],
-)
+QUERIES = """\
+SELECT a == b, a <> b, a || b, a IS NOT b, a NOTNULL FROM t
+SELECT a FROM t WHERE a GLOB 'x*' AND b NOT LIKE 'y' ESCAPE '\\'
+SELECT IIF(a, 1, 2), CAST(a AS REAL), strftime('%Y', d), x'0aff', 0x1F FROM t LIMIT 1, 2
+SELECT sum(a) FILTER (WHERE b) OVER w FROM t WHERE (a, b) = (1, 2) WINDOW w AS (ORDER BY c)
+VALUES (1, 2), (3, 4)
+WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c LIMIT 5
+(SELECT a FROM t) UNION SELECT b FROM u
+/* why */ SELECT a FROM t; -- done"""
+
+
+@pytest.mark.parametrize("sql", QUERIES.splitlines())
 def test_queries_that_sqlite_accepts_are_parsed(sql):
     assert not isinstance(parse(sql), str)
 
@@ -62,12 +58,9 @@ def test_queries_that_sqlite_accepts_are_parsed(sql):
     [
         "",
         "I do not know",
-        "SELECT",
         "SELECT a FROM",
-        "SELECT a FROM t WHERE (",
         "SELECT 'a",
         "DROP TABLE t",
-        "PRAGMA table_info(t)",
         "SELECT 1; SELECT 2",
         "SELECT " + "(" * 20_000,
         "SELECT a FROM t WHERE " + "a AND " * 20_000 + "a",
@@ -87,7 +80,6 @@ def test_text_that_is_not_one_query_gets_a_reason_and_raises_nothing(sql):
     ("one", "other"),
     [
         ("select  A\nfrom T ;", "SELECT a FROM t"),
-        ("SELECT a FROM t -- why", "SELECT a FROM t"),
         ("SELECT a b FROM t u", "SELECT a AS B FROM t AS U"),
         ("SELECT `A` FROM [t]", "SELECT a FROM t"),
         ('SELECT T."Name" FROM "T"', "SELECT t.name FROM t"),
@@ -109,11 +101,9 @@ def test_queries_that_differ_only_in_spelling_have_one_normal_form(one, other):
         ("SELECT a FROM t WHERE b = 'x  y'", "SELECT a FROM t WHERE b = 'x y'"),
         ('SELECT a FROM t WHERE b = "X"', 'SELECT a FROM t WHERE b = "x"'),
         ('SELECT a FROM t WHERE b = "x"', "SELECT a FROM t WHERE b = x"),
-        ("SELECT a FROM t", "SELECT DISTINCT a FROM t"),
         ("SELECT a FROM t UNION SELECT a FROM u", "SELECT a FROM t UNION ALL SELECT a FROM u"),
         ("SELECT a FROM t ORDER BY b", "SELECT a FROM t ORDER BY b DESC"),
         ("SELECT a - (b - c) FROM t", "SELECT a - b - c FROM t"),
-        ("SELECT 1 / 2", "SELECT 1 / 2.0"),
         ("SELECT `a b` FROM t", "SELECT a b FROM t"),
         ("SELECT CAST(a AS DECIMAL) FROM t", "SELECT CAST(a AS REAL) FROM t"),
         ("SELECT CAST(a AS STRING) FROM t", "SELECT CAST(a AS TEXT) FROM t"),
@@ -135,19 +125,7 @@ def test_the_normal_form_is_stable_and_returns_the_same_rows(real_spider, gold):
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [
-        "INT",
-        "TEXT",
-        "VARCHAR(9)",
-        "REAL",
-        "DOUBLE",
-        "DECIMAL(9, 2)",
-        "BOOLEAN",
-        "DATE",
-        "STRING",
-        "BLOB",
-    ],
+    "kind", ["INT", "TEXT", "REAL", "VARCHAR(9)", "DECIMAL(9, 2)", "DATE", "STRING"]
 )
 def test_normal_form_casts_to_what_sqlite_understands_by_a_type(kind):
     sql = f"SELECT typeof(CAST('2' AS {kind})), CAST('2.5 x' AS {kind})"
@@ -163,11 +141,9 @@ def test_normal_form_casts_to_what_sqlite_understands_by_a_type(kind):
     ("sql", "expected"),
     [
         ("SELECT  Name\n FROM t ;", "select name from t"),
-        ("select name from t", "select name from t"),
-        ("SELECT 'A  B' FROM T", "select 'A  B' from t"),
         (
-            "SELECT 'It''S  A' || \"B  B\" FROM `T  T`, [C  C]",
-            "select 'It''S  A' || \"B  B\" from `T  T`, [C  C]",
+            "SELECT 'It''S  A', \"B  B\", `T  T`, [C  C]",
+            "select 'It''S  A', \"B  B\", `T  T`, [C  C]",
         ),
         ("SELECT É FROM T", "select É from t"),
         ("SELECT\u00a0A", "select\u00a0a"),
@@ -208,7 +184,6 @@ def rows(database, sql):
 @pytest.mark.parametrize(
     ("sql", "columns"),
     [
-        ("SELECT name FROM singer", "Singer.Name"),
         ("SELECT s.NAME FROM singer s", "Singer.Name"),
         ("SELECT `Birth Year`, [name] FROM singer", "Singer.Birth Year, Singer.Name"),
         ('SELECT "birth year" FROM singer', "Singer.Birth Year"),

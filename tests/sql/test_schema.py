@@ -61,14 +61,6 @@ SHOP = Schema(
 # Reading
 
 
-def test_foreign_keys_come_in_the_order_of_their_declaration(path):
-    create(
-        path,
-        "CREATE TABLE p (id PRIMARY KEY); CREATE TABLE t (b REFERENCES p, a REFERENCES p (id))",
-    )
-    assert [key.columns for key in read_schema(path).tables[1].foreign_keys] == [("b",), ("a",)]
-
-
 def test_views_that_sqlite_reads_for_hours_leave_the_tables(path, monkeypatch):
     monkeypatch.setattr(module, "_SECONDS", 1.0)
     views = (f"CREATE VIEW v{n} AS SELECT x.a FROM v{n - 1} x, v{n - 1} y;" for n in range(1, 60))
@@ -93,48 +85,12 @@ def test_an_interrupted_write_is_an_error_that_asks_for_its_rollback(path):
 
 # Names
 
-HARD = [
-    "",
-    " ",
-    "a b",
-    '"',
-    "`",
-    "`\"'",
-    "[a]",
-    "order",
-    "%s",
-    "{}",
-    "😀",
-    "x" * 500,
-    "É",
-    "1",
-    "--",
-    "a\nb",
-    "a;b",
-    "\\",
-    "$a",
-    "rowid",
-    "main",
-    "true",
-    "current_date",
-    "\ufeff",
-]
+HARD = 'a b|"|`|[a]|order|%s|{}|😀|É|1|--|a;b|$a|rowid|main|true|current_date|\ufeff|\\'.split("|")
+HARD += ["", " ", "`\"'", "x" * 500, "a\nb"]
 characters = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
 identifiers = st.sampled_from(HARD) | st.text(characters, max_size=12)
-types = st.sampled_from(
-    [
-        "",
-        "INT",
-        "VARCHAR(20)",
-        "DECIMAL(10, -2)",
-        "DOUBLE PRECISION",
-        "my; type",
-        "key",
-        "NOT NULL",
-        "a`b",
-        "x)",
-    ]
-)
+TYPES = "|INT|VARCHAR(20)|DECIMAL(10, -2)|DOUBLE PRECISION|my; type|key|NOT NULL|a`b|x)"
+types = st.sampled_from(TYPES.split("|"))
 
 
 def distinct(names: list[str]) -> bool:
@@ -240,24 +196,9 @@ def test_an_index_does_not_change_which_rows_come_first(path):
 
 
 def test_examples_leave_out_blobs_and_long_texts(path):
-    rows = (
-        f"CREATE TABLE t (a); INSERT INTO t VALUES (x'00'), ('{'é' * 51}'), ('{'é' * 50}'), (2.5)"
-    )
-    assert examples(path, rows) == [("é" * 50, 2.5)]
-
-
-def test_invalid_utf8_in_an_example_shows_as_escapes(path):
-    rows = "CREATE TABLE t (a); INSERT INTO t VALUES (CAST(x'ff61' AS TEXT))"
-    assert examples(path, rows) == [("\\xffa",)]
-
-
-def test_a_table_that_cannot_be_read_is_a_line_in_skipped(path):
-    create(path, "CREATE TABLE t (a); CREATE TABLE u (a); INSERT INTO u VALUES (1)")
-    gone = Table("gone", (Column("a"),))
-    schema = read_schema(path)
-    shown = with_examples(replace(schema, tables=(gone, *schema.tables)), path)
-    assert shown.skipped == ("gone: no example values: no such table: main.gone",)
-    assert shown.tables[2].columns[0].examples == (1,)
+    rows = f"x'00'), ('{'é' * 51}'), ('{'é' * 50}'), (2.5), (CAST(x'ff61' AS TEXT)"
+    script = f"CREATE TABLE t (a); INSERT INTO t VALUES ({rows})"
+    assert examples(path, script) == [("é" * 50, 2.5, "\\xffa")]
 
 
 def test_a_damaged_table_adds_a_line_to_skipped_and_the_others_are_read(path):
@@ -360,8 +301,7 @@ def test_the_union_of_two_queries_has_the_columns_of_both():
 
 
 @pytest.mark.parametrize(
-    "queries",
-    [[], ["SELECT 1"], ["SELECT tier FROM customer", "I do not know."], ["SELECT a FROM no"]],
+    "queries", [[], ["SELECT tier FROM customer", "No."], ["SELECT a FROM no"]]
 )
 def test_the_union_is_the_whole_schema_if_a_query_is_unreadable(queries):
     assert union_schema(SHOP, queries) == SHOP

@@ -53,9 +53,9 @@ def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[
     columns = {column.name: column for column in table.columns}
     seen: set[str] = set()
     for row in rows:
-        original = _clean(row["original_column_name"])
-        name = _find(original, columns)
+        name = _find(row["original_column_name"], columns)
         if name is None:
+            original = row["original_column_name"]
             notes.append(f"{file}: table {table.name} has no column {original!r}")
         elif name in seen:
             notes.append(f"{file}: column {name} is described twice; the first is kept")
@@ -69,49 +69,37 @@ def _described(table: Table, rows: list[dict[str, str]], file: str, notes: list[
 
 def _column(column: Column, row: dict[str, str]) -> Column:
     """The column with the row's texts; an expanded name that only repeats the column's name is left out."""
-    expanded = _clean(row.get("column_name", ""))
+    expanded, text = row.get("column_name", ""), row.get("column_description", "")
     if _key(expanded) == _key(column.name):
         expanded = ""
-    text = _clean(row.get("column_description", ""))
-    parts = [text] if _key(expanded) in _key(text) else filter(None, [expanded, text])
-    values = _clean(row.get("value_description", ""))
-    return replace(
-        column, description=": ".join(parts), expanded=expanded, value_description=values
-    )
+    joined = text if _key(expanded) in _key(text) else ": ".join(filter(None, [expanded, text]))
+    values = row.get("value_description", "")
+    return replace(column, description=joined, expanded=expanded, value_description=values)
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     """The rows as dicts with normalised header names; blank rows are left out."""
-    lines = csv_lines(_decoded(path.read_bytes()))
-    filled = (cells for cells in lines if any(map(str.strip, cells)))
-    header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(filled, [])]
-    for cells in filled:
-        row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
-        # Cells beyond the header belong to the last column: its text has unquoted commas.
-        row[header[-1]] = ",".join([row[header[-1]], *filter(str.strip, cells[len(header) :])])
-        yield row
-
-
-def _decoded(raw: bytes) -> str:
-    """The text of a file of unknown encoding, without NULs."""
+    raw = path.read_bytes()
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = raw.decode("utf-16", "replace")
-    elif raw[1:8:2] == bytes(4):  # ASCII in UTF-16 has a zero in every second byte
-        text = raw.decode("utf-16-le", "replace")
-    elif raw[0:8:2] == bytes(4):
-        text = raw.decode("utf-16-be", "replace")
     else:
         try:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = raw.decode("cp1252", "replace")
-    return text.replace("\0", "")
+    filled = (cells for cells in csv_lines(text.replace("\0", "")) if any(map(str.strip, cells)))
+    header = [re.sub(r"\W+", "_", name.strip().lower()) for name in next(filled, [])]
+    for cells in filled:
+        row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
+        # Cells beyond the header belong to the last column: its text has unquoted commas.
+        row[header[-1]] = ",".join([row[header[-1]], *filter(str.strip, cells[len(header) :])])
+        yield {name: _clean(text) for name, text in row.items()}
 
 
 def _find(name: str, among: Iterable[str]) -> str | None:
     """The name as the database spells it, which may differ in case, spaces and underscores; or None."""
-    among = tuple(among)
-    return name if name in among else next((n for n in among if _key(n) == _key(name)), None)
+    names = {_key(one): one for one in reversed([*among])}
+    return name if name in names.values() else names.get(_key(name))
 
 
 def _key(name: str) -> str:
@@ -120,8 +108,5 @@ def _key(name: str) -> str:
 
 def _clean(text: str) -> str:
     """The text on one line; line breaks, which separate the items of a list, become semicolons."""
-    joined = ""
-    for line in text.splitlines():
-        if words := " ".join(one_line(line, len(line)).split()):
-            joined += words if not joined else (" " if joined[-1] in ".,:;" else "; ") + words
-    return joined
+    lines = (" ".join(one_line(line, len(line)).split()) for line in text.splitlines())
+    return re.sub(r"(?<=[.,:;]);", "", "; ".join(filter(None, lines)))

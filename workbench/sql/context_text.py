@@ -5,9 +5,7 @@ Names and values are written as in SQL, so that a model can copy them; each stay
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import lru_cache
 
-from workbench.parallel import cached_for_object
 from workbench.sql.reading import normal_form
 from workbench.sql.schema_text import (
     DESCRIPTION_LENGTH,
@@ -39,33 +37,22 @@ def context_data(
 ) -> dict[str, str]:
     """The question, hint, schema, values and descriptions, by the names of most prompts' variables.
 
-    Values and descriptions of columns outside the schema, such as pruned ones, are left out.
+    Values and descriptions have a line for each column, grouped by table: `table.column: 'value', 'other value'`.
+    Tables, columns and texts come in the order of their first match. Columns outside the schema, such as pruned ones,
+    are left out.
     """
     known = {(lower_name(t), lower_name(c)) for t, c in context.schema.columns()}
-    values = [v for v in context.values if _name(v) in known]
+    values = [(m, literal(m.value, DESCRIPTION_LENGTH)) for m in context.values]
+    descriptions = [(m, one_line(m.text).strip()) for m in context.descriptions]
     return {
         "question": context.question.text,
         "hint": context.question.evidence,
         "schema": schema_text(context.schema),
-        "values": values_text(values),
-        "descriptions": descriptions_text(
-            tuple(d for d in context.descriptions if _name(d) in known)
+        "values": _by_column([(m, text) for m, text in values if _name(m) in known], ", "),
+        "descriptions": _by_column(
+            [(m, text) for m, text in descriptions if _name(m) in known], "; "
         ),
     }
-
-
-def values_text(values: Iterable[ValueMatch]) -> str:
-    """A line for each column, `table.column: 'value', 'other value'`, grouped by table.
-
-    Tables, columns and values come in the order of their first match.
-    """
-    return _by_column(((match, literal(match.value, DESCRIPTION_LENGTH)) for match in values), ", ")
-
-
-@lru_cache(maxsize=1024)  # all samples of a question show the same; many questions run at once
-def descriptions_text(descriptions: tuple[DescriptionMatch, ...]) -> str:
-    """A line for each column, `table.column: text`, in the order of `values_text`."""
-    return _by_column(((match, one_line(match.text).strip()) for match in descriptions), "; ")
 
 
 def _by_column(texts: Iterable[tuple[Match, str]], separator: str) -> str:
@@ -139,19 +126,15 @@ def program_text(program: Execution) -> str:
 
 def column_text(table: str, column: Column) -> str:
     """A column as text: a line each for its name, type, description, meaning of values, and examples."""
-    return f"Column: {_whole_line(f'{quote(table)}.{quote(column.name)}')}{_details(column)}"
-
-
-@cached_for_object(maxsize=10_000)  # questions about a database share its columns
-def _details(column: Column) -> str:
     lines = {
-        "Type": column.type,
-        "Description": column.description,
-        "Values mean": column.value_description,
-        "Examples": ", ".join(map(literal, column.examples)),
+        "Column": f"{quote(table)}.{quote(column.name)}",
+        "Type": one_line(column.type),
+        "Description": one_line(column.description),
+        "Values mean": one_line(column.value_description),
+        "Examples": one_line(", ".join(map(literal, column.examples))),
     }
-    shown = ((title, one_line(text).strip()) for title, text in lines.items())
-    return "".join(f"\n{title}: {text}" for title, text in shown if text)
+    shown = ((title, _whole_line(text)) for title, text in lines.items())
+    return "\n".join(f"{title}: {text}" for title, text in shown if text)
 
 
 def with_values(schema: Schema, values: Iterable[ValueMatch]) -> Schema:

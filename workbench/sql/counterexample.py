@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
-from workbench.sql.executor import Executor, execution, rows_of
+from workbench.sql.executor import Executor, values
 from workbench.sql.reading import parse, used
+from workbench.sql.sandbox import Answer
 from workbench.sql.schema_text import quote
 from workbench.types import Execution, Row, Schema
 
@@ -39,45 +39,37 @@ def counterexample(
     the other, which shows without an example.
     """
     names = [used(sql, schema) for sql in (first, second)]
-    tables = names[0].tables | names[1].tables
-    if names[0].error or names[1].error or not tables:
+    probes: dict[str, list[str]] = {name: [] for name in sorted(names[0].tables | names[1].tables)}
+    kinds = {table.kind for table in schema.tables if table.name in probes}
+    if names[0].error or names[1].error or kinds != {"table"}:
         return None
-    probes: dict[str, list[str]] = {table: [] for table in sorted(tables)}
     for sql in (first, second):
         for table, probe in _probes(sql, schema):
             probes.get(table, []).append(probe)
     request = {"do": "counterexample", "queries": [first, second], "probes": probes, "most": MOST}
     answer = executor.ask(database, request | {"seconds": SECONDS})
-    if "tables" not in answer:
+    if not (found := values(answer["rows"])):
         return None
-    one, other = (execution(result | {"seconds": 0.0}) for result in answer["results"])
-    columns = {table: tuple(own) for table, own in answer["names"].items()}
-    return Counterexample(
-        {table: rows_of(rows) for table, rows in answer["tables"].items()}, columns, one, other
-    )
+    tables, results = found
+    rows = {name: tuple(map(tuple, own)) for name, _, own in tables}
+    columns = {name: tuple(own) for name, own, _ in tables}
+    return Counterexample(rows, columns, *map(_execution, results))
+
+
+def _execution(found: Answer) -> Execution:
+    rows = tuple(map(tuple, found["rows"]))
+    columns = tuple(found["columns"])
+    return Execution(found["status"], columns, rows, len(rows), found["fingerprint"])
 
 
 def _probes(sql: str, schema: Schema) -> Iterator[tuple[str, str]]:
-    """For each table in the FROM of a SELECT, the row ids of it that pass the joins and conditions.
-
-    That of a correlated subquery fails when it runs, as it names columns of the outer query.
-    """
+    """For each table in the FROM of a SELECT, a query for the row ids that pass the joins and conditions."""
     tree = parse(sql)
-    if isinstance(tree, str):
-        return
-    try:
-        for select in tree.find_all(exp.Select):
-            joins = select.args.get("joins") or []
-            nodes = [join.this for join in joins]
-            if clause := select.args.get("from_"):
-                nodes.append(clause.this)
-            kept = {key: select.args.get(key) for key in ("with_", "from_", "joins", "where")}
-            for node in nodes:
-                table = schema.table(node.name) if isinstance(node, exp.Table) else None
-                if table:
-                    row_id = exp.column("rowid", quote(node.alias_or_name))
-                    probe = exp.Select(**kept).copy()
-                    probe.set("expressions", [row_id])
-                    yield table.name, probe.sql("sqlite", comments=False)
-    except (SqlglotError, RecursionError):
-        return
+    for select in () if isinstance(tree, str) else tree.find_all(exp.Select):
+        kept = {key: select.args.get(key) for key in ("with_", "from_", "joins", "where")}
+        for node in (join.this for join in (kept["from_"], *(kept["joins"] or ())) if join):
+            table = schema.table(node.name) if isinstance(node, exp.Table) else None
+            if table:
+                probe = exp.Select(**kept).copy()
+                probe.set("expressions", [exp.column("rowid", quote(node.alias_or_name))])
+                yield table.name, probe.sql("sqlite", comments=False)

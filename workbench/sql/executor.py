@@ -6,44 +6,40 @@ database, a killed worker) are not cached. What the sandbox guarantees stands in
 """
 
 import base64
+import json
 import os
 import stat
 import time
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import orjson
 
 from workbench.canonical import canonical, content_hash
 from workbench.errors import UnreadableDatabaseError
-from workbench.sql.sandbox import Answer, Sandbox
+from workbench.sql.sandbox import BLANK, Answer, Sandbox
 from workbench.store import Store
-from workbench.types import Execution, Limits, Row
+from workbench.types import Execution, Limits
 
 Job = tuple[Path, str]
 Progress = Callable[[int, int], None]
-T = TypeVar("T")
 
-SQL_LENGTH = 1_000_000  # bytes of the longest query
 SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
-FORMAT = 2  # of the cached rows
-COMPRESS = 100_000  # bytes of JSON: larger rows are stored compressed
-INTERVAL = 0.1  # seconds between two transactions
-SPEED = 20_000_000  # bytes a second that are read from a slow disk
+FORMAT = 3  # of the cached rows
+HASHING = 3_600.0  # seconds in which a database file must be read
 DEFAULT = Limits()
-STORED = ["status", "fingerprint", "row_count", "truncated", "seconds", "error", "columns", "rows"]
+STORED = ("status", "fingerprint", "row_count", "truncated", "seconds", "error", "columns", "rows")
 
 
 class Executor:
     """Runs SQL on databases, read-only and within limits, and caches the executions in `store`.
 
     Threads may share it. `workers` is the number of processes, by default one for each CPU; `sandbox` has them, if
-    executors share them. A query that fails has
-    a status and an error and raises nothing; a path that is no readable database raises `UnreadableDatabaseError`.
+    executors share them. A query that fails has a status and an error and raises nothing; a path that is no readable
+    database raises `UnreadableDatabaseError`.
     """
 
     def __init__(
@@ -60,121 +56,93 @@ class Executor:
     def execute(self, database: Path, sql: str, limits: Limits = DEFAULT) -> Execution:
         return self.execute_many([(database, sql)], limits)[0]
 
-    def execute_many(
-        self, jobs: Sequence[Job], limits: Limits = DEFAULT, progress: Progress | None = None
-    ) -> list[Execution]:
-        """The execution of every job, in order; equal jobs run once. `progress` gets the jobs done, and all."""
-        return self._run(jobs, limits, progress, STORED, execution)
-
     def result_fingerprints(
         self, jobs: Sequence[Job], limits: Limits = DEFAULT, progress: Progress | None = None
     ) -> list[str]:
         """The fingerprint of every job's result, "" for an incomplete one; cached rows are not read."""
-        return self._run(
-            jobs, limits, progress, ["fingerprint"], lambda a: a.get("fingerprint", "")
-        )
+        return [e.fingerprint for e in self.execute_many(jobs, limits, progress, rows=False)]
 
-    def statuses(self, jobs: Sequence[Job], limits: Limits = DEFAULT) -> list[str]:
-        """The status of every job's execution; cached rows are not read."""
-        return self._run(jobs, limits, None, ["status"], lambda answer: answer["status"])
-
-    def _run(
+    def execute_many(
         self,
         jobs: Sequence[Job],
-        limits: Limits,
-        progress: Progress | None,
-        fields: list[str],
-        read: Callable[[Answer], T],
-    ) -> list[T]:
+        limits: Limits = DEFAULT,
+        progress: Progress | None = None,
+        *,
+        rows: bool = True,
+    ) -> list[Execution]:
+        """The execution of every job, in order; equal jobs run once. `progress` gets the jobs done, and all.
+
+        Without `rows`, cached rows are not read.
+        """
         states = {path: file_state(path) for path in {path for path, _ in jobs}}
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
         common = {p: sha256(canonical([FORMAT, contents[p], limits])) for p in states}
-        results: dict[str, T] = {}
         todo: dict[str, Job] = {}
         keys = []
         for path, sql in jobs:
-            if key := refusal(sql):
-                results[key] = read({"status": "error", "error": key, "seconds": 0.0})
-            else:
-                digest = common[path].copy()
-                digest.update(sql.encode())
-                key = f"execution:{digest.hexdigest()}"
-                todo[key] = path, sql
-            keys.append(key)
+            digest = common[path].copy()
+            digest.update(sql.encode("utf-8", "surrogatepass"))
+            keys.append(f"execution:{digest.hexdigest()}")
+            todo[keys[-1]] = path, sql
+        results: dict[str, Execution] = {}
         if self.store:
-            sql = f"SELECT key, {', '.join(fields)} FROM executions WHERE key IN (SELECT value FROM json_each(?))"
-            for key, *values in self.store.read(sql, [canonical(list(todo)).decode()]):
-                results[key] = read(dict(zip(fields, values, strict=True)))
+            fields = ", ".join(STORED if rows else STORED[:-1])
+            select = f"SELECT key, {fields} FROM executions WHERE key IN"
+            for key, *found in self.store.read_keys(select, list(todo)):
+                results[key] = execution(BLANK | dict(zip(STORED, found, strict=False)))
                 del todo[key]
         repeats = Counter(keys)
         done = sum(repeats[key] for key in results)
         report = progress or (lambda *_: None)
         report(done, len(jobs))
-        same = {"do": "run", "seconds": limits.seconds} | {
-            "max_rows": limits.rows,
-            "max_bytes": limits.bytes,
-        }
-        real = {path: os.path.realpath(path) for path in states}
-        requests = [same | {"path": real[path], "sql": sql} for path, sql in todo.values()]
+        common_fields = {"do": "run", "seconds": limits.seconds}
+        common_fields |= {"max_rows": limits.rows, "max_bytes": limits.bytes}
         waiting = list(todo.items())
-        new: list[tuple[Path, tuple[Any, ...]]] = []
-        saved = time.monotonic()
-
-        def save() -> None:
-            nonlocal saved
-            self._save(new, states)
-            new.clear()
-            saved = time.monotonic()
-
-        try:
-            for index, answer in self.sandbox.run(requests, quiet=save):
+        for answers in self.sandbox.run(
+            [common_fields | {"path": os.path.realpath(p), "sql": sql} for p, sql in todo.values()]
+        ):
+            new: dict[Path, list[tuple[Any, ...]]] = {}
+            for index, answer in answers:
                 key, (path, sql) = waiting[index]
-                results[key] = read(answer)
-                if self.caches and not answer.get("transient"):
-                    row = (key, contents[path], sql, canonical(limits).decode(), *_stored(answer))
-                    new.append((path, row))
-                if time.monotonic() > saved + INTERVAL:
-                    save()
+                results[key] = execution(answer)
                 done += repeats[key]
-                report(done, len(jobs))
-        finally:
-            save()
+                if not answer["transient"]:
+                    text = sql.encode("utf-8", "backslashreplace").decode()
+                    answer["columns"] = orjson.dumps(answer["columns"]).decode()
+                    row = key, contents[path], text, canonical(limits).decode()
+                    new.setdefault(path, []).append((*row, *map(answer.get, STORED)))
+            self._save(new, states)
+            report(done, len(jobs))
         return [results[key] for key in keys]
 
-    def _save(self, new: list[tuple[Path, tuple[Any, ...]]], states: dict[Path, str]) -> None:
+    def _save(self, new: dict[Path, list[tuple[Any, ...]]], states: dict[Path, str]) -> None:
         """Store executions, but none on a database that has changed since: they may be of another content."""
-        same = {path for path in {path for path, _ in new} if _unchanged(path, states[path])}
-        rows = [row for path, row in new if path in same]
-        if rows and self.store:
+        rows = [row for path in new if _unchanged(path, states[path]) for row in new[path]]
+        if self.store and self.caches and rows:
+            marks = ", ".join("?" * len(rows[0]))
             names = f"key, database, sql, limits, {', '.join(STORED)}"
-            insert = (
-                f"INSERT OR IGNORE INTO executions ({names}) VALUES (?{', ?' * (3 + len(STORED))})"
-            )
             with self.store.write(durable=False) as connection:
+                insert = f"INSERT OR IGNORE INTO executions ({names}) VALUES ({marks})"
                 connection.executemany(insert, rows)
 
     def fingerprints(self, databases: Iterable[Path]) -> dict[Path, str]:
         """`db:` and a hash of each database's bytes, which is cached with the state of its file."""
         states = {path: file_state(path) for path in databases}
         places = {path: content_hash("place", os.path.realpath(path)) for path in states}
-        sql = "SELECT place, state, fingerprint FROM databases WHERE place IN (SELECT value FROM json_each(?))"
-        values = [canonical(list(places.values())).decode()]
-        stored = {row[:2]: row[2] for row in self.store.read(sql, values)} if self.store else {}
+        select = "SELECT place, state, fingerprint FROM databases WHERE place IN"
+        rows = self.store.read_keys(select, list(places.values())) if self.store else []
+        stored = {row[:2]: row[2] for row in rows}
         found = {p: stored.get((places[p], state), "") for p, state in states.items()}
-        new = [path for path, known in found.items() if not known]
-        seconds = 60 + max((path.stat().st_size for path in new), default=0) / SPEED
-        requests = [
-            {"do": "digest", "path": os.path.realpath(path), "seconds": seconds} for path in new
-        ]
-        for index, answer in self.sandbox.run(requests):
+        for path in [path for path, known in found.items() if not known]:
+            answer = self.ask(path, {"do": "digest", "seconds": HASHING})
             if "digest" not in answer:
-                raise UnreadableDatabaseError(f"{new[index].name}: {answer['error']}")
-            found[new[index]] = f"db:{answer['digest']}"
-        rows = [(places[path], states[path], found[path]) for path in new if is_settled(path)]
-        if self.store and self.caches and rows:
-            with self.store.write(durable=False) as connection:
-                connection.executemany("INSERT OR REPLACE INTO databases VALUES (?, ?, ?)", rows)
+                raise UnreadableDatabaseError(f"{path.name}: {answer['error']}")
+            found[path] = f"db:{answer['digest']}"
+            if self.store and self.caches and is_settled(path):
+                row = places[path], states[path], found[path]
+                with self.store.write(durable=False) as connection:
+                    connection.execute("INSERT OR REPLACE INTO databases VALUES (?, ?, ?)", row)
         return found
 
     def time(
@@ -186,7 +154,7 @@ class Executor:
         does not run to its end.
         """
         request = {"do": "times", "queries": list(queries), "repeats": repeats, "seconds": seconds}
-        answer = self.ask(database, request) if not any(map(refusal, queries)) else {}
+        answer = self.ask(database, request)
         return (answer["times"], answer["opcodes"]) if "times" in answer else None
 
     def texts(
@@ -195,7 +163,7 @@ class Executor:
         """The distinct texts of a column in code point order, without longer ones and those that are not UTF-8."""
         request = {"do": "texts", "table": table, "column": column, "longest": longest}
         answer = self.ask(database, request | {"seconds": seconds})
-        if answer.get("error"):
+        if answer["error"]:
             raise UnreadableDatabaseError(f"{database.name}, {table}.{column}: {answer['error']}")
         texts: list[str] = orjson.loads(answer["rows"])
         return texts
@@ -216,41 +184,27 @@ class Executor:
         self.close()
 
 
-def refusal(sql: str) -> str:
-    """Why the SQL cannot be sent to SQLite; "" if it can."""
-    if "\0" in sql:
-        return "the SQL contains a NUL character"
-    try:
-        size = len(sql.encode())
-    except UnicodeEncodeError:
-        return "the SQL contains half of a surrogate pair, which is not a character"
-    return f"the SQL is longer than {SQL_LENGTH:,} bytes" if size > SQL_LENGTH else ""
-
-
 def file_state(path: Path) -> str:
     """The identity, size and times of a database file, as text: another state may be another content.
 
     No program can set back the time of status change (ctime). Raises `UnreadableDatabaseError` for a path that is
     not a file, and for a database whose newest rows are in its write-ahead log alone.
     """
-    name = str(path)  # every step of a system calls this, and texts are faster than paths
+    text = str(path)  # every step of a system calls this, and texts are faster than paths
+    name = path.name.encode("utf-8", "backslashreplace").decode()
     try:
-        name.encode()
-        found = os.stat(name)  # noqa: PTH116
-    except UnicodeEncodeError:
-        raise UnreadableDatabaseError(
-            f"{path.name!a}: the path is not UTF-8; rename the file"
-        ) from None
-    except (OSError, ValueError) as error:  # a ValueError for a name with a NUL
+        text.encode()
+        found = os.stat(text)  # noqa: PTH116
+    except (OSError, ValueError) as error:  # a ValueError for a NUL, and for what is not UTF-8
         why = getattr(error, "strerror", error)
-        raise UnreadableDatabaseError(f"{path.name}: {why}; give an SQLite database") from None
+        raise UnreadableDatabaseError(f"{name}: {why}; give an SQLite database") from None
     if not stat.S_ISREG(found.st_mode):
-        raise UnreadableDatabaseError(f"{path.name}: not a file; give the SQLite database itself")
-    log = f"{os.path.realpath(name)}-wal"
+        raise UnreadableDatabaseError(f"{name}: not a file; give the SQLite database itself")
+    log = f"{os.path.realpath(text)}-wal"
     if os.path.exists(log) and os.path.getsize(log):  # noqa: PTH110, PTH202
         raise UnreadableDatabaseError(
-            f"{path.name}: its write-ahead log (-wal) holds changes that are not in the file: close the program"
-            " that writes it, or run PRAGMA wal_checkpoint(TRUNCATE) in sqlite3"
+            f"{name}: its write-ahead log (-wal) holds changes that are not in the file: end the program that writes"
+            " it, or run PRAGMA wal_checkpoint(TRUNCATE) in sqlite3"
         )
     state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
     return " ".join(map(str, state))
@@ -268,48 +222,17 @@ def _unchanged(path: Path, state: str) -> bool:
         return False
 
 
-def _stored(answer: Answer) -> tuple[Any, ...]:
-    """The values of the columns `STORED`."""
-    rows: bytes = answer.get("rows", b"[]")
-    return (
-        *(answer["status"], answer.get("fingerprint", ""), answer.get("row_count", 0)),
-        *(answer.get("truncated", False), answer["seconds"], answer.get("error", "")),
-        orjson.dumps(answer.get("columns", [])).decode(),
-        rows.decode() if len(rows) <= COMPRESS else zlib.compress(rows, 1),
-    )
-
-
 def execution(answer: Answer) -> Execution:
     """An answer of a worker, or a row of the cache, as an `Execution`."""
-    rows, columns = answer.get("rows", b"[]"), answer.get("columns", ())
-    if isinstance(columns, str):  # from the cache
-        columns = orjson.loads(columns)
-        rows = zlib.decompress(rows) if isinstance(rows, bytes) else rows.encode()
-    return Execution(
-        status=answer["status"],
-        columns=tuple(columns),
-        rows=rows_of(rows),
-        row_count=answer.get("row_count", 0),
-        fingerprint=answer.get("fingerprint", ""),
-        error=answer.get("error", ""),
-        seconds=answer["seconds"],
-        truncated=bool(answer.get("truncated", False)),
-        transient=bool(answer.get("transient", False)),
-    )
+    columns, rows = answer["columns"], tuple(map(tuple, values(answer["rows"])))
+    columns = tuple(orjson.loads(columns) if isinstance(columns, str) else columns)
+    fields = {name: answer[name] for name in (*STORED[:-2], "transient")}
+    fields["truncated"] = bool(answer["truncated"])
+    return Execution(columns=columns, rows=rows, **fields)
 
 
-def rows_of(found: bytes | list[list[Any]]) -> tuple[Row, ...]:
-    """Rows, perhaps as JSON text, in which an object with one entry stands for bytes or an infinite number."""
-    if isinstance(found, bytes):
-        rows: list[list[Any]] = orjson.loads(found)
-        if b"{" not in found:
-            return tuple(map(tuple, rows))
-    else:
-        rows = found
-    return tuple(tuple(map(_untagged, row)) for row in rows)
-
-
-def _untagged(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return base64.b64decode(value["blob"]) if "blob" in value else float(value["float"])
+def values(text: str) -> Any:
+    """What a worker wrote as JSON, in which {"blob": ...} stands for bytes, and Infinity for itself."""
+    if "{" not in text and "Infinity" not in text:
+        return orjson.loads(text)
+    return json.loads(text, object_hook=lambda d: base64.b64decode(d["blob"]) if "blob" in d else d)

@@ -7,41 +7,26 @@ from functools import lru_cache
 from typing import Any
 
 import sqlglot
-from sqlglot import TokenType, exp
+from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
-from workbench.sql.executor import refusal
 from workbench.sql.sandbox import shared
+from workbench.sql.schema_text import quote
 from workbench.types import Schema, lower_name
 
 ColumnName = tuple[str, str]  # a table and its column, spelt as in the schema
 
 _LONGEST = 50_000  # characters; parsing a longer query takes seconds
 _PREPARING = 2.0  # seconds in which SQLite must have prepared a query
-_OPENING = re.compile(
-    r"(?:\s|\(|--[^\n]*+(?:\n|\Z)|/\*.*?(?:\*/|\Z))*+(?:SELECT|WITH|VALUES)\b",
-    re.IGNORECASE | re.DOTALL,
-)
+# sqlglot would log warnings about many texts that are no queries.
+_OPENING = re.compile(r"(?is)(?:\s|\(|--[^\n]*+|/\*.*?\*/)*+(?:SELECT|WITH|VALUES)\b")
 _QUOTED = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\])""")
 _SPACE = re.compile(r"[ \t\n\f\r]+")  # to SQLite, other white space is part of a name
-# SQLite's CAST treats every type that it does not know as NUMERIC, also DECIMAL, DATE and BOOLEAN, which sqlglot
-# would rename. sqlglot reads STRING and LONG as other types, so its tree does not show them.
-_MISREAD_TYPE = re.compile(r"\bAS\s+(?:STRING|LONG)\b", re.IGNORECASE)
-_PLAIN_TYPES = frozenset(
-    exp.DataType.INTEGER_TYPES
-    | exp.DataType.TEXT_TYPES
-    | {exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.VARBINARY, exp.DType.BLOB}
-)
-_WRAPPERS = (
-    exp.Paren,
-    exp.Lower,
-    exp.Upper,
-    exp.Cast,
-    exp.Trim,
-)  # a column inside keeps its values
+_CAST = re.compile(r"(?i)\bAS\s+(?:INT|INTEGER|REAL|TEXT)\s*\)")
+_WRAPPERS = exp.Paren, exp.Lower, exp.Upper, exp.Cast, exp.Trim  # a column inside keeps its values
 
 
 @lru_cache(maxsize=1024)
@@ -52,7 +37,7 @@ def parse(sql: str) -> exp.Expr | str:
     """
     if len(sql) > _LONGEST:
         return f"longer than {_LONGEST} characters"
-    if not _OPENING.match(sql):  # sqlglot would log warnings about many texts that are no queries
+    if not _OPENING.match(sql):
         return "no query: it starts with neither SELECT nor WITH nor VALUES"
     try:
         trees = [tree for tree in sqlglot.parse(sql, read="sqlite") if tree]
@@ -60,15 +45,14 @@ def parse(sql: str) -> exp.Expr | str:
         return str(error).partition("\n")[0]
     except RecursionError:
         return "nested too deeply"
-    trees = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
-    if len(trees) != 1:
-        return f"{len(trees)} statements where one is expected"
-    tree: Any = trees[0]
-    if not isinstance(tree, exp.Query | exp.Values):
-        return f"no query but {tree.key}"
-    if isinstance(tree, exp.Select) and not tree.expressions:
+    queries: list[Any] = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
+    if len(queries) != 1:
+        return f"{len(queries)} statements where one is expected"
+    if not isinstance(queries[0], exp.Query | exp.Values):
+        return f"no query but {queries[0].key}"
+    if isinstance(queries[0], exp.Select) and not queries[0].expressions:
         return "a SELECT without a result column"
-    return tree
+    return queries[0]
 
 
 @lru_cache(maxsize=4096)  # many candidates of a question are equal
@@ -90,58 +74,33 @@ def normal_form(sql: str) -> str:
 
     Literals stay as they are, and so does a name in double quotes without a table, which SQLite reads as a string if
     no column has that name. Names are not looked up, and aliases are not renamed: queries with the same normal form
-    return the same rows, but not the other way round. Unreadable text is returned with single spaces.
+    return the same rows, but not the other way round. Unreadable text is returned with single spaces, and so is a
+    query with a CAST to a type whose name sqlglot would change into one that SQLite understands otherwise.
     """
+    plain = " ".join(sql.split())
     tree = parse(sql)
-    if not isinstance(tree, str) and not _MISREAD_TYPE.search(sql):
-        tree = tree.copy()
-        for name in list(tree.find_all(exp.Identifier)):
-            if not may_be_string(name, sql):
-                name.set("this", name.name.lower())
-                name.set("quoted", name.args["quoted"] and not _is_plain_word(name.name))
-        for join in tree.find_all(exp.Join):
-            if join.kind in {"INNER", "OUTER"}:
-                join.set("kind", None)
-        for cast in tree.find_all(exp.Cast):
-            if cast.to.this not in _PLAIN_TYPES:
-                cast.set("to", exp.DataType(this=exp.DType.USERDEFINED, kind="NUMERIC"))
-        try:
-            return tree.sql("sqlite", comments=False, unsupported_level=ErrorLevel.IGNORE)
-        except (SqlglotError, RecursionError):
-            pass
-    return " ".join(sql.split())
+    if isinstance(tree, str):
+        return plain
+    tree = tree.copy()
+    if len(list(tree.find_all(exp.Cast))) != len(_CAST.findall(sql)):
+        return plain
+    for name in list(tree.find_all(exp.Identifier)):
+        if not _may_be_string(name, sql):
+            name.set("this", name.name.lower())
+            name.set("quoted", name.args["quoted"] and quote(name.name) != name.name)
+    for join in tree.find_all(exp.Join):
+        if join.kind in {"INNER", "OUTER"}:
+            join.set("kind", None)
+    try:
+        return tree.sql("sqlite", comments=False, unsupported_level=ErrorLevel.IGNORE)
+    except (SqlglotError, RecursionError):
+        return plain
 
 
-@lru_cache(maxsize=4096)
-def _is_plain_word(name: str) -> bool:
-    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
-        return False
-    return [t.token_type for t in sqlglot.tokenize(name, read="sqlite")] == [TokenType.VAR]
-
-
-def may_be_string(name: exp.Expr, sql: str) -> bool:
+def _may_be_string(name: exp.Expr, sql: str) -> bool:
     """Whether this is a column name in double quotes and without a table, which SQLite may read as a string."""
-    start = name.meta.get("start", -1)
-    column = name.parent
-    return (
-        sql[start : start + 1] == '"'
-        and isinstance(column, exp.Column)
-        and column.args.get("table") is None
-    )
-
-
-def is_aggregate(node: exp.Expr) -> bool:
-    """Whether this is an aggregate call without OVER."""
-    is_total = isinstance(node, exp.Anonymous) and node.name.lower() == "total"
-    return (is_total or isinstance(node, exp.AggFunc)) and not has_over(node)
-
-
-def has_over(call: exp.Expr) -> bool:
-    """Whether this is a call with OVER, perhaps behind FILTER or IGNORE NULLS."""
-    parent = call.parent
-    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-        parent = parent.parent
-    return isinstance(parent, exp.Window)
+    start, column = name.meta.get("start", -1), name.parent
+    return sql[start : start + 1] == '"' and isinstance(column, exp.Column) and not column.table
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,61 +117,56 @@ def used(sql: str, schema: Schema) -> Used:
     """The tables and columns that the query reads, as SQLite says while it prepares the query on an empty copy.
 
     A column counts wherever it is mentioned, in USING and NATURAL JOIN too; `*` counts as all columns that it stands
-    for, in a subquery too, and in COUNT(*) as none. SQLite works in a sandboxed worker, as some short queries take it hours to prepare.
+    for, in a subquery too, and in COUNT(*) as none. SQLite works in a sandboxed worker, as some short queries take it
+    hours to prepare.
     """
-    why = refusal(sql) or (f"longer than {_LONGEST} characters" if len(sql) > _LONGEST else "")
-    if why:
-        return Used(error=why)
+    if len(sql) > _LONGEST:
+        return Used(error=f"longer than {_LONGEST} characters")
     answer = shared().ask({"do": "used", "ddl": _ddl(schema), "sql": sql, "seconds": _PREPARING})
-    if answer.get("error"):
+    if answer["error"]:
         return Used(error=answer["error"])
-    tables, columns = set(), set()
+    tables, columns = set(), _joined(sql, schema)
     for table_name, name in answer["reads"]:
         if table := schema.table(table_name or ""):
             tables.add(table.name)
             if column := schema.column(table.name, name or ""):
                 columns.add((table.name, column.name))
-    columns |= _joined(sql, schema)
-    tables |= {table for table, _ in columns}
-    return Used(frozenset(tables), frozenset(columns))
+    return Used(frozenset(tables | {table for table, _ in columns}), frozenset(columns))
 
 
 def _joined(sql: str, schema: Schema) -> set[ColumnName]:
     """The columns by which USING and NATURAL JOIN join, which SQLite does not tell."""
     tree = parse(sql)
-    joins = [] if isinstance(tree, str) else list(tree.find_all(exp.Join))
-    names = {name.name for join in joins for name in join.args.get("using") or ()}
-    natural = any(join.args.get("method") == "NATURAL" for join in joins)
-    if isinstance(tree, str) or not (names or natural):
+    if isinstance(tree, str):
         return set()
-    read = (schema.table(node.name) for node in tree.find_all(exp.Table))
-    tables = {table.name: table for table in read if table}
-    if natural:
-        count = Counter(lower_name(c.name) for table in tables.values() for c in table.columns)
-        names |= {name for name, times in count.items() if times > 1}
+    tables = {t.name: t for node in tree.find_all(exp.Table) if (t := schema.table(node.name))}
+    count = Counter(lower_name(c.name) for table in tables.values() for c in table.columns)
+    names = set()
+    for join in tree.find_all(exp.Join):
+        names |= {name.name for name in join.args.get("using") or ()}
+        names |= {name for name in count if count[name] > 1 and join.method == "NATURAL"}
     return {(t, c.name) for t in tables for name in names if (c := schema.column(t, name))}
 
 
 @lru_cache(maxsize=64)
 def _ddl(schema: Schema) -> str:
-    def quoted(name: str) -> str:
-        return '"' + name.replace('"', '""') + '"'
-
     return ";".join(
-        f"CREATE TABLE {quoted(t.name)} ({', '.join(quoted(c.name) for c in t.columns)})"
+        f"CREATE TABLE {quote(t.name)} ({', '.join(quote(c.name) for c in t.columns)})"
         for t in schema.tables
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resolved:
-    """The tree of a query in which each column names its source, and the schema's column behind each."""
+    """The tree of a query in which each column names its source, and the schema's column behind each.
+
+    `columns` has them by the id of the tree's node, and `sources`, by the id of a SELECT, the table for each name in
+    its FROM, spelt as in the schema if it has it.
+    """
 
     tree: exp.Expr
-    columns: dict[int, ColumnName]  # by the id of the tree's node
-    sources: dict[
-        int, dict[str, str]
-    ]  # by the id of a SELECT: each name in FROM, and its table in the schema
+    columns: dict[int, ColumnName]
+    sources: dict[int, dict[str, str]]
 
     def column(self, node: Any) -> ColumnName | None:
         """The schema's column that an expression names, perhaps inside CAST, LOWER and the like; else None."""
@@ -234,7 +188,7 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
         known = {lower_name(column) for _, column in schema.columns()}
         known |= {lower_name(alias.alias) for alias in tree.find_all(exp.Alias)}
         for name in list(tree.find_all(exp.Identifier)):
-            if may_be_string(name, sql) and lower_name(name.name) not in known:
+            if _may_be_string(name, sql) and lower_name(name.name) not in known:
                 name.parent.replace(exp.Literal.string(name.name))  # type: ignore[union-attr]
         read = frozenset(lower_name(node.name) for node in tree.find_all(exp.Table))
         ctes = {lower_name(cte.alias) for cte in tree.find_all(exp.CTE)}
@@ -252,19 +206,17 @@ def resolved(sql: str, schema: Schema) -> Resolved | None:
         columns: dict[int, ColumnName] = {}
         sources: dict[int, dict[str, str]] = {}
         for scope in traverse_scope(tree):
+            tables = {alias: s for alias, s in scope.sources.items() if isinstance(s, exp.Table)}
+            named = {alias: schema.table(source.name) for alias, source in tables.items()}
             sources[id(scope.expression)] = {
-                alias: found.name if (found := schema.table(source.name)) else ""
-                for alias, source in scope.sources.items()
-                if isinstance(source, exp.Table)
+                alias: (named[alias] or source).name for alias, source in tables.items()
             }
-            for having in scope.find_all(exp.Having):  # of which qualify leaves some
-                for column in having.find_all(exp.Column):
-                    for alias, table in sources[id(scope.expression)].items():
-                        if not column.table and schema.column(table, column.name):
-                            column.set("table", exp.to_identifier(alias))
-            for column in scope.columns:
-                if behind := _behind(column, scope, schema):
-                    columns[id(column)] = behind
+            having = [c for node in scope.find_all(exp.Having) for c in node.find_all(exp.Column)]
+            for column in having:  # of which qualify leaves some
+                for alias, table in named.items():
+                    if table and not column.table and schema.column(table.name, column.name):
+                        column.set("table", exp.to_identifier(alias))
+            columns |= {id(c): found for c in scope.columns if (found := _behind(c, scope, schema))}
     except (SqlglotError, RecursionError, ValueError):
         return None
     return Resolved(tree, columns, sources)
@@ -288,14 +240,10 @@ def _behind(column: exp.Column, scope: Scope, schema: Schema) -> ColumnName | No
             return (table.name, found.name) if table and found else None
         while getattr(
             source, "union_scopes", None
-        ):  # a compound query: its first one names the columns
+        ):  # the first query of a compound names the columns
             source = source.union_scopes[0]
-        if source is None or not isinstance(source.expression, exp.Select):
-            return None
-        part = next(
-            (p for p in source.expression.expressions if p.alias_or_name == column.name), None
-        )
-        inner: Any = part.unalias() if part else None
+        parts = source.expression.expressions if source else ()
+        inner: Any = next((p.unalias() for p in parts if p.alias_or_name == column.name), None)
         while isinstance(inner, _WRAPPERS):
             inner = inner.this
         if not isinstance(inner, exp.Column):

@@ -6,6 +6,7 @@ the first, for example when memory ran out. Workers start when they are first ne
 """
 
 import atexit
+import json
 import os
 import queue
 import select
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -21,10 +22,13 @@ from typing import Any
 
 import orjson
 
-Answer = dict[str, Any]  # its `rows` are JSON text
+Answer = dict[
+    str, Any
+]  # the fields of an `Execution`, with its rows as JSON text, and of other requests
+BLANK: Answer = {"rows": "[]", "row_count": 0, "columns": [], "fingerprint": "", "seconds": 0.0}
+BLANK |= {"error": "", "truncated": False, "transient": False}
 WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
-QUIET = 0.1  # seconds without an answer
 START = 60.0  # seconds in which a worker must have started
 
 
@@ -46,7 +50,7 @@ class Worker:
         """The answer, or None after the deadline; raises OSError if the worker dies."""
         if not self.ready:  # the deadline begins when the process has started
             self.ready = self._read(START) is not None
-        data = orjson.dumps(request) + b"\n"
+        data = json.dumps(request).encode() + b"\n"
         while data and self.process.stdin:  # a signal may interrupt a write
             data = data[self.process.stdin.write(data) or 0 :]
         return self._read(request["seconds"] + GRACE)
@@ -64,26 +68,26 @@ class Worker:
             if not chunks[-1]:
                 raise BrokenPipeError
         head, rows, _ = b"".join(chunks).split(b"\n")
-        answer: Answer = orjson.loads(head)
-        return answer | {"rows": rows}
+        answer: Answer = BLANK | orjson.loads(head) | {"rows": rows.decode()}
+        return answer
 
-    def kill(self) -> None:
-        """End the process; a thread that waits for its answer gets a BrokenPipeError."""
-        self.process.kill()
-        self.process.wait()
+    def end(self) -> None:
+        with self.process as process:  # which closes its pipes
+            process.kill()
 
 
 class Call:
-    """The workers that answer the requests of one call, so that they can be ended."""
+    """The requests of one caller; `busy` are the workers that answer them."""
 
     def __init__(self) -> None:
         self.busy: set[Worker] = set()
         self.stopped = False
 
     def stop(self) -> None:
+        """End the workers; a thread that waits for one's answer gets a BrokenPipeError."""
         self.stopped = True
         for worker in list(self.busy):
-            worker.kill()
+            worker.process.kill()
 
 
 class Sandbox:
@@ -102,13 +106,11 @@ class Sandbox:
 
     def ask(self, request: Answer) -> Answer:
         """The answer to one request."""
-        ((_, answer),) = self.run([request])
+        (((_, answer),),) = self.run([request])
         return answer
 
-    def run(
-        self, requests: Sequence[Answer], quiet: Callable[[], object] | None = None
-    ) -> Iterator[tuple[int, Answer]]:
-        """Each request's index and answer, in order of arrival; `quiet` is called when none comes for a tenth of a second.
+    def run(self, requests: Sequence[Answer]) -> Iterator[list[tuple[int, Answer]]]:
+        """The requests' indices and answers as they arrive, all that are there at a time.
 
         A caller that leaves the iterator early, by Ctrl-C for example, ends the requests under way.
         """
@@ -124,12 +126,8 @@ class Sandbox:
                 futures[future] = index
                 future.add_done_callback(done.put)
             while futures:
-                try:
-                    future = done.get(timeout=QUIET if quiet else None)
-                except queue.Empty:
-                    quiet()  # type: ignore[misc]
-                else:
-                    yield futures.pop(future), future.result()
+                arrived = [done.get(), *(done.get() for _ in range(done.qsize()))]
+                yield [(futures.pop(future), future.result()) for future in arrived]
         finally:
             self._calls.discard(call)
             for future in futures:
@@ -141,9 +139,6 @@ class Sandbox:
         """The answer of this thread's worker."""
         error = "the worker process was killed twice; is there too little memory?"
         for _ in range(2):
-            if call.stopped:
-                error = "it was stopped"
-                break
             worker: Worker | None = getattr(self._own, "worker", None)
             if worker is None or worker.process.poll() is not None:
                 worker = self._own.worker = Worker()
@@ -153,22 +148,18 @@ class Sandbox:
                 if answer := not call.stopped and worker.ask(request):
                     return answer
             except OSError:
-                self._drop(worker)
-                continue
+                answer = {}
             finally:
                 call.busy.discard(worker)
-            self._drop(worker)
-            if not call.stopped:
+            worker.end()
+            self._workers.discard(worker)
+            if call.stopped:
+                error = "it was stopped"
+                break
+            if answer is None:
                 late = f"no answer within {request['seconds']:g} s"
-                return {"status": "timeout", "error": late, "seconds": request["seconds"]}
-        return {"status": "error", "error": error, "seconds": 0.0, "transient": True}
-
-    def _drop(self, worker: Worker) -> None:
-        worker.kill()
-        for pipe in (worker.process.stdin, worker.process.stdout):
-            if pipe:
-                pipe.close()
-        self._workers.discard(worker)
+                return BLANK | {"status": "timeout", "error": late, "seconds": request["seconds"]}
+        return BLANK | {"status": "error", "error": error, "transient": True}
 
     def close(self) -> None:
         """End the workers, and the requests under way. The sandbox can be used again."""
@@ -176,8 +167,8 @@ class Sandbox:
             for call in list(self._calls):
                 call.stop()
             self._pool.shutdown()
-            for worker in list(self._workers):
-                self._drop(worker)
+            for worker in self._workers:
+                worker.end()
         self._begin()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import UnreadableDatabaseError
-from workbench.sql.executor import file_state, rows_of
+from workbench.sql.executor import file_state, values
 from workbench.sql.reading import used
 from workbench.sql.sandbox import Answer, shared
 from workbench.sql.schema_text import one_line, quote
@@ -40,7 +40,7 @@ def read_schema(path: Path, db_id: str | None = None) -> Schema:
     if answer["status"] in {"timeout", "too_large"}:  # some short views take SQLite hours to read
         skipped.append(f"the views of {path.name}: {answer['error']}")
         answer = shared().ask(request | {"views": False})
-    if answer.get("error"):
+    if answer["error"]:
         raise UnreadableDatabaseError(
             f"{path.name}: {answer['error']}; give a whole SQLite file that may be read, or recover this one"
         )
@@ -68,28 +68,51 @@ def with_examples(
     time, adds a line to `skipped`.
     """
     file_state(path)
+    request = {"do": "run", "path": os.path.realpath(path), "seconds": _SAMPLE_SECONDS}
+    request |= {"max_rows": _ROWS, "max_bytes": 64_000_000}
     skipped = list(schema.skipped)
     tables: list[Table] = []
     for table in schema.tables:
         columns = table.columns
-        if table.kind != "view":
-            names = [quote(column.name) for column in columns]
-            # If SQLite used an index that covers the columns, other rows would come first.
-            source = (
-                f"FROM main.{quote(table.name)} {'NOT INDEXED' * (table.kind == 'table')} LIMIT"
-            )
-            most = min(_ROWS, _CELLS // len(names))
-            answers = [_rows(path, f"SELECT {', '.join(map(_shown, names))} {source} {most}")]
-            if nulls and per_column:
-                tests = ", ".join(f"max({name} IS NULL)" for name in names)
-                part = f"SELECT {', '.join(names)} {source} {_ROWS_FOR_NULL}"
-                answers.append(_rows(path, f"SELECT {tests} FROM ({part})"))
-            if error := next(filter(None, (answer.get("error") for answer in answers)), ""):
-                skipped.append(one_line(f"{table.name}: no example values: {error}"))
-            else:
-                columns = _sampled(columns, [rows_of(a["rows"]) for a in answers], per_column)
+        names = [quote(column.name) for column in columns]
+        # If SQLite used an index that covers the columns, other rows would come first.
+        source = f"FROM main.{quote(table.name)} {'NOT INDEXED' * (table.kind == 'table')} LIMIT"
+        most = min(_ROWS, _CELLS // len(names))
+        queries = [f"SELECT {', '.join(map(_shown, names))} {source} {most}"]
+        if nulls and per_column:
+            part = f"SELECT {', '.join(names)} {source} {_ROWS_FOR_NULL}"
+            tests = ", ".join(f"max({name} IS NULL)" for name in names)
+            queries.append(f"SELECT {tests} FROM ({part})")
+        answers = [shared().ask(request | {"sql": sql}) for sql in queries if table.kind != "view"]
+        if errors := [answer["error"] for answer in answers if answer["error"]]:
+            skipped.append(one_line(f"{table.name}: no example values: {errors[0]}"))
+        elif answers:
+            rows, *flags = (values(answer["rows"]) for answer in answers)
+            has_null = flags[0][0] if flags else [0] * len(names)
+            columns = _sampled(columns, rows, has_null, per_column)
         tables.append(replace(table, columns=columns))
     return replace(schema, tables=tuple(tables), skipped=tuple(skipped))
+
+
+def _sampled(
+    columns: tuple[Column, ...], rows: list[Any], has_null: list[Any], most: int
+) -> tuple[Column, ...]:
+    sampled = []
+    for index, column in enumerate(columns):
+        # 1 and 1.0 are one value, which is shown as it appears first
+        count = Counter(row[index] for row in rows if row[index] is not None)
+        examples = [value for value, _ in count.most_common(most)] + [None] * bool(has_null[index])
+        sampled.append(replace(column, examples=tuple(examples)))
+    return tuple(sampled)
+
+
+def _shown(name: str) -> str:
+    """The value of a column if it may be an example, else NULL.
+
+    length() stops at a NUL; counting bytes, too, keeps a cell of many megabytes inside SQLite. No number is so long.
+    """
+    fits = f"length({name}) <= {_LONGEST} AND length(CAST({name} AS BLOB)) <= {4 * _LONGEST}"
+    return f"CASE typeof({name}) WHEN 'blob' THEN NULL WHEN 'text' THEN CASE WHEN {fits} THEN {name} END ELSE {name} END"
 
 
 def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
@@ -110,13 +133,10 @@ def union_schema(schema: Schema, queries: Iterable[str]) -> Schema:
 
 
 def _table(found: Answer) -> Table:
-    columns: list[Column] = []
-    primary: dict[int, str] = {}
-    for _, name, type_, _, _, position, hidden in found["table_xinfo"]:
-        if hidden != 1:  # 2 and 3 are generated columns, which SELECT * shows
-            columns.append(Column(name, type_))
-        if position:  # in the primary key, from 1; 0 outside it
-            primary[position] = name
+    info = found["table_xinfo"]
+    # 1 marks a hidden column, 2 and 3 generated ones, which SELECT * shows.
+    columns = tuple(Column(name, type_) for _, name, type_, *_, hidden in info if hidden != 1)
+    primary = {position: name for _, name, *_, position, _ in info if position}
     keys: dict[int, list[tuple[str, str, str | None]]] = {}
     for id_, _, target, column, ref_column, *_ in found["foreign_key_list"]:
         keys.setdefault(id_, []).append((target, column, ref_column))
@@ -126,13 +146,10 @@ def _table(found: Answer) -> Table:
             parts[0][0],
             tuple(ref_column for _, _, ref_column in parts if ref_column is not None),
         )
-        for _, parts in sorted(
-            keys.items(), reverse=True
-        )  # SQLite numbers them from the last declared
+        for _, parts in sorted(keys.items(), reverse=True)  # numbered from the last declared
     )
     kind: Any = found["kind"] if found["kind"] in {"view", "virtual"} else "table"
-    key = tuple(primary[position] for position in sorted(primary))
-    return Table(found["name"], tuple(columns), key, foreign, kind)
+    return Table(found["name"], columns, tuple(primary[n] for n in sorted(primary)), foreign, kind)
 
 
 def _resolved(tables: list[Table]) -> tuple[Table, ...]:
@@ -148,33 +165,4 @@ def _resolved(tables: list[Table]) -> tuple[Table, ...]:
             columns = table.primary_key
         return ForeignKey(key.columns, table.name, columns)
 
-    return tuple(
-        replace(table, foreign_keys=tuple(map(resolve, table.foreign_keys))) for table in tables
-    )
-
-
-def _shown(name: str) -> str:
-    """The value of a column if it may be an example, else NULL.
-
-    length() stops at a NUL; counting bytes, too, keeps a cell of many megabytes inside SQLite. No number is so long.
-    """
-    fits = f"length({name}) <= {_LONGEST} AND length(CAST({name} AS BLOB)) <= {4 * _LONGEST}"
-    return f"CASE typeof({name}) WHEN 'blob' THEN NULL WHEN 'text' THEN CASE WHEN {fits} THEN {name} END ELSE {name} END"
-
-
-def _rows(path: Path, sql: str) -> Answer:
-    request = {"do": "run", "path": os.path.realpath(path), "sql": sql, "seconds": _SAMPLE_SECONDS}
-    return shared().ask(request | {"max_rows": _ROWS, "max_bytes": 64_000_000})
-
-
-def _sampled(
-    columns: tuple[Column, ...], answers: list[Any], per_column: int
-) -> tuple[Column, ...]:
-    rows, has_null = answers[0], answers[1][0] if answers[1:] else (0,) * len(columns)
-    sampled = []
-    for index, column in enumerate(columns):
-        # 1 and 1.0 are one value, which is shown as it appears first
-        count = Counter(row[index] for row in rows if row[index] is not None)
-        examples = tuple(value for value, _ in count.most_common(per_column))
-        sampled.append(replace(column, examples=(*examples, None) if has_null[index] else examples))
-    return tuple(sampled)
+    return tuple(replace(t, foreign_keys=tuple(map(resolve, t.foreign_keys))) for t in tables)

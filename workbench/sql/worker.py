@@ -17,7 +17,6 @@ import base64
 import gc
 import hashlib
 import json
-import math
 import os
 import resource
 import sqlite3
@@ -30,12 +29,17 @@ from urllib.parse import quote
 
 Answer = dict[str, Any]
 Row = tuple[Any, ...]
-Rows = dict[str, list[Row]]  # by table
 MB = 1_000_000
 OPCODES = 20_000  # between two looks at the clock: about a millisecond
 SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
 PRAGMAS = """PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY;
     PRAGMA mmap_size=256000000; PRAGMA hard_heap_limit=512000000;"""
+LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 20 * MB,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: MB,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 1000,
+}
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION}
 ALLOWED.add(sqlite3.SQLITE_RECURSIVE)
 FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
@@ -48,46 +52,68 @@ TRANSIENT = {  # failures that the next attempt may not have
     sqlite3.SQLITE_READONLY: "a program that ended while it wrote left a journal: open it once to write",
 }
 
+deadline = 0.0  # of the request under way
+kept: tuple[Any, sqlite3.Connection] | None = None  # the last one, as opening outlasts a query
 
-class Guarded:
-    """A connection that only SELECTs may use, until its deadline; `denied` is what it refused in the last query."""
 
-    def __init__(self, connection: sqlite3.Connection, seconds: float) -> None:
-        self.connection = connection
-        connection.executescript(PRAGMAS)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 20 * MB)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, MB)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1000)
-        self.renew(seconds)
-        # Virtual tables are set up before the authorizer, which would deny their own statements. LIMIT 0 reads no
-        # row, as their rows may come from an endless query.
-        sql = "SELECT CAST(name AS BLOB) FROM sqlite_schema WHERE rootpage = 0 AND type = 'table'"
-        names = [lenient(name) for (name,) in connection.execute(sql) if name]
-        for name in (*names, "json_each", "json_tree"):
-            try:
-                connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
-            except sqlite3.Error:
-                continue  # of an unknown module: a query of it fails with the same error
-        connection.set_authorizer(self.authorize)
+def authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
+        return sqlite3.SQLITE_OK  # full-text tables run this pragma before each search
+    called = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FUNCTIONS
+    read = action == sqlite3.SQLITE_READ and (first or "").lower() in TABLES
+    allowed = action in ALLOWED and not called and not read
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
-    def renew(self, seconds: float) -> None:
-        self.denied, self.deadline = "", time.monotonic() + seconds
-        self.connection.text_factory = str  # decodes fastest
-        self.connection.set_progress_handler(lambda: time.monotonic() > self.deadline, OPCODES)
 
-    def authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
-            return sqlite3.SQLITE_OK  # full-text tables run this pragma before each search
-        if action not in ALLOWED:
-            self.denied = "a change, or a look at SQLite's own state,"
-        elif action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FUNCTIONS:
-            self.denied = f"the function {second}"
-        elif action == sqlite3.SQLITE_READ and (first or "").lower() in TABLES:
-            self.denied = f"the table {first}"
-        else:
-            return sqlite3.SQLITE_OK
-        return sqlite3.SQLITE_DENY
+def late() -> bool:
+    return time.monotonic() > deadline
+
+
+def guarded(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The connection, which only SELECTs can use from now on."""
+    connection.executescript(PRAGMAS)
+    for limit, most in LIMITS.items():
+        connection.setlimit(limit, most)
+    connection.set_progress_handler(late, OPCODES)
+    # Virtual tables are set up before the authorizer, which would deny their own statements. LIMIT 0 reads no row, as
+    # their rows may come from an endless query.
+    sql = "SELECT CAST(name AS BLOB) FROM sqlite_schema WHERE rootpage = 0 AND type = 'table'"
+    names = [lenient(name) for (name,) in connection.execute(sql) if name]
+    for name in (*names, "json_each", "json_tree"):
+        try:
+            connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
+        except sqlite3.Error:
+            continue  # of an unknown module: a query of it fails with the same error
+    connection.set_authorizer(authorize)
+    return connection
+
+
+def keep(of: Any, make: Callable[[], sqlite3.Connection]) -> sqlite3.Connection:
+    """The kept connection if it is of the same; else a new one, kept in its place."""
+    global kept
+    if of is None or kept is None or kept[0] != of:
+        forget()
+        kept = of, guarded(make())
+    connection = kept[1]
+    connection.set_progress_handler(late, OPCODES)
+    connection.set_authorizer(authorize)
+    connection.text_factory = str  # decodes fastest
+    return connection
+
+
+def forget() -> None:
+    global kept
+    if kept:
+        kept[1].close()
+    kept = None
+
+
+def opened(path: str, seconds: float) -> sqlite3.Connection:
+    """A connection for the next query: the kept one if its file is as it was."""
+    stat = os.stat(path)
+    state = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+    may_change = stat.st_ctime_ns > time.time_ns() - SETTLED or os.path.exists(f"{path}-wal")
+    return keep(None if may_change else (path, seconds, state), lambda: connect(path, seconds))
 
 
 def connect(path: str, seconds: float) -> sqlite3.Connection:
@@ -97,49 +123,22 @@ def connect(path: str, seconds: float) -> sqlite3.Connection:
         size = os.fstat(file.fileno()).st_size
     if header and not header.startswith(b"SQLite format 3\0"):
         raise sqlite3.DatabaseError("not an SQLite database")
-    page, changes, pages, checked = (
-        int.from_bytes(header[at:end], "big")
-        for at, end in ((16, 18), (24, 28), (28, 32), (92, 96))
-    )
+    parts = ((16, 18), (24, 28), (28, 32), (92, 96))
+    page, changes, pages, checked = (int.from_bytes(header[at:end], "big") for at, end in parts)
     whole = pages * (65_536 if page == 1 else page)
     if changes == checked and size < whole:  # SQLite would read NULLs from half a page
         raise sqlite3.DatabaseError(f"the file is cut off: {size:,} of {whole:,} bytes are here")
-    if os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal"):
-        raise OSError(
-            0, "its write-ahead log (-wal) holds changes: close the program that writes it"
-        )
+    log = f"{path}-wal"
+    if os.path.exists(log) and os.path.getsize(log):
+        raise OSError(0, "its write-ahead log (-wal) holds changes: end the program that writes it")
     options = "mode=ro" if header[18:19] == b"\1" else "mode=ro&immutable=1"
     uri, patience = f"file:{quote(path)}?{options}", min(5.0, seconds / 2)
     return sqlite3.connect(uri, patience, isolation_level=None, uri=True, cached_statements=0)
 
 
-kept: tuple[Any, Guarded] | None = None  # the last connection, as opening takes longer than a query
-
-
-def opened(path: str, seconds: float) -> Guarded:
-    """A connection for the next query: the kept one if its file is as it was."""
-    global kept
-    stat = os.stat(path)
-    state = path, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
-    settled = stat.st_ctime_ns < time.time_ns() - SETTLED and not os.path.exists(f"{path}-wal")
-    if kept and settled and kept[0] == (state, seconds):
-        kept[1].renew(seconds)
-    else:
-        forget()
-        kept = (state, seconds), Guarded(connect(path, seconds), seconds)
-    return kept[1]
-
-
-def forget() -> None:
-    global kept
-    if kept:
-        kept[1].connection.close()
-    kept = None
-
-
 def run(path: str, sql: str, seconds: float, max_rows: int, max_bytes: int) -> Answer:
     """Run a query; returns the fields of its `Execution` as JSON values."""
-    connection = opened(path, seconds).connection
+    connection = opened(path, seconds)
     try:
         return fetch(connection, sql, max_rows, max_bytes)
     except sqlite3.OperationalError as error:
@@ -155,68 +154,47 @@ def fetch(connection: sqlite3.Connection, sql: str, max_rows: int, max_bytes: in
     if cursor.description is None:
         raise ValueError("no statement in it that returns rows")
     rows: list[Row] = []
-    kinds: set[type] = set()
+    answer = {"columns": [column[0] for column in cursor.description], "rows": rows}
     size = 0
-    answer: Answer = {}
     for row in cursor:  # one at a time: 64 rows of 20 MB would exceed the limit on memory
         size += 16 * len(row)
         for value in row:
-            kind = type(value)
-            kinds.add(kind)
-            if kind is bytes:
-                size += len(value)
-            elif kind is str:  # outside ASCII a character takes up to four bytes
+            if isinstance(value, str):  # outside ASCII a character takes up to four bytes
                 size += len(value) if value.isascii() else 4 * len(value)
+            elif isinstance(value, bytes):
+                size += len(value)
         if size > max_bytes or len(rows) == max_rows:
             cap = f"{max_bytes:,} bytes" if size > max_bytes else f"{max_rows:,} rows"
             error = f"the result is larger than {cap}"
-            answer = {"status": "too_large", "error": error, "truncated": True}
-            break
+            return answer | {"status": "too_large", "error": error, "truncated": True}
         rows.append(row)
-    else:
-        found = fingerprint(rows, with_floats=float in kinds)
-        answer = {"status": "ok" if rows else "empty", "fingerprint": found}
-    answer["rows"] = tagged_rows(rows) if bytes in kinds or float in kinds else rows
-    return answer | {"columns": [column[0] for column in cursor.description]}
+    return answer | {"status": "ok" if rows else "empty", "fingerprint": fingerprint(rows)}
 
 
-def fingerprint(rows: list[Row], *, with_floats: bool) -> str:
+def fingerprint(rows: list[Row]) -> str:
     """A hash of the set of rows, equal exactly when Python's sets of rows are: BIRD's comparison.
 
     So 1 equals 1.0 and differs from "1", and duplicates and order do not count.
     """
-    distinct = set(rows)
-    normal = [tuple(map(whole, row)) for row in distinct] if with_floats else distinct
+    normal = (
+        tuple([int(v) if isinstance(v, float) and v.is_integer() else v for v in row])
+        for row in set(rows)
+    )
     return hashlib.sha256("\n".join(sorted(map(repr, normal))).encode()).hexdigest()
 
 
-def whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def tagged_rows(rows: list[Row]) -> list[list[Any]]:
-    return [list(map(tagged, row)) for row in rows]
-
-
-def tagged(value: Any) -> Any:
-    """Bytes and infinite numbers, which JSON lacks, as an object with one entry; other values as they are."""
-    if isinstance(value, bytes):
-        return {"blob": base64.b64encode(value).decode()}
-    return {"float": repr(value)} if isinstance(value, float) and math.isinf(value) else value
-
-
-def failure(error: Exception, denied: str, seconds: float) -> Answer:
+def failure(error: Exception, seconds: float) -> Answer:
     """The answer for an error. It shows no folder."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    text = "text that is not UTF-8" if isinstance(error, UnicodeError) else str(error)
     if isinstance(error, MemoryError) or code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
         return {"status": "too_large", "error": "a value or a step is larger than it may be"}
     if code == sqlite3.SQLITE_INTERRUPT:
         return {"status": "timeout", "error": f"no answer within {seconds:g} s"}
-    if denied:
-        return {"status": "denied", "error": f"{denied} is not allowed: only a SELECT runs here"}
+    if code == sqlite3.SQLITE_AUTH or text.startswith("not authorized"):
+        return {"status": "denied", "error": f"{text}: only a SELECT from tables runs here"}
     if isinstance(error, OSError):
         return {"status": "error", "error": error.strerror, "transient": True}
-    text = "text that is not UTF-8" if isinstance(error, UnicodeError) else str(error)
     return {"status": "error", "error": TRANSIENT.get(code, text), "transient": code in TRANSIENT}
 
 
@@ -234,27 +212,24 @@ def times(path: str, queries: list[str], repeats: int, seconds: float) -> Answer
 
     The number of opcodes is a multiple of ten, and the same on every machine and under every load.
     """
-    guarded = opened(path, seconds)
-    tens = 0
+    connection = opened(path, seconds)
+    opcodes: list[int] = []
 
     def tick() -> bool:
-        nonlocal tens
-        tens += 1
-        return time.monotonic() > guarded.deadline
+        opcodes[-1] += 10
+        return late()
 
     def spent(query: str) -> float:
         started = time.perf_counter()
-        for _row in guarded.connection.execute(query):
+        for _row in connection.execute(query):
             pass
         return time.perf_counter() - started
 
-    opcodes = []
+    connection.set_progress_handler(tick, 10)
     for query in queries:
-        guarded.connection.set_progress_handler(tick, 10)
-        tens = 0
+        opcodes.append(0)
         spent(query)
-        opcodes.append(10 * tens)
-    guarded.renew(guarded.deadline - time.monotonic())
+    connection.set_progress_handler(late, OPCODES)
     series = [list(map(spent, queries)) for _ in range(repeats)]
     return {"status": "ok", "times": list(zip(*series, strict=True)), "opcodes": opcodes}
 
@@ -268,13 +243,12 @@ def digest(path: str, seconds: float) -> Answer:
 
 def texts(path: str, table: str, column: str, longest: int, seconds: float) -> Answer:
     """The distinct texts of a column, sorted; neither long ones nor those that are not UTF-8."""
-    connection = opened(path, seconds).connection
+    connection = opened(path, seconds)
     connection.text_factory = lambda raw: raw.decode(errors="replace")
     name = quoted(column)
-    # Bytes are counted first: length() of a text stops at its first NUL.
-    fits = f"length(CAST({name} AS BLOB)) <= {4 * longest} AND length({name}) <= {longest}"
-    sql = f"SELECT {name} FROM main.{quoted(table)} WHERE typeof({name}) = 'text' AND {fits}"
-    found = {text for (text,) in connection.execute(sql) if "\ufffd" not in text}
+    sql = f"SELECT {name} FROM main.{quoted(table)} WHERE typeof({name}) = 'text'"
+    rows = connection.execute(f"{sql} AND length({name}) <= {longest}")  # which stops at a NUL
+    found = {text for (text,) in rows if "\ufffd" not in text and len(text) <= longest}
     return {"status": "ok", "rows": sorted(found)}
 
 
@@ -287,10 +261,9 @@ def schema(path: str, views: bool, seconds: float) -> Answer:
     listed = connection.execute("PRAGMA main.table_list").fetchall() if views else []
     kinds = {row[1]: row[2] for row in listed}
     sql = "SELECT name, iif(rootpage OR type = 'view', type, 'virtual') FROM sqlite_schema"
+    sql += " WHERE type IN ('table', 'view') ORDER BY rowid"
     tables: list[Answer] = []
-    for name, found in connection.execute(
-        f"{sql} WHERE type IN ('table', 'view') ORDER BY rowid"
-    ).fetchall():
+    for name, found in connection.execute(sql).fetchall():
         kind = kinds.get(name, found)
         if name.lower().startswith("sqlite_") or kind == "shadow" or (kind == "view" and not views):
             continue
@@ -304,28 +277,24 @@ def schema(path: str, views: bool, seconds: float) -> Answer:
     return {"status": "ok", "tables": tables}
 
 
-copies: dict[str, Guarded] = {}  # empty databases by their statements
-
-
 def used(ddl: str, sql: str, seconds: float) -> Answer:
     """The columns that SQLite reads, as it tells the authorizer while it prepares the query on an empty database."""
-    if ddl not in copies:
-        if len(copies) == 8:
-            copies.pop(next(iter(copies))).connection.close()
-        connection = sqlite3.connect(":memory:", isolation_level=None)
-        connection.executescript(ddl)
-        copies[ddl] = Guarded(connection, seconds)
-    guarded = copies[ddl]
+    del seconds
     reads = set()
 
-    def authorize(action: int, first: str | None, second: str | None, *rest: str | None) -> int:
+    def note(action: int, first: str | None, second: str | None, *_: str | None) -> int:
         if action == sqlite3.SQLITE_READ:
             reads.add((first, second))
-        return guarded.authorize(action, first, second, *rest)
+        return authorize(action, first, second)
 
-    guarded.renew(seconds)
-    guarded.connection.set_authorizer(authorize)
-    guarded.connection.execute(f"EXPLAIN {sql}").close()
+    def empty() -> sqlite3.Connection:
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection.executescript(ddl)
+        return connection
+
+    connection = keep(ddl, empty)
+    connection.set_authorizer(note)
+    connection.execute(f"EXPLAIN {sql}").close()
     return {"status": "ok", "reads": list(reads)}
 
 
@@ -336,62 +305,52 @@ def counterexample(
 
     `probes` has the tables that either query reads, with queries for the row ids that a SELECT takes from it. These
     rows and the first rows of each table are left out by halves, quarters and so on, as long as the results differ in
-    either order of the rows. An answer without `tables` did not tell the queries apart.
+    either order of the rows. An answer without rows did not tell the queries apart.
     """
-    real = opened(path, seconds)
-    deadline = real.deadline - seconds / 5
-    real.connection.text_factory = lenient
+    global deadline
+    end, deadline = deadline, deadline - seconds / 5
+    plain, real = connect(path, seconds), opened(path, seconds)
     small = sqlite3.connect(":memory:", isolation_level=None)
-    rows: Rows = {}
+    plain.text_factory = real.text_factory = small.text_factory = lenient
+    rows: dict[str, list[Row]] = {}
     names: dict[str, list[str]] = {}
     for table, own in probes.items():
-        real.connection.set_authorizer(None)
-        sql = "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table' AND rootpage > 0"
-        small.execute(*real.connection.execute(sql, [table]).fetchone())
-        info = real.connection.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
-        names[table] = [column[1] for column in info if column[6] == 0]
-        real.connection.set_authorizer(real.authorize)
+        ddl = "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table'"
+        small.execute(*plain.execute(ddl, [table]).fetchone())
+        info = plain.execute(f"PRAGMA main.table_xinfo({quoted(table)})")
+        names[table] = [name for _, name, *_, hidden in info if not hidden]
         rows[table] = sample(real, table, names[table], own, most)
-    guarded = Guarded(small, seconds)
+    guarded(small)
 
-    def results(rows: Rows, turned: bool = False) -> list[Answer]:
+    def results(rows: dict[str, list[Row]], turned: bool) -> list[Answer]:
         small.set_authorizer(None)
         small.execute("PRAGMA query_only=OFF")
         for table, own in rows.items():
-            columns, marks = (
-                ", ".join(map(quoted, names[table])),
-                ", ".join("?" * len(names[table])),
-            )
+            columns, marks = ", ".join(map(quoted, names[table])), ", ?" * len(names[table])
             small.execute(f"DELETE FROM {quoted(table)}")
-            insert = f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks})"
+            insert = f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks[2:]})"
             small.executemany(insert, own[::-1] if turned else own)
-        small.execute("PRAGMA query_only=ON")
-        guarded.renew(deadline - time.monotonic())
-        small.text_factory = lenient
-        small.set_authorizer(guarded.authorize)
+        small.set_authorizer(authorize)
         return [fetch(small, query, 100_000, MB) for query in queries]
 
-    def differ(rows: Rows) -> bool:
+    def differ(rows: dict[str, list[Row]]) -> bool:
         try:
             pairs = [results(rows, turned) for turned in (False, True)]
-        except sqlite3.Error:
+            return all(
+                len(one["columns"]) == len(other["columns"])  # else it is seen without an example
+                and one["fingerprint"] != other["fingerprint"]
+                for one, other in pairs
+            )
+        except (sqlite3.Error, KeyError):  # a result beyond the limits has no fingerprint
             return False
-        return all(
-            len(one["columns"])
-            == len(other["columns"])  # a column fewer is seen without an example
-            and one.get("fingerprint", "") != other.get("fingerprint", "")
-            and "fingerprint" in one
-            and "fingerprint" in other
-            for one, other in pairs
-        )
 
     if not differ(rows):
         return {"status": "ok"}
     part, checks = max(map(len, rows.values())), 0
     while part:
-        for table in rows:
+        for table in list(rows):
             at = 0
-            while at < len(rows[table]) and checks < 400 and time.monotonic() < deadline:
+            while at < len(rows[table]) and checks < 400 and not late():
                 checks += 1
                 fewer = rows | {table: rows[table][:at] + rows[table][at + part :]}
                 if differ(fewer):
@@ -399,35 +358,28 @@ def counterexample(
                 else:
                     at += part
         part //= 2
-    deadline = real.deadline
-    shown = {table: tagged_rows(own) for table, own in rows.items()}
-    return {"status": "ok", "tables": shown, "names": names, "results": results(rows)}
+    deadline = end
+    tables = [(table, names[table], own) for table, own in rows.items()]
+    return {"status": "ok", "rows": [tables, results(rows, turned=False)]}
 
 
 def sample(
-    real: Guarded, table: str, columns: list[str], probes: list[str], most: int
+    real: sqlite3.Connection, table: str, columns: list[str], probes: list[str], most: int
 ) -> list[Row]:
-    """A table's rows that its probes name, and its first rows, in its own order."""
-    names, source = ", ".join(map(quoted, columns)), f"FROM main.{quoted(table)}"
-    first = f"SELECT {names} {source} LIMIT {most}"
-    found: dict[Any, Row] = {}
-    deadline = real.deadline
-    try:
-        for row in real.connection.execute(first.replace("SELECT", "SELECT rowid,", 1)):
-            found[row[0]] = row[1:]
-    except sqlite3.OperationalError:  # a table without row ids
-        return real.connection.execute(first).fetchall()
-    for probe in probes:
-        real.deadline = min(deadline, time.monotonic() + 0.1)
+    """A table's first rows and those that its probes name, in its own order."""
+    global deadline
+    end = deadline
+    source = f"FROM main.{quoted(table)}"
+    ids: set[int] = set()
+    for probe in (f"SELECT rowid {source}", *probes):
+        deadline = min(end, time.monotonic() + 0.1)
         try:
-            ids = [id_ for (id_,) in real.connection.execute(probe).fetchmany(most)]
-        except sqlite3.OperationalError:  # it is slow, or names a column of an outer query
-            ids = []
-        real.deadline = deadline
-        for id_ in ids:
-            sql = f"SELECT rowid, {names} {source} WHERE rowid = ?"
-            found |= {row[0]: row[1:] for row in real.connection.execute(sql, [id_])}
-    return [found[id_] for id_ in sorted(found)]
+            ids.update(id_ for (id_,) in real.execute(probe).fetchmany(most))
+        except sqlite3.OperationalError:
+            continue  # it is slow, names a column of an outer query, or the table has no row ids
+    deadline = end
+    rows = f"WHERE rowid IN ({', '.join(map(str, ids))})" if ids else f"LIMIT {most}"
+    return real.execute(f"SELECT {', '.join(map(quoted, columns))} {source} {rows}").fetchall()
 
 
 REQUESTS: dict[str, Callable[..., Answer]] = {
@@ -437,14 +389,14 @@ REQUESTS: dict[str, Callable[..., Answer]] = {
 
 
 def answered(do: str, request: dict[str, Any]) -> Answer:
+    global deadline
     started = time.monotonic()
+    deadline = started + request["seconds"]
     try:
         answer = REQUESTS[do](**request)
     except (MemoryError, sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
-        guarded = copies.get(request["ddl"]) if "ddl" in request else kept and kept[1]
-        answer = failure(error, guarded.denied if guarded else "", request["seconds"])
-    stopped = answer["status"] not in {"ok", "empty", "error"} or answer.get("transient")
-    if do not in {"run", "used"} or stopped:
+        answer = failure(error, request["seconds"])
+    if answer["status"] not in {"ok", "empty", "error"} or answer.get("transient"):
         forget()
     return answer | {"seconds": time.monotonic() - started}
 
@@ -460,14 +412,16 @@ def main(parent: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4 * MB, 4 * MB))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     gc.disable()  # no code here makes reference cycles, and the search for them costs 10% of a short query
-    options: dict[str, Any] = {"ensure_ascii": False, "check_circular": False}
-    encode = json.JSONEncoder(separators=(",", ":"), **options).encode
+    encode = json.JSONEncoder(
+        ensure_ascii=False,
+        check_circular=False,
+        separators=(",", ":"),
+        default=lambda blob: {"blob": base64.b64encode(blob).decode()},
+    ).encode
     answer: Answer = {}  # says that the process is ready
     line = b"{}"
     while line:
-        rows = answer.pop(
-            "rows", []
-        )  # on a line of their own, as the parent often only stores them
+        rows = answer.pop("rows", [])  # on a line of their own: the parent often only stores them
         answer["row_count"] = len(rows)
         sys.stdout.buffer.write(f"{encode(answer)}\n{encode(rows)}\n".encode())
         sys.stdout.buffer.flush()
