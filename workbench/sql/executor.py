@@ -56,24 +56,22 @@ class Executor:
     def execute(self, database: Path, sql: str, limits: Limits = DEFAULT) -> Execution:
         return self.execute_many([(database, sql)], limits)[0]
 
+    def execute_many(
+        self, jobs: Sequence[Job], limits: Limits = DEFAULT, progress: Progress | None = None
+    ) -> list[Execution]:
+        """The execution of every job, in order; equal jobs run once. `progress` gets the jobs done, and all."""
+        return self._run(jobs, limits, progress, STORED)
+
     def result_fingerprints(
         self, jobs: Sequence[Job], limits: Limits = DEFAULT, progress: Progress | None = None
     ) -> list[str]:
         """The fingerprint of every job's result, "" for an incomplete one; cached rows are not read."""
-        return [e.fingerprint for e in self.execute_many(jobs, limits, progress, rows=False)]
+        return [e.fingerprint for e in self._run(jobs, limits, progress, STORED[:-1])]
 
-    def execute_many(
-        self,
-        jobs: Sequence[Job],
-        limits: Limits = DEFAULT,
-        progress: Progress | None = None,
-        *,
-        rows: bool = True,
+    def _run(
+        self, jobs: Sequence[Job], limits: Limits, progress: Progress | None, fields: Sequence[str]
     ) -> list[Execution]:
-        """The execution of every job, in order; equal jobs run once. `progress` gets the jobs done, and all.
-
-        Without `rows`, cached rows are not read.
-        """
+        """The executions; cached ones with these fields alone."""
         states = {path: file_state(path) for path in {path for path, _ in jobs}}
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
@@ -87,10 +85,9 @@ class Executor:
             todo[keys[-1]] = path, sql
         results: dict[str, Execution] = {}
         if self.store:
-            fields = ", ".join(STORED if rows else STORED[:-1])
-            select = f"SELECT key, {fields} FROM executions WHERE key IN"
+            select = f"SELECT key, {', '.join(fields)} FROM executions WHERE key IN"
             for key, *found in self.store.read_keys(select, list(todo)):
-                results[key] = execution(BLANK | dict(zip(STORED, found, strict=False)))
+                results[key] = execution(BLANK | dict(zip(fields, found, strict=True)))
                 del todo[key]
         repeats = Counter(keys)
         done = sum(repeats[key] for key in results)
@@ -139,7 +136,8 @@ class Executor:
             if "digest" not in answer:
                 raise UnreadableDatabaseError(f"{path.name}: {answer['error']}")
             found[path] = f"db:{answer['digest']}"
-            if self.store and self.caches and is_settled(path):
+            settled = path.stat().st_ctime_ns < time.time_ns() - SETTLED
+            if self.store and self.caches and settled:
                 row = places[path], states[path], found[path]
                 with self.store.write(durable=False) as connection:
                     connection.execute("INSERT OR REPLACE INTO databases VALUES (?, ?, ?)", row)
@@ -208,11 +206,6 @@ def file_state(path: Path) -> str:
         )
     state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
     return " ".join(map(str, state))
-
-
-def is_settled(path: Path) -> bool:
-    """Whether the file changed so long ago that another change would give it another state."""
-    return path.stat().st_ctime_ns < time.time_ns() - SETTLED
 
 
 def _unchanged(path: Path, state: str) -> bool:

@@ -4,8 +4,9 @@ The driver's executor looks each query up in its cache first, and caches the wor
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ def run_queries(task: QueryTask, lab: Lab) -> list[tuple[int, dict[str, Any]]]:
     """The answers of a worker's sandbox, each with the index of its request."""
     path = os.path.realpath(lab.database(task.database))
     requests = [request | {"path": path} for _, request in task.requests]
-    answers = lab.executor.sandbox.run(requests)
+    answers = chain.from_iterable(lab.executor.sandbox.run(requests))
     return [(task.requests[index][0], answer) for index, answer in answers]
 
 
@@ -43,11 +44,9 @@ class ClusterSandbox(Sandbox):
         self._cluster = cluster
         self._store = store
 
-    def run(
-        self, requests: Sequence[dict[str, Any]], quiet: Callable[[], object] | None = None
-    ) -> Iterator[tuple[int, dict[str, Any]]]:
+    def run(self, requests: Sequence[dict[str, Any]]) -> Iterator[list[tuple[int, dict[str, Any]]]]:
         if any(request["do"] != "run" for request in requests):
-            yield from super().run(requests, quiet)
+            yield from super().run(requests)
             return
         by_path: dict[str, list[tuple[int, dict[str, Any]]]] = {}
         for index, request in enumerate(requests):
@@ -62,10 +61,7 @@ class ClusterSandbox(Sandbox):
         with Executor(self._store, workers=1) as executor:  # hashes the files
             lab = Lab(Client(self._store), executor, paths.__getitem__)
             for _, answers in self._cluster.each(run_queries, tasks, lab, name=_name):
-                for index, answer in answers:
-                    yield index, answer | {"rows": bytes(answer["rows"])}
-                if quiet:  # the next task may take long
-                    quiet()
+                yield answers
 
 
 def _name(task: QueryTask) -> tuple[str, str]:
