@@ -53,16 +53,11 @@ def test_both_queries_run_on_its_rows_give_its_results(school, first, second):
     assert sum(map(len, found.tables.values())) <= 4
     with closing(sqlite3.connect(path)) as real, closing(sqlite3.connect(":memory:")) as small:
         for table, rows in found.tables.items():
-            (ddl,) = real.execute(
-                "SELECT sql FROM sqlite_schema WHERE name = ?", [table]
-            ).fetchone()
-            small.execute(ddl)
-            own = set(real.execute(f'SELECT {", ".join(found.columns[table])} FROM "{table}"'))
-            assert set(rows) <= own
-            names, marks = (
-                ", ".join(found.columns[table]),
-                ", ".join("?" * len(found.columns[table])),
-            )
+            ddl = "SELECT sql FROM sqlite_schema WHERE name = ?"
+            small.execute(*real.execute(ddl, [table]).fetchone())
+            names = ", ".join(found.columns[table])
+            marks = ", ".join("?" * len(found.columns[table]))
+            assert set(rows) <= set(real.execute(f'SELECT {names} FROM "{table}"'))
             small.executemany(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
         results = [tuple(small.execute(sql).fetchall()) for sql in (first, second)]
     assert results == [found.first.rows, found.second.rows]
