@@ -93,12 +93,12 @@ class Executor:
         done = sum(repeats[key] for key in results)
         report = progress or (lambda *_: None)
         report(done, len(jobs))
-        common_fields = {"do": "run", "seconds": limits.seconds}
-        common_fields |= {"max_rows": limits.rows, "max_bytes": limits.bytes}
+        fixed = {"do": "run", "seconds": limits.seconds, "max_rows": limits.rows}
+        fixed["max_bytes"] = limits.bytes
+        real = {path: os.path.realpath(path) for path in states}
         waiting = list(todo.items())
-        for answers in self.sandbox.run(
-            [common_fields | {"path": os.path.realpath(p), "sql": sql} for p, sql in todo.values()]
-        ):
+        requests = [fixed | {"path": real[path], "sql": sql} for path, sql in todo.values()]
+        for answers in self.sandbox.run(requests):
             new: dict[Path, list[tuple[Any, ...]]] = {}
             for index, answer in answers:
                 key, (path, sql) = waiting[index]
