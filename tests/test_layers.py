@@ -21,6 +21,7 @@ LAYERS: list[set[str]] = [  # the lowest first
     {"systems", "cluster"},
     {"train", "report"},
     {"study"},
+    {"widgets"},
     {"label", "explore"},
     {"experiment"},
     {"cli"},

@@ -18,11 +18,10 @@ from workbench.explore.pool_browser import PoolBrowser
 from workbench.explore.prompt_explorer import PromptExplorer
 from workbench.explore.run_browser import RunBrowser
 from workbench.lab import Lab
-from workbench.label.case import Case
-from workbench.label.frames import labels_frame
+from workbench.label.cases import Case
+from workbench.label.labeller import Labeller
 from workbench.label.store import LabelStore, label_of
 from workbench.label.taxonomy import open_taxonomy
-from workbench.label.widget.labeller import label
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.llm.scripted import scripted
@@ -62,14 +61,17 @@ def pieces(text):
 def case(text):
     context, selection = pieces(text)
     right, failed = (trial.execution for trial in selection.trials)
-    result = {"gold_execution": right, "execution": failed}
-    schemas = {"database": context.schema, "schema": context.schema}
-    return Case(context.question, text, text, text, text, **result, **schemas)
+    return Case(context.question, text, text, text, text, right, failed, context.schema)
 
 
 def labeller(text, folder):
+    """Two annotators dispute the case, with notes."""
     store = LabelStore(folder / "labels.sqlite")
-    return label([case(text)], open_taxonomy("MAC-SQL"), store, text)
+    kinds = open_taxonomy("MAC-SQL")
+    for who, name in ((f"{text} ann", "Other"), (f"{text} ben", "Gold Error")):
+        store.add([label_of(case(text), kinds.name, name, annotator=who, note=text)])
+    study = SimpleNamespace(benchmark=SimpleNamespace(name="hostile"), lab=None)
+    return Labeller(study, None, [case(text)], kinds, store, f"{text} ann")
 
 
 def explorers(text, folder):
@@ -125,7 +127,8 @@ def show_widgets(given):
 def show_records(given):
     for text in given:
         context, selection = pieces(text)
-        labels = [label_of(case(text), text, text, text, annotator=text, note=text)]
+        labels = LabelStore(Path(tempfile.mkdtemp()) / "labels.sqlite")
+        labels.add([label_of(case(text), text, text, annotator=text, note=text)])
         display(context)
         display(selection)
-        display(labels_frame(labels).assign(at="", id="").rename(columns={"at": text}))
+        display(labels.frame().assign(at="", id="").rename(columns={"at": text}))

@@ -71,7 +71,7 @@ def test_a_new_label_changes_the_key(checkout):
     experiment = checkout(one=[SAVES])
     before = plan(experiment)[0].key
     about = ("harbour", "1", "How many vessels?", "SELECT 1")
-    label = Label("a1", "2026-01-01T00:00:00Z", "me", "CHESS", "Other", "", "", False, *about)
+    label = Label("me", "CHESS", ("Other",), "", *about)
     LabelStore.named("bundled-dev").add([label])
     after = plan(experiment)[0].key
     LabelStore.named("bundled-dev").labels()

@@ -13,8 +13,11 @@ from workbench.explore.prompt.steps import record
 from workbench.explore.prompt_explorer import PromptExplorer
 from workbench.explore.widgets import button, guarded, watch
 from workbench.label import labels
+from workbench.label.cases import Case
+from workbench.label.labeller import Labeller
 from workbench.systems.baselines import direct
 from workbench.systems.generate import Generate
+from workbench.types import Execution, Schema
 
 
 @pytest.fixture
@@ -113,21 +116,24 @@ def test_a_question_picked_in_one_view_is_the_question_of_the_others(zoo, explor
     assert "zoo, question 0?" in explorer.prompt.value
 
 
-def test_the_labeller_shows_the_case_of_the_picked_question_and_the_explorer_that_of_the_labeller(
-    zoo, explorer, tmp_path
-):
-    shown = [record(zoo.system, one, zoo.lab, pay=True).selection for one in zoo.questions]
-    wrong = labels.cases(zoo.benchmark, shown, zoo.lab)
-    assert [case.question.id for case in wrong] == ["1", "2", "3"]
+def test_the_labeller_and_the_explorer_show_the_same_question(zoo, explorer, tmp_path):
+    wrong = [_case(question) for question in zoo.questions[1:]]
     store = labels.LabelStore(tmp_path / "labels.sqlite")
-    labeller = labels.label(wrong, labels.open_taxonomy("CHESS"), store, "me")
+    study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
+    labeller = Labeller(study, None, wrong, labels.open_taxonomy("CHESS"), store, "me")
+    said = []
+    labeller.send = said.append
     explorer.picker.list.value = "3"
-    assert "zoo, question 3?" in str(labeller.panel)
-    labeller._handle_custom_msg({"do": "previous"}, [])
+    assert said == [{"go": wrong[-1].key}]
+    labeller.answer({"do": "at", "key": wrong[1].key})
     assert explorer.picker.question.id == "2"
     explorer.picker.list.value = "0"  # was answered right
-    assert "zoo, question 2?" in str(labeller.panel)
-    assert "question 0 of" in labeller.status
+    assert len(said) == 1
+
+
+def _case(question):
+    result = Execution("empty")
+    return Case(question, "", "SELECT 1", "SELECT 2", "direct", result, result, Schema("zoo", ()))
 
 
 def test_a_question_that_the_search_hides_is_shown_when_another_view_picks_it(zoo, explorer):

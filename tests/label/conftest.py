@@ -1,16 +1,20 @@
-"""A harbour of two tables, and cases about it made by hand: no database is opened."""
+"""A harbour of two tables, cases about it made by hand, and a run of the tiny benchmark with wrong answers."""
 
+from types import SimpleNamespace
+
+import pandas as pd
 import pytest
 
 from workbench.benchmarks.load import open_benchmark
-from workbench.current_question import CURRENT, CurrentQuestion
+from workbench.current_question import CurrentQuestion
 from workbench.lab import Lab
-from workbench.label.case import Case
+from workbench.label.cases import Case
 from workbench.label.store import LabelStore
 from workbench.llm.cache import Cache
 from workbench.llm.client import Client
 from workbench.sql.executor import Executor
-from workbench.types import Column, Execution, ForeignKey, Question, Schema, Table, ValueMatch
+from workbench.systems.baselines import direct
+from workbench.types import Column, Execution, ForeignKey, Question, Schema, Table
 
 HARBOUR = Schema(
     "harbour",
@@ -38,8 +42,9 @@ HARBOUR = Schema(
 )
 
 
-def result(*rows, status=None, error="", columns=("a",)):
-    return Execution(status or ("ok" if rows else "empty"), columns, rows, len(rows), "f", error)
+def result(*rows, error="", columns=("a",)):
+    status = "error" if error else "ok" if rows else "empty"
+    return Execution(status, columns, rows, len(rows), "f", error)
 
 
 def case(
@@ -50,7 +55,6 @@ def case(
     hint="",
     gold_rows=((1,), (2,)),
     rows=(("Ulva",),),
-    schema=HARBOUR,
     number="7",
     **more,
 ):
@@ -62,18 +66,9 @@ def case(
         generator="direct",
         gold_execution=more.pop("gold_execution", result(*gold_rows)),
         execution=more.pop("execution", result(*rows)),
-        database=more.pop("database", HARBOUR),
-        schema=schema,
-        values=more.pop("values", (ValueMatch("vessel", "vname", "Ulva Sun", "Ulva", 0.8, 0.0),)),
+        schema=HARBOUR,
         **more,
     )
-
-
-@pytest.fixture(autouse=True)
-def _no_question_of_another_test():
-    """The labellers of a test share a question with each other only."""
-    CURRENT.unobserve_all()
-    CURRENT.picked = CurrentQuestion().picked
 
 
 @pytest.fixture
@@ -82,31 +77,51 @@ def make_case():
 
 
 @pytest.fixture
-def make_result():
-    return result
+def failed():
+    """An execution that ended with an error."""
+    return lambda error: result(error=error)
 
 
 @pytest.fixture
-def harbour():
-    return HARBOUR
+def store(tmp_path, monkeypatch):
+    """The labels of the tiny benchmark, of which there are none yet."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    return LabelStore.named("bird-dev")
 
 
-@pytest.fixture
-def labels(tmp_path):
-    """An empty store of labels."""
-    return LabelStore(tmp_path / "labels" / "of-mine.sqlite")
+ANSWERS = {  # by question: candidates as (query, result group, right); the last one is chosen
+    "0": [("SELECT count(*) FROM animal", 0, True)],
+    "1": [
+        ("SELECT name FROM animal ORDER BY name", 0, True),
+        ("SELECT legs FROM animal", 1, False),
+    ],
+    "2": [("SELECT name FROM animal", 0, False), ("SELECT a.name FROM animal AS a", 0, False)],
+    "3": [("SELECT wings FROM animal", -1, False)],
+    "4": [("SELECT 3 FROM item WHERE label = 'x'", 0, False)],
+}
 
 
 @pytest.fixture(scope="session")
-def bird(tmp_path_factory, tiny):
-    """The twelve questions over three databases."""
-    return open_benchmark("bird-dev", tiny.write_bird(tmp_path_factory.mktemp("bird")))
-
-
-@pytest.fixture(scope="session")
-def lab(tmp_path_factory, bird):
+def opened(tmp_path_factory, tiny):
+    """A study of the tiny benchmark, and a run: 1 was lost in selection, 2, 3 and 4 had no right candidate."""
+    benchmark = open_benchmark("bird-dev", tiny.write_bird(tmp_path_factory.mktemp("bird")))
+    trials = [
+        {"question_id": key, "sql": sql, "group": group, "correct": right, "generator": "direct"}
+        | {"chosen": n + 1 == len(own), "difficulty": "simple"}
+        for key, own in ANSWERS.items()
+        for n, (sql, group, right) in enumerate(own)
+    ]
+    oracle = {key: any(right for *_, right in own) for key, own in ANSWERS.items()}
+    questions = pd.DataFrame({"question_id": oracle.keys(), "oracle": oracle.values()})
+    run = SimpleNamespace(trials=pd.DataFrame(trials), questions=questions, system=direct("m/x"))
     with (
-        Cache(tmp_path_factory.mktemp("store") / "lab.sqlite") as store,
-        Executor(store, workers=1) as executor,
+        Cache(tmp_path_factory.mktemp("store") / "lab.sqlite") as cache,
+        Executor(cache, workers=1) as executor,
     ):
-        yield Lab(Client(store), executor, bird.database)
+        lab = Lab(Client(cache), executor, benchmark.database)
+        yield SimpleNamespace(benchmark=benchmark, lab=lab), run
+
+
+@pytest.fixture
+def current():
+    return CurrentQuestion()

@@ -1,124 +1,100 @@
-"""The cases to label: wrong predictions, filtered and sampled.
+"""The cases to label: wrong answers of a run, with the gold query and both results."""
 
-Whether a question is drawn depends on the seed and the question's id alone. So a rerun that changes a few answers
-keeps most of the sample, and its labels.
-"""
-
+import hashlib
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from fractions import Fraction
+import random
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
-from workbench.benchmarks.benchmark import Benchmark
-from workbench.errors import BadInputError, one_of
-from workbench.evaluate.ex import ex_verdicts
-from workbench.lab import Lab
-from workbench.label.case import Case, draw
-from workbench.label.taxonomy import WHICH
-from workbench.sql.reading import normalise_text
-from workbench.types import Candidate, Context, Execution, Question, Selection
+from workbench.label.taxonomy import Taxonomy
+from workbench.sql.reading import normal_form, normalise_text
+from workbench.study.runs import Run
+from workbench.study.study import Study
+from workbench.types import Execution, Question, Schema
 
-KEPT_ROWS = 1_000  # rows of each result, so that three hundred cases fit in memory
+_KEPT_ROWS = 1_000  # rows of each result, so that three hundred cases fit in memory
 
 
-def cases(
-    benchmark: Benchmark,
-    answers: Mapping[str, Sequence[Candidate]] | Iterable[Selection],
-    lab: Lab,
-    *,
-    which: str = "wrong",
-    share: Fraction | float = 1,
-    limit: int | None = None,
-    seed: int = 0,
-    difficulty: Collection[str] = (),
-    databases: Collection[str] = (),
-    contexts: Callable[[Question], Context] | None = None,
-) -> tuple[Case, ...]:
-    """A share of the wrongly answered questions, in the benchmark's order.
+@dataclass(frozen=True)
+class Case:
+    """A wrong prediction with its gold query."""
 
-    `which` names the questions: "wrong" (by the benchmark's EX), "no correct candidate", or "selection failed" (a
-    right candidate was not chosen). A case of a selection shows the chosen candidate; a case of candidates by question id
-    shows a wrong one drawn by the seed. `contexts` returns a question's context in a system, such as
-    `partial(prepare, system, lab=lab)`; without it, a case has the whole schema and no retrieved values.
+    question: Question
+    difficulty: str
+    gold: str  # SQL
+    predicted: str  # SQL
+    generator: str
+    gold_execution: Execution
+    execution: Execution
+    schema: Schema
+    agreeing: int = 1  # candidates of the question with the same result as the prediction
+    candidates: int = 1
+
+    @cached_property
+    def key(self) -> str:
+        return case_key(self.question.db_id, self.question.text, self.predicted)
+
+
+def case_key(db_id: str, question: str, sql: str) -> str:
+    """The key by which labels find a case again: after a rerun, under another id, in another layout of the query."""
+    text = "\n".join((db_id, question, normal_form(sql)))
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:20]
+
+
+def cases(study: Study, run: Run, taxonomy: Taxonomy, seed: int = 0) -> tuple[Case, ...]:
+    """The run's wrong answers that the taxonomy sorts, its share of them, in the benchmark's order.
+
+    Whether a question is drawn depends on the seed and the question's id alone. So a rerun that changes a few answers
+    keeps most of the sample, and its labels.
     """
-    one_of(WHICH, which=which)
-    if not 0 < share <= 1:
-        raise BadInputError(f"share is {share}: it must be above 0 and at most 1")
-    if isinstance(answers, Mapping):
-        if which == "selection failed":
-            raise BadInputError(
-                "candidates have no selection that could have failed: give Selections"
-            )
-        candidates, chosen = answers, None
-    else:
-        selections = tuple(answers)
-        candidates = {s.question_id: [t.candidate for t in s.trials] for s in selections}
-        chosen = {selection.question_id: selection.chosen for selection in selections}
-    questions = [
-        question
-        for question in benchmark.questions
-        if (not difficulty or benchmark.golds[question.id].difficulty in difficulty)
-        and (not databases or question.db_id in databases)
-    ]
-    pairs = [(q.id, one.sql) for q in questions for one in candidates.get(q.id, ())]
-    verdicts = dict(zip(pairs, ex_verdicts(benchmark, pairs, lab.executor), strict=True))
-    indexes: dict[str, int] = {}  # the candidate that the case of a question shows
-    for question_id in dict.fromkeys(key for key, _ in pairs):
-        right = [verdicts[question_id, one.sql] for one in candidates[question_id]]
-        wrong = [index for index, is_right in enumerate(right) if not is_right]
-        index = chosen[question_id] if chosen else None
-        if chosen is None and wrong:
-            index = wrong[int(draw(seed, question_id, "candidate") * len(wrong))]
-        # "no correct candidate" takes the questions without a right candidate, "selection failed" those with one.
-        none_right = which == "no correct candidate"
-        if index in wrong and (which == "wrong" or none_right != any(right)):
-            indexes[question_id] = index
-    drawn = sorted(indexes, key=lambda question_id: draw(seed, question_id, "question"))
-    kept = set(drawn[: math.ceil(len(drawn) * share)][:limit])
+    trials = run.trials
+    if trials.empty:
+        return ()
+    wrong = trials[trials["chosen"] & ~trials["correct"]]
+    if taxonomy.cases != "wrong":
+        oracle = run.questions.set_index("question_id")["oracle"].astype(bool)
+        had_one = wrong["question_id"].map(oracle)
+        wrong = wrong[had_one if taxonomy.cases == "selection failed" else ~had_one]
+    ids = sorted(wrong["question_id"], key=lambda key: _draw(seed, key))
+    kept = set(ids[: math.ceil(len(ids) * taxonomy.share)])
+    questions = {question.id: question for question in study.benchmark.questions}
+    groups = trials.groupby("question_id")["group"]
+    agreeing, candidates = groups.value_counts(), groups.size()
     return tuple(
-        _case(benchmark, question, candidates[question.id], indexes[question.id], lab, contexts)
-        for question in questions
-        if question.id in kept
+        _case(study, questions[row["question_id"]], row, agreeing, candidates)
+        for row in wrong.to_dict("records")
+        if row["question_id"] in kept
     )
 
 
+def _draw(seed: int, question_id: str) -> float:
+    """A random number from 0 up to 1 that depends on these two alone."""
+    return random.Random(f"{seed} {question_id} question").random()  # noqa: S311  a sample, no secret
+
+
 def _case(
-    benchmark: Benchmark,
-    question: Question,
-    candidates: Sequence[Candidate],
-    index: int,
-    lab: Lab,
-    contexts: Callable[[Question], Context] | None,
+    study: Study, question: Question, row: dict[Any, Any], agreeing: Any, candidates: Any
 ) -> Case:
-    gold = benchmark.golds[question.id]
-    candidate = candidates[index]
-    path = benchmark.database(question.db_id)
+    gold, path = study.benchmark.golds[question.id], study.benchmark.database(question.db_id)
     # In this form, as the verdicts ran them, the queries have cached results.
-    texts = [normalise_text(one.sql) for one in candidates]
-    results = lab.executor.result_fingerprints([(path, text) for text in texts])
-    pair = [(path, normalise_text(gold.sql)), (path, texts[index])]
-    gold_execution, execution = map(_trimmed, lab.executor.execute_many(pair))
-    schema = lab.schema(question.db_id)
-    context = contexts(question) if contexts else Context(question, schema)
+    queries = [(path, normalise_text(sql)) for sql in (gold.sql, row["sql"])]
+    of_gold, of_answer = map(_trimmed, study.lab.executor.execute_many(queries))
     return Case(
         question,
-        gold.difficulty,
+        row["difficulty"],
         gold.sql,
-        candidate.sql,
-        candidate.generator,
-        gold_execution,
-        execution,
-        schema,
-        context.schema,
-        context.values,
-        agreeing=results.count(results[index]) if results[index] else 1,
-        candidates=len(candidates),
-        sense=benchmark.sense,
-        benchmark=benchmark.name,
+        row["sql"],
+        row["generator"],
+        of_gold,
+        of_answer,
+        study.lab.schema(question.db_id),
+        int(agreeing[question.id, row["group"]]) if row["group"] >= 0 else 1,
+        int(candidates[question.id]),
     )
 
 
 def _trimmed(execution: Execution) -> Execution:
-    if len(execution.rows) <= KEPT_ROWS:
+    if len(execution.rows) <= _KEPT_ROWS:
         return execution
-    return replace(execution, rows=execution.rows[:KEPT_ROWS], truncated=True)
+    return replace(execution, rows=execution.rows[:_KEPT_ROWS], truncated=True)

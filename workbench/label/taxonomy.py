@@ -1,39 +1,32 @@
 """Taxonomies of errors in YAML: those of the three papers, and the user's own.
 
-A taxonomy names the cases that it sorts and its categories; a category lists the causes (see `suggest`)
-that suggest it. The papers' taxonomies lie in `taxonomies/`, to be copied and changed.
+A taxonomy names the cases that it sorts and its categories; a category lists the causes (see `rules`) that suggest it.
+The papers' taxonomies lie in `taxonomies/`, to be copied and changed.
 """
 
-from collections.abc import Iterator
-from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
     StrictStr,
-    TypeAdapter,
+    StringConstraints,
     ValidationError,
 )
-from pydantic.dataclasses import dataclass
-from pydantic_core import ErrorDetails
 
 from workbench.errors import BadInputError
 from workbench.yamlfile import read_yaml
 
 _FOLDER = Path(__file__).with_name("taxonomies")
-# The labeller's filters, whose names no category may have.
-FILTERS = ("all", "to do", "labelled", "skipped")
 
-Which: TypeAlias = Literal["wrong", "no correct candidate", "selection failed"]
-WHICH: tuple[Which, ...] = get_args(Which)
-Cause: TypeAlias = Literal[
+Cause = Literal[
     "gold likely wrong",
     "hint ignored",
     "missing table or join",
@@ -48,99 +41,82 @@ Cause: TypeAlias = Literal[
     "inconsistent columns",
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
-Choice: TypeAlias = tuple[str, str]  # a category and its sub-category, "" for none
 
 
-def _one_line(text: str) -> str:
-    name = text.strip()
-    if len(name.splitlines()) != 1:
-        raise ValueError("a name is one line of text")
-    return name
-
-
-def _different(parts: tuple["Part", ...]) -> tuple["Part", ...]:
+def _different(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     names = [part.name for part in parts]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"the name {twice!r} is used twice")
-    if not names:
-        raise ValueError("name at least one category")
-    return parts
-
-
-def _no_filters(parts: tuple["Part", ...]) -> tuple["Part", ...]:
-    if taken := next((part.name for part in parts if part.name.lower() in FILTERS), None):
-        raise ValueError(f"{taken!r} is the name of a filter: give another name")
+    if slashed := next((name for name in names if " / " in name), None):
+        raise ValueError(f"the name {slashed!r} has ' / ', which stands before a sub-category")
     return parts
 
 
 def _long_form(value: object) -> object:
-    """The short form of a category is its name alone."""
-    return {"name": value} if isinstance(value, str) else value
+    """The short form of a category is its name alone; no value is an empty list."""
+    given = [] if value is None else value
+    if not isinstance(given, list):
+        return given
+    return [{"name": one} if isinstance(one, str) else one for one in given]
 
 
-_none_is_empty = BeforeValidator(lambda value: () if value is None else value)
-_FORBID = ConfigDict(extra="forbid")
+Name = Annotated[
+    str, StringConstraints(strict=True, strip_whitespace=True, pattern=r"^[^\r\n]+$")
+]  # one line
 
 
-@dataclass(frozen=True, slots=True, config=_FORBID)
-class Part:
+class Part(BaseModel):
     """A sub-category."""
 
-    name: Annotated[StrictStr, AfterValidator(_one_line)]
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: Name
     meaning: StrictStr = ""
-    suggested_by: Annotated[tuple[Cause, ...], _none_is_empty] = ()
+    suggested_by: Annotated[tuple[Cause, ...], BeforeValidator(lambda value: value or ())] = ()
     apart: StrictBool = False  # set apart from the shares that the paper's figure shows
 
 
-@dataclass(frozen=True, slots=True, config=_FORBID)
 class Category(Part):
     """A category, with its sub-categories."""
 
-    parts: Annotated[
-        tuple[Annotated[Part, BeforeValidator(_long_form)], ...],
-        AfterValidator(_different),
-        _none_is_empty,
-    ] = ()
+    parts: Annotated[tuple[Part, ...], BeforeValidator(_long_form), AfterValidator(_different)] = ()
 
 
-@dataclass(frozen=True, slots=True, config=_FORBID)
-class Taxonomy:
+class Taxonomy(BaseModel):
     """The categories by which a paper, or a user, sorts cases."""
 
-    name: Annotated[StrictStr, AfterValidator(_one_line)]
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: Name
     categories: Annotated[
-        tuple[Annotated[Category, BeforeValidator(_long_form)], ...],
+        tuple[Category, ...],
+        Field(min_length=1),
+        BeforeValidator(_long_form),
         AfterValidator(_different),
-        AfterValidator(_no_filters),
     ]
     source: StrictStr = ""  # the figure or section of the paper
-    cases: Which = "wrong"  # which wrong answers the taxonomy sorts
+    cases: Literal["wrong", "no correct candidate", "selection failed"] = "wrong"  # that it sorts
+    several: StrictBool = False  # whether a case may have several labels
     # The share of these cases to label.
     share: Annotated[Fraction, BeforeValidator(str), Field(gt=0, le=1)] = Fraction(1)
 
-    def choices(self) -> Iterator[tuple[Choice, Part]]:
-        """All choices for a label: each category, followed by its sub-categories."""
+    def choices(self) -> dict[str, Part]:
+        """All names of a label, such as "Vague Question" and "Vague Question / Column", in order."""
+        found: dict[str, Part] = {}
         for category in self.categories:
-            yield (category.name, ""), category
-            for part in category.parts:
-                yield (category.name, part.name), part
+            found[category.name] = category
+            found |= {f"{category.name} / {part.name}": part for part in category.parts}
+        return found
 
-    def check(self, category: str, subcategory: str = "") -> None:
-        """Raise BadInputError if the taxonomy does not have the category."""
-        known = [choice for choice, _ in self.choices()]
-        if (category, subcategory) not in known:
-            raise BadInputError(
-                f"{self.name} has no category {choice_name(category, subcategory)!r};"
-                f" there are {'; '.join(choice_name(*choice) for choice in known)}"
-            )
+    def check(self, names: tuple[str, ...]) -> None:
+        """Raise BadInputError for a label that the taxonomy does not have."""
+        known = self.choices()
+        if wrong := [name for name in names if name not in known]:
+            raise BadInputError(f"{self.name} has no {wrong[0]!r}; there are {'; '.join(known)}")
+        if not names or (len(names) > 1 and not self.several):
+            raise BadInputError(f"{len(names)} labels for a case: {self.name} gives a case one")
 
-    def suggested(self, cause: str) -> Choice | None:
-        """The first choice that a cause suggests, or None."""
-        return next((choice for choice, part in self.choices() if cause in part.suggested_by), None)
-
-
-def choice_name(category: str, subcategory: str) -> str:
-    return f"{category} / {subcategory}" if subcategory else category
+    def suggested(self, cause: str) -> str | None:
+        """The first label that a cause suggests, or None."""
+        return next((n for n, part in self.choices().items() if cause in part.suggested_by), None)
 
 
 def open_taxonomy(name: str) -> Taxonomy:
@@ -148,17 +124,13 @@ def open_taxonomy(name: str) -> Taxonomy:
     known = published()
     if name.lower() in known:
         return known[name.lower()]
-    if Path(name).suffix in {".yaml", ".yml"}:
-        own = load_taxonomy(Path(name))
-        if known.get(own.name.lower(), own) != own:
-            raise BadInputError(
-                f"{name}: a paper's taxonomy has the name {own.name}: give yours another name"
-            )
-        return own
-    raise BadInputError(
-        f"no taxonomy {name!r}; there are {', '.join(one.name for one in known.values())}, or give a"
-        " file that ends in .yaml"
-    )
+    if Path(name).suffix not in {".yaml", ".yml"}:
+        names = ", ".join(one.name for one in known.values())
+        raise BadInputError(f"no taxonomy {name!r}; there are {names}, or give a .yaml file")
+    own = load_taxonomy(Path(name))
+    if known.get(own.name.lower(), own) != own:
+        raise BadInputError(f"{name}: a paper's taxonomy is named {own.name}: give another name")
+    return own
 
 
 @lru_cache(maxsize=1)
@@ -169,30 +141,12 @@ def published() -> dict[str, Taxonomy]:
 
 
 def load_taxonomy(path: Path) -> Taxonomy:
-    """Read a taxonomy from its file; a BadInputError names in one line the field that is wrong."""
+    """Read a taxonomy from its file; a BadInputError names the field that is wrong."""
     try:
-        return TypeAdapter(Taxonomy).validate_python(read_yaml(path))
+        return Taxonomy.model_validate(read_yaml(path))
     except ValidationError as error:
-        raise BadInputError(f"{path}: {_explained(error.errors()[0])}") from error
-
-
-def _explained(error: ErrorDetails) -> str:
-    """A pydantic error as one line: the field's path in the file, what is allowed, what was given."""
-    path = [f"number {part + 1}" if isinstance(part, int) else part for part in error["loc"]]
-    where = ", ".join(path) or "the file"
-    if error["type"] == "missing":
-        return f"{where}: the field is missing"
-    if error["type"] == "unexpected_keyword_argument":
-        model = Part if "parts" in path[:-1] else Category if len(path) > 1 else Taxonomy
-        return f"{where}: no such field; there are {', '.join(one.name for one in fields(model))}"
-    if error["type"] == "dataclass_type":
-        return f"{where}: expected fields such as name, not {error['input']!r:.60}"
-    if error["type"] == "value_error" and isinstance(error["input"], list):
-        return f"{where}: {error['ctx']['error']}"
-    message = (
-        error["msg"]
-        .removeprefix("Value error, ")
-        .replace("Input should", "it must")
-        .replace("Input is not", "it is not")
-    )
-    return f"{where}: {message.replace('tuple', 'list')}, not {error['input']!r:.60}"
+        first = error.errors()[0]
+        where = ", ".join(f"number {at + 1}" if isinstance(at, int) else at for at in first["loc"])
+        raise BadInputError(
+            f"{path}: {where or 'the file'}: {first['msg']}, not {first['input']!r:.60}"
+        ) from error

@@ -1,0 +1,65 @@
+"""A widget on a page of its own, without JupyterLab: its module, its traits, and the kernel's part in this process."""
+
+import json
+
+THEMES = {
+    "light": ("#fff", "#000", "rgba(0,0,0,.87)", "#e0e0e0", "#1976d2"),
+    "dark": ("#212121", "#fff", "rgba(255,255,255,.87)", "#424242", "#2196f3"),
+}
+NAMES = ("layout-color1", "ui-font-color0", "ui-font-color1", "border-color2", "brand-color1")
+MODEL = """
+const heard = {}, traits = JSON.parse(TRAITS);
+const fire = (name, ...given) => (heard[name] ?? []).forEach(one => one(...given));
+const take = text => {
+  const { changed, said } = JSON.parse(text);
+  for (const [name, value] of Object.entries(changed)) {
+    const was = JSON.stringify(traits[name]);
+    traits[name] = value;
+    if (JSON.stringify(value) !== was) fire(`change:${name}`);
+  }
+  said.forEach(message => fire("msg:custom", message));
+};
+const model = {
+  get: name => traits[name],
+  on: (name, does) => (heard[name] ??= []).push(does),
+  off: (name, does) => { heard[name] = heard[name].filter(one => one !== does); },
+  send: message => { if (window.dead) throw new Error("closed"); toKernel(JSON.stringify(message)).then(take); },
+};
+window.fromKernel = take;
+"""
+
+
+def mount(page, widget, theme="light", width=None):
+    """Show the widget; messages of the page are answered by it, and what it says and sets goes to the page."""
+    said = []
+    widget.send = lambda message, *_: said.append(message)
+    names = [name for name in widget.trait_names(sync=True) if not name.startswith("_")]
+    traits = [name for name in names if name not in {"layout", "comm", "tooltip", "tabbable"}]
+
+    def state():
+        return {name: getattr(widget, name) for name in traits}
+
+    def news():
+        text = json.dumps({"changed": state(), "said": list(said)})
+        said.clear()
+        return text
+
+    def hear(text):
+        said.append(widget.answer(json.loads(text)))
+        return news()
+
+    page.expose_function("toKernel", hear)
+    colours = "".join(
+        f"--jp-{name}:{value};" for name, value in zip(NAMES, THEMES[theme], strict=True)
+    )
+    page.set_content(
+        f"<!doctype html><html style='{colours}background:var(--jp-layout-color1)'><body style='margin:12px'>"
+        f"<div id='widget' style='width:{width or 'auto'}'></div></body></html>"
+    )
+    page.add_style_tag(content=widget._css)
+    model = MODEL.replace("TRAITS", json.dumps(json.dumps(state())))
+    script = widget._esm.replace("export default { render };", "")
+    start = "render({ model, el: document.getElementById('widget') }); window.ready = true;"
+    page.add_script_tag(type="module", content=f"{model}\n{script}\n{start}")
+    page.wait_for_function("window.ready === true")
+    return news

@@ -1,0 +1,291 @@
+"""Labels on disk, taxonomies, agreement, and the golds and errors that follow from labels."""
+
+import math
+import sqlite3
+from fractions import Fraction
+from itertools import starmap
+
+import pytest
+
+from workbench.benchmarks.benchmark import with_golds
+from workbench.errors import BadInputError, StoreError
+from workbench.label.agreement import agreement, disputes, final, sentence
+from workbench.label.cases import cases
+from workbench.label.golds import CORRECTED, GOLD, STAYS
+from workbench.label.labels import errors, write_golds
+from workbench.label.store import ADJUDICATOR, Label, LabelStore, label_of
+from workbench.label.taxonomy import CAUSES, load_taxonomy, open_taxonomy, published
+
+HOSTILE = "=1+1\t'\"\r\n<b>\x00\u202e, \ud800"
+
+
+def said(annotator, *names, key="q", note=""):
+    return Label(annotator, "mine", names, note, "harbour", key, f"question {key}", "SELECT 1")
+
+
+def all_of(*columns):
+    """The labels of annotators, one text each, with a letter for each case; '-' is missing."""
+    return [
+        said(f"annotator {n}", letter, key=str(at))
+        for n, column in enumerate(columns)
+        for at, letter in enumerate(column)
+        if letter != "-"
+    ]
+
+
+def counted(table):
+    """Two annotators, from the table of how often they gave which."""
+    pairs = [(r, c) for r, row in enumerate(table) for c, n in enumerate(row) for _ in range(n)]
+    return all_of("".join(str(r) for r, _ in pairs), "".join(str(c) for _, c in pairs))
+
+
+# ---- the store
+
+
+def test_a_label_is_on_disk_at_once_and_found_after_a_rerun(store, make_case):
+    case = make_case("SELECT vname FROM vessel")
+    store.add([label_of(case, "CHESS", "Vague Question", annotator="ann", note=HOSTILE)])
+    again = make_case("select  vname\nfrom VESSEL;", number="99")  # another id and layout
+    (found,) = LabelStore(store.path).labels("CHESS")
+    assert (found.key, found.categories) == (again.key, ("Vague Question",))
+    assert found.note == HOSTILE.encode("utf-8", "replace").decode()
+    assert make_case("SELECT imo FROM vessel").key != case.key != make_case(text="Other?").key
+
+
+def test_the_last_label_counts_and_undo_brings_back_the_one_before(store):
+    for names in (("A",), ("B",), ("A", "C")):
+        store.add([said("ann", *names)])
+    store.add([said("ben", "B")])
+    assert [one.categories for one in store.labels(annotator="ann")] == [("A", "C")]
+    assert store.undo("ann", "mine").categories == ("A", "C")
+    assert [one.categories for one in store.labels()] == [("B",), ("B",)]
+    assert store.undo("ann", "other taxonomy") is None
+    store.undo("ann", "mine")
+    store.undo("ann", "mine")
+    assert (store.undo("ann", "mine"), len(store.labels())) == (None, 1)
+    with sqlite3.connect(store.path) as database:  # rows are only ever added
+        counts = [
+            *database.execute("SELECT (SELECT count(*) FROM labels), count(*) FROM retractions")
+        ]
+    assert counts == [(4, 3)]
+
+
+def test_two_programs_write_to_one_file(store):
+    other = LabelStore(store.path)
+    store.add([said("ann", "A")])
+    other.add([said("ben", "B")])
+    assert len(store.labels()) == len(other.labels()) == 2
+
+
+def test_a_write_that_fails_says_so_and_leaves_the_labels(store):
+    store.add([said("ann", "A")])
+    store._opened.conn.execute("PRAGMA busy_timeout = 1")
+    with sqlite3.connect(store.path, isolation_level=None) as blocker:
+        blocker.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match=r"locked.*nothing was written"):
+            store.add([said("ann", "B")])
+        blocker.execute("ROLLBACK")
+    assert [one.categories for one in store.labels()] == [("A",)]
+    store.add([said("ann", "B")])
+    assert [one.categories for one in store.labels()] == [("B",)]
+
+
+def test_labels_go_to_a_csv_and_come_back_once(store, tmp_path):
+    store.add([said("ann", "A", "B", note=HOSTILE), said("=cmd()", "B")])
+    path = tmp_path / "labels.csv"
+    assert store.write_csv(path) == 2
+    assert all(line[:1] not in "=+-@" for line in path.read_text().splitlines())
+    other = LabelStore(tmp_path / "other.sqlite")
+    assert (other.read_csv(path), other.read_csv(path)) == (2, 0)
+    assert other.labels() == store.labels()
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2", "HEADER\n1,2", "HEADER\na,t,[1],,,,,,now,x"])
+def test_a_csv_of_another_form_is_refused(store, tmp_path, text):
+    store.write_csv(header := tmp_path / "header.csv")
+    path = tmp_path / "labels.csv"
+    path.write_text(text.replace("HEADER", header.read_text().strip()))
+    with pytest.raises(BadInputError):
+        store.read_csv(path)
+    assert store.labels() == ()
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a b", "x" * 101])
+def test_a_name_of_labels_stays_in_its_folder(name):
+    with pytest.raises(BadInputError):
+        LabelStore.named(name)
+
+
+# ---- taxonomies
+
+
+def test_the_papers_taxonomies_are_there_and_each_cause_leads_to_one_label():
+    sizes = {name: [len(c.parts) for c in one.categories] for name, one in published().items()}
+    assert sizes == {
+        "chase-sql": [0] * 6,
+        "chase-sql selection": [0] * 4,
+        "chess": [9, 1, 6],
+        "mac-sql": [0] * 8,
+    }
+    chase = open_taxonomy("CHASE-SQL")
+    assert (chase.cases, chase.share) == ("no correct candidate", Fraction(1, 3))
+    assert [one.name for one in chase.categories if one.apart] == ["Wrong Golden Query"]
+    for one in published().values():
+        given = [cause for part in one.choices().values() for cause in part.suggested_by]
+        assert len(given) == len({*given} & {*CAUSES})
+
+
+def test_a_taxonomy_of_ones_own_can_be_a_list_of_names(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "name: mine\nseveral: true\ncategories: [wrong, {name: right, parts: [nearly]}]\n"
+    )
+    found = open_taxonomy(str(path))
+    assert [*found.choices()] == ["wrong", "right", "right / nearly"]
+    found.check(("wrong", "right / nearly"))
+    for names in ((), ("nearly",), ("wrong", "x")):
+        with pytest.raises(BadInputError):
+            found.check(names)
+    with pytest.raises(BadInputError):
+        open_taxonomy("CHESS").check(("Vague Question", "Vague Question / Column"))
+    path.write_text("name: Chess\ncategories: [a]")
+    with pytest.raises(BadInputError):
+        open_taxonomy(str(path))
+
+
+REFUSED = {  # what the file has, and the field that the error names
+    "name: [": "not YAML",
+    "- a": "the file",
+    "name: mine": "categories",
+    "name: mine\ncategories: []": "categories",
+    "name: mine\ncategories: a": "categories",
+    "name: mine\ncategories: [3]": "categories, number 1",
+    "name: 3\ncategories: [a]": "name",
+    "name: mine\ncategories: [a, ' a ']": "categories",
+    "name: mine\ncategories: [a / b]": "categories",
+    "name: mine\ncategories: ['  ']": "number 1, name",
+    "name: mine\ncategories: [{name: a, color: red}]": "number 1, color",
+    "name: mine\ncategories: [{name: a, suggested_by: [luck]}]": "suggested_by, number 1",
+    "name: mine\ncategories: [{name: a, parts: [{name: b, parts: [c]}]}]": "parts, number 1, parts",
+    "name: mine\ncategories: [a]\ncases: some": "cases",
+    "name: mine\ncategories: [a]\nshare: 1/0": "share",
+    "name: mine\ncategories: [a]\nshare: 2": "share",
+    "name: mine\ncategories: [a]\nseveral: 1": "several",
+}
+
+
+@pytest.mark.parametrize(("text", "field"), REFUSED.items())
+def test_an_error_names_the_field(tmp_path, text, field):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(BadInputError, match=f"{path}: .*{field}"):
+        load_taxonomy(path)
+
+
+# ---- agreement
+
+
+@pytest.mark.parametrize(
+    ("labels", "value"),
+    [
+        (counted([[88, 10, 2], [14, 40, 6], [18, 10, 12]]), 0.492),  # Cohen (1960), table 1
+        (counted([[20, 5], [10, 15]]), 0.4),
+        # "Computing Krippendorff's alpha-reliability" (2011), section C
+        (all_of("123321412---", "1233224125-3", "-3332342251-", "12332441251-"), 0.743),
+        (all_of("aabb", "aabb"), 1),
+        (all_of("aabb", "abab"), 0),
+        (all_of("aaaa", "aaaa"), math.nan),  # chance alone always agrees
+        (all_of("aa--", "--bb"), math.nan),
+    ],
+)
+def test_published_coefficients(labels, value):
+    row = agreement(labels).iloc[-1]
+    assert row["value"] == pytest.approx(value, abs=5e-4, nan_ok=True)
+
+
+def test_agreement_has_an_interval_around_it_and_the_adjudicator_is_no_annotator():
+    labels = all_of("aabbc" * 8, "aabbb" * 8, "abbbc" * 8)
+    rows = agreement([*labels, said(ADJUDICATOR, "a", key="0")])
+    assert rows["method"].tolist() == ["Cohen's kappa"] * 3 + ["Krippendorff's alpha"]
+    assert ((rows["low"] < rows["value"]) & (rows["value"] < rows["high"])).all()
+    assert (rows["high"] <= 1).all()
+    perfect = agreement(all_of("ab" * 10, "ab" * 10)).iloc[0]
+    assert (perfect["value"], perfect["high"]) == (1, 1)
+    assert 0.4 < perfect["low"] < 0.9
+    assert agreement(labels).equals(agreement(labels))
+
+
+def test_agreement_is_a_sentence():
+    two = agreement(counted([[20, 5], [10, 15]])).iloc[0]
+    assert sentence(two).startswith("35 of 50 agree, κ 0.40 [0.1")
+    assert sentence(agreement(all_of("ab", "aa")).iloc[0]) == "1 of 2 agree, too few for κ"
+    assert sentence(agreement(all_of("aa", "aa")).iloc[0]) == "2 of 2 agree"
+
+
+def test_several_labels_agree_with_the_same_set_only():
+    pair = [said("ann", "a", "b"), said("ben", "b", "a"), said("ann", "a", key="2")]
+    assert not disputes(pair)
+    assert [*disputes([*pair, said("ben", "a", "b", key="2")])] == [pair[2].key]
+
+
+def test_the_adjudicators_label_settles_a_dispute():
+    ann, ben = said("ann", "a"), said("ben", "b")
+    assert disputes([ann, ben]) == {ann.key: (ann, ben)}
+    assert final([ann, ben]) == {ann.key: None}
+    judge = said(ADJUDICATOR, "c")
+    assert (disputes([judge, ann, ben]), final([judge, ann, ben])) == ({}, {ann.key: judge})
+
+
+# ---- cases, errors and golds of a run
+
+
+def test_cases_are_those_that_the_taxonomy_sorts(opened):
+    def ids(name):
+        return [case.question.id for case in cases(*opened, open_taxonomy(name))]
+
+    assert ids("CHESS") == ["1", "2", "3", "4"]
+    assert ids("CHASE-SQL selection") == ["1"]
+    assert ids("CHASE-SQL") in (["2"], ["3"], ["4"])  # a third, drawn by the id
+    assert ids("CHASE-SQL") == ids("CHASE-SQL")
+    two = cases(*opened, open_taxonomy("CHESS"))[1]
+    assert (two.agreeing, two.candidates, two.execution.row_count) == (2, 2, 4)
+    assert two.gold_execution.rows == (("cat",), ("dog",))
+
+
+def test_people_say_what_figures_draw_and_else_the_rules(opened, store):
+    study, run = opened
+    first, second, third, _ = cases(study, run, open_taxonomy("MAC-SQL"))
+    store.add(starmap(lambda case, who, *names: label_of(case, "MAC-SQL", *names, annotator=who), [(first, "ann", "Other", "Gold Error"), (second, "ann", "Other"), (second, "ben", "Gold Error")]))  # fmt: skip
+    store.add([label_of(third, "CHESS", "Vague Question", annotator="ann")])
+    found = errors(study, run, "MAC-SQL")
+    rows = found[["question_id", "error", "automatic"]].values.tolist()
+    assert rows[:3] == [["1", "Other", False], ["1", "Gold Error", False], ["2", "disputed", False]]
+    assert rows[3] == ["3", "Schema Linking Error", True]
+    assert "no such column" in found["note"][3]
+
+
+def test_corrected_golds_are_a_revision_of_the_benchmark(opened, store):
+    study, run = opened
+    first, second, third, fourth = cases(study, run, open_taxonomy("CHESS"))
+    right = "SELECT name FROM animal ORDER BY name DESC"
+
+    def judge(case, annotator, category, note=""):
+        store.add([label_of(case, GOLD, category, annotator=annotator, note=note)])
+
+    judge(first, "ann", CORRECTED, right)
+    judge(first, "ben", CORRECTED, right.lower() + " ;")  # the same query
+    judge(second, "ann", CORRECTED, "SELECT 1")
+    judge(second, "ben", CORRECTED, "SELECT 2")  # disputed
+    judge(third, "ann", CORRECTED, "SELECT 1")
+    judge(third, "ann", STAYS)
+    judge(fourth, "ben", CORRECTED, "SELECT 8")
+    judge(fourth, ADJUDICATOR, CORRECTED, "SELECT 9")
+    text = write_golds(study)
+    assert "2 gold queries corrected" in text
+    assert text.endswith("left: 2")
+    revised = with_golds(study.benchmark, store.path.with_suffix(".golds.json"))
+    own = study.benchmark.golds
+    assert {key: gold.sql for key, gold in revised.golds.items() if gold != own[key]} == {
+        "1": right,
+        "4": "SELECT 9",
+    }

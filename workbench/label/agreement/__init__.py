@@ -1,1 +1,0 @@
-"""Agreement of annotators beyond chance, with intervals; disputes; confusion tables that open their cases."""

@@ -1,0 +1,54 @@
+"""Results and queries as JSON, as the helpers of `desk.js` show them."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.sql.aligned import Line, aligned
+from workbench.terminal import visible
+from workbench.types import Execution, Row, Schema, Value
+
+ROWS = 30  # of a result, that are sent
+_EXACT = 2**53  # JavaScript's numbers are exact below
+
+
+def shown(text: str, longest: int = 300) -> str:
+    """Text that JSON and a page can hold: invisible characters as escapes, a long text cut."""
+    cut = text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters)"
+    return visible(cut)
+
+
+def value(cell: Value) -> int | float | str | None:
+    if isinstance(cell, bytes):
+        return f"x'{cell[:20].hex()}'" + (f"… ({len(cell):,} bytes)" if cell[20:] else "")
+    if isinstance(cell, int | float) and not (math.isfinite(cell) and abs(cell) < _EXACT):
+        return str(cell)
+    return shown(cell) if isinstance(cell, str) else cell
+
+
+def table(columns: tuple[str, ...], rows: tuple[Row, ...], total: int) -> dict[str, Any]:
+    sent = [[value(cell) for cell in row] for row in rows[:ROWS]]
+    return {"columns": [shown(name) for name in columns], "rows": sent, "total": total}
+
+
+def result(execution: Execution) -> dict[str, Any]:
+    """The result of a query: its first rows and their number, or why there is none."""
+    if not execution.is_complete:
+        error = shown(execution.error or execution.status)
+        return {"columns": [], "rows": [], "total": 0, "error": error}
+    return table(execution.columns, execution.rows, max(execution.row_count, len(execution.rows)))
+
+
+def pair(gold: str, predicted: str, schema: Schema) -> list[dict[str, Any]]:
+    """Two queries part by part, for `sqlPair`; [] if one cannot be read."""
+    return [
+        {"gold": _line(one), "predicted": _line(other), "same": same}
+        for one, other, same in aligned(gold, predicted, schema)
+    ]
+
+
+def _line(line: Line | None) -> Mapping[str, Any] | None:
+    if line is None:
+        return None
+    words = [shown(word) for word in line.words]
+    return {"clause": line.clause, "depth": line.depth, "indent": line.indent, "words": words}
