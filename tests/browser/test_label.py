@@ -180,7 +180,7 @@ def test_hostile_text_stays_text(page, tmp_path):
 
 @pytest.mark.usefixtures("no_labels")
 def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
-    """Two annotators, agreement, and a settled dispute."""
+    """Two annotators, agreement, a settled dispute, a page loaded anew, and a kernel that is gone."""
     direct = {"wb.chase_sql(study.model)": "wb.direct(study.model)"}  # one call a question
     notebook = desk.small(
         "notebooks/label_errors.ipynb", direct, limit=30, annotator="ann", taxonomy="CHESS"
@@ -232,3 +232,16 @@ def test_twenty_labels_by_keyboard_alone_in_jupyterlab(desk, expect):
     expect(agreement).to_contain_text("To settle, 1")
     desk.picture("label_settled")
     assert desk.sideways() == []
+
+    desk.reload(notebook)
+    assert desk.run_all() == []
+    to_the_widget()
+    expect(done).to_contain_text("20 of ")
+    assert desk.console_errors == []
+    desk.leave()
+    desk.page.wait_for_timeout(1000)
+    keys.press("1")
+    keys.press("1")
+    expect(root.get_by_role("alert")).to_contain_text("not written")
+    desk.picture("label_kernel_gone")
+    desk.console_errors.clear()
