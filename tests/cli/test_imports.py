@@ -47,11 +47,9 @@ def indexed(tmp_path_factory):
 @pytest.mark.parametrize("system", ["chase", "chess-ss", "mac"])
 def test_ask_with_the_embedded_model_imports_no_package_that_it_does_not_need(indexed, system):
     question = "How many vessels are tankers?"
-    packages, modules = imported(indexed, "ask", "harbour", question, "--system", system)
-    slow = {"litellm", "openai", "httpx", "pandas", "scipy", "matplotlib", "tqdm", "IPython"}
+    packages, _ = imported(indexed, "ask", "harbour", question, "--system", system)
+    slow = {"litellm", "openai", "httpx", "pandas", "matplotlib", "tqdm", "IPython"}
     assert packages & slow == set()
-    # Its patterns take long to compile, and the embedded model's judge writes no running text.
-    assert "workbench.replies.verdict.prose" not in modules
 
 
 def test_evaluate_imports_no_steps_and_nothing_that_asks_a_model(tmp_path):

@@ -31,7 +31,9 @@ def own_prompts(tmp_path):
 def test_it_prints_the_table_and_where_the_answers_lie(workbench, tmp_path):
     done = workbench("run", "direct", "--limit", 4)
     assert done.code == 0, done.err
-    ex, low, high = map(float, re.search(r"\| +4 \| +(\S+) \((\S+) to (\S+)\) \|", done.out).groups())
+    ex, low, high = map(
+        float, re.search(r"\| +4 \| +(\S+) \((\S+) to (\S+)\) \|", done.out).groups()
+    )
     assert 0 <= low <= ex <= high <= 100
     assert "embedded/parser (a small statistical parser, no language model)" in done.out
     commands = re.findall(r"^ +workbench (.*)$", done.out, re.MULTILINE)

@@ -294,7 +294,7 @@ def test_the_pool_browser_shows_candidates_with_their_verdicts(zoo):
     selection = record(zoo.system, zoo.questions[0], zoo.lab, pay=True).selection
     study = SimpleNamespace(lab=zoo.lab, benchmark=zoo.benchmark)
     browser = PoolBrowser(study, a_run(selection, correct=True))
-    assert "1 candidate, 1 different result." in browser.pool.value
+    assert "Candidates: 1; results: 1." in browser.pool.value
     assert "right; ★ chosen" in browser.pool.value
     assert "Regrets: 0 of 1 questions" in browser.regrets.caption
     browser.picker.list.value = "3"
