@@ -157,9 +157,7 @@ def beside(
     """
     pairs = _pairs(ours, published, label, columns)
     theirs = published.frame().convert_dtypes()
-    matched = [
-        _row_beside(row, theirs, label, stamp) for _, row in ours.groupby(ours.reset_index().index)
-    ]
+    matched = [_row_beside(ours.iloc[[at]], theirs, label, stamp) for at in range(len(ours))]
     if (twice := pd.Series(matched, dtype="Int64").dropna()).duplicated().any():
         name = theirs["label"][twice[twice.duplicated()].iloc[0]]
         raise BadInputError(
