@@ -44,6 +44,10 @@ def school(tmp_path_factory):
             "SELECT name FROM pupil JOIN \"club member\" ON id = pupil_id WHERE club = 'choir'",
             'SELECT name FROM pupil p JOIN "club member" c ON p.id = c.pupil_id WHERE p.grade = 1',
         ),
+        (
+            'SELECT name FROM pupil LEFT JOIN "club member" ON id = pupil_id WHERE club IS NULL',
+            "SELECT p.name FROM pupil p LEFT JOIN pupil q ON p.id = q.id + 1 WHERE q.id IS NULL",
+        ),
         ("SELECT twice FROM pupil WHERE id < 9", "SELECT grade FROM pupil WHERE id < 9"),
     ],
 )

@@ -373,7 +373,8 @@ def sample(
     for probe in (f"SELECT rowid {source}", *probes):
         deadline = min(end, time.monotonic() + 0.1)
         try:
-            ids.update(id_ for (id_,) in real.execute(probe).fetchmany(most))
+            found = real.execute(probe).fetchmany(most)  # with NULL for no row of an outer join
+            ids.update(id_ for (id_,) in found if isinstance(id_, int))
         except sqlite3.OperationalError:
             continue  # it is slow, names a column of an outer query, or the table has no row ids
     deadline = end
