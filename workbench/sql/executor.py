@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import orjson
 
@@ -26,6 +26,7 @@ from workbench.types import Execution, Limits
 
 Job = tuple[Path, str]
 Progress = Callable[[int, int], None]
+T = TypeVar("T")
 
 SETTLED = 2_000_000_000  # ns; a younger file may change again without a change of its times
 FORMAT = 3  # of the cached rows
@@ -60,18 +61,23 @@ class Executor:
         self, jobs: Sequence[Job], limits: Limits = DEFAULT, progress: Progress | None = None
     ) -> list[Execution]:
         """The execution of every job, in order; equal jobs run once. `progress` gets the jobs done, and all."""
-        return self._run(jobs, limits, progress, STORED)
+        return self._run(jobs, limits, progress, STORED, execution)
 
     def result_fingerprints(
         self, jobs: Sequence[Job], limits: Limits = DEFAULT, progress: Progress | None = None
     ) -> list[str]:
         """The fingerprint of every job's result, "" for an incomplete one; cached rows are not read."""
-        return [e.fingerprint for e in self._run(jobs, limits, progress, STORED[:-1])]
+        return self._run(jobs, limits, progress, ["fingerprint"], lambda a: str(a["fingerprint"]))
 
     def _run(
-        self, jobs: Sequence[Job], limits: Limits, progress: Progress | None, fields: Sequence[str]
-    ) -> list[Execution]:
-        """The executions; cached ones with these fields alone."""
+        self,
+        jobs: Sequence[Job],
+        limits: Limits,
+        progress: Progress | None,
+        fields: Sequence[str],
+        read: Callable[[Answer], T],
+    ) -> list[T]:
+        """What is read from every job's answer; of a cached one, from these fields."""
         states = {path: file_state(path) for path in {path for path, _ in jobs}}
         # Without a store, keys are used in this call only, so a path can stand for the database's content.
         contents = self.fingerprints(states) if self.store else {path: str(path) for path in states}
@@ -83,11 +89,11 @@ class Executor:
             digest.update(sql.encode("utf-8", "surrogatepass"))
             keys.append(f"execution:{digest.hexdigest()}")
             todo[keys[-1]] = path, sql
-        results: dict[str, Execution] = {}
+        results: dict[str, T] = {}
         if self.store:
             select = f"SELECT key, {', '.join(fields)} FROM executions WHERE key IN"
             for key, *found in self.store.read_keys(select, list(todo)):
-                results[key] = execution(BLANK | dict(zip(fields, found, strict=True)))
+                results[key] = read(dict(zip(fields, found, strict=True)))
                 del todo[key]
         repeats = Counter(keys)
         done = sum(repeats[key] for key in results)
@@ -96,18 +102,19 @@ class Executor:
         fixed = {"do": "run", "seconds": limits.seconds, "max_rows": limits.rows}
         fixed["max_bytes"] = limits.bytes
         real = {path: os.path.realpath(path) for path in states}
+        limits_text = canonical(limits).decode()
         waiting = list(todo.items())
         requests = [fixed | {"path": real[path], "sql": sql} for path, sql in todo.values()]
         for answers in self.sandbox.run(requests):
             new: dict[Path, list[tuple[Any, ...]]] = {}
             for index, answer in answers:
                 key, (path, sql) = waiting[index]
-                results[key] = execution(answer)
+                results[key] = read(answer)
                 done += repeats[key]
                 if not answer["transient"]:
                     text = sql.encode("utf-8", "backslashreplace").decode()
                     answer["columns"] = orjson.dumps(answer["columns"]).decode()
-                    row = key, contents[path], text, canonical(limits).decode()
+                    row = key, contents[path], text, limits_text
                     new.setdefault(path, []).append((*row, *map(answer.get, STORED)))
             self._save(new, states)
             report(done, len(jobs))
@@ -217,6 +224,7 @@ def _unchanged(path: Path, state: str) -> bool:
 
 def execution(answer: Answer) -> Execution:
     """An answer of a worker, or a row of the cache, as an `Execution`."""
+    answer = BLANK | answer
     columns, rows = answer["columns"], tuple(map(tuple, values(answer["rows"])))
     columns = tuple(orjson.loads(columns) if isinstance(columns, str) else columns)
     fields = {name: answer[name] for name in (*STORED[:-2], "transient")}

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ BLANK: Answer = {"rows": "[]", "row_count": 0, "columns": [], "fingerprint": "",
 BLANK |= {"error": "", "truncated": False, "transient": False}
 WORKER = str(Path(__file__).with_name("worker.py"))
 GRACE = 0.5  # seconds past the deadline in which a worker may stop a query by itself
+TOGETHER = 0.1  # seconds whose answers come together, to be stored in one transaction
 START = 60.0  # seconds in which a worker must have started
 
 
@@ -110,7 +112,7 @@ class Sandbox:
         return answer
 
     def run(self, requests: Sequence[Answer]) -> Iterator[list[tuple[int, Answer]]]:
-        """The requests' indices and answers as they arrive, all that are there at a time.
+        """The requests' indices and answers as they arrive, those of a tenth of a second together.
 
         A caller that leaves the iterator early, by Ctrl-C for example, ends the requests under way.
         """
@@ -126,7 +128,11 @@ class Sandbox:
                 futures[future] = index
                 future.add_done_callback(done.put)
             while futures:
-                arrived = [done.get(), *(done.get() for _ in range(done.qsize()))]
+                arrived = [done.get()]
+                end = time.monotonic() + TOGETHER
+                while len(arrived) < len(futures) and (wait := end - time.monotonic()) > 0:
+                    with suppress(queue.Empty):
+                        arrived.append(done.get(timeout=wait))
                 yield [(futures.pop(future), future.result()) for future in arrived]
         finally:
             self._calls.discard(call)
