@@ -23,7 +23,7 @@ def only(first, second):
             list(clause.only_second),
         )
         for clause in differences(first, second, SCHEMA)
-        if not clause.same
+        if clause.only_first or clause.only_second
     }
 
 

@@ -168,12 +168,6 @@ class Clause:
     second: tuple[str, ...]
 
     @property
-    def same(self) -> bool:
-        """Whether both queries have the same parts, in SELECT and ORDER BY in the same order."""
-        kind = tuple if self.name in {"SELECT", "ORDER BY"} else sorted
-        return kind(self.first) == kind(self.second)
-
-    @property
     def only_first(self) -> tuple[str, ...]:
         return tuple((Counter(self.first) - Counter(self.second)).elements())
 
