@@ -32,7 +32,7 @@ Judge = Callable[[Context, list[str]], list[bool]]  # which of these queries giv
 Judged = Sequence[tuple[Hypothesis, bool]]  # the hypotheses of a question, and which are right
 PRIOR: Weights = json.loads(Path(__file__).with_name("prior.json").read_text(encoding="utf-8"))
 L2, ROUNDS, KEPT = 3.0, 2, 70  # the penalty, the rounds, and the hypotheses of a question in each
-SHARPNESS = 1.3  # what is learned is multiplied by it: the inverse of the temperature
+SHARPNESS = 1.6  # what is learned is multiplied by it: the inverse of the temperature
 
 
 def learn() -> Weights:
